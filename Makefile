@@ -1,0 +1,45 @@
+# Two commands do everything: `make demo` and `make test`. Both set up .venv by themselves.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+SHELL  := /bin/bash
+
+.PHONY: demo test check bench format clean help
+
+help:            ## this list
+	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("Nikawa needs Python 3.11 or newer; set PYTHON=python3.12, say") if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: pyproject.toml | $(BIN)/python
+	$(PIP) install -q -e '.[all]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) install -q -e '.[dev]'
+	@touch $@ $(VENV)/.user
+
+demo: $(VENV)/.user ## the main job, offline, on the embedded mini-benchmark
+	@$(BIN)/nikawa demo
+
+test: $(VENV)/.dev ## all tests
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.dev ## ruff, strict types, the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev ## speed comparisons with peers, in one run
+	$(BIN)/python -m bench
+
+format: $(VENV)/.dev ## rewrite to the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:           ## remove the environment and the caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,36 @@
+"""Nikawa: one toolkit for the whole life of a language-understanding benchmark."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nikawa.benchmarks import load as load
+    from nikawa.benchmarks import load_task as load_task
+    from nikawa.records import Card as Card
+    from nikawa.records import Dataset as Dataset
+    from nikawa.records import Example as Example
+    from nikawa.records import Judgement as Judgement
+    from nikawa.records import Origin as Origin
+    from nikawa.records import Prediction as Prediction
+    from nikawa.records import Run as Run
+    from nikawa.records import Score as Score
+    from nikawa.records import Span as Span
+    from nikawa.records import Task as Task
+
+__version__ = "0.1.0"
+
+_RECORDS = ("Card", "Dataset", "Example", "Judgement", "Origin", "Prediction", "Run", "Score", "Span", "Task")
+_HOME = {
+    **dict.fromkeys(_RECORDS, "nikawa.records"),
+    "load": "nikawa.benchmarks",
+    "load_task": "nikawa.benchmarks",
+}
+
+__all__ = [*_RECORDS, "load", "load_task"]  # noqa: PLE0604  (names, built from the table above)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that `import nikawa` costs nothing."""
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'nikawa' has no attribute {name!r}")

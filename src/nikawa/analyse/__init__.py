@@ -1,0 +1,1 @@
+"""What the data and the answers show: quality, artifacts, slices, significance."""

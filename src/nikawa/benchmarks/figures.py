@@ -1,0 +1,76 @@
+"""The papers' printed figures: one `figures.toml` a paper, beside its readers.
+
+Tables of the file nest; a figure's id joins the keys with dots (`table3.sts.4-5.total`). Three keys are
+not figures: `about` (prose), `slips` and `versions`, which map an id to what the published files give
+(`recomputed`) and why (`note`).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A value computed from some of the files a figure needs."""
+
+    value: Number
+    missing: str
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What the files give where the paper prints something else, and why."""
+
+    recomputed: Number
+    note: str
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of one paper."""
+
+    printed: Mapping[str, Number]
+    slips: Mapping[str, Explained]
+    versions: Mapping[str, Explained]
+
+
+Compute = Callable[[Path | None], Mapping[str, Number | Partial]]
+"""`compute(data)` of a paper's `reproduce.py`: figure id to value; ids left out have no data here."""
+
+
+def papers() -> list[str]:
+    """The papers that have a figures file."""
+    return sorted(file.parent.name for file in Path(__file__).parent.glob("*/figures.toml"))
+
+
+def read_figures(paper: str) -> Figures:
+    """The figures file of one paper."""
+    raw = tomllib.loads((Path(__file__).parent / paper / "figures.toml").read_text("utf-8"))
+    slips, versions = (
+        {name: Explained(**entry) for name, entry in raw.pop(key, {}).items()}
+        for key in ("slips", "versions")
+    )
+    raw.pop("about", None)
+    return Figures(printed=dict(_flatten(raw)), slips=slips, versions=versions)
+
+
+def compute_of(paper: str) -> Compute:
+    """The function that recomputes the figures of one paper."""
+    compute: Compute = import_module(f"nikawa.benchmarks.{paper}.reproduce").compute
+    return compute
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Number]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

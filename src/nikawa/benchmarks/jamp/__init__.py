@@ -1,0 +1,1 @@
+"""JAMP (Sugimoto, Onoe and Yanaka, ACL SRW 2023)."""

@@ -1,0 +1,1 @@
+"""JGLUE (Kurihara, Kawahara and Shibata, LREC 2022) and JCoLA, which completes it."""

@@ -1,0 +1,106 @@
+"""JSTS: similarity of caption pairs, 0 to 5 (JGLUE).
+
+Traps: v1.0 writes the label as a string; sentence ids starting with `g` (worker-written contradictions)
+occur here too, though the authors' notes say only in JNLI; 12 pair ids of train are missing on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nikawa.benchmarks.base import Benchmark, Source, Splits
+from nikawa.benchmarks.jglue._captions import caption_meta
+from nikawa.errors import BadInput
+from nikawa.io.json import read_json_lines
+from nikawa.records import Card, Example, Task
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of the published file."""
+
+    sentence_pair_id: str
+    yjcaptions_id: str
+    sentence1: str
+    sentence2: str
+    label: float | str
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The pairs of one published file."""
+    for line, row in read_json_lines(path, Row):
+        meta = caption_meta(row.yjcaptions_id, path, line)
+        if isinstance(row.label, str):
+            meta["label_type"] = "string"
+        yield Example(
+            id=row.sentence_pair_id,
+            inputs={"sentence1": row.sentence1, "sentence2": row.sentence2},
+            gold={"score": score(row.label, path, line)},
+            meta=meta,
+            group=row.yjcaptions_id.split("-")[0],
+        )
+
+
+def score(label: float | str, path: Path, line: int) -> float:
+    """The label as a number between 0 and 5."""
+    try:
+        value = float(label)
+    except ValueError:
+        raise BadInput(
+            f"label {label!r} is not a number", file=path, line=line, cure="0 to 5 is expected"
+        ) from None
+    if not 0 <= value <= 5:
+        raise BadInput(f"label {label!r} is outside 0 to 5", file=path, line=line, cure="is this JSTS?")
+    return value
+
+
+def version_of(splits: Splits) -> str | None:
+    """v1.0 has string labels; later versions cannot be told apart by this dataset."""
+    strings = any(e.meta.get("label_type") == "string" for examples in splits.values() for e in examples)
+    return "1.0" if strings else None
+
+
+DATASET = Benchmark(
+    name="jsts",
+    language="ja",
+    repository="jglue",
+    card=Card(
+        name="jsts",
+        title="JSTS: Japanese semantic textual similarity (JGLUE)",
+        version="1.3",
+        languages=("ja",),
+        licence="CC BY-SA 4.0",
+        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
+        homepage="https://github.com/yahoojapan/JGLUE",
+        description="Pairs of Japanese image captions with a similarity from 0 (different) to 5 (equivalent).",
+        labels="Mean of the answers of five workers a pair (all labels are multiples of 0.2); pairs with a variance of 1.0 or more were dropped.",
+        workers="5 a pair by the labels and the text (the paper's Table 6 speaks of 10); answers not published",
+        workers_are="none",
+        source="YJ Captions (captions of MS COCO images): A same image, B different images, C worker-written contradictions",
+        problems=(
+            "Most pairs occur in JNLI as well, across splits: do not train on one and test on the other.",
+            "13 unordered pairs occur twice within a split, 12 of them with different labels.",
+            "983 sentences lack the final 。 that the same sentences have in JNLI.",
+        ),
+    ),
+    tasks=(
+        Task(
+            name="jsts",
+            dataset="jsts",
+            kind="similarity",
+            question="score",
+            inputs=("sentence1", "sentence2"),
+            metrics=("pearson", "spearman"),
+            scale=(0.0, 5.0),
+        ),
+    ),
+    sources=(
+        Source("train", ("datasets/jsts-v*/train-v*.json",)),
+        Source("dev", ("datasets/jsts-v*/valid-v*.json",)),
+        Source("test", ("datasets/jsts-v*/test-v*.json",)),
+    ),
+    read=read,
+    version_of=version_of,
+)

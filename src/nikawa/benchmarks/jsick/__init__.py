@@ -1,0 +1,1 @@
+"""JSICK and JSICK-stress (Yanaka and Mineshima, TACL 2022)."""

@@ -1,0 +1,82 @@
+"""Where the published files are on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from nikawa.benchmarks.base import Benchmark, Source
+from nikawa.errors import MissingData
+
+VARIABLE = "NIKAWA_DATA"
+CLONES = {
+    "jglue": "JGLUE",
+    "jcola": "JCoLA",
+    "klue": "KLUE",
+    "jsick": "JSICK",
+    "jamp": "temporalNLI_dataset",
+    "jsem": "JSeM",
+}
+"""What a clone of each upstream repository is called."""
+EMBEDDED = Path(__file__).parent
+
+
+def data_root(given: Path | None = None) -> Path:
+    """The data folder: as given, else `NIKAWA_DATA`, else the user's own data folder."""
+    if given is not None:
+        return given
+    if os.environ.get(VARIABLE):
+        return Path(os.environ[VARIABLE])
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "nikawa"
+
+
+def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:
+    """The folder that mirrors the upstream repository, whether it exists or not."""
+    if not benchmark.repository:
+        return EMBEDDED
+    root = data_root(data)
+    for name in (benchmark.repository, CLONES.get(benchmark.repository, "")):
+        if name and (root / name).is_dir():
+            return root / name
+    return root / benchmark.repository
+
+
+def find_files(source: Source, folder: Path, version: str | None = None) -> list[Path]:
+    """The files of one split: first pattern that matches, newest version (or the one asked for)."""
+    for pattern in source.patterns:
+        by_version: dict[tuple[int, ...], list[Path]] = {}
+        for path in sorted(folder.glob(pattern)):
+            by_version.setdefault(path_version(path.relative_to(folder)), []).append(path)
+        if version is not None:
+            by_version = {v: p for v, p in by_version.items() if v == _numbers(version)}
+        if by_version:
+            return by_version[max(by_version)]
+    return []
+
+
+def path_version(path: Path) -> tuple[int, ...]:
+    """The last version a path names: `jnli-v1.3/valid-v1.3.json` gives (1, 3); none gives ()."""
+    found = re.findall(r"v(\d+(?:\.\d+)*)", path.as_posix())
+    return _numbers(found[-1]) if found else ()
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def present(
+    benchmark: Benchmark, data: Path | None = None, version: str | None = None
+) -> dict[str, list[Path]]:
+    """Split name (empty where a file holds several) to the files that are here."""
+    folder = repository_folder(benchmark, data)
+    found = {source.split: find_files(source, folder, version) for source in benchmark.sources}
+    return {split: files for split, files in found.items() if files}
+
+
+def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> MissingData:
+    """The error for a dataset none of whose files is here."""
+    folder = repository_folder(benchmark, data)
+    cure = f"run: nikawa data fetch {benchmark.name}, or set {VARIABLE} to the folder that holds {benchmark.repository}/"
+    return MissingData(f"{benchmark.name}{what} is not in {folder}", cure=cure)

@@ -1,0 +1,71 @@
+"""Build the `nikawa` command from the files beside this one and turn errors into one line and a status.
+
+Exit status: 0 done, 1 done but the check failed, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+import typer
+
+import nikawa.cli
+from nikawa import __version__
+from nikawa.errors import NikawaError
+from nikawa.registry import scan
+
+
+def build() -> typer.Typer:
+    """The application with every verb attached."""
+    app = typer.Typer(
+        name="nikawa",
+        help="One toolkit for the whole life of a language-understanding benchmark, Japanese and Korean first.",
+        epilog="Start with: nikawa demo",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode="rich",
+    )
+    app.callback()(_root)
+    for module in scan(nikawa.cli):
+        module.register(app)
+    return app
+
+
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
+) -> None:
+    if version:
+        typer.echo(f"nikawa {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; no traceback reaches the user for bad input."""
+    status = 2
+    try:
+        build()()
+    except NikawaError as problem:
+        _say(str(problem))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except OSError as problem:
+        _say(_os_line(problem))
+    sys.exit(status)
+
+
+def _say(line: str) -> None:
+    print(f"nikawa: {line}", file=sys.stderr)  # noqa: T201  (the one place that speaks to stderr)
+
+
+def _os_line(problem: OSError) -> str:
+    place = f"{problem.filename}: " if problem.filename else ""
+    cures = {
+        errno.ENOSPC: "free some space and run the same command again",
+        errno.EACCES: "check the permissions",
+    }
+    cure = cures.get(problem.errno or 0, "")
+    return f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}"

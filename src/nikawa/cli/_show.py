@@ -1,0 +1,75 @@
+"""How results are shown: aligned tables on a terminal, JSON for programs, nothing when quiet."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+T = TypeVar("T")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", help="Folder with the published datasets.", envvar="NIKAWA_DATA", show_envvar=True
+    ),
+]
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that keeps lines whole when its output goes to a file or a pipe."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, soft_wrap=not stream.isatty())
+
+
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON, text unescaped."""
+    import msgspec
+
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str = "", numbers: Sequence[str] = ()
+) -> None:
+    """Print an aligned table; columns named in `numbers` are right-aligned. Full-width text lines up."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*(), title=title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row))
+    out = console()
+    out.print(table) if out.is_terminal else out.print(table, width=max(out.measure(table).maximum, 1))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@contextmanager
+def progress(quiet: bool = False) -> Iterator[Any]:
+    """A progress display on stderr: shown on a terminal only, gone when done."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=console(stderr=True), transient=True, disable=quiet or not sys.stderr.isatty()
+    ) as bar:
+        yield bar

@@ -1,0 +1,35 @@
+"""`nikawa tasks`: what can be asked, of which dataset, scored how."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nikawa.cli._show import Json, print_json, print_table
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command("tasks", rich_help_panel="Data", epilog="Example: nikawa tasks jglue")(tasks)
+
+
+def tasks(
+    name: Annotated[
+        str | None, typer.Argument(help="A task, a dataset or a suite; all when left out.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the tasks: kind, inputs, labels and metrics."""
+    from nikawa.benchmarks import tasks as table
+    from nikawa.benchmarks import tasks_of
+
+    found = tasks_of(name) if name else table().values()
+    if json:
+        print_json(found)
+        return
+    rows = [
+        (task.name, task.kind, ", ".join(task.inputs), len(task.labels) or "", ", ".join(task.metrics))
+        for task in found
+    ]
+    print_table(("task", "kind", "inputs", "labels", "metrics"), rows, numbers=("labels",))

@@ -1,0 +1,1 @@
+"""Commands that need several stages, one file each; the wiring lives here."""

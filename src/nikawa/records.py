@@ -1,0 +1,200 @@
+"""The nouns everything else speaks in. Frozen, typed, and the same in memory as on disk.
+
+Inputs are a named mapping, gold is keyed by question, so one `Example` serves every kind of task;
+the table of shapes is in docs/records.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+GoldOrigin = Literal["annotated", "inherited", "derived", "hidden"]
+Unit = Literal["percent", "fraction"]
+Kind = Literal[
+    "text", "inference", "similarity", "choice", "reading", "tagging", "relation", "tree", "dialogue"
+]
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of all records: immutable, refuses unknown fields."""
+
+
+class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Characters `start` to `end` (exclusive, spaces counted) of an input text."""
+
+    start: int
+    end: int
+    label: str = ""
+
+
+class Origin(Record, kw_only=True, omit_defaults=True):
+    """Where an example and its label came from."""
+
+    recipe: str
+    """What made it: a dataset's reader, a template pack, a perturbation."""
+    parents: tuple[str, ...] = ()
+    """Full references (`jsick:test/33`) of the examples it was made from."""
+    step: str = ""
+    """The step of the recipe, such as a flow (`A`) or an operation (`swap-ni`)."""
+    gold: GoldOrigin = "annotated"
+    """How the label came to be; `hidden` means it exists but is not here."""
+
+
+class Example(Record, kw_only=True, omit_defaults=True):
+    """One item of a dataset."""
+
+    id: str
+    """The published id, unique within dataset and split."""
+    inputs: dict[str, Any]
+    """What a model may see, by name."""
+    gold: dict[str, Any] = {}
+    """The right answer, by question; empty where it is hidden."""
+    tags: frozenset[str] = frozenset()
+    """Names of phenomena."""
+    meta: dict[str, Any] = {}
+    """Named values to slice by: source, category, template, image, …"""
+    group: str | None = None
+    """Items that belong together (premise, dialogue, paragraph): the unit of resampling and splitting."""
+    origin: Origin | None = None
+
+
+class Judgement(Record, kw_only=True, omit_defaults=True):
+    """One worker's answer to one question about one example. Kept apart from gold for ever."""
+
+    example: str
+    """Full reference of the example."""
+    worker: str
+    question: str
+    answer: Any
+    seconds: float | None = None
+    at: str | None = None
+
+
+class Card(Record, kw_only=True):
+    """What a reader of a paper would ask about a dataset."""
+
+    name: str
+    title: str
+    version: str
+    languages: tuple[str, ...]
+    licence: str
+    citation: str
+    homepage: str
+    description: str
+    labels: str
+    """How the labels were made."""
+    workers: str
+    """How many judged each item, and who they were, as far as published."""
+    workers_are: Literal["persons", "columns", "none"]
+    """Whether a worker id stands for one person, only for a column, or none are published."""
+    source: str
+    """Where the texts come from."""
+    problems: tuple[str, ...] = ()
+    """Known problems, one sentence each."""
+
+
+class Task(Record, kw_only=True):
+    """A question asked of a dataset, and how the answers are scored."""
+
+    name: str
+    dataset: str
+    kind: Kind
+    question: str
+    """The key of `Example.gold` this task asks for."""
+    inputs: tuple[str, ...]
+    """The inputs a model may see; fewer of them make a partial-input variant."""
+    labels: tuple[str, ...] = ()
+    """The closed set of answers, where there is one."""
+    metrics: tuple[str, ...]
+    scale: tuple[float, float] | None = None
+    """Lowest and highest score of a similarity task."""
+
+    def asks(self, example: Example) -> bool:
+        """Whether this task can be asked of `example`: inputs present, gold for it or no gold at all."""
+        return all(name in example.inputs for name in self.inputs) and (
+            not example.gold or self.question in example.gold
+        )
+
+
+class Dataset(Record, kw_only=True):
+    """The unit that is released: a card and named splits."""
+
+    name: str
+    language: str
+    version: str
+    card: Card
+    splits: dict[str, tuple[Example, ...]]
+
+    def __len__(self) -> int:
+        return sum(len(examples) for examples in self.splits.values())
+
+
+class Prediction(Record, kw_only=True):
+    """What a model answered; `answer` is None, with a reason, where it gave none that could be read."""
+
+    example: str
+    answer: Any = None
+    scores: dict[str, float] | None = None
+    raw: str | None = None
+    why: str | None = None
+
+
+class Score(Record, kw_only=True):
+    """One number of a result, with its interval and what it was computed over."""
+
+    metric: str
+    mode: Literal["official", "documented"]
+    value: float
+    unit: Unit
+    low: float | None = None
+    high: float | None = None
+    n: int
+    where: str = ""
+
+
+class Run(Record, kw_only=True):
+    """A model on a task: everything that defines the outcome."""
+
+    task: str
+    predictor: str
+    seed: int
+    settings: dict[str, Any] = {}
+
+
+SPAN_LISTS = ("spans",)
+"""Gold fields that hold a list of spans."""
+SPAN_INPUTS = ("subject", "object")
+"""Input fields that hold one span."""
+
+
+def reference(dataset: str, split: str, example: str) -> str:
+    """The full reference of an example: `jsick:test/33`."""
+    return f"{dataset}:{split}/{example}"
+
+
+def revive(example: Example) -> Example:
+    """Turn the span-valued fields, plain mappings after decoding, back into `Span`s."""
+    for name in SPAN_LISTS:
+        if name in example.gold:
+            example.gold[name] = msgspec.convert(example.gold[name], list[Span])
+    for name in SPAN_INPUTS:
+        if isinstance(example.inputs.get(name), dict):
+            example.inputs[name] = msgspec.convert(example.inputs[name], Span)
+    return example
+
+
+class Finding(Record, kw_only=True, omit_defaults=True):
+    """Something a check found in a dataset."""
+
+    check: str
+    """Stable name of the check, such as `repeated-pairs`."""
+    where: str
+    """The split or splits (`train`, `test in train+dev`), or the other dataset."""
+    count: int
+    ids: tuple[str, ...] = ()
+    """Full references of the examples concerned, or places in a file."""
+    note: str = ""
+    known: bool = False
+    """Whether the dataset's own list of known problems holds it."""

@@ -1,0 +1,1 @@
+"""Morphological analysis and sentence splitting behind one protocol."""

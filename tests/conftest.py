@@ -1,0 +1,29 @@
+"""Where the published data is, for the tests that use it: `NIKAWA_SHARED`, else a folder beside the checkout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def _shared() -> Path:
+    given = os.environ.get("NIKAWA_SHARED")
+    return Path(given) if given else Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of published datasets; tests that ask for it are skipped where it is absent."""
+    folder = _shared() / "data"
+    if not folder.is_dir():
+        pytest.skip("no published data here: set NIKAWA_SHARED to a folder that holds data/")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_user_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test sees the data folder of the person who runs it."""
+    monkeypatch.delenv("NIKAWA_DATA", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
