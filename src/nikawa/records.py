@@ -29,7 +29,7 @@ class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: str = ""
 
 
-class Origin(Record, kw_only=True, omit_defaults=True):
+class Origin(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Where an example and its label came from."""
 
     recipe: str
@@ -42,7 +42,7 @@ class Origin(Record, kw_only=True, omit_defaults=True):
     """How the label came to be; `hidden` means it exists but is not here."""
 
 
-class Example(Record, kw_only=True, omit_defaults=True):
+class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One item of a dataset."""
 
     id: str
@@ -60,7 +60,7 @@ class Example(Record, kw_only=True, omit_defaults=True):
     origin: Origin | None = None
 
 
-class Judgement(Record, kw_only=True, omit_defaults=True):
+class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One worker's answer to one question about one example. Kept apart from gold for ever."""
 
     example: str
@@ -72,7 +72,7 @@ class Judgement(Record, kw_only=True, omit_defaults=True):
     at: str | None = None
 
 
-class Card(Record, kw_only=True):
+class Card(Record, frozen=True, kw_only=True):
     """What a reader of a paper would ask about a dataset."""
 
     name: str
@@ -95,7 +95,7 @@ class Card(Record, kw_only=True):
     """Known problems, one sentence each."""
 
 
-class Task(Record, kw_only=True):
+class Task(Record, frozen=True, kw_only=True):
     """A question asked of a dataset, and how the answers are scored."""
 
     name: str
@@ -118,7 +118,7 @@ class Task(Record, kw_only=True):
         )
 
 
-class Dataset(Record, kw_only=True):
+class Dataset(Record, frozen=True, kw_only=True):
     """The unit that is released: a card and named splits."""
 
     name: str
@@ -131,7 +131,7 @@ class Dataset(Record, kw_only=True):
         return sum(len(examples) for examples in self.splits.values())
 
 
-class Prediction(Record, kw_only=True):
+class Prediction(Record, frozen=True, kw_only=True):
     """What a model answered; `answer` is None, with a reason, where it gave none that could be read."""
 
     example: str
@@ -141,7 +141,7 @@ class Prediction(Record, kw_only=True):
     why: str | None = None
 
 
-class Score(Record, kw_only=True):
+class Score(Record, frozen=True, kw_only=True):
     """One number of a result, with its interval and what it was computed over."""
 
     metric: str
@@ -154,7 +154,7 @@ class Score(Record, kw_only=True):
     where: str = ""
 
 
-class Run(Record, kw_only=True):
+class Run(Record, frozen=True, kw_only=True):
     """A model on a task: everything that defines the outcome."""
 
     task: str
@@ -185,7 +185,7 @@ def revive(example: Example) -> Example:
     return example
 
 
-class Finding(Record, kw_only=True, omit_defaults=True):
+class Finding(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Something a check found in a dataset."""
 
     check: str
