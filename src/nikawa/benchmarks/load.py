@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from nikawa.benchmarks.base import Benchmark
 from nikawa.benchmarks.locate import missing_data, present, repository_folder
 from nikawa.benchmarks.names import SPLIT_ALIASES, benchmarks, split_name, tasks
@@ -27,6 +29,9 @@ def load(spec: str, *, data: Path | None = None, version: str | None = None) -> 
         return _load_published(benchmarks()[name], split, data, version)
     if Path(spec).exists():
         return _load_path(Path(spec))
+    path, colon, part = spec.rpartition(":")
+    if colon and Path(path).exists():
+        return pick_split(_load_path(Path(path)), part, path)
     if "/" in spec or spec.endswith(SUFFIXES):
         raise BadInput("no such file or folder", file=spec, cure="check the path")
     raise unknown("dataset", name, benchmarks())
@@ -117,17 +122,21 @@ def _dataset(benchmark: Benchmark, splits: dict[str, tuple[Example, ...]]) -> Da
 def _load_file(name: str, split: str | None, path: Path) -> Dataset:
     """One published file with its reader named."""
     benchmark = benchmarks()[name]
+    wanted = None if split is None else split_name(benchmark, split)
     splits: dict[str, list[Example]] = {}
     for example in unique(benchmark.read(path), path):
-        found = benchmark.split_of(example) if benchmark.split_of else (split or guess_split(path))
+        found = benchmark.split_of(example) if benchmark.split_of else (wanted or guess_split(path))
         splits.setdefault(found, []).append(example)
-    done = {name: tuple(examples) for name, examples in splits.items()}
-    if split is not None:
-        wanted = split_name(benchmark, split)
-        if wanted not in done:
-            raise BadInput(f"holds no split {split!r}", file=path, cure=f"it holds: {', '.join(done)}")
-        done = {wanted: done[wanted]}
-    return _dataset(benchmark, done)
+    dataset = _dataset(benchmark, {name: tuple(examples) for name, examples in splits.items()})
+    return dataset if wanted is None else pick_split(dataset, wanted, path)
+
+
+def pick_split(dataset: Dataset, split: str, path: Path | str) -> Dataset:
+    """The dataset with one split alone."""
+    wanted = split if split in dataset.splits else SPLIT_ALIASES.get(split, split)
+    if wanted not in dataset.splits:
+        raise BadInput(f"holds no split {split!r}", file=path, cure=f"it holds: {', '.join(dataset.splits)}")
+    return msgspec.structs.replace(dataset, splits={wanted: dataset.splits[wanted]})
 
 
 def guess_split(path: Path) -> str:

@@ -73,3 +73,13 @@ def progress(quiet: bool = False) -> Iterator[Any]:
         *columns, console=console(stderr=True), transient=True, disable=quiet or not sys.stderr.isatty()
     ) as bar:
         yield bar
+
+
+@contextmanager
+def status(what: str, quiet: bool = False) -> Iterator[None]:
+    """A spinner on stderr for work of unknown length; nothing when quiet or not on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(what):
+        yield

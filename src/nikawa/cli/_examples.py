@@ -1,0 +1,122 @@
+"""Examples and cards as a person reads them: one field a line, spans marked in the text, trees as arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from nikawa.cli._show import console, print_json
+from nikawa.records import Card, Dataset, Example, Span, reference
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+def print_examples(dataset: Dataset, n: int) -> None:
+    """The first `n` examples of each split."""
+    out = console()
+    for split, examples in dataset.splits.items():
+        out.print(f"[bold]{dataset.name}:{split}[/bold] [dim]version {dataset.version}, {len(examples):,} examples[/dim]")
+        for example in examples[:n]:
+            out.print()
+            _print_fields(_title(dataset, split, example), _fields(example))
+        out.print()
+
+
+def _title(dataset: Dataset, split: str, example: Example) -> str:
+    tags = f"  ({', '.join(sorted(example.tags))})" if example.tags else ""
+    return reference(dataset.name, split, example.id) + tags
+
+
+def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    out.print(Text(title, style="cyan"))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in fields:
+        grid.add_row(f"  {name}", value)
+    out.print(grid)
+
+
+def _fields(example: Example) -> Iterable[tuple[str, Any]]:
+    from rich.text import Text
+
+    marks = _marks(example)
+    for name, value in example.inputs.items():
+        if isinstance(value, Span):
+            continue
+        yield name, marked(value, marks) if name == "text" and marks else plain(value)
+    for name, value in example.gold.items():
+        if name == "spans":
+            continue
+        yield name, Text.assemble(("→ ", "green"), (plain_gold(name, value, example), "green"))
+    if not example.gold:
+        yield "gold", Text("not published", style="dim")
+
+
+def _marks(example: Example) -> list[Span]:
+    """The spans to show inside the text: entities, or the two sides of a relation."""
+    spans = list(example.gold.get("spans", ()))
+    for side in ("subject", "object"):
+        if isinstance(example.inputs.get(side), Span):
+            span = example.inputs[side]
+            spans.append(Span(span.start, span.end, f"{side} {span.label}".strip()))
+    return sorted(spans, key=lambda span: (span.start, span.end))
+
+
+def marked(text: str, spans: list[Span]) -> Text:
+    """The text with each span in colour and its label behind it; of overlapping spans the first is shown."""
+    from rich.text import Text
+
+    shown, at = Text(), 0
+    for span in spans:
+        if span.start < at:
+            continue
+        shown.append(text[at : span.start])
+        shown.append(text[span.start : span.end], style="bold magenta")
+        shown.append(f"[{span.label}]", style="magenta")
+        at = span.end
+    return shown.append(text[at:])
+
+
+def plain(value: Any) -> str:
+    """An input as text: choices numbered, turns with their speaker, words side by side."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        if "role" in value[0]:
+            return "\n".join(f"{turn['role']}: {turn['text']}" for turn in value)
+        if "form" in value[0]:
+            return "  ".join(f"{i}:{word['form']}" for i, word in enumerate(value, start=1))
+    if isinstance(value, list):
+        return "  ".join(f"{i}:{item}" for i, item in enumerate(value))
+    return str(value)
+
+
+def plain_gold(name: str, value: Any, example: Example) -> str:
+    """A gold answer as text."""
+    if name == "choice" and isinstance(value, int):
+        return f"{value}: {example.inputs['choices'][value]}"
+    if name == "answers":
+        return " / ".join(dict.fromkeys(answer["text"] for answer in value)) or "(no answer)"
+    if name == "tree":
+        pairs = enumerate(zip(value["heads"], value["labels"], strict=True), start=1)
+        return "  ".join(f"{i}→{head} {label}" for i, (head, label) in pairs)
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "(empty)"
+    return str(value)
+
+
+def print_card(card: Card, json: bool) -> None:
+    """A dataset's card."""
+    if json:
+        print_json(card)
+        return
+    fields = [(name, getattr(card, name)) for name in card.__struct_fields__ if name not in ("title", "problems")]
+    rows = [(name, ", ".join(value) if isinstance(value, tuple) else value) for name, value in fields]
+    rows += [("known problem", problem) for problem in card.problems]
+    _print_fields(card.title, rows)

@@ -1,0 +1,75 @@
+"""`nikawa reproduce`: the papers' figures, recomputed from the files at hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import Data, Json, Quiet, print_json, print_table
+
+if TYPE_CHECKING:
+    from nikawa.jobs.reproduce import FigureResult
+
+STYLES = {"equal": "green", "slip": "yellow", "version": "cyan", "absent": "dim", "differs": "bold red"}
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command("reproduce", rich_help_panel="Data", epilog="Example: nikawa reproduce jsick --markdown")(reproduce)
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="jglue, klue, jsick or jamp.")],
+    data: Data = None,
+    verdict: Annotated[str | None, typer.Option(help="Show only figures with this verdict.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Recompute a paper's figures; status 1 when one differs unexplained."""
+    from nikawa.cli._show import status
+    from nikawa.errors import unknown
+    from nikawa.jobs.reproduce import reproduce as run
+
+    if verdict is not None and verdict not in STYLES:
+        raise unknown("verdict", verdict, STYLES)
+    with status(f"recomputing the figures of {paper}", quiet):
+        results = run(paper, data)
+    shown = [r for r in results if verdict in (None, r.verdict)]
+    if json:
+        print_json(shown)
+    elif markdown:
+        print_markdown(shown)
+    elif not quiet:
+        _print(shown, results)
+    raise typer.Exit(int(any(r.verdict == "differs" for r in results)))
+
+
+def _print(shown: list[FigureResult], results: list[FigureResult]) -> None:
+    from rich.text import Text
+
+    rows = [
+        (r.figure, number(r.paper), number(r.recomputed), Text(r.verdict, STYLES[r.verdict]), r.note) for r in shown
+    ]
+    print_table(("figure", "paper", "recomputed", "verdict", "note"), rows, numbers=("paper", "recomputed"))
+    counts = Counter(r.verdict for r in results)
+    typer.echo(", ".join(f"{counts[v]} {v}" for v in STYLES if counts[v]))
+
+
+def print_markdown(results: list[FigureResult]) -> None:
+    """The results as a Markdown table."""
+    typer.echo("| figure | paper | recomputed | verdict | note |\n|---|---:|---:|---|---|")
+    for r in results:
+        typer.echo(f"| {r.figure} | {number(r.paper)} | {number(r.recomputed)} | {r.verdict} | {r.note} |")
+
+
+def number(value: float | None) -> str:
+    """A number as people write it: thousands apart, at most four decimals."""
+    if value is None:
+        return ""
+    if float(value).is_integer() and not isinstance(value, float):
+        return f"{value:,}"
+    text = f"{value:,.4f}".rstrip("0")
+    return f"{text}0" if text.endswith(".") else text
