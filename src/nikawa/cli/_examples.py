@@ -16,7 +16,9 @@ def print_examples(dataset: Dataset, n: int) -> None:
     """The first `n` examples of each split."""
     out = console()
     for split, examples in dataset.splits.items():
-        out.print(f"[bold]{dataset.name}:{split}[/bold] [dim]version {dataset.version}, {len(examples):,} examples[/dim]")
+        out.print(
+            f"[bold]{dataset.name}:{split}[/bold] [dim]version {dataset.version}, {len(examples):,} examples[/dim]"
+        )
         for example in examples[:n]:
             out.print()
             _print_fields(_title(dataset, split, example), _fields(example))
@@ -116,7 +118,9 @@ def print_card(card: Card, json: bool) -> None:
     if json:
         print_json(card)
         return
-    fields = [(name, getattr(card, name)) for name in card.__struct_fields__ if name not in ("title", "problems")]
+    fields = [
+        (name, getattr(card, name)) for name in card.__struct_fields__ if name not in ("title", "problems")
+    ]
     rows = [(name, ", ".join(value) if isinstance(value, tuple) else value) for name, value in fields]
     rows += [("known problem", problem) for problem in card.problems]
     _print_fields(card.title, rows)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from nikawa.benchmarks import Benchmark
 
 Name = Annotated[
-    str, typer.Argument(help="A dataset (jsick, jsick:test), a dataset folder, a records file, or jsick@FILE.")
+    str,
+    typer.Argument(help="A dataset (jsick, jsick:test), a dataset folder, a records file, or jsick@FILE."),
 ]
 
 
@@ -101,3 +102,56 @@ def with_split(spec: str, split: str | None) -> str:
         return spec
     name, at, path = spec.partition("@")
     return f"{name.partition(':')[0]}:{split}{at}{path}"
+
+
+def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = False) -> None:
+    """Look for faults, repeats and leaks; status 1 when something is found that is not known."""
+    from nikawa.cli._check import print_report
+    from nikawa.jobs.check import check as run
+
+    with status(f"checking {name}", quiet or json):
+        report = run(name, data)
+    if json:
+        print_json(report)
+    elif not quiet:
+        print_report(report)
+    raise typer.Exit(int(report.new))
+
+
+def fetch(
+    name: Annotated[str, typer.Argument(help="A dataset or a suite (jglue, klue, jsick, jamp).")],
+    data: Data = None,
+    base: Annotated[
+        str | None,
+        typer.Option(help="Where from; default: the authors' repositories.", envvar="NIKAWA_UPSTREAM"),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that differ.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Download the published files, pinned and verified, into the data folder."""
+    from nikawa.cli._fetch import fetch_with_bar
+
+    fetched = fetch_with_bar(name, data, base=base, overwrite=overwrite, quiet=quiet or json)
+    if json:
+        print_json(fetched)
+
+
+def export(
+    name: Name,
+    to: Annotated[str, typer.Option(help="parquet, jsonl, hf or croissant.")],
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    data: Data = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a copy that other tools read."""
+    from nikawa.benchmarks import benchmarks, load
+    from nikawa.jobs.export import export as run
+
+    with status(f"exporting {name}", quiet):
+        dataset = load(name, data=data)
+        tasks = benchmarks()[dataset.name].tasks if dataset.name in benchmarks() else ()
+        run(dataset, tasks, to, out, overwrite=overwrite)
+    if not quiet:
+        typer.echo(f"{len(dataset):,} examples of {dataset.name} written to {out}")

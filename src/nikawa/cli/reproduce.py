@@ -17,7 +17,9 @@ STYLES = {"equal": "green", "slip": "yellow", "version": "cyan", "absent": "dim"
 
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("reproduce", rich_help_panel="Data", epilog="Example: nikawa reproduce jsick --markdown")(reproduce)
+    app.command("reproduce", rich_help_panel="Data", epilog="Example: nikawa reproduce jsick --markdown")(
+        reproduce
+    )
 
 
 def reproduce(
@@ -51,7 +53,8 @@ def _print(shown: list[FigureResult], results: list[FigureResult]) -> None:
     from rich.text import Text
 
     rows = [
-        (r.figure, number(r.paper), number(r.recomputed), Text(r.verdict, STYLES[r.verdict]), r.note) for r in shown
+        (r.figure, number(r.paper), number(r.recomputed), Text(r.verdict, STYLES[r.verdict]), r.note)
+        for r in shown
     ]
     print_table(("figure", "paper", "recomputed", "verdict", "note"), rows, numbers=("paper", "recomputed"))
     counts = Counter(r.verdict for r in results)

@@ -1,0 +1,128 @@
+"""The command line as a user meets it: a process, its output and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nikawa.cli._main import build
+
+
+def nikawa(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    code = "from nikawa.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100", **env},
+    )
+
+
+def verbs() -> list[tuple[str, ...]]:
+    """Every command path, such as ("data", "list")."""
+    app = build()
+    flat = [(str(c.name),) for c in app.registered_commands]
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        flat += [(str(group.name), str(c.name)) for c in group.typer_instance.registered_commands]
+    return flat
+
+
+@pytest.mark.parametrize("words", verbs(), ids=" ".join)
+def test_every_help_has_an_example(words: tuple[str, ...]) -> None:
+    done = nikawa(*words, "--help")
+    assert done.returncode == 0
+    assert f"Example: nikawa {' '.join(words)}" in done.stdout
+
+
+def test_help_names_the_panels() -> None:
+    done = nikawa("--help")
+    assert done.returncode == 0
+    assert "Data" in done.stdout
+    assert "demo" in done.stdout
+
+
+def test_version() -> None:
+    assert nikawa("--version").stdout.startswith("nikawa ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("tasks", "mini-jaa-nli"), "did you mean 'mini-ja-nli'"),
+        (("data", "show", "mini-jo"), "did you mean 'mini-ja'"),
+        (("data", "show", "mini-ja", "--split", "tets"), "did you mean 'test'"),
+        (("data", "show", "no/such/file.jsonl"), "no such file"),
+        (("data", "check", "jsick"), "nikawa data fetch jsick"),
+        (("reproduce", "jglu"), "did you mean 'jglue'"),
+        (("reproduce", "jglue", "--verdict", "equel"), "did you mean 'equal'"),
+        (("data", "export", "mini-ja", "--to", "parkuet", "--out", "x"), "did you mean 'parquet'"),
+        (("data", "fetch", "jnl"), "did you mean 'jnli'"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = nikawa(*words, NIKAWA_DATA=str(tmp_path))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_mistyped_verb_gets_a_suggestion() -> None:
+    done = nikawa("taks")
+    assert done.returncode == 2
+    assert "tasks" in done.stderr
+
+
+def test_broken_file_names_line_and_cure(tmp_path: Path) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_text('{"id":"1","inputs":{"text":"水"}}\n{"id":"2","inputs":{"text":"火"}, "colour":"red"}\n', "utf-8")
+    done = nikawa("data", "show", str(path))
+    assert done.returncode == 2
+    assert "broken.jsonl, line 2" in done.stderr
+    assert "colour" in done.stderr
+
+
+def test_json_is_json() -> None:
+    assert {task["name"] for task in json.loads(nikawa("tasks", "--json").stdout)} >= {"mini-ja-nli", "mini-ko-nli"}
+    listed = json.loads(nikawa("data", "list", "--json").stdout)
+    assert {"dataset", "here", "absent", "folder"} <= set(listed[0])
+    shown = json.loads(nikawa("data", "show", "mini-ko", "--split", "dev", "-n", "2", "--json").stdout)
+    assert len(shown["dev"]) == 2
+
+
+def test_full_width_text_lines_up() -> None:
+    done = nikawa("data", "show", "mini-ja", "--split", "dev", "-n", "3")
+    assert done.returncode == 0
+    assert "premise" in done.stdout
+    assert "→ " in done.stdout
+
+
+def test_card() -> None:
+    done = nikawa("data", "show", "jsick", "--card")
+    assert done.returncode == 0
+    assert "CC BY-SA 4.0" in done.stdout
+
+
+def test_closed_pipe_is_no_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -c 'from nikawa.cli import main; main()' data show mini-ja -n 100 | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    done = nikawa("--show-completion", shell)
+    assert "nikawa" in done.stdout or done.returncode == 0

@@ -1,0 +1,80 @@
+"""Verdicts on figures, on invented papers and on the published data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nikawa.benchmarks.figures import Explained, Figures, Partial, papers, read_figures
+from nikawa.errors import UnknownName
+from nikawa.jobs.reproduce import decimals, equal_as_printed, judge, reproduce
+
+FIGURES = Figures(
+    printed={"a": 10, "b": 10, "c": 10},
+    slips={"b": Explained(12, "a misprint")},
+    versions={"c": Explained(11, "a later release")},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "verdict"),
+    [
+        ("a", 10, "equal"),
+        ("a", 11, "differs"),
+        ("a", None, "absent"),
+        ("a", Partial(7, "the test file"), "absent"),
+        ("b", 12, "slip"),
+        ("b", 13, "differs"),
+        ("b", 10, "equal"),
+        ("c", 11, "version"),
+        ("c", 12, "differs"),
+    ],
+)
+def test_verdicts(name: str, found: int | Partial | None, verdict: str) -> None:
+    assert judge(name, 10, found, FIGURES).verdict == verdict
+
+
+def test_partial_value_stands_in_the_note() -> None:
+    result = judge("a", 10, Partial(7, "the test file"), FIGURES)
+    assert result.recomputed is None
+    assert result.note == "7 without the test file"
+
+
+@pytest.mark.parametrize(
+    ("found", "printed", "same"),
+    [(0.64568, 0.65, True), (13.458, 13.5, True), (13.458, 13.4, False), (2.5, 3, True), (2.5, 2, True), (70.08, 70.1, True)],
+)
+def test_equal_means_as_printed(found: float, printed: float, same: bool) -> None:
+    assert equal_as_printed(found, printed) is same
+
+
+def test_decimals_are_those_written() -> None:
+    assert [decimals(x) for x in (48, 70.1, 0.65, 1e-05)] == [0, 1, 2, 5]
+
+
+def test_unknown_paper_gets_a_suggestion() -> None:
+    with pytest.raises(UnknownName, match="jsick"):
+        reproduce("jsik")
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_explanations_name_printed_figures(paper: str) -> None:
+    figures = read_figures(paper)
+    assert {*figures.slips, *figures.versions} <= set(figures.printed)
+    assert all(entry.note for entry in (*figures.slips.values(), *figures.versions.values()))
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_without_data_only_arithmetic_is_left(paper: str, tmp_path: Path) -> None:
+    verdicts = {result.verdict for result in reproduce(paper, tmp_path)}
+    assert "absent" in verdicts
+    assert not verdicts & {"differs", "version"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", papers())
+def test_no_unexplained_difference(paper: str, shared_data: Path) -> None:
+    results = reproduce(paper, shared_data)
+    assert [r for r in results if r.verdict == "differs"] == []
+    assert sum(r.verdict == "equal" for r in results) >= 20
