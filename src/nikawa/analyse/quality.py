@@ -1,0 +1,160 @@
+"""What is wrong inside a dataset: damaged texts, repeated items, the same item with different gold.
+
+Everything is one pass and one index a form of sameness (see `quality_keys`); leakage is in `quality_leaks`,
+the shape of inputs and gold in `quality_schema`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from math import floor
+from typing import Any
+
+from nikawa.analyse.quality_keys import Form, Placed, forms_of, related, texts
+from nikawa.records import Example, Finding, Span
+
+Splits = Mapping[str, Sequence[Example]]
+
+_ODD = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd]")
+
+
+def _empty(example: Example) -> bool:
+    return any(not text.strip() for text in texts(example))
+
+
+def _short(example: Example) -> bool:
+    plain = (value for value in example.inputs.values() if isinstance(value, str))
+    return any(len(value.strip()) == 1 for value in plain)  # a choice of one character is a fair answer
+
+
+def _edges(example: Example) -> bool:
+    return any(text != text.strip() and text.strip() for text in texts(example))
+
+
+def _odd(example: Example) -> bool:
+    return any(_ODD.search(text) for text in texts(example))
+
+
+TEXT_CHECKS: dict[str, tuple[Callable[[Example], bool], str]] = {
+    "empty-text": (_empty, "a text is empty or only white space"),
+    "short-text": (_short, "a text is a single character"),
+    "edge-space": (_edges, "a text begins or ends in white space"),
+    "odd-characters": (_odd, "replacement, zero-width, direction or control characters"),
+}
+"""Name of a check to what it asks of an example and what it means."""
+
+
+def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
+    """Texts that are empty, of one character, padded, or hold characters nobody can see."""
+    for split, examples in splits.items():
+        for check, (wrong, note) in TEXT_CHECKS.items():
+            ids = tuple(Placed(dataset, split, e).ref for e in examples if wrong(e))
+            if ids:
+                yield Finding(check=check, where=split, count=len(ids), ids=ids, note=note)
+
+
+def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
+    """Repeated items and conflicting gold, in each split and, where there are several, over all."""
+    placed = {split: [Placed(dataset, split, e) for e in examples] for split, examples in splits.items()}
+    for split, items in placed.items():
+        yield from _repetitions(split, items)
+    if len(placed) > 1:
+        yield from _repetitions("+".join(placed), [item for items in placed.values() for item in items])
+
+
+def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
+    told: dict[str, int] = {}
+    for form, groups in repeated(items):
+        told[form.name] = len(groups)
+        if form.repeats and groups and told.get(form.finer) != len(groups):
+            rows = tuple(item.ref for group in groups for item in group)
+            note = f"{len(rows)} rows"
+            yield Finding(check=f"repeated-{form.name}", where=where, count=len(groups), ids=rows, note=note)
+        if form.conflicts:
+            yield from _conflicts(where, groups)
+
+
+def repeated(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Placed]]]]:
+    """For each form, the groups of items that are the same though not made from one another."""
+    forms: dict[str, Form] = {f.name: f for item in items for f in forms_of(item.example)}
+    for form in forms.values():
+        groups = grouped(items, form.name).values()
+        yield form, [group for group in groups if len(group) > 1 and not related(group)]
+
+
+def grouped(items: Iterable[Placed], form: str) -> dict[Hashable, list[Placed]]:
+    """Items by their key under the form of that name; items that have no such form are left out."""
+    groups: dict[Hashable, list[Placed]] = {}
+    for item in items:
+        found = next((f for f in forms_of(item.example) if f.name == form), None)
+        if found is not None:
+            groups.setdefault(found.key(item.example.inputs), []).append(item)
+    return groups
+
+
+def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Finding]:
+    rows: dict[str, list[str]] = {}
+    count: Counter[str] = Counter()
+    for group in groups:
+        for question in _disputed([item.example for item in group]):
+            count[question] += 1
+            rows.setdefault(question, []).extend(item.ref for item in group)
+    for question, found in rows.items():
+        yield Finding(
+            check="conflicting-gold",
+            where=f"{question} in {where}",
+            count=count[question],
+            ids=tuple(found),
+            note="the same item with different gold",
+        )
+
+
+def _disputed(examples: Sequence[Example]) -> list[str]:
+    questions = dict.fromkeys(question for example in examples for question in example.gold)
+    return [q for q in questions if len({_plain(e, q) for e in examples if q in e.gold}) > 1]
+
+
+def _plain(example: Example, question: str) -> Hashable:
+    """Gold as something that can be compared: a choice by its text, lists without their order."""
+    value = example.gold[question]
+    if question == "choice" and "choices" in example.inputs:
+        return str(example.inputs["choices"][value])
+    return _frozen(value)
+
+
+def _frozen(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return tuple(sorted((name, _frozen(part)) for name, part in value.items()))
+    if isinstance(value, list | tuple):
+        return frozenset(_frozen(part) for part in value)
+    return value  # type: ignore[no-any-return]
+
+
+def distribution(examples: Iterable[Example], top: float | None = None) -> dict[str, dict[str, int]]:
+    """Question to label to how often; numbers are counted in bins [a, a+1), the last one closed at `top`."""
+    table: dict[str, Counter[str]] = {}
+    for example in examples:
+        for question, value in example.gold.items():
+            table.setdefault(question, Counter()).update(_labels(value, top))
+    return {question: dict(sorted(counts.items())) for question, counts in table.items()}
+
+
+def _labels(value: Any, top: float | None) -> list[str]:
+    if isinstance(value, float):
+        low = floor(value) if top is None or value < top else floor(top) - 1
+        return [f"{low}-{low + 1}"]
+    if isinstance(value, dict):
+        return list(value.get("labels", ()))
+    if isinstance(value, list | tuple):
+        return [_part(part) for part in value] or ["(none)"]
+    return [str(value)]
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, Span):
+        return part.label
+    if isinstance(part, dict):
+        return "(answer)"
+    return str(part).rpartition("-")[0] or str(part)  # domain-slot-value counts as its slot

@@ -1,0 +1,163 @@
+"""What makes two items the same, by the shape of their inputs.
+
+A form is one notion of sameness: the exact pair, the pair in any order, the question, … Checks of
+repetition and leakage walk the forms of a dataset, so none of them knows a kind of task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nikawa.records import Example, reference
+
+Key = Callable[[Mapping[str, Any]], Hashable]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One notion of sameness of items."""
+
+    name: str
+    """In the plural, for the name of a check: `pairs` makes `repeated-pairs` and `leaked-pairs`."""
+    key: Key
+    repeats: bool = True
+    """Whether meeting it twice within a split is worth telling; many questions share a context by design."""
+    conflicts: bool = False
+    """Whether the same item must have the same gold."""
+    leaks: bool = True
+    finer: str = ""
+    """The form this one loosens; told only where the two counts differ."""
+
+
+class Placed(NamedTuple):
+    """An example and where it stands."""
+
+    dataset: str
+    split: str
+    example: Example
+
+    @property
+    def ref(self) -> str:
+        """Full reference."""
+        return reference(self.dataset, self.split, self.example.id)
+
+    @property
+    def kin(self) -> set[str]:
+        """Itself and what it was made from."""
+        origin = self.example.origin
+        return {self.ref, *(origin.parents if origin else ())}
+
+
+def related(items: Iterable[Placed]) -> bool:
+    """Whether all were made from one example, so that their likeness is no accident."""
+    kins = [item.kin for item in items]
+    return bool(kins) and bool(set.intersection(*kins))
+
+
+def loose(text: str) -> str:
+    """A sentence without its final 。, which the published captions carry or drop at will."""
+    return text.rstrip("。")
+
+
+def _pair(first: str, second: str) -> tuple[Key, Key]:
+    def exact(inputs: Mapping[str, Any]) -> Hashable:
+        return inputs[first], inputs[second]
+
+    def unordered(inputs: Mapping[str, Any]) -> Hashable:
+        return tuple(sorted((loose(inputs[first]), loose(inputs[second]))))
+
+    return exact, unordered
+
+
+def _relation(inputs: Mapping[str, Any]) -> Hashable:
+    return inputs["text"], inputs["subject"], inputs["object"]
+
+
+def _reading(inputs: Mapping[str, Any]) -> Hashable:
+    return inputs["context"], inputs["question"]
+
+
+def _choice(inputs: Mapping[str, Any]) -> Hashable:
+    return inputs["question"], tuple(sorted(inputs["choices"]))
+
+
+def _turns(inputs: Mapping[str, Any]) -> Hashable:
+    return tuple((turn["role"], turn["text"]) for turn in inputs["turns"])
+
+
+def _one(name: str) -> Key:
+    return lambda inputs: inputs[name]
+
+
+_INFERENCE, _ANY_INFERENCE = _pair("premise", "hypothesis")
+_SIMILARITY, _ANY_SIMILARITY = _pair("sentence1", "sentence2")
+_TEXT = Form("texts", _one("text"), conflicts=True)
+
+SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
+    (
+        frozenset({"premise", "hypothesis"}),
+        (
+            Form("pairs", _INFERENCE, conflicts=True),
+            Form("unordered-pairs", _ANY_INFERENCE, finer="pairs"),
+        ),
+    ),
+    (
+        frozenset({"sentence1", "sentence2"}),
+        (
+            Form("pairs", _SIMILARITY),
+            Form("unordered-pairs", _ANY_SIMILARITY, conflicts=True, finer="pairs"),
+        ),
+    ),
+    (
+        frozenset({"context", "question"}),
+        (Form("questions", _reading, conflicts=True), Form("contexts", _one("context"), repeats=False)),
+    ),
+    (
+        frozenset({"question", "choices"}),
+        (Form("questions", _one("question")), Form("items", _choice, conflicts=True, finer="questions")),
+    ),
+    (
+        frozenset({"text", "subject", "object"}),
+        (Form("texts", _one("text")), Form("items", _relation, conflicts=True, finer="texts")),
+    ),
+    (frozenset({"text"}), (_TEXT,)),
+    (frozenset({"turns"}), (Form("dialogues", _turns, conflicts=True),)),
+)
+"""Inputs that give a shape away, the most telling first, and its forms."""
+
+
+def forms_of(example: Example) -> tuple[Form, ...]:
+    """The forms of an example, told from the names of its inputs; none where they say nothing."""
+    names = example.inputs.keys()
+    return next((forms for needs, forms in SHAPES if needs <= names), ())
+
+
+def family(example: Example) -> str:
+    """Examples of one family can be compared: both kinds of sentence pairs are one family."""
+    forms = forms_of(example)
+    if not forms:
+        return ""
+    return "reading" if "context" in example.inputs else forms[0].name
+
+
+def sentences(example: Example) -> tuple[str, str] | None:
+    """The two sentences of a pair, else None."""
+    for first, second in (("premise", "hypothesis"), ("sentence1", "sentence2")):
+        if first in example.inputs and second in example.inputs:
+            return example.inputs[first], example.inputs[second]
+    return None
+
+
+def texts(example: Example) -> Iterator[str]:
+    """Every text of the inputs: plain ones, choices, turns."""
+    for value in example.inputs.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list | tuple):
+            for part in value:
+                if isinstance(part, str):
+                    yield part
+                elif isinstance(part, dict) and isinstance(part.get("text"), str):
+                    yield part["text"]

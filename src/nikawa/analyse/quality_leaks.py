@@ -1,0 +1,108 @@
+"""Leakage: items of one split that another split, or another dataset, holds as well."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+from nikawa.analyse.quality import Splits, grouped
+from nikawa.analyse.quality_keys import Form, Placed, family, forms_of, related, sentences
+from nikawa.records import Example, Finding
+
+_ORDER = {"train": 0, "dev": 1, "test": 3}
+"""A split can leak from those before it; splits with names of their own stand before test."""
+
+
+def split_leaks(dataset: str, splits: Splits) -> Iterator[Finding]:
+    """Rows of a split whose item occurs in an earlier one: dev in train, test in train+dev."""
+    names = sorted(splits, key=lambda name: _ORDER.get(name, 2))
+    for place, name in enumerate(names):
+        earlier = [Placed(dataset, other, e) for other in names[:place] for e in splits[other]]
+        if earlier:
+            items = [Placed(dataset, name, e) for e in splits[name]]
+            where = f"{name} in {'+'.join(names[:place])}"
+            yield from _leaks(items, earlier, where)
+            yield from _shared(items, earlier, where)
+            yield from _reversed(items, earlier, where)
+            yield from _seen_sentences(items, earlier, where)
+
+
+def dataset_leaks(
+    dataset: str, splits: Splits, other: str, other_splits: Mapping[str, Sequence[Example]]
+) -> Iterator[Finding]:
+    """Rows of a dataset that another dataset holds: `dev in jsts:train`."""
+    for theirs, examples in other_splits.items():
+        held = [Placed(other, theirs, e) for e in examples]
+        for ours in splits:
+            items = [Placed(dataset, ours, e) for e in splits[ours]]
+            yield from _leaks(items, held, f"{ours} in {other}:{theirs}")
+
+
+def families(splits: Splits) -> set[str]:
+    """The families of shapes a dataset holds; datasets without a common one cannot leak into each other."""
+    return {family(example) for examples in splits.values() for example in examples} - {""}
+
+
+def _leaks(items: Sequence[Placed], held: Sequence[Placed], where: str) -> Iterator[Finding]:
+    told: dict[str, int] = {}
+    for form in _forms(items):
+        rows = _hits(items, form, grouped(held, form.name))
+        told[form.name] = len(rows)
+        if rows and form.leaks and told.get(form.finer) != len(rows):
+            yield _finding(f"leaked-{form.name}", where, rows, "")
+
+
+def _forms(items: Iterable[Placed]) -> list[Form]:
+    return list({form.name: form for item in items for form in forms_of(item.example)}.values())
+
+
+def _hits(items: Iterable[Placed], form: Form, index: Mapping[Hashable, list[Placed]]) -> list[str]:
+    rows = []
+    for item in items:
+        own = next((f for f in forms_of(item.example) if f.name == form.name), None)
+        if own and _foreign(item, index.get(own.key(item.example.inputs), [])):
+            rows.append(item.ref)
+    return rows
+
+
+def _foreign(item: Placed, found: Iterable[Placed]) -> bool:
+    return any(not related((item, other)) for other in found)
+
+
+def _shared(items: Sequence[Placed], held: Sequence[Placed], where: str) -> Iterator[Finding]:
+    """How many different items leak, where that is not how many rows do."""
+    for form in _forms(items):
+        index = grouped(held, form.name)
+        groups = [group for key, group in grouped(items, form.name).items() if key in index]
+        rows = [item.ref for group in groups for item in group]
+        if form.repeats and not form.finer and len(groups) != len(rows):
+            note = f"different {form.name}, on {len(rows)} rows"
+            yield Finding(
+                check=f"shared-{form.name}", where=where, count=len(groups), ids=tuple(rows), note=note
+            )
+
+
+def _reversed(items: Iterable[Placed], held: Iterable[Placed], where: str) -> Iterator[Finding]:
+    index = grouped(held, "pairs")
+    rows = []
+    for item in items:
+        pair = sentences(item.example)
+        if pair and _foreign(item, index.get((pair[1], pair[0]), [])):
+            rows.append(item.ref)
+    if rows:
+        yield _finding("leaked-reversed-pairs", where, rows, "the pair occurs the other way round")
+
+
+def _seen_sentences(items: Iterable[Placed], held: Iterable[Placed], where: str) -> Iterator[Finding]:
+    seen = {text for other in held for text in sentences(other.example) or ()}
+    rows = [item.ref for item in items if len(item.kin) == 1 and _both_in(item, seen)]
+    if rows:
+        yield _finding("leaked-sentences", where, rows, "both sentences occur there, together or apart")
+
+
+def _both_in(item: Placed, seen: set[str]) -> bool:
+    pair = sentences(item.example)
+    return pair is not None and pair[0] in seen and pair[1] in seen
+
+
+def _finding(check: str, where: str, rows: Sequence[str], note: str) -> Finding:
+    return Finding(check=check, where=where, count=len(rows), ids=tuple(rows), note=note)

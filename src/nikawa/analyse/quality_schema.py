@@ -1,0 +1,141 @@
+"""Whether inputs and gold have the shape their task promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from nikawa.records import Example, Finding, Span, Task, reference
+
+Faults = Iterator[str]
+
+
+def schema_findings(task: Task, split: str, examples: Sequence[Example]) -> Iterator[Finding]:
+    """One finding a fault of shape, with the examples that have it."""
+    found: dict[str, dict[str, None]] = {}
+    for example in examples:
+        for check in faults(task, example):
+            found.setdefault(check, {})[reference(task.dataset, split, example.id)] = None
+    for check, ids in found.items():
+        yield Finding(
+            check=check, where=split, count=len(ids), ids=tuple(ids), note=f"{NOTES[check]} ({task.name})"
+        )
+
+
+NOTES = {
+    "missing-input": "an input of the task is not there",
+    "missing-gold": "there is gold, but none for this question",
+    "wrong-type": "gold is not of the type the task asks for",
+    "label-outside": "the label is not in the closed set",
+    "score-outside": "the score is outside the scale",
+    "choice-outside": "the right choice is not among the choices",
+    "answer-offset": "the answer is not at its offset in the context",
+    "answer-empty": "an answer is empty",
+    "span-outside": "a span reaches outside the text",
+    "span-empty": "a span holds nothing",
+    "head-outside": "a head is not a word of the sentence",
+    "tree-length": "words, heads and labels are not equally many",
+    "tree-root": "the tree has no root, or several",
+    "state-format": "a state is not domain-slot-value",
+}
+"""Check to what it means."""
+
+
+def faults(task: Task, example: Example) -> Faults:
+    """The names of the checks an example fails under a task."""
+    missing = [name for name in task.inputs if name not in example.inputs]
+    if missing:
+        yield "missing-input"
+        return
+    yield from _input_spans(example)
+    if not example.gold:
+        return
+    if task.question not in example.gold:
+        yield "missing-gold"
+        return
+    try:
+        yield from _JUDGES[task.kind](task, example, example.gold[task.question])
+    except (TypeError, KeyError, AttributeError, ValueError):
+        yield "wrong-type"
+
+
+def _input_spans(example: Example) -> Faults:
+    spans = [value for value in example.inputs.values() if isinstance(value, Span)]
+    if spans and isinstance(example.inputs.get("text"), str):
+        yield from _spans(spans, example.inputs["text"])
+
+
+def _spans(spans: Iterable[Span], text: str) -> Faults:
+    for span in spans:
+        if span.start < 0 or span.end > len(text):
+            yield "span-outside"
+        elif not text[span.start : span.end].strip():
+            yield "span-empty"
+
+
+def _label(task: Task, example: Example, value: Any) -> Faults:
+    if not isinstance(value, str):
+        yield "wrong-type"
+    elif task.labels and value not in task.labels:
+        yield "label-outside"
+
+
+def _score(task: Task, example: Example, value: Any) -> Faults:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        yield from _label(task, example, value) if task.labels else ("wrong-type",)
+    elif task.scale and not task.scale[0] <= value <= task.scale[1]:
+        yield "score-outside"
+
+
+def _choice(task: Task, example: Example, value: Any) -> Faults:
+    if isinstance(value, bool) or not isinstance(value, int):
+        yield "wrong-type"
+    elif not 0 <= value < len(example.inputs["choices"]):
+        yield "choice-outside"
+
+
+def _answers(task: Task, example: Example, value: Any) -> Faults:
+    context = example.inputs["context"]
+    for answer in value:
+        if not answer["text"]:
+            yield "answer-empty"
+        elif answer["start"] < 0 or not context.startswith(answer["text"], answer["start"]):
+            yield "answer-offset"
+
+
+def _tagging(task: Task, example: Example, value: Any) -> Faults:
+    yield from _spans(value, example.inputs["text"])
+    if task.labels and any(span.label not in task.labels for span in value):
+        yield "label-outside"
+
+
+def _tree(task: Task, example: Example, value: Any) -> Faults:
+    heads, labels, words = value["heads"], value["labels"], example.inputs["words"]
+    if not len(heads) == len(labels) == len(words):
+        yield "tree-length"
+    if any(not 0 <= head <= len(heads) or head == place for place, head in enumerate(heads, start=1)):
+        yield "head-outside"
+    if sum(head == 0 for head in heads) != 1:
+        yield "tree-root"
+    if task.labels and any(label not in task.labels for label in labels):
+        yield "label-outside"
+
+
+def _state(task: Task, example: Example, value: Any) -> Faults:
+    for state in value:
+        parts = state.split("-", 2)
+        if len(parts) != 3 or not all(part.strip() for part in parts):
+            yield "state-format"
+
+
+_JUDGES: dict[str, Callable[[Task, Example, Any], Iterable[str]]] = {
+    "text": _label,
+    "inference": _label,
+    "relation": _label,
+    "similarity": _score,
+    "choice": _choice,
+    "reading": _answers,
+    "tagging": _tagging,
+    "tree": _tree,
+    "dialogue": _state,
+}
