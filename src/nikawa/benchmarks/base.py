@@ -19,6 +19,8 @@ class Source:
     """The split's name here; empty where one file holds several (see `Benchmark.split_of`)."""
     patterns: tuple[str, ...]
     """Globs below the repository folder; the first that matches is taken, the newest version of it."""
+    fallback: bool = False
+    """Read, one file of it, only where no other source of the dataset is here (raw data to be converted)."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import msgspec
@@ -66,7 +67,7 @@ def _load_published(
     if not files:
         raise missing_data(benchmark, data, f" {version}" if version else "")
     wanted = None if split is None else split_name(benchmark, split)
-    if wanted is not None and benchmark.split_of is None:
+    if wanted is not None and (benchmark.split_of is None or wanted in files):
         _require(wanted, benchmark, files, data)
         files = {wanted: files[wanted]}
     splits = _read_splits(benchmark, files)
@@ -123,9 +124,10 @@ def _load_file(name: str, split: str | None, path: Path) -> Dataset:
     """One published file with its reader named."""
     benchmark = benchmarks()[name]
     wanted = None if split is None else split_name(benchmark, split)
+    named = wanted or declared_split(benchmark, path) or guess_split(path)
     splits: dict[str, list[Example]] = {}
     for example in unique(benchmark.read(path), path):
-        found = benchmark.split_of(example) if benchmark.split_of else (wanted or guess_split(path))
+        found = (benchmark.split_of(example) if benchmark.split_of else "") or named
         splits.setdefault(found, []).append(example)
     dataset = _dataset(benchmark, {name: tuple(examples) for name, examples in splits.items()})
     return dataset if wanted is None else pick_split(dataset, wanted, path)
@@ -137,6 +139,14 @@ def pick_split(dataset: Dataset, split: str, path: Path | str) -> Dataset:
     if wanted not in dataset.splits:
         raise BadInput(f"holds no split {split!r}", file=path, cure=f"it holds: {', '.join(dataset.splits)}")
     return msgspec.structs.replace(dataset, splits={wanted: dataset.splits[wanted]})
+
+
+def declared_split(benchmark: Benchmark, path: Path) -> str | None:
+    """The split whose published files are called like `path`: `out_of_domain_valid-v1.0.tsv` is `ood`."""
+    for source in benchmark.sources:
+        if source.split and any(fnmatch(path.name, Path(pattern).name) for pattern in source.patterns):
+            return source.split
+    return None
 
 
 def guess_split(path: Path) -> str:

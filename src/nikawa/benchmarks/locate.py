@@ -71,8 +71,12 @@ def present(
 ) -> dict[str, list[Path]]:
     """Split name (empty where a file holds several) to the files that are here."""
     folder = repository_folder(benchmark, data)
-    found = {source.split: find_files(source, folder, version) for source in benchmark.sources}
-    return {split: files for split, files in found.items() if files}
+    for fallback in (False, True):
+        sources = [source for source in benchmark.sources if source.fallback is fallback]
+        found = {source.split: find_files(source, folder, version) for source in sources}
+        if any(found.values()):
+            return {split: files[:1] if fallback else files for split, files in found.items() if files}
+    return {}
 
 
 def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> MissingData:
