@@ -143,10 +143,10 @@ def pick_split(dataset: Dataset, split: str, path: Path | str) -> Dataset:
 
 def declared_split(benchmark: Benchmark, path: Path) -> str | None:
     """The split whose published files are called like `path`: `out_of_domain_valid-v1.0.tsv` is `ood`."""
-    for source in benchmark.sources:
-        if source.split and any(fnmatch(path.name, Path(pattern).name) for pattern in source.patterns):
-            return source.split
-    return None
+    known = [(s.split, pattern) for s in benchmark.sources if s.split for pattern in s.patterns]
+    by_path = {split for split, pattern in known if path.absolute().match(pattern)}
+    by_name = {split for split, pattern in known if fnmatch(path.name, Path(pattern).name)}
+    return next((found.pop() for found in (by_path, by_name) if len(found) == 1), None)
 
 
 def guess_split(path: Path) -> str:
