@@ -72,13 +72,15 @@ def _shared(items: Sequence[Placed], held: Sequence[Placed], where: str) -> Iter
     """How many different items leak, where that is not how many rows do."""
     for form in _forms(items):
         index = grouped(held, form.name)
-        groups = [group for key, group in grouped(items, form.name).items() if key in index]
-        rows = [item.ref for group in groups for item in group]
-        if form.repeats and not form.finer and len(groups) != len(rows):
+        found = [
+            [item.ref for item in group if _foreign(item, index.get(key, []))]
+            for key, group in grouped(items, form.name).items()
+        ]
+        rows = tuple(ref for refs in found for ref in refs)
+        count = sum(bool(refs) for refs in found)
+        if form.repeats and not form.finer and count != len(rows):
             note = f"different {form.name}, on {len(rows)} rows"
-            yield Finding(
-                check=f"shared-{form.name}", where=where, count=len(groups), ids=tuple(rows), note=note
-            )
+            yield Finding(check=f"shared-{form.name}", where=where, count=count, ids=rows, note=note)
 
 
 def _reversed(items: Iterable[Placed], held: Iterable[Placed], where: str) -> Iterator[Finding]:

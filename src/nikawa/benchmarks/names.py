@@ -32,7 +32,7 @@ def benchmarks() -> Registry[Benchmark]:
             continue
         for module in scan(import_module(f"{__package__}.{folder.name}")):
             found = getattr(module, "DATASET", None)
-            if found is not None:
+            if found is not None and found not in table.values():  # a sibling may import it
                 table.add(found.name, found)
     return table
 
