@@ -1,1 +1,1 @@
-"""KLUE (Park et al., 2021)."""
+"""KLUE (Park et al., NeurIPS 2021): eight tasks of Korean language understanding."""
