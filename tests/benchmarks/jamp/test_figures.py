@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from nikawa.benchmarks.figures import read_figures
+from nikawa.benchmarks.jamp.reproduce import compute
+from nikawa.benchmarks.jamp.splits import regenerate
+from nikawa.jobs.reproduce import reproduce
+
+Write = Callable[..., Path]
+
+
+def test_nothing_here_computes_nothing(tmp_path: Path) -> None:
+    assert compute(tmp_path) == {}
+
+
+def test_small_files(write_rows: Write, rows: tuple[str, ...], tmp_path: Path) -> None:
+    train = write_rows(*rows)
+    regenerate(train, "timespan-easy", train.with_name("train_custom-timespan-easy.tsv"))
+    write_rows(*rows, name="train_custom-timeformat-hard.tsv")
+    found = compute(tmp_path)
+    assert found.keys() <= read_figures("jamp").printed.keys()
+    assert (found["table12.train.total"], found["table12.without-template-20.train.total"]) == (5, 4)
+    assert found["table12.train.contradiction"] == 1
+    assert found["splits.timespan-easy.identical"] == 1
+    assert found["splits.timeformat-hard.identical"] == 0
+    assert (found["section3.year.first"], found["section3.year.last"]) == (2012, 2021)
+    assert found["table10.fragments"] == 4
+    assert not any(name.startswith(("table12.test", "table13")) for name in found)
+
+
+def test_explanations_belong_to_figures() -> None:
+    figures = read_figures("jamp")
+    for name, entry in {**figures.slips, **figures.versions}.items():
+        assert entry.recomputed != figures.printed[name]
+
+
+def test_no_unexplained_difference(shared_data: Path) -> None:
+    results = {r.figure: r for r in reproduce("jamp", shared_data)}
+    verdicts = Counter(r.verdict for name, r in results.items() if name != "table13.jsick")
+    assert verdicts == {"equal": 26, "absent": 8, "slip": 2, "version": 2}
+    assert all(".test." in name for name, r in results.items() if r.verdict == "absent")
+    assert results["table12.train.total"].recomputed == 9950
+    assert results["table13.jsick"].verdict in ("equal", "absent")
