@@ -1,0 +1,136 @@
+"""One file over HTTP into a `.part`, taken up again after every kind of interruption."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from nikawa.errors import BadInput
+
+CHUNK = 1 << 18
+AGENT = "nikawa"
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True)
+class Download:
+    """What to bring, and how patiently."""
+
+    url: str
+    part: Path
+    size: int | None
+    timeout: float
+    tries: int
+    sleep: Callable[[float], None]
+
+
+class Interrupted(Exception):
+    """The transfer stopped for a reason that may pass."""
+
+
+def download(job: Download, progress: Callable[[int, int | None], None]) -> None:
+    """Fill the `.part`; an interruption is waited out 1, 2, 4, … seconds. Progress starts the count anew."""
+    left, pause = job.tries, 1.0
+    while True:
+        before = _have(job)
+        try:
+            return _attempt(job, progress)
+        except Interrupted as problem:
+            if _have(job) > before:
+                left, pause = job.tries, 1.0
+            left -= 1
+            if left <= 0:
+                raise BadInput(
+                    f"{job.url} could not be fetched ({problem})",
+                    cure="what has come is kept; fetch again later",
+                ) from None
+            job.sleep(pause)
+            pause *= 2
+
+
+def _have(job: Download) -> int:
+    return job.part.stat().st_size if job.part.exists() else 0
+
+
+def _attempt(job: Download, progress: Callable[[int, int | None], None]) -> None:
+    have = _have(job)
+    if job.size is not None and have >= job.size:
+        if have == job.size:
+            return  # all of it came before; the checksum decides
+        job.part.unlink()
+        have = 0
+    try:
+        with _open(job, have) as response:
+            resumed = have > 0 and response.status == 206 and _starts_at(response, have)
+            if have and response.status == 206 and not resumed:
+                job.part.unlink()
+                raise Interrupted("the server answered with another range")
+            _copy(job, response, have if resumed else 0, progress)
+    except urllib.error.HTTPError as problem:
+        with problem:
+            _refused(job, problem.code, have)
+    except (http.client.HTTPException, urllib.error.URLError, TimeoutError, ConnectionError) as problem:
+        reason = getattr(problem, "reason", problem)
+        raise Interrupted(str(reason) or type(reason).__name__) from None
+
+
+def _open(job: Download, have: int) -> http.client.HTTPResponse:
+    headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    if not job.url.startswith(("http://", "https://")):
+        raise BadInput(f"{job.url} is not an http address", cure="fetch from http:// or https://")
+    request = urllib.request.Request(job.url, headers=headers)  # noqa: S310 - the scheme is checked above
+    return cast(http.client.HTTPResponse, urllib.request.urlopen(request, timeout=job.timeout))  # noqa: S310
+
+
+def _starts_at(response: http.client.HTTPResponse, have: int) -> bool:
+    return (response.headers.get("Content-Range") or "").startswith(f"bytes {have}-")
+
+
+def _copy(
+    job: Download,
+    response: http.client.HTTPResponse,
+    start: int,
+    progress: Callable[[int, int | None], None],
+) -> None:
+    """Append to the part, or begin it anew where the server sends the whole file."""
+    length = response.headers.get("Content-Length")
+    total = start + int(length) if length and length.isdigit() else job.size
+    done = start
+    with job.part.open("ab" if start else "wb") as out:
+        progress(done, total)
+        while chunk := _read(response):
+            out.write(chunk)
+            done += len(chunk)
+            progress(done, total)
+        out.flush()
+        os.fsync(out.fileno())
+    if total is not None and done < total:
+        raise Interrupted(f"{done} of {total} bytes came")
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    try:
+        return response.read1(CHUNK)
+    except (http.client.HTTPException, TimeoutError, ConnectionError) as problem:
+        raise Interrupted(str(problem) or type(problem).__name__) from None
+
+
+def _refused(job: Download, code: int, have: int) -> None:
+    if code == 416 and have:
+        job.part.unlink()  # the part is longer than the file: it is of another version
+        raise Interrupted("the part did not fit")
+    if code in _TRANSIENT:
+        raise Interrupted(f"the server answered {code}")
+    meaning = {404: "is not there (404)", 401: "asks for a login (401)", 403: "is forbidden (403)"}
+    raise BadInput(
+        f"{job.url} {meaning.get(code, f'was refused ({code})')}",
+        cure="check NIKAWA_UPSTREAM, or fetch later",
+    )
