@@ -13,9 +13,13 @@ import msgspec
 
 from nikawa.benchmarks.base import Benchmark, Source, Splits
 from nikawa.benchmarks.jglue._captions import caption_meta
+from nikawa.benchmarks.jglue._rows import finding, hidden, labelled
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
-from nikawa.records import Card, Example, Task
+from nikawa.records import Card, Dataset, Example, Finding, Task, reference
+
+MOST_GAPS = 1000
+"""Missing ids that are named one by one."""
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True):
@@ -25,21 +29,23 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):
     yjcaptions_id: str
     sentence1: str
     sentence2: str
-    label: float | str
+    label: float | str | None = None
 
 
 def read(path: Path) -> Iterator[Example]:
     """The pairs of one published file."""
-    for line, row in read_json_lines(path, Row):
+    for line, row in labelled(read_json_lines(path, Row), path):
         meta = caption_meta(row.yjcaptions_id, path, line)
         if isinstance(row.label, str):
             meta["label_type"] = "string"
+        gold = {} if row.label is None else {"score": score(row.label, path, line)}
         yield Example(
             id=row.sentence_pair_id,
             inputs={"sentence1": row.sentence1, "sentence2": row.sentence2},
-            gold={"score": score(row.label, path, line)},
+            gold=gold,
             meta=meta,
-            group=row.yjcaptions_id.split("-")[0],
+            group=meta["image"],
+            origin=hidden("jsts", gold),
         )
 
 
@@ -60,6 +66,25 @@ def version_of(splits: Splits) -> str | None:
     """v1.0 has string labels; later versions cannot be told apart by this dataset."""
     strings = any(e.meta.get("label_type") == "string" for examples in splits.values() for e in examples)
     return "1.0" if strings else None
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+    """Gaps in the pair ids; worker-written sentences."""
+    for split, examples in dataset.splits.items():
+        yield from _gaps(dataset.name, split, {int(e.id) for e in examples if e.id.isdecimal()})
+        written = [e for e in examples if e.meta["source"] == "C"]
+        note = "sentence ids starting with g are worker-written; the authors' notes say only JNLI has them"
+        yield from finding("g-ids", dataset, split, written, note)
+
+
+def _gaps(name: str, split: str, numbers: set[int]) -> Iterator[Finding]:
+    count = max(numbers, default=-1) + 1 - len(numbers)
+    if count:
+        # One absurd id must not make a list of billions.
+        gaps = (n for n in range(max(numbers)) if n not in numbers) if count <= MOST_GAPS else ()
+        ids = tuple(reference(name, split, str(gap)) for gap in gaps)
+        note = "ids that no pair has; the authors filtered 12 pairs out of train after numbering"
+        yield Finding(check="missing-pair-ids", where=split, count=count, ids=ids, note=note)
 
 
 DATASET = Benchmark(
@@ -103,4 +128,5 @@ DATASET = Benchmark(
     ),
     read=read,
     version_of=version_of,
+    traps=traps,
 )
