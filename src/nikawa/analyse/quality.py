@@ -148,6 +148,8 @@ def _labels(value: Any, top: float | None) -> list[str]:
     if isinstance(value, dict):
         return list(value.get("labels", ()))
     if isinstance(value, list | tuple):
+        if any(isinstance(part, dict) for part in value):
+            return [f"{len(value)} answer{'s' * (len(value) > 1)}"]
         return [_part(part) for part in value] or ["(none)"]
     return [str(value)]
 
@@ -155,6 +157,4 @@ def _labels(value: Any, top: float | None) -> list[str]:
 def _part(part: Any) -> str:
     if isinstance(part, Span):
         return part.label
-    if isinstance(part, dict):
-        return "(answer)"
-    return str(part).rpartition("-")[0] or str(part)  # domain-slot-value counts as its slot
+    return "-".join(str(part).split("-", 2)[:2])  # domain-slot-value counts as its slot

@@ -109,19 +109,24 @@ def _own(dataset: Dataset, benchmark: Benchmark | None) -> Iterator[Finding]:
 def without_views(
     splits: Mapping[str, tuple[Example, ...]], benchmark: Benchmark | None
 ) -> dict[str, tuple[Example, ...]]:
-    """The splits that are not drawn from another one that is here: a view repeats its source by design."""
+    """One split of each that are views of one another, the source where it is here.
+
+    A view repeats its source by design, so telling that would bury what is wrong.
+    """
     views = benchmark.views if benchmark else {}
-    return {name: examples for name, examples in splits.items() if not _has_source(name, views, splits)}
+    chosen: dict[str, str] = {}
+    for name in splits:
+        source = _source(name, views)
+        chosen[source] = source if source in splits else chosen.get(source, name)
+    return {name: splits[name] for name in splits if name in chosen.values()}
 
 
-def _has_source(name: str, views: Mapping[str, str], have: Iterable[str]) -> bool:
+def _source(name: str, views: Mapping[str, str]) -> str:
     seen = {name}
     while name in views and views[name] not in seen:
         name = views[name]
         seen.add(name)
-        if name in have:
-            return True
-    return False
+    return name
 
 
 def _files(spec: str, benchmark: Benchmark, dataset: Dataset, data: Path | None) -> Iterator[Finding]:
@@ -168,13 +173,13 @@ def comparable(dataset: Dataset, data: Path | None = None) -> list[Benchmark]:
 def _between(
     dataset: Dataset, benchmark: Benchmark | None, other: Benchmark, data: Path | None
 ) -> Iterator[Finding]:
-    theirs = load(other.name, data=data)
-    return dataset_leaks(
-        dataset.name,
-        without_views(dataset.splits, benchmark),
-        other.name,
-        without_views(theirs.splits, other),
-    )
+    try:
+        theirs = load(other.name, data=data)
+    except BadInput as problem:  # another dataset's damage is no reason to refuse this one
+        yield Finding(check="not-compared", where=other.name, count=1, note=str(problem))
+        return
+    own = without_views(dataset.splits, benchmark)
+    yield from dataset_leaks(dataset.name, own, other.name, without_views(theirs.splits, other))
 
 
 def marked(dataset: str, findings: Iterable[Finding], known: Known) -> Iterator[Finding]:
