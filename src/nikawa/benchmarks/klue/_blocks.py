@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nikawa.benchmarks.klue._common import CURE
+from nikawa.benchmarks.klue._common import CURE, read_text
 from nikawa.errors import BadInput
-from nikawa.io.lines import open_bytes, read_lines
 
 _HEADER = re.compile(r"## (?P<id>\S+\d)[-_](?P<source>[A-Za-z]+)\t(?P<text>.*)")
 _COMMENT = "##"
@@ -64,18 +63,3 @@ def _block(chunk: str, line: int, path: Path) -> Block | None:
             cure="look for a stray blank line",
         )
     return None
-
-
-def read_text(path: Path) -> str:
-    """A whole text file at once; the line reader is called only to say what is wrong with a broken one."""
-    with open_bytes(path) as stream:
-        data = stream.read()
-    if not data.strip():
-        raise BadInput("is empty", file=path, cure="fetch it again")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text = ""
-    if not text or data.startswith(b"\xef\xbb\xbf") or b"\r\n" in data or b"\0" in data:
-        text = "\n".join(line for _, line in read_lines(path))
-    return text

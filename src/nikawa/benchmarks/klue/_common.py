@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,8 +13,8 @@ from nikawa.benchmarks.base import Source
 from nikawa.benchmarks.load import guess_split
 from nikawa.benchmarks.locate import find_files
 from nikawa.errors import BadInput, suggest
-from nikawa.io.json import json_fault, read_json
-from nikawa.io.lines import read_whole
+from nikawa.io.json import json_fault
+from nikawa.io.lines import decode_line, open_bytes
 from nikawa.records import Dataset, Example, Finding, Origin, reference
 
 T = TypeVar("T")
@@ -42,10 +43,37 @@ def published(
             yield source.split, path
 
 
+def read_text(path: Path) -> str:
+    """A whole text file at once. CR LF is let pass: the published STS file has it throughout."""
+    with open_bytes(path) as stream:
+        data = stream.read().replace(b"\r\n", b"\n")
+    if not data.strip():
+        raise BadInput("is empty", file=path, cure="fetch it again")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    if not text or text.startswith("\ufeff") or "\0" in text:
+        for number, line in enumerate(data.split(b"\n"), start=1):
+            decode_line(line, path, number)  # one of them raises, with its place
+    return text
+
+
+def read_document(path: Path, kind: type[T]) -> T:
+    """Decode a file that is one JSON document."""
+    text = read_text(path)
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        byte = re.search(r"byte (\d+)", str(problem))
+        line = text.encode()[: int(byte[1])].count(b"\n") + 1 if byte else None
+        raise BadInput(json_fault(problem, text, path, line).what, file=path, line=line, cure=CURE) from None
+
+
 def read_array(path: Path, kind: type[T]) -> Iterator[tuple[int, T]]:
     """Yield (record number from 1, record) of a file that is one JSON array."""
     decoder = msgspec.json.Decoder(kind)
-    raws = read_json(path, list[msgspec.Raw])
+    raws = read_document(path, list[msgspec.Raw])
     if not raws:
         raise BadInput("holds no record", file=path, cure=CURE)
     for number, raw in enumerate(raws, start=1):
@@ -53,14 +81,13 @@ def read_array(path: Path, kind: type[T]) -> Iterator[tuple[int, T]]:
             yield number, decoder.decode(raw)
         except (msgspec.DecodeError, RecursionError) as problem:
             what = json_fault(problem, bytes(raw), path, None).what
-            raise BadInput(
-                f"record {number}: {what}", file=path, line=_line(path, raws, number), cure=CURE
-            ) from None
+            line = _line(path, raws, number)
+            raise BadInput(f"record {number}: {what}", file=path, line=line, cure=CURE) from None
 
 
 def _line(path: Path, raws: Sequence[msgspec.Raw], number: int) -> int:
     """The line on which record `number` begins; only a refusal pays for finding it."""
-    body, start, end = read_whole(path).encode(), 0, 0
+    body, start, end = read_text(path).encode(), 0, 0
     for raw in raws[:number]:
         start = body.index(bytes(raw), end)
         end = start + len(bytes(raw))
