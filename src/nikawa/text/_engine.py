@@ -1,0 +1,204 @@
+"""Around every engine: checks, pieces for long texts, a bounded cache, one dictionary a process, locks that survive a fork."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from itertools import islice, pairwise
+from typing import Any
+from weakref import WeakSet
+
+from msgspec.structs import replace
+
+from nikawa.errors import BadInput, missing_extra
+from nikawa.text.protocol import Engine, Token
+
+PIECE = 8_000
+"""Longest text handed to an engine. MeCab crashes or drops tokens when a length passes 16 bits, Sudachi refuses."""
+BATCH = 128
+CACHE = 1_000_000
+"""Characters of text whose analyses are kept: about 150 MB when full."""
+
+# MeCab's dictionaries list U+00D0 as white space where they mean U+000D, and forget form feed.
+_MISTAKEN = re.compile("[\r\x0b\x0cÐ]")
+_PUT_RIGHT = {0x0D: " ", 0x0B: " ", 0x0C: " ", 0xD0: "ð"}
+
+_LOCKS: WeakSet[Any] = WeakSet()
+_HELD: list[Any] = []
+
+
+def new_lock() -> Any:
+    """A lock that a forked child finds free."""
+    lock = threading.RLock()
+    _LOCKS.add(lock)
+    return lock
+
+
+def _before_fork() -> None:
+    # No two of these locks are ever held together elsewhere, so any order is safe.
+    for lock in list(_LOCKS):
+        lock.acquire()
+        _HELD.append(lock)
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+def require(module: str, extra: str) -> Any:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise missing_extra(f"the package {module!r}", extra) from None
+
+
+def spaced(text: str) -> str:
+    """The text as MeCab must see it, of the same length, so that white space and nothing else is dropped."""
+    return text.translate(_PUT_RIGHT) if _MISTAKEN.search(text) else text
+
+
+class Shared:
+    """An engine loaded once a process, at first use, and used by one thread at a time."""
+
+    def __init__(self, load: Callable[[], Engine]) -> None:
+        self._load, self._engine, self._lock = load, None, new_lock()
+
+    _engine: Engine | None
+
+    def run(self, texts: Sequence[str]) -> list[list[Token]]:
+        """The tokens of each text."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._load()
+            return list(self._engine(texts))
+
+
+class Cache:
+    """Analyses by text, the least recently used dropped first, bounded by characters."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.size, self._lock = capacity, 0, new_lock()
+        self._kept: OrderedDict[str, tuple[Token, ...]] = OrderedDict()
+
+    def get(self, text: str) -> tuple[Token, ...] | None:
+        """The kept analysis, or None."""
+        with self._lock:
+            found = self._kept.get(text)
+            if found is not None:
+                self._kept.move_to_end(text)
+            return found
+
+    def put(self, text: str, tokens: tuple[Token, ...]) -> None:
+        """Keep an analysis unless it alone would fill a tenth of the cache."""
+        if len(text) * 10 > self.capacity:
+            return
+        with self._lock:
+            if text not in self._kept:
+                self.size += len(text) + 1
+            self._kept[text] = tokens
+            while self.size > self.capacity:
+                dropped, _ = self._kept.popitem(last=False)
+                self.size -= len(dropped) + 1
+
+
+def check(text: str) -> None:
+    """Refuse what no engine can take: NUL ends a C string, a lone surrogate has no UTF-8."""
+    if "\0" in text:
+        raise BadInput(f"character {text.index(chr(0)) + 1} of the text is NUL", cure="remove it")
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise BadInput(
+            f"character {problem.start + 1} of the text is a lone surrogate", cure="decode the text as UTF-8"
+        ) from None
+
+
+def cuts(text: str, limit: int = PIECE) -> list[int]:
+    """Where to cut a long text: after the last line, sentence or word that fits; 0 and its length included."""
+    places, start = [0], 0
+    while len(text) - start > limit:
+        start = _cut(text, start, start + limit)
+        places.append(start)
+    return [*places, len(text)]
+
+
+def _cut(text: str, start: int, end: int) -> int:
+    for mark in ("\n", "。", ". ", " ", "、"):
+        found = text.rfind(mark, start + 1, end)
+        if found > start:
+            return found + len(mark)
+    while end > start + 1 and unicodedata.combining(text[end]):
+        end -= 1
+    return end
+
+
+def join(pieces: Iterable[list[Token]], offsets: Sequence[int]) -> tuple[Token, ...]:
+    """The analyses of the pieces of one text as the analysis of the whole."""
+    whole: list[Token] = []
+    for tokens, offset in zip(pieces, offsets, strict=False):
+        first = len(whole)
+        whole.extend(_moved(token, offset, first) for token in tokens)
+    return tuple(whole)
+
+
+def _moved(token: Token, offset: int, first: int) -> Token:
+    head = None if token.head is None else token.head + first
+    return replace(token, start=token.start + offset, end=token.end + offset, head=head)
+
+
+class Loaded:
+    """The analyser users hold: an engine, its name, and a cache."""
+
+    def __init__(self, name: str, language: str, shared: Shared, cache: int) -> None:
+        self.name, self.language = name, language
+        self._shared, self.cache = shared, Cache(cache) if cache else None
+        self._capacity = cache
+
+    def __repr__(self) -> str:
+        return f"<analyser {self.name}>"
+
+    def __reduce__(self) -> tuple[Any, tuple[str, int]]:
+        """A dictionary cannot travel to another process; its name can."""
+        return (import_module("nikawa.text").analyser, (self.name, self._capacity))
+
+    def analyse(self, text: str) -> tuple[Token, ...]:
+        """The morphemes of `text`, in order."""
+        kept = self.cache.get(text) if self.cache else None
+        return self._fresh([text])[0] if kept is None else kept
+
+    def analyse_many(self, texts: Iterable[str]) -> Iterator[tuple[Token, ...]]:
+        """The same for many texts, in order, as a stream."""
+        stream = iter(texts)
+        while batch := list(islice(stream, BATCH)):
+            known = {t: self.cache.get(t) for t in batch} if self.cache else dict.fromkeys(batch)
+            new = [t for t, found in known.items() if found is None]
+            known.update(zip(new, self._fresh(new), strict=True))
+            yield from (tokens for t in batch if (tokens := known[t]) is not None)
+
+    def _fresh(self, texts: list[str]) -> list[tuple[Token, ...]]:
+        for text in texts:
+            check(text)
+        if all(len(text) <= PIECE for text in texts):
+            done = [tuple(tokens) for tokens in self._shared.run(texts)]
+        else:
+            done = [self._long(text) for text in texts]
+        if self.cache:
+            for text, tokens in zip(texts, done, strict=True):
+                self.cache.put(text, tokens)
+        return done
+
+    def _long(self, text: str) -> tuple[Token, ...]:
+        places = cuts(text)
+        pieces = [text[a:b] for a, b in pairwise(places)]
+        return join(self._shared.run(pieces), places)

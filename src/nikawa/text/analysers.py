@@ -1,0 +1,77 @@
+"""The analysers by name, each loaded when it is first used."""
+
+from __future__ import annotations
+
+from functools import cache as once
+from importlib import import_module
+from typing import cast
+
+import msgspec
+
+from nikawa.errors import unknown
+from nikawa.registry import Registry
+from nikawa.text._engine import CACHE, Loaded, Shared, new_lock
+from nikawa.text.protocol import Analyser, Engine
+
+
+class AnalyserInfo(msgspec.Struct, frozen=True):
+    """What is known of an analyser before it is loaded."""
+
+    name: str
+    language: str
+    """`ja`, `ko`, or "" for any."""
+    extra: str
+    """The extra that brings its packages, "" where it needs none."""
+    loader: str
+    """`module:function` inside this package."""
+
+
+ANALYSERS: Registry[AnalyserInfo] = Registry("analyser")
+"""Every analyser, the default of each language first."""
+DEFAULTS = {"ja": "ipadic", "ko": "kiwi"}
+"""The analyser a language code stands for."""
+_NAMING = new_lock()
+
+for _info in (
+    AnalyserInfo("ipadic", "ja", "ja", "japanese:load_ipadic"),
+    AnalyserInfo("unidic", "ja", "ja-unidic", "japanese:load_unidic"),
+    AnalyserInfo("juman", "ja", "ja-juman", "japanese:load_juman"),
+    AnalyserInfo("sudachi", "ja", "ja-sudachi", "sudachi:load_sudachi"),
+    AnalyserInfo("sudachi-a", "ja", "ja-sudachi", "sudachi:load_sudachi_a"),
+    AnalyserInfo("ginza", "ja", "ja-ginza", "ginza:load_ginza"),
+    AnalyserInfo("kiwi", "ko", "ko", "korean:load_kiwi"),
+    AnalyserInfo("mecab-ko", "ko", "ko-mecab", "korean:load_mecab_ko"),
+    AnalyserInfo("characters", "", "", "plain:load_characters"),
+    AnalyserInfo("whitespace", "", "", "plain:load_whitespace"),
+):
+    ANALYSERS.add(_info.name, _info)
+
+
+def analyser(name: str, cache: int = CACHE) -> Analyser:
+    """The analyser called `name`, or the default of a language (`ja`, `ko`).
+
+    Its dictionary is loaded at once, once a process. `cache` is how many characters of text it remembers the
+    analyses of; 0 remembers none.
+    """
+    name = DEFAULTS.get(name, name)
+    if name not in ANALYSERS:
+        raise unknown("analyser", name, [*ANALYSERS, *DEFAULTS])
+    with _NAMING:
+        found = _loaded(name, cache)
+    _shared(name).run([])
+    return found
+
+
+@once
+def _loaded(name: str, cache: int) -> Loaded:
+    return Loaded(name, ANALYSERS[name].language, _shared(name), cache)
+
+
+@once
+def _shared(name: str) -> Shared:
+    return Shared(lambda: _load(ANALYSERS[name].loader))
+
+
+def _load(loader: str) -> Engine:
+    module, function = loader.split(":")
+    return cast(Engine, getattr(import_module(f"nikawa.text.{module}"), function)())

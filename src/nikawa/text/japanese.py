@@ -1,0 +1,102 @@
+"""Japanese by MeCab (fugashi) with one of three dictionaries: IPADIC, UniDic, JumanDIC.
+
+MeCab drops white space, so offsets are found again in the original text; a base form `*` (unknown word) is the surface,
+which makes IPADIC's analysis the same as janome's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from nikawa.text._engine import require, spaced
+from nikawa.text.protocol import Engine, Token
+
+# An empty -O: the type that UniDic's own settings name would override -F.
+_FORMAT = r'-O "" -F "%m\\t%H\\n" -U "%m\\t%H\\n"'
+_TO_KATAKANA = {code: code + 0x60 for code in (*range(0x3041, 0x3097), 0x309D, 0x309E)}
+
+
+class _Entry(NamedTuple):
+    base: str
+    pos: tuple[str, ...]
+    reading: str
+    ctype: str
+    cform: str
+    norm: str
+    notes: str
+
+
+def load_ipadic() -> Engine:
+    """MeCab with IPADIC."""
+    return _mecab(require("fugashi", "ja"), require("ipadic", "ja").DICDIR, _ipadic)
+
+
+def load_unidic() -> Engine:
+    """MeCab with UniDic (the light edition)."""
+    return _mecab(require("fugashi", "ja-unidic"), require("unidic_lite", "ja-unidic").DICDIR, _unidic)
+
+
+def load_juman() -> Engine:
+    """MeCab with JumanDIC."""
+    return _mecab(require("fugashi", "ja-juman"), require("jumandic", "ja-juman").DICDIR, _juman)
+
+
+def _mecab(fugashi: Any, folder: str, entry: Callable[[str], _Entry]) -> Engine:
+    parse = fugashi.GenericTagger(f'-r {os.devnull} -d "{folder}" {_FORMAT}').parse
+    known = lru_cache(maxsize=1 << 16)(entry)
+
+    def run(texts: Sequence[str]) -> Iterator[list[Token]]:
+        for text in texts:
+            safe = spaced(text)
+            # The last line is EOS.
+            yield _tokens(text, safe, parse(safe).split("\n")[:-1], known)
+
+    return run
+
+
+def _tokens(text: str, safe: str, lines: list[str], known: Callable[[str], _Entry]) -> list[Token]:
+    tokens, end = [], 0
+    for line in lines:
+        surface, _, feature = line.partition("\t")
+        start = safe.find(surface, end)
+        end = start + len(surface)
+        word = text[start:end]
+        base, pos, reading, ctype, cform, norm, notes = known(feature)
+        base = base or word
+        tokens.append(Token(word, base, pos, reading, ctype, cform, start, end, word, norm or base, notes))
+    return tokens
+
+
+def _fields(feature: str) -> list[str]:
+    """The fields of a dictionary entry, `*` as empty; a quoted field may hold commas."""
+    if '"' in feature:
+        import csv
+
+        return next(csv.reader([feature]))
+    return feature.split(",")
+
+
+def _said(fields: list[str], index: int) -> str:
+    value = fields[index] if index < len(fields) else ""
+    return "" if value == "*" else value
+
+
+def _ipadic(feature: str) -> _Entry:
+    f = _fields(feature)
+    return _Entry(_said(f, 6), tuple(f[:4]), _said(f, 7), _said(f, 4), _said(f, 5), "", "")
+
+
+def _unidic(feature: str) -> _Entry:
+    f = _fields(feature)
+    return _Entry(_said(f, 10), tuple(f[:4]), _said(f, 17), _said(f, 4), _said(f, 5), _said(f, 7), "")
+
+
+def _juman(feature: str) -> _Entry:
+    f = _fields(feature)
+    notes = _said(f, 6)
+    headword = next((n.split(":", 1)[1] for n in notes.split() if n.startswith("代表表記:")), "")
+    reading = _said(f, 5).translate(_TO_KATAKANA)
+    return _Entry(_said(f, 4), tuple(f[:2]), reading, _said(f, 2), _said(f, 3), headword, notes)

@@ -1,0 +1,63 @@
+"""What an analyser is and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+
+class Token(msgspec.Struct, frozen=True, gc=False):
+    """One morpheme. `text[start:end] == surface` always; only Korean contractions and ligatures share characters."""
+
+    surface: str
+    """The characters of the text it stands on."""
+    base: str
+    """Dictionary form; the surface where the dictionary has none."""
+    pos: tuple[str, ...]
+    """The dictionary's own tag fields, such as ("名詞", "接尾", "助数詞", "*")."""
+    reading: str = ""
+    """Katakana, or "" where unknown."""
+    ctype: str = ""
+    """Conjugation class, "" where it does not conjugate."""
+    cform: str = ""
+    """Conjugation form."""
+    start: int = 0
+    end: int = 0
+    form: str = ""
+    """The morpheme itself where characters hide it: 하 and 었 both stand on the surface 했."""
+    norm: str = ""
+    """Headword without spelling variation (UniDic lemma, Juman representative form, Sudachi normal form)."""
+    notes: str = ""
+    """What else the dictionary says: Juman's semantics, mecab-ko's expression, GiNZA's universal tag."""
+    head: int | None = None
+    """Index of the governing token in the same analysis, its own index for a root; None without a parser."""
+    deprel: str | None = None
+
+    @property
+    def tag(self) -> str:
+        """The tag fields as the dictionaries print them: `名詞,接尾,助数詞,*`."""
+        return ",".join(self.pos)
+
+
+Engine = Callable[[Sequence[str]], Iterable[list[Token]]]
+"""What an implementation supplies: texts in, the tokens of each out, in order. Texts are short and checked."""
+
+
+class Analyser(Protocol):
+    """Text in, morphemes out."""
+
+    @property
+    def name(self) -> str:
+        """The name `analyser` knows it by."""
+
+    @property
+    def language(self) -> str:
+        """`ja`, `ko`, or "" for any."""
+
+    def analyse(self, text: str) -> tuple[Token, ...]:
+        """The morphemes of `text`, in order."""
+
+    def analyse_many(self, texts: Iterable[str]) -> Iterator[tuple[Token, ...]]:
+        """The same for many texts, in order, as a stream."""

@@ -1,0 +1,72 @@
+"""Japanese by Sudachi: mode C (the longest units) and mode A (the shortest)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from nikawa.text._engine import require
+from nikawa.text.protocol import Engine, Token
+
+EXTRA = "ja-sudachi"
+_ASCII_SPACE = " \t\n\r\x0b\x0c"
+
+
+def load_sudachi() -> Engine:
+    """Sudachi with the core dictionary, mode C."""
+    return _sudachi("C")
+
+
+def load_sudachi_a() -> Engine:
+    """Sudachi with the core dictionary, mode A."""
+    return _sudachi("A")
+
+
+@cache
+def _dictionary() -> Any:
+    package = require("sudachipy", EXTRA)
+    require("sudachidict_core", EXTRA)
+    return package.Dictionary(dict="core")
+
+
+def _sudachi(mode: str) -> Engine:
+    dictionary = _dictionary()
+    package = require("sudachipy", EXTRA)
+    tokenizer = dictionary.create(mode=getattr(package.SplitMode, mode))
+    error = require("sudachipy.errors", EXTRA).SudachiError
+
+    def tokens(text: str, offset: int = 0) -> list[Token]:
+        try:
+            found = tokenizer.tokenize(text)
+        except error:
+            # A few characters grow eighteenfold when Sudachi normalises them, past its own limit.
+            half = len(text) // 2
+            return tokens(text[:half], offset) + tokens(text[half:], offset + half)
+        return _tokens(text, found, offset)
+
+    def run(texts: Sequence[str]) -> Iterator[list[Token]]:
+        yield from map(tokens, texts)
+
+    return run
+
+
+def _tokens(text: str, found: Any, offset: int) -> list[Token]:
+    tokens: list[Token] = []
+    start = 0
+    for m in found:
+        end = m.end()
+        # The later parts of a ligature (㍿ is two words in mode A) are empty: they share its characters.
+        start = m.begin() if m.begin() < end else start
+        surface = text[start:end]
+        if surface.strip(_ASCII_SPACE):
+            tokens.append(_token(m, surface, start + offset))
+    return tokens
+
+
+def _token(m: Any, surface: str, start: int) -> Token:
+    pos = m.part_of_speech()
+    ctype, cform = ("" if field == "*" else field for field in pos[4:6])
+    end = start + len(surface)
+    base, norm = m.dictionary_form() or surface, m.normalized_form()
+    return Token(surface, base, pos[:4], m.reading_form(), ctype, cform, start, end, surface, norm)
