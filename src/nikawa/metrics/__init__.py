@@ -1,0 +1,36 @@
+"""Metrics: pure functions of gold and answers, each with its detail an item. One file a family, found by scan."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from nikawa.metrics._metric import Evaluation, Items, Metric, Mode
+from nikawa.registry import Registry, scan
+
+__all__ = ["Evaluation", "Items", "Metric", "Mode", "golden_adapters", "metrics"]
+
+Adapter = Callable[[Any], Any]
+"""Maps the input of a golden case to what the official function returns for it."""
+
+
+@cache
+def metrics() -> Registry[Metric]:
+    """All metrics by name."""
+    table: Registry[Metric] = Registry("metric")
+    for module in scan(sys.modules[__name__]):
+        for metric in getattr(module, "METRICS", ()):
+            table.add(metric.name, metric)
+    return table
+
+
+@cache
+def golden_adapters() -> Registry[Adapter]:
+    """Group of a golden file to the function that answers its cases."""
+    table: Registry[Adapter] = Registry("golden group")
+    for module in scan(sys.modules[__name__]):
+        for group, adapter in getattr(module, "GOLDEN", {}).items():
+            table.add(group, adapter)
+    return table

@@ -1,0 +1,138 @@
+"""What a metric is: a pure function of gold and answers that also says how to recompute itself under weights.
+
+Every interval and test resamples items, that is, puts whole-number weights on them. A metric therefore
+returns an `Evaluation`: its value, a score an item where it has one, and `under(weights)`, which gives the
+value for many weightings at once from sufficient statistics, without running the metric again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Mode = Literal["official", "documented"]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Items:
+    """The answered items of one task, side by side."""
+
+    gold: Sequence[Any]
+    answers: Sequence[Any]
+    """One an item, in the shape of its kind; None where there was none that could be read."""
+    inputs: Sequence[Mapping[str, Any]] = ()
+    """The items' inputs, for metrics that look at the text."""
+    labels: Sequence[str] = ()
+    """The task's closed set of answers, in its published order."""
+    scores: Sequence[Mapping[str, float] | None] = ()
+    """Scores by label, for metrics that rank."""
+
+
+class Evaluation(Protocol):
+    """A metric applied to items."""
+
+    @property
+    def value(self) -> float:
+        """The metric, as a fraction (or plain number)."""
+
+    @property
+    def detail(self) -> Floats | None:
+        """A score an item, where the metric has one."""
+
+    def under(self, weights: Floats) -> Floats:
+        """The metric for each row of item weights."""
+
+    def grouped(self, groups: Ints) -> Evaluation:
+        """The same metric over groups of items (`groups[i]` is item i's, counted from 0) as the unit."""
+
+
+@dataclass(frozen=True)
+class Additive:
+    """A metric that is a function of sums over items."""
+
+    statistics: Floats
+    """Items by statistics."""
+    finish: Callable[[Floats], Floats]
+    """The metric from summed statistics; works on the last axis, so on many sums at once."""
+    value: float
+    """Computed as the reference computes it, for the last digit."""
+    detail: Floats | None = None
+
+    def under(self, weights: Floats) -> Floats:
+        """The metric for each row of item weights."""
+        return self.finish(weights @ self.statistics)
+
+    def grouped(self, groups: Ints) -> Additive:
+        """Sum the statistics of each group first."""
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        summed = np.add.reduceat(self.statistics[order], starts, axis=0) if len(groups) else self.statistics
+        return Additive(summed, self.finish, self.value)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A metric that must see the items anew for each weighting, such as a rank correlation."""
+
+    weigh: Callable[[Floats], Floats]
+    value: float
+    detail: Floats | None = None
+    groups: Ints | None = None
+
+    def under(self, weights: Floats) -> Floats:
+        """The metric for each row of weights, spread from groups to items where there are groups."""
+        return self.weigh(weights if self.groups is None else weights[:, self.groups])
+
+    def grouped(self, groups: Ints) -> Weighted:
+        """Keep the items, remember whose weight each takes."""
+        return Weighted(self.weigh, self.value, None, groups)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric under its name."""
+
+    name: str
+    evaluate: Callable[[Items, Mode], Evaluation]
+    about: str
+    """One sentence for a person."""
+    difference: str = ""
+    """How the official code departs from what the paper says; empty where they agree."""
+    scaled: bool = True
+    """Whether the value is a share that may be printed as percent."""
+    better: Literal["higher", "lower"] = "higher"
+    kinds: tuple[str, ...] = field(default=())
+    """The kinds of task it can score."""
+
+
+def mean(detail: Floats) -> Additive:
+    """A metric that is the mean of a score an item."""
+    return Additive(
+        statistics=np.column_stack([detail, np.ones_like(detail)]),
+        finish=lambda sums: ratio(sums[..., 0], sums[..., 1], np.nan),
+        value=float(detail.mean()) if len(detail) else float("nan"),
+        detail=detail,
+    )
+
+
+def ratio(top: Floats, bottom: Floats, undefined: float = 0.0) -> Floats:
+    """`top / bottom`, and `undefined` where the bottom is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(bottom == 0, undefined, top / np.where(bottom == 0, 1, bottom))
+
+
+def f1(hits: Floats, answered: Floats, wanted: Floats, undefined: float = 0.0) -> Floats:
+    """F1 from counts; `undefined` where nothing was answered nor wanted."""
+    return ratio(2 * hits, answered + wanted, undefined)
+
+
+def codes(values: Sequence[Any], labels: Sequence[Any]) -> Ints:
+    """Position of each value in `labels`; -1 for what is not there, None among it."""
+    place = {label: i for i, label in enumerate(labels)}
+    return np.fromiter((place.get(value, -1) for value in values), np.int64, len(values))

@@ -1,0 +1,102 @@
+"""Area under the precision-recall curve of KLUE-RE.
+
+For each of the 30 relations (no_relation among them) the trapezoid area under precision against recall, from
+scores sorted downwards with ties taken together; then the plain mean. Not average precision, which sums
+rectangles. A relation without gold has no recall: the pinned reference gives NaN for the whole, which
+`official` does too; `documented` is the mean over the relations that have gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.errors import BadInput
+from nikawa.metrics._metric import Floats, Ints, Items, Metric, Mode, Weighted, codes, ratio
+
+BLOCK = 2_000_000
+"""Cells of a weight block."""
+
+
+class Curve:
+    """The order of one relation's scores, and where runs of equal scores end."""
+
+    def __init__(self, scores: Floats, gold: Floats) -> None:
+        self.order = np.argsort(-scores, kind="stable")
+        ranked = scores[self.order]
+        self.ends = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
+        self.gold = gold[self.order]
+
+    def area(self, weights: Floats) -> Floats:
+        """Area for each row of item weights; NaN where no gold item has weight."""
+        w = weights[:, self.order]
+        hits = np.cumsum(w * self.gold, axis=1)[:, self.ends]
+        answered = np.cumsum(w, axis=1)[:, self.ends]
+        total = hits[:, -1:]
+        precision = np.concatenate([np.ones_like(total), ratio(hits, answered, 1.0)], axis=1)
+        recall = np.concatenate([np.zeros_like(total), ratio(hits, total, np.nan)], axis=1)
+        area: Floats = (np.diff(recall, axis=1) * (precision[:, 1:] + precision[:, :-1]) / 2).sum(axis=1)
+        return area
+
+
+def auprc_of(probabilities: Floats, gold: Ints, mode: Mode) -> Weighted:
+    """AUPRC from a matrix of scores (items by relations) and gold indices."""
+    curves = [
+        Curve(probabilities[:, c], (gold == c).astype(np.float64)) for c in range(probabilities.shape[1])
+    ]
+
+    def weigh(weights: Floats) -> Floats:
+        rows = max(1, BLOCK // max(1, weights.shape[1]))
+        return np.concatenate(
+            [_mean(weights[i : i + rows], curves, mode) for i in range(0, len(weights), rows)]
+        )
+
+    return Weighted(weigh, float(weigh(np.ones((1, len(gold))))[0]) if len(gold) else float("nan"))
+
+
+def _mean(weights: Floats, curves: Sequence[Curve], mode: Mode) -> Floats:
+    areas = np.stack([curve.area(weights) for curve in curves])
+    if mode == "official":
+        mean: Floats = areas.mean(axis=0)
+        return mean
+    known = ~np.isnan(areas)
+    return ratio(np.where(known, areas, 0).sum(axis=0), known.sum(axis=0).astype(np.float64), np.nan)
+
+
+def auprc(items: Items, mode: Mode = "official") -> Weighted:
+    """AUPRC from the scores by label that the answers carry."""
+    if len(items.scores) != len(items.gold) or any(score is None for score in items.scores):
+        raise BadInput(
+            "AUPRC needs a score for every relation", cure="add `scores` to each answer, or leave auprc out"
+        )
+    rows = [[score.get(label, 0.0) for label in items.labels] for score in items.scores if score is not None]
+    return auprc_of(np.array(rows, dtype=np.float64), codes(items.gold, items.labels), mode)
+
+
+def _golden(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
+    probabilities = np.array(case["probs"], dtype=np.float64)
+    gold = np.array(case["gold"] if "gold" in case else case["labels"], dtype=np.int64)
+    areas = np.array([_area(probabilities[:, c], gold == c) for c in range(probabilities.shape[1])])
+    return {
+        "sklearn_0.24.1": auprc_of(probabilities, gold, "official").value * 100,
+        "sklearn_1.9.1": float(np.where(np.isnan(areas), 0.5, areas).mean()) * 100,
+    }
+
+
+def _area(scores: Floats, gold: NDArray[np.bool_]) -> float:
+    return float(Curve(scores, gold.astype(np.float64)).area(np.ones((1, len(gold))))[0])
+
+
+NO_GOLD = "The reference is NaN when a relation has no gold item; documented averages over those that have."
+METRICS = (
+    Metric(
+        "auprc",
+        auprc,
+        "Area under precision against recall, mean over relations.",
+        NO_GOLD,
+        kinds=("relation",),
+    ),
+)
+GOLDEN = {"klue_re_auprc": _golden}

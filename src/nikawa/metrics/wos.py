@@ -1,0 +1,87 @@
+"""Joint goal accuracy and slot F1 of Wizard of Seoul (KLUE-DST).
+
+JGA: share of user turns whose set of `domain-slot-value` strings is right as a whole. The reference's "slot
+micro F1" is the mean of an F1 a turn, not a micro average: `official` is that mean, `documented` adds the
+counts of all turns up first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nikawa.metrics._metric import Additive, Items, Metric, Mode, f1, mean
+
+State = Sequence[str]
+
+
+def joint_goal_accuracy(items: Items, mode: Mode = "official") -> Additive:
+    """Share of turns whose whole state is right; 0 for no turns."""
+    pairs = zip(items.gold, items.answers, strict=True)
+    detail = np.array([float(a is not None and set(g) == set(a)) for g, a in pairs])
+    return _or_zero(mean(detail))
+
+
+def turn_counts(gold: State, answer: State) -> tuple[int, int, int]:
+    """Right, wrong and missed slots of a turn; a slot given twice counts twice, as in the reference."""
+    wanted, given = set(gold), set(answer)
+    hits = sum(slot in given for slot in gold)
+    return hits, sum(slot not in wanted for slot in answer), len(gold) - hits
+
+
+def turn_f1(gold: State, answer: State | None) -> float:
+    """F1 of one turn; 1 where both are empty, 0 where only the gold one is."""
+    if answer is None:
+        return 0.0
+    if not gold:
+        return float(not answer)
+    hits, wrong, missed = turn_counts(gold, answer)
+    if not hits:
+        return 0.0
+    precision, recall = hits / (hits + wrong), hits / (hits + missed)
+    return 2 * precision * recall / (precision + recall)
+
+
+def slot_f1(items: Items, mode: Mode = "official") -> Additive:
+    """Mean F1 of the turns, or F1 of all their slots together."""
+    pairs = list(zip(items.gold, items.answers, strict=True))
+    detail = np.array([turn_f1(g, a) for g, a in pairs])
+    if mode == "official":
+        return _or_zero(mean(detail))
+    counts = np.array([_distinct(g, a or ()) for g, a in pairs], dtype=np.float64).reshape(-1, 3)
+    evaluation = Additive(counts, lambda s: f1(s[..., 0], s[..., 1], s[..., 2]), 0.0, detail)
+    return Additive(counts, evaluation.finish, float(evaluation.finish(counts.sum(axis=0))), detail)
+
+
+def _distinct(gold: State, answer: State) -> tuple[int, int, int]:
+    wanted, given = set(gold), set(answer)
+    return len(wanted & given), len(given), len(wanted)
+
+
+def _or_zero(evaluation: Additive) -> Additive:
+    """The reference calls the score of no turns 0."""
+    if len(evaluation.statistics):
+        return evaluation
+    return Additive(evaluation.statistics, evaluation.finish, 0.0, evaluation.detail)
+
+
+def _golden(case: Sequence[dict[str, list[str]]]) -> dict[str, float]:
+    items = Items([turn["gold"] for turn in case], [turn["pred"] for turn in case])
+    return {
+        "jga": joint_goal_accuracy(items).value * 100,
+        "slot_micro_f1": slot_f1(items).value * 100,
+    }
+
+
+METRICS = (
+    Metric("jga", joint_goal_accuracy, "Share of turns with the whole state right.", kinds=("dialogue",)),
+    Metric(
+        "slot-f1",
+        slot_f1,
+        "F1 of slots.",
+        "The reference averages an F1 a turn; documented is the micro F1 its name promises.",
+        kinds=("dialogue",),
+    ),
+)
+GOLDEN = {"wos": _golden}
