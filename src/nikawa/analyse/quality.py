@@ -113,7 +113,15 @@ def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Findi
 
 def _disputed(examples: Sequence[Example]) -> list[str]:
     questions = dict.fromkeys(question for example in examples for question in example.gold)
-    return [q for q in questions if len({_plain(e, q) for e in examples if q in e.gold}) > 1]
+    return [q for q in questions if _differ([e for e in examples if q in e.gold], q)]
+
+
+def _differ(examples: Sequence[Example], question: str) -> bool:
+    """Whether gold cannot all be right; lists of answers conflict only where they have none in common."""
+    if question == "answers":
+        found = [{answer["text"] for answer in example.gold[question]} or {""} for example in examples]
+        return not set.intersection(*found)
+    return len({_plain(example, question) for example in examples}) > 1
 
 
 def _plain(example: Example, question: str) -> Hashable:

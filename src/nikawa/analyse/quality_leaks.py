@@ -95,10 +95,15 @@ def _reversed(items: Iterable[Placed], held: Iterable[Placed], where: str) -> It
 
 
 def _seen_sentences(items: Iterable[Placed], held: Iterable[Placed], where: str) -> Iterator[Finding]:
-    seen = {text for other in held for text in sentences(other.example) or ()}
-    rows = [item.ref for item in items if len(item.kin) == 1 and _both_in(item, seen)]
+    seen = {text for other in held if _first_hand(other) for text in sentences(other.example) or ()}
+    rows = [item.ref for item in items if _first_hand(item) and _both_in(item, seen)]
     if rows:
         yield _finding("leaked-sentences", where, rows, "both sentences occur there, together or apart")
+
+
+def _first_hand(item: Placed) -> bool:
+    """Whether it was made from no other example: those share sentences with their parents by design."""
+    return len(item.kin) == 1
 
 
 def _both_in(item: Placed, seen: set[str]) -> bool:
