@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import zstandard
 
@@ -19,6 +19,9 @@ from nikawa.errors import BadInput
 
 WHOLE_LIMIT = 2 * 1024**3
 """Bytes above which a file that must be read in one piece is refused."""
+
+_PIECE = 1 << 14
+"""Packed bytes taken at a time: well-packed text may grow a thousandfold."""
 
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
@@ -48,9 +51,51 @@ def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
     if suffix == ".gz":
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
     if suffix == ".zst":
-        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, reader), 1 << 20))
+        return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), 1 << 20))
     return raw
+
+
+class ZstdReader(io.RawIOBase):
+    """Decompressed bytes of a zstd file. Unlike the library's own reader it refuses a file cut short."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._ready = b""
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` with as much as is ready."""
+        while not self._ready:
+            packed = self._packed()
+            if not packed:
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._ready = self._frame.decompress(packed)
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+    def _packed(self) -> bytes:
+        """The next packed bytes: what follows a finished frame, else more of the file."""
+        rest = self._frame.unused_data if self._frame and self._frame.eof else b""
+        packed = rest or self._raw.read(_PIECE)
+        if not packed and self._frame is not None and not self._frame.eof:
+            raise EOFError("the end is missing")
+        return packed
+
+
+def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number from 1, undecoded line with its LF); CR LF is refused here, the rest by `decode_line`."""
+    with open_bytes(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            if raw.endswith((b"\r\n", b"\r")):
+                decode_line(raw, path, number)
+            yield number, raw
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:

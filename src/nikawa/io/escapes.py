@@ -1,0 +1,31 @@
+r"""Text in one cell of a line: tab, line feed, carriage return, NUL and backslash are escaped, as PostgreSQL does.
+
+`\N` stands for a value that is absent.
+"""
+
+from __future__ import annotations
+
+import re
+
+ABSENT = r"\N"
+
+_OUT = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\0": r"\0"})
+_IN = {"\\": "\\", "t": "\t", "n": "\n", "r": "\r", "0": "\0", "_": "_"}
+_ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
+
+
+def escape(text: str) -> str:
+    """`text` fit for a cell."""
+    return text.translate(_OUT)
+
+
+def unescape(cell: str) -> str:
+    """The text of a cell; a `ValueError` names an escape that means nothing."""
+    return _ESCAPE.sub(_meant, cell) if "\\" in cell else cell
+
+
+def _meant(found: re.Match[str]) -> str:
+    try:
+        return _IN[found[1]]
+    except KeyError:
+        raise ValueError(f"{found[0]!r} is no escape") from None

@@ -1,0 +1,86 @@
+"""The narrowest column type that holds every value exactly, for formats whose columns are typed.
+
+A value that fits no plain type (mixed kinds, explicit null, mappings of varying keys) makes the column JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Literal
+
+Scalar = Literal["text", "flag", "integer", "long", "number", "json", "unknown"]
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list whose items share a shape."""
+
+    item: Shape
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A mapping that has the same names everywhere."""
+
+    fields: tuple[tuple[str, Shape], ...]
+
+
+Shape = Scalar | ListOf | Struct
+
+_SCALARS: dict[type, Shape] = {str: "text", bool: "flag", float: "number"}
+_EXACT = 1 << 53
+"""Integers beyond this are not exact as floats."""
+
+
+def column_shape(values: Iterable[Any]) -> Shape:
+    """The shape of a column; anything that is not plain all the way down is `json`."""
+    seen = {shape_of(value) for value in values}
+    return settled(reduce(merged, sorted(seen, key=repr), "unknown"))
+
+
+def shape_of(value: Any) -> Shape:
+    """The shape of one value."""
+    if isinstance(value, list):
+        return ListOf(reduce(merged, {shape_of(item) for item in value}, "unknown"))
+    if isinstance(value, dict) and value:
+        return Struct(tuple((key, shape_of(value[key])) for key in value))
+    if type(value) is int:
+        within = -_EXACT <= value <= _EXACT
+        return "integer" if within else "long" if -(1 << 63) <= value < 1 << 63 else "json"
+    return _SCALARS.get(type(value), "json")
+
+
+def merged(one: Shape, other: Shape) -> Shape:
+    """The narrowest shape that holds both."""
+    if other in (one, "unknown"):
+        return one
+    if one == "unknown":
+        return other
+    if isinstance(one, ListOf) and isinstance(other, ListOf):
+        return ListOf(merged(one.item, other.item))
+    if isinstance(one, Struct) and isinstance(other, Struct):
+        return _merged_structs(one, other)
+    pair = {one, other}
+    if pair == {"integer", "number"}:
+        return "number"
+    return "long" if pair == {"integer", "long"} else "json"
+
+
+def _merged_structs(one: Struct, other: Struct) -> Shape:
+    second = dict(other.fields)
+    if second.keys() != dict(one.fields).keys():
+        return "json"
+    return Struct(tuple((key, merged(shape, second[key])) for key, shape in one.fields))
+
+
+def settled(shape: Shape) -> Shape:
+    """`json` where any part is JSON; items of lists that are always empty become text."""
+    if isinstance(shape, ListOf):
+        item = settled("text" if shape.item == "unknown" else shape.item)
+        return "json" if item == "json" else ListOf(item)
+    if isinstance(shape, Struct):
+        fields = tuple((key, settled(part)) for key, part in shape.fields)
+        return "json" if any(part == "json" for _, part in fields) else Struct(fields)
+    return "json" if shape == "unknown" else shape

@@ -1,0 +1,31 @@
+"""Spans of examples just read: turned back into `Span`s and held against the text they count."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nikawa.io.json import plain_fault
+from nikawa.records import SPAN_INPUTS, SPAN_LISTS, Example, Span, revive
+
+
+def checked(example: Example) -> Example:
+    """`example` with its spans revived; a `ValueError` says in words what is wrong with them."""
+    if not any(name in example.gold for name in SPAN_LISTS) and not any(
+        name in example.inputs for name in SPAN_INPUTS
+    ):
+        return example
+    try:
+        revive(example)
+    except msgspec.ValidationError as problem:
+        raise ValueError(f"a span cannot be read: {plain_fault(str(problem))}") from None
+    text = example.inputs.get("text")
+    for span in _spans(example):
+        if isinstance(text, str) and not 0 <= span.start <= span.end <= len(text):
+            raise ValueError(f"span {span.start}-{span.end} is outside the text of {len(text)} characters")
+    return example
+
+
+def _spans(example: Example) -> list[Span]:
+    listed = [span for name in SPAN_LISTS for span in example.gold.get(name, ())]
+    single = [example.inputs[name] for name in SPAN_INPUTS if isinstance(example.inputs.get(name), Span)]
+    return [*listed, *single]

@@ -1,0 +1,90 @@
+"""Long files: flat memory, and repeated ids found all the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nikawa.errors import BadInput
+from nikawa.io import records as io_records
+from nikawa.io import unique
+from nikawa.io.records import read_examples
+from nikawa.io.unique import Ids
+
+READ = """
+import resource, sys
+from pathlib import Path
+from nikawa.io.records import read_examples
+count = sum(1 for _ in read_examples(Path(sys.argv[1])))
+print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def write_long(path: Path, megabytes: int) -> int:
+    """About `megabytes` of invented pairs with ids of their own; returns how many."""
+    count = megabytes * 1_000_000 // 200
+    with path.open("wb") as stream:
+        for number in range(count):
+            pair = f'{{"id":"{number:09}","inputs":{{"premise":"第{number:09}の橋は朝の駅の前にあり、青く塗られている。","hypothesis":"橋は駅の前にある。"}}}}\n'
+            stream.write(pair.encode())
+    return count
+
+
+def peak(path: Path) -> tuple[int, float]:
+    """Examples read and the megabytes a process of its own took for it."""
+    done = subprocess.run([sys.executable, "-c", READ, str(path)], check=True, capture_output=True, text=True)
+    count, kilobytes = map(int, done.stdout.split())
+    return count, kilobytes / 1000
+
+
+@pytest.mark.slow
+def test_memory_stays_flat(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.jsonl", tmp_path / "large.jsonl"
+    counts = write_long(small, 10), write_long(large, 60)
+    (few, low), (many, high) = peak(small), peak(large)
+    assert (few, many) == counts
+    grown = (many - few) * 8 / 1e6
+    assert high - low < 4 * grown + 5, "more than the hashes of the ids stays in memory"
+
+
+def numbered(*ids: int) -> bytes:
+    return b"".join(b'{"id":"%d","inputs":{"text":"x"}}\n' % number for number in ids)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(io_records, "Ids", lambda: Ids(block=8))
+
+
+@pytest.mark.parametrize("first", [0, 5, 31, 90])
+@pytest.mark.usefixtures("small_blocks")
+def test_repeat_far_apart_names_both_lines(tmp_path: Path, first: int) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(numbered(*range(100), first))
+    with pytest.raises(BadInput, match=f"line 101: id '{first}' was on line {first + 1} already"):
+        list(read_examples(path))
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_equal_hashes_of_different_ids_are_no_repeat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unique, "hash", lambda name: int(name) % 16, raising=False)
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(numbered(*range(100)))
+    assert len(list(read_examples(path))) == 100
+    path.write_bytes(numbered(*range(100), 3))
+    with pytest.raises(BadInput, match="line 101: id '3' was on line 4 already"):
+        list(read_examples(path))
+
+
+def test_ids_across_many_merges() -> None:
+    ids = Ids(block=4)
+    suspects: list[tuple[str, int]] = []
+    for place, name in enumerate([*map(str, range(1000)), "17", "998"], start=1):
+        assert ids.first(name, place) is None
+        if ids.full():
+            suspects += ids.settle()
+    suspects += ids.settle()
+    assert suspects == [("17", 1001), ("998", 1002)]
