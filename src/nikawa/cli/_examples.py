@@ -11,6 +11,9 @@ from nikawa.records import Card, Dataset, Example, Span, reference
 if TYPE_CHECKING:
     from rich.text import Text
 
+ORDER = ("title", "context", "premise", "hypothesis", "sentence1", "sentence2", "question", "choices", "text")
+"""The order in which a person reads the inputs; files keep them by name."""
+
 
 def print_examples(dataset: Dataset, n: int) -> None:
     """The first `n` examples of each split."""
@@ -48,7 +51,7 @@ def _fields(example: Example) -> Iterable[tuple[str, Any]]:
     from rich.text import Text
 
     marks = _marks(example)
-    for name, value in example.inputs.items():
+    for name, value in sorted(example.inputs.items(), key=_reading_order):
         if isinstance(value, Span):
             continue
         yield name, marked(value, marks) if name == "text" and marks else plain(value)
@@ -58,6 +61,10 @@ def _fields(example: Example) -> Iterable[tuple[str, Any]]:
         yield name, Text.assemble(("→ ", "green"), (plain_gold(name, value, example), "green"))
     if not example.gold:
         yield "gold", Text("not published", style="dim")
+
+
+def _reading_order(field: tuple[str, Any]) -> int:
+    return ORDER.index(field[0]) if field[0] in ORDER else len(ORDER)
 
 
 def _marks(example: Example) -> list[Span]:

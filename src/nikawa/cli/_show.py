@@ -6,14 +6,15 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-T = TypeVar("T")
+WHOLE = 100_000
+"""Columns of a line that is never folded."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -26,11 +27,11 @@ Data = Annotated[
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that keeps lines whole when its output goes to a file or a pipe."""
+    """A console that folds at the terminal's width, and keeps lines whole in a file or a pipe."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, soft_wrap=not stream.isatty())
+    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else WHOLE)
 
 
 def print_json(value: Any) -> None:
@@ -48,13 +49,12 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*(), title=title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(title=title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row))
-    out = console()
-    out.print(table) if out.is_terminal else out.print(table, width=max(out.measure(table).maximum, 1))
+    console().print(table)
 
 
 def _cell(value: Any) -> str:

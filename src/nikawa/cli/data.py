@@ -38,7 +38,7 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
     if json:
         print_json(rows)
     elif not quiet:
-        columns = ("dataset", "language", "version", "tasks", "here", "absent", "licence")
+        columns = ("dataset", "language", "version", "here", "absent")
         print_table(columns, [tuple(_joined(row[c]) for c in columns) for row in rows])
         typer.echo(f"Data folder: {data_root(data)}  (set NIKAWA_DATA or say --data to change it)")
 
@@ -61,8 +61,11 @@ def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
     }
 
 
-def _joined(value: Any) -> str:
-    return " ".join(value) if isinstance(value, list) else str(value)
+def _joined(value: Any, most: int = 7) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    rest = f" +{len(value) - most} more" if len(value) > most else ""
+    return " ".join(value[:most]) + rest
 
 
 def show(

@@ -1,0 +1,138 @@
+"""Bootstrap intervals and paired tests, over any metric that can say its value under item weights.
+
+Interval: the percentile bootstrap (Efron 1979) over groups of items, 10,000 resamples, fixed seed. Paired tests
+between two systems on the same items: approximate randomisation (Noreen 1989; swaps the two answers of a group at
+random) and the paired bootstrap; exact McNemar for right-or-wrong metrics. Multiplicity: Holm (1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RESAMPLES = 10_000
+BLOCK = 8_000_000
+"""Weights held at once."""
+
+
+class Evaluation(Protocol):
+    """What a metric returns: see `nikawa.metrics`."""
+
+    @property
+    def value(self) -> float:
+        """The metric."""
+
+    def under(self, weights: Floats) -> Floats:
+        """The metric for each row of weights."""
+
+    def grouped(self, groups: Ints) -> Any:
+        """The same over groups."""
+
+
+def group_numbers(names: Sequence[object]) -> Ints:
+    """Groups numbered from 0 in order of first appearance."""
+    seen: dict[object, int] = {}
+    return np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
+
+
+def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Blocks of bootstrap weights: how often each unit was drawn, a row a resample.
+
+    Resample i depends on (seed, block) alone, never on how many are asked for.
+    """
+    rows = max(1, BLOCK // max(1, units))
+    for number, start in enumerate(range(0, resamples, rows)):
+        generator = np.random.default_rng((seed, number))
+        size = min(rows, resamples - start)
+        picks = generator.integers(0, units, size=(rows, units), dtype=np.int32)[:size]
+        picks += np.arange(size, dtype=np.int32)[:, None] * units
+        yield np.bincount(picks.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
+
+
+def bootstrap(
+    evaluation: Evaluation,
+    groups: Ints | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    items: int = 0,
+) -> Floats:
+    """The metric under each resample of groups (or of `items` single items)."""
+    units = int(groups.max()) + 1 if groups is not None and len(groups) else items
+    if units == 0:
+        return np.full(resamples, np.nan)
+    target = evaluation if groups is None else evaluation.grouped(groups)
+    return np.concatenate([target.under(weights) for weights in draws(units, resamples, seed)])
+
+
+def interval(values: Floats, level: float = 0.95) -> tuple[float, float]:
+    """The middle `level` of resampled values; undefined resamples are left out, NaN where all are."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return float("nan"), float("nan")
+    tail = (1 - level) / 2
+    low, high = np.quantile(known, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """B minus A on the same items."""
+
+    value: float
+    low: float
+    high: float
+    p_randomisation: float
+    p_bootstrap: float
+
+
+def two_sided_p(null: Floats, seen: float) -> float:
+    """Share of null values at least as far from 0 as the one seen, the seen one counted in."""
+    far = np.abs(null[~np.isnan(null)]) >= abs(seen) - 1e-12
+    return float((far.sum() + 1) / (len(far) + 1))
+
+
+def bootstrap_p(differences: Floats) -> float:
+    """Two-sided p of the paired bootstrap: how much of it lies on the other side of 0."""
+    known = differences[~np.isnan(differences)]
+    if not len(known):
+        return float("nan")
+    below, above = (known <= 0).sum(), (known >= 0).sum()
+    return float(min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1)))
+
+
+def swaps(units: int, rounds: int, seed: int) -> Iterator[Floats]:
+    """Blocks of random choices, 0 or 1 a unit, a row a round."""
+    rows = max(1, BLOCK // max(1, units))
+    for number, start in enumerate(range(0, rounds, rows)):
+        generator = np.random.default_rng((seed, 1, number))
+        size = min(rows, rounds - start)
+        yield generator.integers(0, 2, size=(rows, units), dtype=np.int8)[:size].astype(np.float64)
+
+
+def mcnemar(a: Floats, b: Floats) -> tuple[int, int, float]:
+    """Items only A has right, only B has right, and the exact two-sided p (binomial with 1/2)."""
+    only_a, only_b = int((a > b).sum()), int((b > a).sum())
+    n, k = only_a + only_b, min(only_a, only_b)
+    if n == 0:
+        return 0, 0, 1.0
+    tail = sum(comb(n, i) for i in range(k + 1))
+    return only_a, only_b, min(1.0, 2 * tail / 2**n)
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction of several p values, in their own order."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    adjusted, highest = [0.0] * len(values), 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
+        adjusted[index] = highest
+    return adjusted

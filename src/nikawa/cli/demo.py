@@ -1,0 +1,50 @@
+"""`nikawa demo`: a guided tour on the embedded data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from nikawa.cli._show import Json, Quiet, console, print_json, print_table
+
+if TYPE_CHECKING:
+    from nikawa.jobs.demo import Done, Outcome, Step
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command("demo", rich_help_panel="Data", epilog="Example: nikawa demo")(demo)
+
+
+def demo(quiet: Quiet = False, json: Json = False) -> None:
+    """Take a tour in a few seconds: embedded data, no network, nothing left behind."""
+    from nikawa.jobs.demo import demo as run
+
+    done = run(None if quiet or json else _show)
+    if json:
+        print_json(_summary(done))
+
+
+def _summary(done: tuple[Done, ...]) -> dict[str, Any]:
+    steps = [
+        {"title": d.title, "command": d.command, "seconds": d.seconds, "figures": d.outcome.figures}
+        for d in done
+    ]
+    return {"steps": steps, "seconds": round(sum(d.seconds for d in done), 3)}
+
+
+def _show(number: int, step: Step, outcome: Outcome) -> None:
+    from rich.panel import Panel
+    from rich.text import Text
+
+    out = console()
+    said = Text.assemble(step.why, "\n", ("$ ", "dim"), (step.command, "cyan"))
+    title = Text(f"{number}. {step.title}", style="bold")
+    # A panel breaks its own lines; only the tables below may run past the edge of a pipe.
+    out.print(Panel(said, title=title, title_align="left", width=min(out.width, 100)), soft_wrap=False)
+    for table in outcome.tables:
+        print_table(table.columns, table.rows, title=table.title, numbers=table.numbers)
+    for line in outcome.lines:
+        out.print(line, markup=False)
+    out.print()
