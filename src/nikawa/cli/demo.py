@@ -9,7 +9,8 @@ import typer
 from nikawa.cli._show import Json, Quiet, console, print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.jobs.demo import Done, Outcome, Step
+    from nikawa.jobs._demo_steps import Outcome
+    from nikawa.jobs.demo import Done, Step
 
 
 def register(app: typer.Typer) -> None:

@@ -57,7 +57,7 @@ def _print(shown: list[FigureResult], results: list[FigureResult]) -> None:
         for r in shown
     ]
     print_table(("figure", "paper", "recomputed", "verdict", "note"), rows, numbers=("paper", "recomputed"))
-    counts = Counter(r.verdict for r in results)
+    counts = Counter(str(r.verdict) for r in results)
     typer.echo(", ".join(f"{counts[v]} {v}" for v in STYLES if counts[v]))
 
 

@@ -54,7 +54,9 @@ def judge(name: str, printed: Number, found: Number | Partial | None, figures: F
         entry = table.get(name)
         if entry is not None and equal_as_printed(found, entry.recomputed):
             return _result(name, printed, found, verdict, entry.note)  # type: ignore[arg-type]
-    return _result(name, printed, found, "differs", _hint(figures.slips.get(name) or figures.versions.get(name)))
+    return _result(
+        name, printed, found, "differs", _hint(figures.slips.get(name) or figures.versions.get(name))
+    )
 
 
 def equal_as_printed(found: Number, printed: Number) -> bool:

@@ -18,6 +18,8 @@ from nikawa.metrics._metric import Additive, Floats, Items, Metric, Mode, Weight
 
 BLOCK = 4_000_000
 """Cells of a weight block: keeps memory flat whatever the number of resamples."""
+FEW = 256
+"""Distinct values up to which a product with an indicator matrix is the faster sum."""
 
 
 def read_scores(items: Items) -> tuple[Floats, Floats]:
@@ -70,8 +72,8 @@ def spearman(items: Items, mode: Mode = "official") -> Weighted:
     if mode == "official":
         x, y = x.astype(np.float32).astype(np.float64), y.astype(np.float32).astype(np.float64)
     value = pearson_value(average_ranks(x), average_ranks(y), "documented")
-    orders = (_Order.of(x), _Order.of(y))
-    return Weighted(lambda weights: _spearman_under(weights, *orders), value)
+    fine, coarse = (x, y) if len(np.unique(x)) >= len(np.unique(y)) else (y, x)
+    return Weighted(_RankCorrelation(fine, coarse).under, value)
 
 
 def average_ranks(x: Floats) -> Floats:
@@ -82,38 +84,61 @@ def average_ranks(x: Floats) -> Floats:
     return ranks
 
 
-class _Order:
-    """Which values of a vector are equal, in rising order: all that ranks depend on."""
+class _RankCorrelation:
+    """Spearman's rho under weights.
 
-    def __init__(self, place: NDArray[np.int64], distinct: int) -> None:
-        self.place, self.distinct = place, distinct
+    With items sorted by the side that has more distinct values, its ranks are running sums; the other side's
+    distinct values are few, as human scores are, so its part is a product with an indicator matrix.
+    Mean ranks are (n + 1) / 2 and spreads follow from the mass of each distinct value.
+    """
 
-    @classmethod
-    def of(cls, x: Floats) -> _Order:
-        values, place = np.unique(x, return_inverse=True)
-        return cls(place.astype(np.int64), len(values))
+    def __init__(self, fine: Floats, coarse: Floats) -> None:
+        self.order = np.argsort(fine, kind="stable")
+        ranked = fine[self.order]
+        self.starts = np.flatnonzero(np.diff(ranked, prepend=ranked[0] - 1))
+        self.lengths = np.diff(np.append(self.starts, len(ranked)))
+        values, self.place = np.unique(coarse[self.order], return_inverse=True)
+        self.distinct = len(values)
 
-    def ranks(self, weights: Floats) -> Floats:
-        """Average ranks when item i counts `weights[:, i]` times."""
+    def under(self, weights: Floats) -> Floats:
+        """rho for each row of weights, a block at a time."""
+        rows = max(1, BLOCK // max(1, weights.shape[1]))
+        return np.concatenate([self._block(weights[i : i + rows]) for i in range(0, len(weights), rows)])
+
+    def _block(self, weights: Floats) -> Floats:
+        w = weights[:, self.order]
+        mass = np.add.reduceat(w, self.starts, axis=1) if len(self.starts) < w.shape[1] else w
+        ranks = _weighted_ranks(mass)
+        total = w.sum(axis=1)
+        spread = (mass * ranks * ranks).sum(axis=1) - total * ((total + 1) / 2) ** 2
+        spread_other, cross = self._other(w, w * np.repeat(ranks, self.lengths, axis=1))
+        cross -= total * ((total + 1) / 2) ** 2
+        flat = (spread < 1e-9) | (spread_other < 1e-9)
+        return np.where(flat, np.nan, ratio(cross, np.sqrt(np.where(flat, 1, spread * spread_other))))
+
+    def _other(self, w: Floats, ranked: Floats) -> tuple[Floats, Floats]:
+        """Spread of the coarse side's ranks, and the sum of products of ranks."""
+        mass, products = self._by_value(w), self._by_value(ranked)
+        ranks = _weighted_ranks(mass)
+        total = w.sum(axis=1)
+        return (mass * ranks * ranks).sum(axis=1) - total * ((total + 1) / 2) ** 2, (products * ranks).sum(
+            axis=1
+        )
+
+    def _by_value(self, w: Floats) -> Floats:
+        """Sums over the items of each distinct value of the coarse side."""
+        if self.distinct <= FEW:
+            sums: Floats = w @ np.eye(self.distinct)[self.place]
+            return sums
         order = np.argsort(self.place, kind="stable")
         starts = np.searchsorted(self.place[order], np.arange(self.distinct))
-        mass = np.add.reduceat(weights[:, order], starts, axis=1)
-        ranks: Floats = (np.cumsum(mass, axis=1) - (mass - 1) / 2)[:, self.place]
-        return ranks
+        return np.add.reduceat(w[:, order], starts, axis=1)
 
 
-def _spearman_under(weights: Floats, x: _Order, y: _Order) -> Floats:
-    rows = max(1, BLOCK // max(1, weights.shape[1]))
-    return np.concatenate([_block(weights[i : i + rows], x, y) for i in range(0, len(weights), rows)])
-
-
-def _block(w: Floats, x: _Order, y: _Order) -> Floats:
-    a, b = x.ranks(w), y.ranks(w)
-    n = w.sum(axis=1, keepdims=True)
-    a -= (w * a).sum(axis=1, keepdims=True) / n
-    b -= (w * b).sum(axis=1, keepdims=True) / n
-    spread = (w * a * a).sum(axis=1) * (w * b * b).sum(axis=1)
-    return ratio((w * a * b).sum(axis=1), np.sqrt(spread), np.nan)
+def _weighted_ranks(mass: Floats) -> Floats:
+    """Average rank of each distinct value, given how often it occurs."""
+    ranks: Floats = np.cumsum(mass, axis=1) - (mass - 1) / 2
+    return ranks
 
 
 def mse(items: Items, mode: Mode = "official") -> Additive:

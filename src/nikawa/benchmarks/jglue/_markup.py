@@ -2,8 +2,8 @@
 
 What is followed: unknown entities lose their semicolon, numeric ones below 256 are Windows-1252, a piece that
 is all blank becomes one blank or line end, and script, style, template and ruby readings are left out. What
-may differ: older releases of BeautifulSoup kept ruby readings, still older ones scripts too, and broken
-comments and declarations are read as the Python release at hand reads them.
+may differ: older releases of BeautifulSoup kept ruby readings, still older ones scripts too; broken
+comments, declarations and an entity cut off by the end are read as the Python release at hand reads them.
 """
 
 from __future__ import annotations
