@@ -1,0 +1,100 @@
+"""The guided tour: a list of small steps over the embedded data, each with the command that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+from nikawa.errors import MissingExtra
+from nikawa.jobs import _demo_steps as acts
+from nikawa.jobs._demo_steps import Outcome
+from nikawa.records import Record
+
+
+class Step(Record, frozen=True, kw_only=True):
+    """One stop of the tour."""
+
+    title: str
+    why: str
+    """What a user gains by it, in one sentence."""
+    command: str
+    """What the user would type to do the same."""
+    act: Callable[[], Outcome]
+
+
+class Done(Record, frozen=True, kw_only=True):
+    """A step that was taken, as the summary tells it."""
+
+    title: str
+    command: str
+    seconds: float
+    outcome: Outcome
+
+
+Show = Callable[[int, Step, Outcome], None]
+"""Called after each step with its number from 1, the step, and what came of it."""
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        title="See what can be asked",
+        why="A task is a question asked of a dataset, with the metrics its answers are scored by.",
+        command="nikawa tasks demo",
+        act=acts.list_tasks,
+    ),
+    Step(
+        title="Look at the examples",
+        why="Read the data before you trust a number: one example of each kind, in both languages.",
+        command="nikawa data show mini-ja --split dev",
+        act=acts.show_examples,
+    ),
+    Step(
+        title="Check the data",
+        why="Faults of shape, repeats, leaks between splits: found before they find their way into a table.",
+        command="nikawa data check mini-ko",
+        act=acts.check_data,
+    ),
+    Step(
+        title="From workers' answers to gold",
+        why="Judgements are kept apart from gold for ever, so that gold can be made again and workers compared.",
+        command="""python -c "import nikawa.benchmarks as b; print(*b.read_judgements('mini-ja'), sep='\\n')\"""",
+        act=acts.weigh_judgements,
+    ),
+    Step(
+        title="Take sentences apart",
+        why="Tags, perturbations and metrics rest on morphemes whose offsets point into the original text.",
+        command="""python -c "from nikawa.text import analyser; print(analyser('ja').analyse('猫が眠る。'))\"""",
+        act=acts.analyse_sentences,
+    ),
+    Step(
+        title="Write a copy and read it back",
+        why="Every stage starts from a file and ends in one; a dataset folder is a card and one file a split.",
+        command="nikawa data export mini-ja --to jsonl --out mini-ja-copy",
+        act=acts.write_and_read_back,
+    ),
+    Step(
+        title="Go on from here",
+        why="The same commands work on the published benchmarks and on your own files.",
+        command="nikawa --help",
+        act=acts.where_next,
+    ),
+)
+
+
+def demo(show: Show | None = None, steps: Sequence[Step] = STEPS) -> tuple[Done, ...]:
+    """Walk through the steps, offline; a step whose optional packages are missing says so and the tour goes on."""
+    done = []
+    for number, step in enumerate(steps, start=1):
+        began = perf_counter()
+        outcome = _taken(step)
+        seconds = round(perf_counter() - began, 3)
+        done.append(Done(title=step.title, command=step.command, seconds=seconds, outcome=outcome))
+        if show is not None:
+            show(number, step, outcome)
+    return tuple(done)
+
+
+def _taken(step: Step) -> Outcome:
+    try:
+        return step.act()
+    except MissingExtra as missing:
+        return Outcome(lines=(f"Left out: {missing}",), figures={"left_out": str(missing)})

@@ -1,0 +1,152 @@
+"""The tour: each step runs offline on the embedded data and shows the command that does the same."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from nikawa.cli._main import build
+from nikawa.errors import missing_extra
+from nikawa.jobs import _demo_steps as acts
+from nikawa.jobs.demo import STEPS, Step, demo
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("the demo opened a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.fixture
+def user_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A working folder and a data folder of the user that the demo has no business with."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NIKAWA_DATA", str(tmp_path / "nothing-here"))
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("offline")
+def test_prints_each_step_and_leaves_nothing_behind(user_folder: Path) -> None:
+    began = time.perf_counter()
+    result = CliRunner().invoke(build(), ["demo"])
+    assert result.exit_code == 0, result.output
+    assert time.perf_counter() - began < 10
+    for number, step in enumerate(STEPS, start=1):
+        assert f"{number}. {step.title}" in result.output
+        assert step.command in result.output
+    assert list(user_folder.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("offline", "user_folder")
+def test_json_is_a_summary() -> None:
+    result = CliRunner().invoke(build(), ["demo", "--json"])
+    told = json.loads(result.stdout)
+    assert [step["title"] for step in told["steps"]] == [step.title for step in STEPS]
+    assert told["steps"][0]["figures"] == {"tasks": 10, "examples": 232}
+    assert told["steps"][5]["figures"]["same"] is True
+    assert told["seconds"] >= max(step["seconds"] for step in told["steps"])
+
+
+def test_quiet_prints_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[object] = []
+
+    def record(show: object) -> tuple[()]:
+        taken.append(show)
+        return ()
+
+    monkeypatch.setattr("nikawa.jobs.demo.demo", record)
+    result = CliRunner().invoke(build(), ["demo", "--quiet"])
+    assert (result.exit_code, result.output, taken) == (0, "", [None])
+
+
+def test_a_missing_extra_does_not_end_the_tour() -> None:
+    def lacking() -> acts.Outcome:
+        raise missing_extra("fugashi", "ja")
+
+    broken = Step(title="Broken", why="Shows the cure.", command="nikawa", act=lacking)
+    first, second = demo(steps=(broken, STEPS[-1]))
+    assert first.outcome.lines == (f"Left out: {first.outcome.figures['left_out']}",)
+    assert "pip install 'nikawa[ja]'" in first.outcome.lines[0]
+    assert second.title == STEPS[-1].title
+
+
+def test_show_gets_number_step_and_outcome() -> None:
+    seen: list[tuple[int, str, int]] = []
+    demo(lambda number, step, outcome: seen.append((number, step.title, len(outcome.tables))), STEPS[:1])
+    assert seen == [(1, STEPS[0].title, 1)]
+
+
+def test_examples_of_every_kind_in_both_languages() -> None:
+    outcome = acts.show_examples()
+    assert [table.title for table in outcome.tables] == ["mini-ja", "mini-ko"]
+    for table in outcome.tables:
+        assert [row[0] for row in table.rows] == ["inference", "similarity", "reading", "choice", "tagging"]
+        assert all(row[3] for row in table.rows)
+
+
+def test_check_finds_no_leak_and_no_damaged_text() -> None:
+    outcome = acts.check_data()
+    assert [row[:2] for row in outcome.tables[0].rows] == [("mini-ja", 116), ("mini-ko", 116)]
+    assert outcome.lines[0] in ("Nothing to complain of.", "Found: missing-input")
+
+
+def test_gold_is_made_again_from_the_judgements() -> None:
+    figures = acts.weigh_judgements().figures
+    assert figures == {name: {"judged": 60, "gold_remade": 60} for name in ("mini-ja", "mini-ko")}
+
+
+def test_copy_holds_a_card_and_three_splits() -> None:
+    outcome = acts.write_and_read_back()
+    assert [row[0] for row in outcome.tables[0].rows] == [
+        "card.json",
+        "dev.jsonl",
+        "test.jsonl",
+        "train.jsonl",
+    ]
+    assert outcome.figures == {"files": 4, "same": True}
+
+
+@pytest.mark.slow
+def test_sentences_are_covered_by_their_offsets() -> None:
+    outcome = acts.analyse_sentences()
+    for table in outcome.tables:
+        for surface, _, _, offsets in table.rows:
+            start, end = map(int, offsets.split("–"))
+            assert table.title[start:end] == surface
+
+
+def commands() -> list[str]:
+    typed = [row[0] for row in acts.where_next().tables[0].rows]
+    shown = [step.command for step in STEPS if step.command != "nikawa --help"]
+    return [command for command in [*typed, *shown] if command.startswith("nikawa ")]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_the_tour_names_exists(command: str) -> None:
+    """The words lead to a command that takes these arguments."""
+    found: Any = typer.main.get_command(build())
+    words = shlex.split(command)[1:]
+    while words and hasattr(found, "commands") and words[0] in found.commands:
+        found = found.commands[words.pop(0)]
+    assert not hasattr(found, "commands"), f"there is no {command!r}"
+    with found.make_context(found.name, words) as context:
+        assert context.args == []
+
+
+@pytest.mark.parametrize("step", [s for s in STEPS if s.command.startswith("python -c ")])
+def test_every_python_line_the_tour_names_runs(step: Step, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(shlex.split(step.command)[2], "<demo>", "exec"), {})
+    assert capsys.readouterr().out
