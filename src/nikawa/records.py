@@ -110,6 +110,8 @@ class Task(Record, frozen=True, kw_only=True):
     metrics: tuple[str, ...]
     scale: tuple[float, float] | None = None
     """Lowest and highest score of a similarity task."""
+    unit: Unit = "percent"
+    """How the official scorer reports: JGLUE's sentence tasks as fractions, the others in percent."""
 
     def asks(self, example: Example) -> bool:
         """Whether this task can be asked of `example`: inputs present, gold for it or no gold at all."""
