@@ -66,7 +66,8 @@ def write_folder(dataset: Dataset, path: Path, *, overwrite: bool = False, suffi
             file.unlink()
     for split, examples in dataset.splits.items():
         write_records(path / f"{split}{suffix}", examples, overwrite=overwrite)
-    write_card(dataset.card, path, overwrite=overwrite)
+    card = msgspec.structs.replace(dataset.card, version=dataset.version)
+    write_card(card, path, overwrite=overwrite)
 
 
 def check_split_name(split: str) -> None:
