@@ -13,6 +13,7 @@ from nikawa.benchmarks.klue import klue_ner, klue_nli, klue_sts
 from nikawa.benchmarks.load import load
 from nikawa.benchmarks.names import SUITES, benchmarks
 from nikawa.errors import BadInput
+from nikawa.metrics import metrics
 
 Lay = Callable[..., Path]
 RECORD = {
@@ -34,6 +35,12 @@ def test_every_dataset_is_declared_alike(name: str) -> None:
     assert [task.name for task in benchmark.tasks] == [name]
     assert [source.split for source in benchmark.sources] == ["train", "dev", "test"]
     assert (benchmark.judgements is not None) == (card.workers_are != "none")
+
+
+@pytest.mark.parametrize("name", SUITES["klue"])
+def test_every_task_names_metrics_of_its_kind(name: str) -> None:
+    for task in benchmarks()[name].tasks:
+        assert all(task.kind in metrics()[metric].kinds for metric in task.metrics)
 
 
 def test_newest_version_unless_asked(lay: Lay, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ DATASET = Benchmark(
             kind="reading",
             question="answers",
             inputs=("title", "context", "question"),
-            metrics=("em", "rouge-w"),
+            metrics=("klue-em", "rouge-w"),
         ),
     ),
     sources=SOURCES,

@@ -154,7 +154,7 @@ DATASET = Benchmark(
             question="relation",
             inputs=("text", "subject", "object"),
             labels=LABELS,
-            metrics=("micro-f1", "auprc"),
+            metrics=("relation-micro-f1", "auprc"),
         ),
     ),
     sources=SOURCES,

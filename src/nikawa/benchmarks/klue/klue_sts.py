@@ -170,7 +170,7 @@ DATASET = Benchmark(
             kind="similarity",
             question="score",
             inputs=("sentence1", "sentence2"),
-            metrics=("pearson", "f1"),
+            metrics=("pearson", "paraphrase-f1"),
             scale=(0.0, 5.0),
         ),
     ),

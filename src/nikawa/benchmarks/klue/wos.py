@@ -157,7 +157,7 @@ DATASET = Benchmark(
             kind="dialogue",
             question="state",
             inputs=("turns",),
-            metrics=("joint-goal-accuracy", "slot-f1"),
+            metrics=("jga", "slot-f1"),
         ),
     ),
     sources=SOURCES,
