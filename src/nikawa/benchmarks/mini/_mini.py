@@ -16,7 +16,8 @@ ENTITY_LABELS = ("PS", "LC", "OG", "DT", "TI", "QT")
 WORKERS = (
     "5 simulated workers, w1 to w5, answer every inference and similarity item; no human being was asked. "
     "They are programs that start from the author's own label and err more often the higher their number; "
-    "answers were drawn again where their majority or mean missed that label."
+    "answers were drawn again where majority or mean missed that label or scores varied by 1 or more, and the seed "
+    "was picked so that the workers come out in this order: agreement figures are tidier than real ones."
 )
 
 
