@@ -27,7 +27,7 @@ def right(gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
 
 def mcc(items: Items, mode: Mode = "official") -> Additive:
     """Matthews correlation over the labels that occur; an unread answer is a class of its own."""
-    labels = sorted({*items.gold, *items.answers}, key=str)
+    labels = sorted({*items.labels, *items.gold, *items.answers}, key=str)
     gold, answer = codes(items.gold, labels), codes(items.answers, labels)
     eye = np.eye(max(len(labels), 1))
     statistics = np.column_stack([gold == answer, np.ones(len(gold)), eye[gold], eye[answer]])

@@ -73,7 +73,7 @@ def from_counts(counts: Floats, finish: Callable[[Floats], Floats], detail: Floa
 
 def _macro(finish: Callable[[Floats], Floats]) -> Callable[[Items, Mode], Additive]:
     def evaluate(items: Items, mode: Mode = "official") -> Additive:
-        labels = sorted({*items.gold, *items.answers} - {None}, key=str)
+        labels = _occurring(items)
         counts = class_counts(codes(items.gold, labels), codes(items.answers, labels), len(labels))
         return from_counts(counts, finish, right(items.gold, items.answers))
 
@@ -95,7 +95,7 @@ def relation_micro_f1(items: Items, mode: Mode = "official") -> Additive:
 
 
 def _occurring(items: Items) -> list[Any]:
-    return sorted({*items.gold, *items.answers} - {None}, key=str)
+    return sorted({*items.labels, *items.gold, *items.answers} - {None}, key=str)
 
 
 def _nothing(items: Items) -> Any:

@@ -32,11 +32,9 @@ class Words:
         self.sentences = len(gold)
 
     def count(self, gold: Ints, answer: Ints) -> Floats:
-        """Sentences by 3 classes: right, answered, gold of every class that occurs (negative answers: none)."""
-        values, place = np.unique(np.concatenate([gold, answer[answer >= 0]]), return_inverse=True)
-        k, answered = len(values), answer >= 0
-        g = self.sentence * k + place[: len(gold)]
-        a = self.sentence[answered] * k + place[len(gold) :]
+        """Sentences by 3k: right, answered, gold of class 0, 1, …; a negative answer is no class."""
+        k, answered = int(max(gold.max(initial=0), answer.max(initial=0))) + 1, answer >= 0
+        g, a = self.sentence * k + gold, self.sentence[answered] * k + answer[answered]
         size = self.sentences * k
         rows = [np.bincount(x, minlength=size) for x in (g[gold == answer], a, g)]
         stacked = np.stack(rows).reshape(3, self.sentences, k).transpose(1, 0, 2)
