@@ -57,7 +57,7 @@ def example(kind: Kind, gold: Any, **inputs: Any) -> Example:
     ],
 )
 def test_a_sound_example_has_no_fault(kind: Kind, gold: Any) -> None:
-    assert list(faults(task(kind), example(kind, gold))) == []
+    assert list(faults([task(kind)], example(kind, gold))) == []
 
 
 @pytest.mark.parametrize(
@@ -91,26 +91,33 @@ def test_a_sound_example_has_no_fault(kind: Kind, gold: Any) -> None:
     ],
 )
 def test_each_fault_is_found(kind: Kind, gold: Any, check: str) -> None:
-    assert list(faults(task(kind), example(kind, gold))) == [check]
+    assert list(faults([task(kind)], example(kind, gold))) == [check]
 
 
 def test_spans_among_the_inputs_are_checked() -> None:
     wrong = example("relation", "alias", subject=Span(5, 50))
-    assert list(faults(task("relation"), wrong)) == ["span-outside"]
+    assert list(faults([task("relation")], wrong)) == ["span-outside"]
 
 
 def test_missing_input_and_missing_gold() -> None:
     bare = Example(id="1", inputs={"premise": "猫が雲を編む。"}, gold={"label": "neutral"})
-    assert list(faults(task("inference"), bare)) == ["missing-input"]
+    assert list(faults([task("inference")], bare)) == ["missing-input"]
     other = Example(id="1", inputs=INPUTS["inference"], gold={"relatedness": 3.0})
-    assert list(faults(task("inference"), other)) == ["missing-gold"]
+    assert list(faults([task("inference")], other)) == ["missing-gold"]
     hidden = Example(id="1", inputs=INPUTS["inference"])
-    assert list(faults(task("inference"), hidden)) == []
+    assert list(faults([task("inference")], hidden)) == []
 
 
 def test_findings_name_the_examples_once() -> None:
     twice = [Span(0, 99, "PS"), Span(0, 98, "PS")]
-    (finding,) = schema_findings(task("tagging"), "dev", [example("tagging", twice)])
+    (finding,) = schema_findings([task("tagging")], "dev", [example("tagging", twice)])
     assert (finding.check, finding.where, finding.count) == ("span-outside", "dev", 1)
     assert finding.ids == ("zoo:dev/1",)
-    assert finding.note == f"{NOTES['span-outside']} (zoo-tagging)"
+    assert finding.note == NOTES["span-outside"]
+
+
+def test_a_dataset_may_ask_different_things_of_different_examples() -> None:
+    both = [task("text"), task("choice")]
+    assert list(faults(both, example("choice", 1))) == []
+    assert list(faults(both, example("choice", 9))) == ["choice-outside"]
+    assert list(faults(both, Example(id="1", inputs={"picture": "a.png"}))) == ["missing-input"]

@@ -10,21 +10,19 @@ from nikawa.records import Example, Finding, Span, Task, reference
 Faults = Iterator[str]
 
 
-def schema_findings(task: Task, split: str, examples: Sequence[Example]) -> Iterator[Finding]:
+def schema_findings(tasks: Sequence[Task], split: str, examples: Sequence[Example]) -> Iterator[Finding]:
     """One finding a fault of shape, with the examples that have it."""
     found: dict[str, dict[str, None]] = {}
     for example in examples:
-        for check in faults(task, example):
-            found.setdefault(check, {})[reference(task.dataset, split, example.id)] = None
+        for check in faults(tasks, example):
+            found.setdefault(check, {})[reference(tasks[0].dataset, split, example.id)] = None
     for check, ids in found.items():
-        yield Finding(
-            check=check, where=split, count=len(ids), ids=tuple(ids), note=f"{NOTES[check]} ({task.name})"
-        )
+        yield Finding(check=check, where=split, count=len(ids), ids=tuple(ids), note=NOTES[check])
 
 
 NOTES = {
-    "missing-input": "an input of the task is not there",
-    "missing-gold": "there is gold, but none for this question",
+    "missing-input": "the inputs of no task of the dataset are there",
+    "missing-gold": "there is gold, but for no question that is asked",
     "wrong-type": "gold is not of the type the task asks for",
     "label-outside": "the label is not in the closed set",
     "score-outside": "the score is outside the scale",
@@ -41,18 +39,20 @@ NOTES = {
 """Check to what it means."""
 
 
-def faults(task: Task, example: Example) -> Faults:
-    """The names of the checks an example fails under a task."""
-    missing = [name for name in task.inputs if name not in example.inputs]
-    if missing:
+def faults(tasks: Sequence[Task], example: Example) -> Faults:
+    """The names of the checks an example fails; a dataset may ask different tasks of different examples."""
+    asked = [task for task in tasks if all(name in example.inputs for name in task.inputs)]
+    if tasks and not asked:
         yield "missing-input"
-        return
     yield from _input_spans(example)
-    if not example.gold:
-        return
-    if task.question not in example.gold:
+    judged = [task for task in asked if task.question in example.gold]
+    if asked and example.gold and not judged:
         yield "missing-gold"
-        return
+    for task in judged:
+        yield from _judged(task, example)
+
+
+def _judged(task: Task, example: Example) -> Faults:
     try:
         yield from _JUDGES[task.kind](task, example, example.gold[task.question])
     except (TypeError, KeyError, AttributeError, ValueError):

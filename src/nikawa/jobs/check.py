@@ -54,10 +54,8 @@ class Report(Record, frozen=True, kw_only=True):
     compared: tuple[str, ...]
     """The other datasets it was compared with."""
 
-    @property
-    def new(self) -> tuple[Finding, ...]:
-        """The findings that are not on the dataset's list of known problems."""
-        return tuple(finding for finding in self.findings if not finding.known)
+    new: bool
+    """Whether any finding is not on the dataset's list of known problems."""
 
 
 def check(spec: str, data: Path | None = None, progress: Progress | None = None) -> Report:
@@ -81,11 +79,13 @@ def _report(
     dataset: Dataset, benchmark: Benchmark | None, findings: Iterable[Finding], compared: Sequence[str]
 ) -> Report:
     tasks = benchmark.tasks if benchmark else ()
+    told = tuple(marked(dataset.name, findings, known_problems()))
     return Report(
         dataset=dataset.name,
         version=dataset.version,
         sizes={split: len(examples) for split, examples in dataset.splits.items()},
-        findings=tuple(marked(dataset.name, findings, known_problems())),
+        findings=told,
+        new=not all(finding.known for finding in told),
         labels={split: distribution(examples, _top(tasks)) for split, examples in dataset.splits.items()},
         compared=tuple(compared),
     )
@@ -97,9 +97,9 @@ def _top(tasks: Iterable[Task]) -> float | None:
 
 def _own(dataset: Dataset, benchmark: Benchmark | None) -> Iterator[Finding]:
     """What the examples show by themselves."""
-    for task in benchmark.tasks if benchmark else ():
-        for split, examples in dataset.splits.items():
-            yield from schema_findings(task, split, examples)
+    tasks = benchmark.tasks if benchmark else ()
+    for split, examples in dataset.splits.items():
+        yield from schema_findings(tasks, split, examples)
     roots = without_views(dataset.splits, benchmark)
     yield from text_findings(dataset.name, roots)
     yield from repetition_findings(dataset.name, roots)
@@ -213,8 +213,10 @@ def read_known(file: Path) -> Known:
 
 def known_entries(report: Report) -> str:
     """The TOML that would make every finding of a report known, to be read over before it is kept."""
-    tables: dict[str, list[str]] = {}
+    tables: dict[str, dict[str, int]] = {}
     for finding in report.findings:
-        entry = f"{json.dumps(finding.where, ensure_ascii=False)} = {finding.count}"
-        tables.setdefault(f"[{report.dataset}.{finding.check}]", []).append(entry)
-    return "\n\n".join("\n".join((head, *entries)) for head, entries in tables.items()) + "\n"
+        tables.setdefault(f"[{report.dataset}.{finding.check}]", {})[finding.where] = finding.count
+    return "\n".join(
+        "\n".join((head, *(f"{json.dumps(w, ensure_ascii=False)} = {n}" for w, n in table.items()), ""))
+        for head, table in tables.items()
+    )
