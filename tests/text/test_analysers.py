@@ -188,13 +188,14 @@ def test_a_wrong_name_gets_suggestions() -> None:
 
 @pytest.mark.parametrize("name", [n for n in ANALYSERS if ANALYSERS[n].extra])
 def test_a_missing_package_names_its_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nikawa.text import analysers, sudachi
+    from nikawa.text import analysers, korean, sudachi
 
     def absent(module: str) -> None:
         raise ModuleNotFoundError(module)
 
     monkeypatch.setattr(engine_module, "import_module", absent)
     sudachi._dictionary.cache_clear()
+    korean._kiwi.cache_clear()
     with pytest.raises(MissingExtra) as caught:
         analysers._load(ANALYSERS[name].loader)
     assert f"pip install 'nikawa[{ANALYSERS[name].extra}]'" in str(caught.value)

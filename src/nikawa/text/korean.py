@@ -7,9 +7,12 @@ Kiwi takes contractions apart (했 is 하 and 었), so its tokens may share char
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
-from nikawa.text._engine import require, spaced
+from nikawa.records import Span
+from nikawa.text._engine import check, cuts, require, spaced
 from nikawa.text.protocol import Engine, Token
 
 _PREDICATES = {"VV", "VA", "VX", "VCP", "VCN", "XSV", "XSA"}
@@ -17,13 +20,28 @@ _PREDICATES = {"VV", "VA", "VX", "VCP", "VCN", "XSV", "XSA"}
 
 def load_kiwi() -> Engine:
     """Kiwi, one text at a time: its own batches use threads, which hang after a fork."""
-    tokenize = require("kiwipiepy", "ko").Kiwi(num_workers=1).tokenize
+    tokenize = _kiwi().tokenize
 
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
         for text in texts:
             yield [_from_kiwi(text, m) for m in tokenize(text)]
 
     return run
+
+
+@cache
+def _kiwi() -> Any:
+    return require("kiwipiepy", "ko").Kiwi(num_workers=1)
+
+
+def kiwi_sentences(text: str) -> list[Span]:
+    """Kiwi's own sentence splitter; white space around a sentence is left out."""
+    check(text)
+    places = cuts(text)
+    found = []
+    for start, end in pairwise(places):
+        found += [Span(start + s.start, start + s.end) for s in _kiwi().split_into_sents(text[start:end])]
+    return found
 
 
 def _from_kiwi(text: str, m: Any) -> Token:

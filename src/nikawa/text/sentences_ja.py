@@ -1,0 +1,114 @@
+"""Where Japanese sentences end.
+
+。 ends one; ！ and ？ do unless a quotation goes on (すごい！と叫んだ); ． and . do after Japanese (である．次に) but not in
+numbers and names; an ellipsis does only before a space. Laughter and emoji end a sentence after a final form and stay
+with it. 「…。」 followed by a particle goes on.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nikawa.text.sentences import Rules, blank
+
+EMOJI = "\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+_STOPS = "。｡！？!?‼⁇⁈⁉"
+_LAUGHED = "(?:笑|爆笑|苦笑|泣|汗|怒|涙|爆)"
+_ASIDE = f"[（(]{_LAUGHED}[）)]"
+_TAIL = rf"(?:[{_STOPS}…‥〜～~{EMOJI}]|{_ASIDE}|[wｗ]+(?![A-Za-z0-9]))*"
+_OPENING, _CLOSING = '「『（(［[【〈《〔“｢"', '」』）)］]】〉》〕”｣"'
+_BRACKETS = re.escape(_OPENING + _CLOSING)
+# One class first, so that the search skips to it at the speed of C; what may follow depends on it.
+_EVENTS = re.compile(
+    rf"[{_STOPS}.．…‥・wｗ{EMOJI}\n{_BRACKETS}](?:"
+    rf"(?<=[{_STOPS}]){_TAIL}|(?<=[.．…‥])[.．…‥]*|(?<=・)・+|(?<=[wｗ])[wｗ]+(?![A-Za-z0-9])|(?<=[{EMOJI}])[{EMOJI}]*"
+    rf"|(?<=[（(]){_LAUGHED}[）)][wｗ]*|(?<=[{_BRACKETS}])|(?<=\n)\s*)"
+)
+_PAIRS = dict(zip(_OPENING, _CLOSING, strict=True))
+
+_GOES_ON = re.compile(
+    r"\s*(?:[とはがをにのでもやへか、，,。｡．！？!?…）)」』ー]|って|など|だ|です|から|まで|より|ば[か]?り|な[のんらど]|みたい|らし|風|的)"
+)
+_QUOTED = re.compile(
+    r"[、，,]|って|などと|なんて|と(?!ても|にかく|ころ|りあえず|もかく|もあれ|もに|んで|はいえ|なると|すると|き)"
+)
+_QUERY = re.compile(r"[A-Za-z0-9_.%-]*[=&/]")
+_STRAY_CLOSE = re.compile(r"[」』）)］\]】〉》〕”｣’]*")
+_FINAL = frozenset("たすいうくぐつぬぶむるだねよなわぞさんまかせえれけっッーあ。！？!?…〜～笑)）")
+_NAMES = ("モーニング娘", "Yahoo", "ヤフー")
+
+
+def _end(text: str, start: int, mark: re.Match[str]) -> int:
+    at, end = mark.span()
+    first = text[at]
+    if first in "。｡":
+        return (
+            -1
+            if text.endswith(_NAMES[0], start, at) and text[end : end + 1] in "のはがをにとも"
+            else _past(text, end)
+        )
+    if first in "！？!?‼⁇⁈⁉":
+        return _after_cry(text, start, at, end)
+    if first in ".．":
+        return _after_point(text, start, at, end)
+    if first in "…‥・":
+        return end if text[end : end + 1].isspace() else -1
+    if end - at == 1 and first in _BRACKETS:
+        return -1
+    return _after_aside(text, start, at, end)
+
+
+def _past(text: str, end: int) -> int:
+    """Closing marks without an opening one belong to what they follow."""
+    found = _STRAY_CLOSE.match(text, end)
+    return found.end() if found else end
+
+
+def _after_cry(text: str, start: int, at: int, end: int) -> int:
+    if text.endswith(_NAMES[1:], start, at):
+        return -1
+    if text[at] in "!?" and (_inside_latin(text, at, end) or _QUERY.match(text, end)):
+        return -1
+    return -1 if _QUOTED.match(text, end) else _past(text, end)
+
+
+def _inside_latin(text: str, at: int, end: int) -> bool:
+    before, after = text[at - 1 : at], text[end : end + 1]
+    return before.isascii() and after.isascii() and not before.isspace() and bool(after.strip())
+
+
+def _after_point(text: str, start: int, at: int, end: int) -> int:
+    before, after = text[max(start, at - 1) : at], text[end : end + 1]
+    if end - at > 1:
+        return end if after.isspace() else -1
+    if not before or _latin_or_digit(before):
+        return -1
+    if text[at] == "." and after.isascii() and after.isalnum():
+        return -1
+    return _past(text, end)
+
+
+def _latin_or_digit(character: str) -> bool:
+    return character.isdigit() or character.isascii() or "Ａ" <= character <= "ｚ"
+
+
+def _after_aside(text: str, start: int, at: int, end: int) -> int:
+    """Laughter, emoji and （笑） end a sentence after a final form, unless a particle or a mark follows."""
+    if at <= start or text[at - 1] not in _FINAL or end == len(text):
+        return -1
+    return -1 if _GOES_ON.match(text, end) else end
+
+
+def _closed(text: str, start: int, opening: int, closing: int) -> int:
+    end, last, bracket = closing + 1, text[closing - 1], text[opening]
+    if last not in _STOPS:
+        return -1
+    if bracket in "（(":
+        return end if blank(text, start, opening) and not _GOES_ON.match(text, end) else -1
+    if bracket not in '「“｢"' or _GOES_ON.match(text, end):
+        return -1
+    after = text[end : end + 1]
+    return end if last in "。｡" or after.isspace() or (after and after in "「“｢") else -1
+
+
+RULES = Rules(_EVENTS, _PAIRS, _end, _closed)
