@@ -13,11 +13,9 @@ from nikawa.benchmarks.base import Benchmark
 from nikawa.benchmarks.locate import missing_data, present, repository_folder
 from nikawa.benchmarks.names import SPLIT_ALIASES, benchmarks, split_name, tasks
 from nikawa.errors import BadInput, unknown
-from nikawa.io.examples import read_examples
 from nikawa.io.folders import is_dataset_folder, read_folder
+from nikawa.io.records import SUFFIXES, read_examples
 from nikawa.records import Card, Dataset, Example, Judgement, Task
-
-SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
 
 def load(spec: str, *, data: Path | None = None, version: str | None = None) -> Dataset:

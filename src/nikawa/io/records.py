@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nikawa.errors import BadInput
 from nikawa.io import conll, conllu, jsonl, parquet, table
-from nikawa.io.spans import checked
+from nikawa.io.spans import checked, has_spans
 from nikawa.io.unique import Ids
 from nikawa.records import Example, Prediction, Record
 
@@ -74,7 +75,7 @@ def read_records(path: Path, kind: type[R]) -> Iterator[R]:
     if kind in _KEYS:
         pairs = _unique(pairs, path, kind)
     for place, record in pairs:
-        if isinstance(record, Example):
+        if isinstance(record, Example) and has_spans(record):
             _check_spans(record, path, place)
         yield record
 
@@ -106,16 +107,18 @@ def fault(path: Path, place: int, what: str, cure: str) -> BadInput:
 
 
 def _unique(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
-    key, ids = _KEYS[kind], Ids()
+    key, ids = attrgetter(_KEYS[kind]), Ids()
+    block, size = ids.block, ids.size
     for place, record in pairs:
-        name = getattr(record, key)
-        before = ids.first(name, place)
-        if before is not None:
+        name = key(record)
+        before = block.setdefault(name, place)
+        if before != place:
             raise repeated(path, name, before, place)
         yield place, record
-        if ids.full():
+        if len(block) >= size:
             _settle(ids, path, kind)
-    _settle(ids, path, kind)
+    if ids.runs:  # within one block all is known already
+        _settle(ids, path, kind)
 
 
 def _settle(ids: Ids, path: Path, kind: type[R]) -> None:

@@ -6,52 +6,49 @@ merge like those of a log-structured tree. A hash met again is a suspicion, sett
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 BLOCK = 1 << 16
 LONGEST = 1 << 20
 """Runs this long are merged no further: merging takes twice their memory."""
 
-Hashes = NDArray[np.int64]
+Hashes: TypeAlias = "NDArray[np.int64]"
 
 
 class Ids:
     """The ids met so far, by where (line or row) they were met."""
 
     def __init__(self, block: int = BLOCK) -> None:
-        self._size = block
-        self._block: dict[str, int] = {}
-        self._runs: list[Hashes] = []
+        self.size = block
+        self.block: dict[str, int] = {}
+        """Id to place, within the present block; to be settled when it reaches `size`."""
+        self.runs: list[Hashes] = []
+        """Sorted hashes of the blocks before."""
 
-    def first(self, name: str, place: int) -> int | None:
-        """Where `name` was met before within the present block; it is noted if it was not."""
-        before = self._block.setdefault(name, place)
-        return None if before == place else before
-
-    def full(self) -> bool:
-        """Whether the block should be settled before more are noted."""
-        return len(self._block) >= self._size
-
-    def settle(self) -> Iterator[tuple[str, int]]:
+    def settle(self) -> list[tuple[str, int]]:
         """Close the block: its (id, place) pairs whose hash an earlier block had too."""
-        hashes = np.fromiter(map(hash, self._block), dtype=np.int64, count=len(self._block))
+        import numpy as np
+
+        hashes = np.fromiter(map(hash, self.block), dtype=np.int64, count=len(self.block))
         again = np.zeros(len(hashes), dtype=bool)
-        for run in self._runs:
+        for run in self.runs:
             at = np.searchsorted(run, hashes)
             again |= run[np.minimum(at, len(run) - 1)] == hashes
-        suspects = (
-            [pair for pair, met in zip(self._block.items(), again, strict=True) if met] if again.any() else []
-        )
-        self._block = {}
+        pairs = zip(self.block.items(), again, strict=True) if again.any() else ()
+        suspects = [pair for pair, met in pairs if met]
+        self.block.clear()
         self._add(np.sort(hashes))
-        yield from suspects
+        return suspects
 
     def _add(self, run: Hashes) -> None:
-        while self._runs and len(self._runs[-1]) <= len(run) < LONGEST:
-            run = np.concatenate((self._runs.pop(), run))
+        import numpy as np
+
+        while self.runs and len(self.runs[-1]) <= len(run) < LONGEST:
+            run = np.concatenate((self.runs.pop(), run))
             run.sort(kind="stable")  # two sorted runs: merged in linear time
         if len(run):
-            self._runs.append(run)
+            self.runs.append(run)
