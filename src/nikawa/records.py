@@ -87,8 +87,8 @@ class Card(Record, frozen=True, kw_only=True):
     """How the labels were made."""
     workers: str
     """How many judged each item, and who they were, as far as published."""
-    workers_are: Literal["persons", "columns", "none"]
-    """Whether a worker id stands for one person, only for a column, or none are published."""
+    workers_are: Literal["persons", "columns", "simulated", "none"]
+    """Whether a worker id stands for a person, only for a column, for a simulation, or none are published."""
     source: str
     """Where the texts come from."""
     problems: tuple[str, ...] = ()

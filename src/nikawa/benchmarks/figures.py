@@ -29,8 +29,14 @@ class Partial:
 class Explained:
     """What the files give where the paper prints something else, and why."""
 
-    recomputed: Number
+    recomputed: Number | tuple[Number, ...]
+    """One value, or one a release."""
     note: str
+
+    @property
+    def values(self) -> tuple[Number, ...]:
+        """All values it explains."""
+        return self.recomputed if isinstance(self.recomputed, tuple) else (self.recomputed,)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,11 @@ def read_figures(paper: str) -> Figures:
     )
     raw.pop("about", None)
     return Figures(printed=dict(_flatten(raw)), slips=slips, versions=versions)
+
+
+def _explained(entry: Mapping[str, Any]) -> Explained:
+    found = entry["recomputed"]
+    return Explained(tuple(found) if isinstance(found, list) else found, entry["note"])
 
 
 def compute_of(paper: str) -> Compute:

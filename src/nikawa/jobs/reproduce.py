@@ -52,7 +52,7 @@ def judge(name: str, printed: Number, found: Number | Partial | None, figures: F
         return _result(name, printed, found, "equal", "")
     for verdict, table in (("slip", figures.slips), ("version", figures.versions)):
         entry = table.get(name)
-        if entry is not None and equal_as_printed(found, entry.recomputed):
+        if entry is not None and any(equal_as_printed(found, value) for value in entry.values):
             return _result(name, printed, found, verdict, entry.note)  # type: ignore[arg-type]
     return _result(
         name, printed, found, "differs", _hint(figures.slips.get(name) or figures.versions.get(name))
@@ -80,7 +80,7 @@ def _absence(found: Partial | None) -> str:
 
 
 def _hint(entry: Explained | None) -> str:
-    return "" if entry is None else f"expected {entry.recomputed:g}: {entry.note}"
+    return "" if entry is None else f"expected {' or '.join(map(str, entry.values))}: {entry.note}"
 
 
 def _result(name: str, printed: Number, found: Number | None, verdict: Verdict, note: str) -> FigureResult:

@@ -134,6 +134,7 @@ DATASET = Benchmark(
             inputs=("text",),
             labels=LABELS,
             metrics=("accuracy", "mcc"),
+            unit="fraction",
         ),
     ),
     sources=(

@@ -94,6 +94,7 @@ DATASET = Benchmark(
             question="choice",
             inputs=("question", "choices"),
             metrics=("accuracy",),
+            unit="fraction",
         ),
     ),
     sources=(

@@ -120,6 +120,7 @@ DATASET = Benchmark(
             inputs=("premise", "hypothesis"),
             labels=LABELS,
             metrics=("accuracy",),
+            unit="fraction",
         ),
     ),
     sources=(

@@ -166,7 +166,7 @@ DATASET = Benchmark(
             kind="reading",
             question="answers",
             inputs=("title", "context", "question"),
-            metrics=("em", "char-f1"),
+            metrics=("jsquad-em", "jsquad-f1"),
         ),
     ),
     sources=(

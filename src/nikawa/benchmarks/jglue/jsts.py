@@ -118,6 +118,7 @@ DATASET = Benchmark(
             question="score",
             inputs=("sentence1", "sentence2"),
             metrics=("pearson", "spearman"),
+            unit="fraction",
             scale=(0.0, 5.0),
         ),
     ),

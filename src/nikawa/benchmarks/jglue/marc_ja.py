@@ -107,6 +107,7 @@ DATASET = Benchmark(
             inputs=("text",),
             labels=LABELS,
             metrics=("accuracy",),
+            unit="fraction",
         ),
     ),
     sources=(

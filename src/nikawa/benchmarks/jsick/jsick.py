@@ -102,7 +102,7 @@ DATASET = Benchmark(
             question="label",
             inputs=("premise", "hypothesis"),
             labels=LABELS,
-            metrics=("accuracy",),
+            metrics=("accuracy", "macro-precision", "macro-recall", "macro-f1"),
         ),
         Task(
             name="jsick-sts",
@@ -110,7 +110,7 @@ DATASET = Benchmark(
             kind="similarity",
             question="relatedness",
             inputs=("premise", "hypothesis"),
-            metrics=("pearson", "spearman"),
+            metrics=("pearson", "spearman", "mse"),
             scale=(1.0, 5.0),
         ),
     ),

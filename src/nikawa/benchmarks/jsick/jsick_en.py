@@ -69,7 +69,7 @@ DATASET = Benchmark(
             question="label",
             inputs=("premise", "hypothesis"),
             labels=LABELS,
-            metrics=("accuracy",),
+            metrics=("accuracy", "macro-precision", "macro-recall", "macro-f1"),
         ),
         Task(
             name="jsick-en-sts",
@@ -77,7 +77,7 @@ DATASET = Benchmark(
             kind="similarity",
             question="relatedness",
             inputs=("premise", "hypothesis"),
-            metrics=("pearson", "spearman"),
+            metrics=("pearson", "spearman", "mse"),
             scale=(1.0, 5.0),
         ),
     ),

@@ -70,7 +70,7 @@ def _tasks(name: str) -> tuple[Task, ...]:
             kind="reading",
             question="answers",
             inputs=("title", "context", "question"),
-            metrics=("em", "char-f1"),
+            metrics=("jsquad-em", "jsquad-f1") if name.endswith("ja") else ("klue-em", "rouge-w"),
         ),
         Task(
             name=f"{name}-choice",
@@ -104,7 +104,7 @@ def _card(name: str, language: str, title: str, description: str) -> Card:
         description=description,
         labels="Inference: majority of five simulated workers; similarity: their mean; reading, choice and tagging: by the author.",
         workers=WORKERS,
-        workers_are="persons",
+        workers_are="simulated",
         source="Written for Nikawa; the people, firms and most of the places in it are invented",
         problems=(
             "The workers' answers and their seconds are simulated: fit to try the tools on, not to study people.",
