@@ -1,0 +1,154 @@
+"""Forms of a text, with the way back to the original characters.
+
+`nfc`, `nfkc`: Unicode. `fullwidth`, `halfwidth`: ASCII, digits and katakana to one width, as the library zenhan does it
+(JGLUE's preprocessing): quotes become ” and ’, backslash ￥, backquote ‘. `spaces`: runs of white space to one space,
+none at the ends. Several forms are joined by `+` and applied from left to right: `nfkc+spaces`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from nikawa.registry import Registry
+
+Changed = tuple[int, int, str]
+"""(start, end) of the original and what stands there now."""
+
+
+class Normalised(NamedTuple):
+    """A normalised text; character i of it came from `starts[i]` to `ends[i]` of the original."""
+
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """The original offsets of characters `start` to `end`; an empty stretch stays empty."""
+        if start < end:
+            return self.starts[start], self.ends[end - 1]
+        place = self.starts[start] if start < len(self.starts) else (self.ends[-1] if self.ends else 0)
+        return place, place
+
+
+def normalise(text: str, form: str = "nfkc") -> str:
+    """The text in `form`."""
+    for name in form.split("+"):
+        plain, _ = FORMS[name]
+        text = plain(text)
+    return text
+
+
+def normalise_with_offsets(text: str, form: str = "nfkc") -> Normalised:
+    """The text in `form`, with where each character came from."""
+    done = Normalised(text, tuple(range(len(text))), tuple(range(1, len(text) + 1)))
+    for name in form.split("+"):
+        _, changes = FORMS[name]
+        done = _apply(done, changes(done.text))
+    return done
+
+
+def _apply(before: Normalised, changes: Iterator[Changed]) -> Normalised:
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    at = 0
+    for start, end, new in changes:
+        pieces += (before.text[at:start], new)
+        starts += before.starts[at:start]
+        ends += before.ends[at:start]
+        if new:
+            first, last = before.original(start, end)
+            starts += [first] * len(new)
+            ends += [last] * len(new)
+        at = end
+    pieces.append(before.text[at:])
+    return Normalised("".join(pieces), (*starts, *before.starts[at:]), (*ends, *before.ends[at:]))
+
+
+# A character and what may combine with it: marks, Hangul vowels and finals, the jamo NFKC makes them of, half-width voicing marks.
+_CLUSTER = re.compile(
+    "(?s:.)[\u0300-\u036f\u1160-\u11ff\u3099\u309a\u3131-\u318e\ud7b0-\ud7ff\uff9e\uff9f\uffa0-\uffdc]*"
+)
+
+
+def _clusters(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches that normalise on their own; rarer marks are joined to what stands before them."""
+    start = end = 0
+    for found in _CLUSTER.finditer(text):
+        if found.start() and unicodedata.category(found.group()[0])[0] == "M":
+            end = found.end()
+            continue
+        if end > start:
+            yield start, end
+        start, end = found.span()
+    if end > start:
+        yield start, end
+
+
+def _unicode(form: str) -> tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]:
+    def plain(text: str) -> str:
+        return unicodedata.normalize(form, text)  # type: ignore[arg-type]
+
+    def changes(text: str) -> Iterator[Changed]:
+        for start, end in _clusters(text) if not unicodedata.is_normalized(form, text) else ():  # type: ignore[arg-type]
+            new = plain(text[start:end])
+            if new != text[start:end]:
+                yield start, end, new
+
+    return plain, changes
+
+
+_SPACE = re.compile(r"\s+")
+
+
+def _collapse(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _spaces(text: str) -> Iterator[Changed]:
+    for found in _SPACE.finditer(text):
+        inside = found.start() > 0 and found.end() < len(text)
+        if found.group() != " " or not inside:
+            yield found.start(), found.end(), " " if inside else ""
+
+
+_WIDE_ASCII = {chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F)}
+_WIDE_ASCII.update({" ": "\u3000", '"': "”", "'": "’", "\\": "￥", "`": "‘"})
+_WIDE_KANA = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFF61, 0xFF9E)} | {
+    "ﾞ": "゛",
+    "ﾟ": "゜",
+}
+_VOICED = {
+    kana + mark: unicodedata.normalize("NFKC", kana + mark)
+    for kana, mark in [(k, "ﾞ") for k in "ｳｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾊﾋﾌﾍﾎ"] + [(k, "ﾟ") for k in "ﾊﾋﾌﾍﾎ"]
+}
+_TO_WIDE = _WIDE_ASCII | _WIDE_KANA | _VOICED
+_TO_NARROW = {wide: narrow for narrow, wide in _TO_WIDE.items()}
+
+
+def _table(table: dict[str, str]) -> tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]:
+    # Longer entries first: ｶﾞ is one character, not two.
+    keys = "|".join(re.escape(key) for key in sorted(table, key=len, reverse=True) if len(key) > 1)
+    singles = "[" + "".join(re.escape(key) for key in table if len(key) == 1) + "]"
+    pattern = re.compile(f"{keys}|{singles}" if keys else singles)
+
+    def plain(text: str) -> str:
+        return pattern.sub(lambda found: table[found.group()], text)
+
+    def changes(text: str) -> Iterator[Changed]:
+        for found in pattern.finditer(text):
+            yield found.start(), found.end(), table[found.group()]
+
+    return plain, changes
+
+
+FORMS: Registry[tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]] = Registry("normal form")
+"""How to make each form, without and with offsets."""
+FORMS.add("nfc", _unicode("NFC"))
+FORMS.add("nfkc", _unicode("NFKC"))
+FORMS.add("fullwidth", _table(_TO_WIDE))
+FORMS.add("halfwidth", _table(_TO_NARROW))
+FORMS.add("spaces", (_collapse, _spaces))
