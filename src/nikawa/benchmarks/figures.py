@@ -61,8 +61,7 @@ def read_figures(paper: str) -> Figures:
     """The figures file of one paper."""
     raw = tomllib.loads((Path(__file__).parent / paper / "figures.toml").read_text("utf-8"))
     slips, versions = (
-        {name: Explained(**entry) for name, entry in raw.pop(key, {}).items()}
-        for key in ("slips", "versions")
+        {name: _explained(entry) for name, entry in raw.pop(key, {}).items()} for key in ("slips", "versions")
     )
     raw.pop("about", None)
     return Figures(printed=dict(_flatten(raw)), slips=slips, versions=versions)
