@@ -1,0 +1,43 @@
+"""docs/data.md: its Python runs, its check names exist, its example of a known problem is listed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nikawa.analyse.quality import TEXT_CHECKS
+from nikawa.analyse.quality_schema import NOTES
+from nikawa.jobs import fetch as fetching
+from nikawa.jobs.check import known_problems
+
+TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_the_python_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "files_of", lambda name: ())
+    space: dict[str, Any] = {}
+    exec(compile(code, "docs/data.md", "exec"), space)
+    assert {"summary", "report", "known_entries"} & space.keys()
+
+
+def test_the_known_problem_is_listed() -> None:
+    (block,) = blocks("toml")
+    for dataset, checks in tomllib.loads(block).items():
+        for check, places in checks.items():
+            assert known_problems()[dataset][check].items() >= places.items()
+
+
+def test_named_checks_of_shape_and_text_exist() -> None:
+    for check in ("missing-input", "label-outside", "span-outside"):
+        assert f"`{check}`" in TEXT
+        assert check in NOTES
+    assert all(f"`{check}`" in TEXT for check in TEXT_CHECKS)
