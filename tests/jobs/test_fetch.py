@@ -32,6 +32,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.content = CONTENT
+        self.gone = threading.Event()
         self.plan: list[int | str] = []
         self.ranges: list[str | None] = []
         self.paths: list[str] = []
@@ -74,6 +75,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
         end = start + step if isinstance(step, int) else len(content)
+        if step == "stall":
+            self.wfile.write(content[start : start + 10])
+            self.server.gone.wait(5)
+            return
         self.wfile.write(content[start:end])
 
     def log_message(self, *args: object) -> None:
@@ -258,6 +263,16 @@ def test_a_dropped_connection_is_tried_again(bring: Callable[..., Path], server:
     server.plan = ["drop", 100, "drop"]
     assert bring().read_bytes() == CONTENT
     assert server.ranges == [None, None, "bytes=100-", "bytes=100-"]
+
+
+def test_a_server_that_falls_silent_is_left_and_asked_again(
+    server: Server, pinned: Upstream, tmp_path: Path
+) -> None:
+    server.plan = ["stall"]
+    patience = Patience(timeout=0.2, tries=3, sleep=lambda pause: server.gone.set())
+    fetch("jsts", tmp_path, base=server.base, patience=patience)
+    assert (tmp_path / pinned.place).read_bytes() == CONTENT
+    assert server.ranges == [None, "bytes=10-"]
 
 
 def test_a_server_that_is_not_there(pinned: Upstream, tmp_path: Path) -> None:
