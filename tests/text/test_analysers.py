@@ -214,3 +214,14 @@ def test_importing_the_package_loads_no_engine() -> None:
 def test_unusable_text_is_refused(name: str, text: str, what: str) -> None:
     with pytest.raises(BadInput, match=what):
         analyser(name).analyse(text)
+
+
+def test_sudachi_remembers_words_by_what_they_are() -> None:
+    """The same answers from a filled memory as from an empty one."""
+    from nikawa.text import sudachi
+
+    texts = ["１２３匹の猫とカラペッチョ", "４５匹の犬とポラペッチョ", "行った人が行った", "新㍿の犬"]
+    once = [analyser("sudachi-a", cache=0).analyse(text) for text in texts]
+    engine = sudachi.load_sudachi_a()
+    assert [tuple(tokens) for tokens in engine([*texts, *texts])] == [*once, *once]
+    assert once[0][0].base != once[1][0].base

@@ -10,6 +10,8 @@ from nikawa.text._engine import require
 from nikawa.text.protocol import Engine, Token
 
 EXTRA = "ja-sudachi"
+_REMEMBERED = 1 << 16
+_Word = tuple[str, tuple[str, ...], str, str, str, str]
 _ASCII_SPACE = " \t\n\r\x0b\x0c"
 
 
@@ -35,6 +37,7 @@ def _sudachi(mode: str) -> Engine:
     package = require("sudachipy", EXTRA)
     tokenizer = dictionary.create(mode=getattr(package.SplitMode, mode))
     error = require("sudachipy.errors", EXTRA).SudachiError
+    known: dict[int, _Word] = {}
 
     def tokens(text: str, offset: int = 0) -> list[Token]:
         try:
@@ -43,7 +46,7 @@ def _sudachi(mode: str) -> Engine:
             # A few characters grow eighteenfold when Sudachi normalises them, past its own limit.
             half = len(text) // 2
             return tokens(text[:half], offset) + tokens(text[half:], offset + half)
-        return _tokens(text, found, offset)
+        return _tokens(text, found, offset, known)
 
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
         yield from map(tokens, texts)
@@ -51,22 +54,34 @@ def _sudachi(mode: str) -> Engine:
     return run
 
 
-def _tokens(text: str, found: Any, offset: int) -> list[Token]:
+def _tokens(text: str, found: Any, offset: int, known: dict[int, _Word]) -> list[Token]:
     tokens: list[Token] = []
     start = 0
     for m in found:
-        end = m.end()
+        first, end = m.begin(), m.end()
         # The later parts of a ligature (㍿ is two words in mode A) are empty: they share its characters.
-        start = m.begin() if m.begin() < end else start
+        start = first if first < end else start
         surface = text[start:end]
         if surface.strip(_ASCII_SPACE):
-            tokens.append(_token(m, surface, start + offset))
+            base, pos, reading, ctype, cform, norm = _word(m, known)
+            at = start + offset
+            tokens.append(
+                Token(surface, base, pos, reading, ctype, cform, at, at + end - start, surface, norm)
+            )
     return tokens
 
 
-def _token(m: Any, surface: str, start: int) -> Token:
+def _word(m: Any, known: dict[int, _Word]) -> _Word:
+    """What the dictionary says of a word, asked once; unknown words share ids and are asked every time."""
+    number = m.word_id()
+    if (word := known.get(number)) is not None:
+        return word
     pos = m.part_of_speech()
     ctype, cform = ("" if field == "*" else field for field in pos[4:6])
-    end = start + len(surface)
-    base, norm = m.dictionary_form() or surface, m.normalized_form()
-    return Token(surface, base, pos[:4], m.reading_form(), ctype, cform, start, end, surface, norm)
+    norm = m.normalized_form()
+    word = (m.dictionary_form() or norm, pos[:4], m.reading_form(), ctype, cform, norm)
+    if not m.is_oov():
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        known[number] = word
+    return word
