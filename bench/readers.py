@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nikawa.io.examples import read_examples, write_records
+from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example
 
 N = 200_000

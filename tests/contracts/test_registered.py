@@ -10,7 +10,7 @@ import pytest
 
 from nikawa.benchmarks import Benchmark, benchmarks, load, suites, tasks
 from nikawa.benchmarks.locate import present
-from nikawa.io.examples import read_examples, write_records
+from nikawa.io.records import read_examples, write_records
 from nikawa.records import Dataset, Example, Span, Task
 
 NAMES = list(benchmarks())

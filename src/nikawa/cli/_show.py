@@ -57,6 +57,18 @@ def print_table(
     console().print(table)
 
 
+def print_rendered(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], notation: str, *, numbers: Sequence[str] = ()
+) -> None:
+    """Print a table as Markdown, LaTeX or CSV."""
+    from nikawa.errors import unknown
+    from nikawa.report.tables import NOTATIONS, Table
+
+    if notation not in NOTATIONS:
+        raise unknown("notation", notation, NOTATIONS)
+    typer.echo(Table(columns, list(rows), numbers).render(notation))
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: ""}[value]

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_table
+from nikawa.cli._show import Data, Json, Quiet, print_json, print_rendered, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.jobs.reproduce import FigureResult
 
 STYLES = {"equal": "green", "slip": "yellow", "version": "cyan", "absent": "dim", "differs": "bold red"}
+COLUMNS = ("figure", "paper", "recomputed", "verdict", "note")
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +32,6 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Recompute a paper's figures; status 1 when one differs unexplained."""
-    from nikawa.cli._show import status
     from nikawa.errors import unknown
     from nikawa.jobs.reproduce import reproduce as run
 
@@ -43,7 +43,8 @@ def reproduce(
     if json:
         print_json(shown)
     elif markdown:
-        print_markdown(shown)
+        rows = [(r.figure, number(r.paper), number(r.recomputed), r.verdict, r.note) for r in shown]
+        print_rendered(COLUMNS, rows, "markdown", numbers=COLUMNS[1:3])
     elif not quiet:
         _print(shown, results)
     raise typer.Exit(int(any(r.verdict == "differs" for r in results)))
@@ -56,16 +57,9 @@ def _print(shown: list[FigureResult], results: list[FigureResult]) -> None:
         (r.figure, number(r.paper), number(r.recomputed), Text(r.verdict, STYLES[r.verdict]), r.note)
         for r in shown
     ]
-    print_table(("figure", "paper", "recomputed", "verdict", "note"), rows, numbers=("paper", "recomputed"))
+    print_table(COLUMNS, rows, numbers=COLUMNS[1:3])
     counts = Counter(str(r.verdict) for r in results)
     typer.echo(", ".join(f"{counts[v]} {v}" for v in STYLES if counts[v]))
-
-
-def print_markdown(results: list[FigureResult]) -> None:
-    """The results as a Markdown table."""
-    typer.echo("| figure | paper | recomputed | verdict | note |\n|---|---:|---:|---|---|")
-    for r in results:
-        typer.echo(f"| {r.figure} | {number(r.paper)} | {number(r.recomputed)} | {r.verdict} | {r.note} |")
 
 
 def number(value: float | None) -> str:

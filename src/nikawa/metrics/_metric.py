@@ -28,7 +28,7 @@ class Items:
     """One an item, in the shape of its kind; None where there was none that could be read."""
     inputs: Sequence[Mapping[str, Any]] = ()
     """The items' inputs, for metrics that look at the text."""
-    labels: Sequence[str] = ()
+    labels: Sequence[Any] = ()
     """The task's closed set of answers, in its published order."""
     scores: Sequence[Mapping[str, float] | None] = ()
     """Scores by label, for metrics that rank."""

@@ -6,9 +6,8 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-Notation = Literal["markdown", "latex", "csv"]
+NOTATIONS = ("markdown", "latex", "csv")
 
 ESCAPES = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
            "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}  # fmt: skip
@@ -22,7 +21,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     numbers: Sequence[str] = ()
 
-    def render(self, notation: Notation) -> str:
+    def render(self, notation: str) -> str:
         """The table in the notation asked for."""
         return {"markdown": self.markdown, "latex": self.latex, "csv": self.csv}[notation]()
 

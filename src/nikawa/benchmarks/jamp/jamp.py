@@ -141,4 +141,8 @@ DATASET = Benchmark(
         "format-hard": "timeformat-hard",
         "span-easy": "timespan-easy",
     },
+    views={
+        **dict.fromkeys(split_names(), "train"),
+        **{name + WAKATI: name for name in ("train", "test", *split_names())},
+    },
 )

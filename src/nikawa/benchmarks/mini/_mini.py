@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nikawa.benchmarks.base import Benchmark, Source
-from nikawa.io.examples import read_examples
+from nikawa.io.records import read_examples
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Judgement, Task
 

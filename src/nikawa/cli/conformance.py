@@ -1,0 +1,58 @@
+"""`nikawa conformance`: our metrics against the values of the official functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import Json, Quiet, print_json, print_table
+
+if TYPE_CHECKING:
+    from nikawa.jobs.conformance import GroupResult, Report
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command("conformance", rich_help_panel="Data", epilog="Example: nikawa conformance golden.json")(
+        conformance
+    )
+
+
+def conformance(
+    file: Annotated[Path, typer.Argument(help="A golden file: inputs and the official results.")],
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the cases of a golden file; status 1 when one fails."""
+    from nikawa.cli._show import status
+    from nikawa.jobs.conformance import conformance as run
+
+    with status(f"running the cases of {file.name}", quiet):
+        report = run(file)
+    if json:
+        print_json(report)
+    elif not quiet:
+        _print(report)
+    raise typer.Exit(int(report.failed > 0))
+
+
+def _print(report: Report) -> None:
+    from rich.text import Text
+
+    rows = [
+        (g.name, g.cases, Text(str(g.passed), "bold red" if g.failures else "green"), first_failure(g))
+        for g in report.groups
+    ]
+    print_table(("group", "cases", "passed", "first failure"), rows, numbers=("cases", "passed"))
+    cases = sum(g.cases for g in report.groups)
+    typer.echo(f"{len(report.groups)} groups, {cases:,} cases, {report.failed:,} failed")
+
+
+def first_failure(group: GroupResult) -> str:
+    """One line on the first case that failed; empty where none did."""
+    if not group.failures:
+        return ""
+    first = group.failures[0]
+    return f"{first.id}: {first.why}" if first.id else first.why

@@ -1,0 +1,307 @@
+"""Score answers to a task: the official numbers, with intervals, over all items and over slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap, group_numbers, interval
+from nikawa.benchmarks import benchmarks, load, tasks_of
+from nikawa.benchmarks.names import split_name
+from nikawa.errors import BadInput
+from nikawa.io.answers import Answers, read_answers
+from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
+from nikawa.records import Example, Prediction, Record, Score, Task
+
+GROUPED = ("inference", "similarity", "dialogue")
+"""Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
+SLOW_RESAMPLES = 1_000
+"""Resamples of a metric that takes long under weights (AUPRC)."""
+
+
+class MetricNote(Record, frozen=True, kw_only=True):
+    """Where the official code and the paper part ways."""
+
+    metric: str
+    difference: str
+
+
+class ScoreReport(Record, frozen=True, kw_only=True):
+    """The scores of one file of answers."""
+
+    task: str
+    split: str
+    version: str
+    n: int
+    """Items of the split."""
+    answered: int
+    missing: int
+    unparsed: int
+    unknown: int
+    duplicates: int
+    partial: bool
+    """Whether items without an answer were left out, as asked."""
+    form: str
+    """The form the answer file was recognised as."""
+    scores: tuple[Score, ...]
+    notes: tuple[MetricNote, ...] = ()
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to score."""
+
+    by: tuple[str, ...] = ()
+    """What to slice by: `tag`, `gold`, or a key of the examples' meta."""
+    partial: bool = False
+    resamples: int = RESAMPLES
+    seed: int = 0
+    metrics: tuple[str, ...] = ()
+    """Metrics instead of the task's own."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A report and what it was computed from."""
+
+    report: ScoreReport
+    task: Task
+    examples: tuple[Example, ...]
+    predictions: Mapping[str, Prediction]
+
+
+def score(
+    name: str,
+    answers: Path,
+    *,
+    split: str | None = None,
+    data: Path | None = None,
+    version: str | None = None,
+    options: Options | None = None,
+) -> Scored:
+    """Score the answers of a file (or folder) to a task such as `jnli` or `jnli:dev`."""
+    how = options or Options()
+    task, split = task_and_split(name, split)
+    found, examples, answered, loaded = _matched(task, split, answers, data, version)
+    _refuse_gaps(answered, len(examples), how.partial, answers)
+    kept = tuple(e for e in examples if not how.partial or e.id in answered.predictions)
+    predictions = answered.predictions
+    scores = [
+        s for where, part in slices(kept, how.by, task) for s in evaluate(task, part, predictions, how, where)
+    ]
+    report = ScoreReport(
+        task=task.name,
+        split=found,
+        version=loaded,
+        n=len(examples),
+        answered=sum(p.answer is not None for p in predictions.values()),
+        missing=len(answered.missing),
+        unparsed=len(answered.unparsed),
+        unknown=len(answered.unknown),
+        duplicates=len(answered.duplicates),
+        partial=how.partial and bool(answered.missing),
+        form=answered.form,
+        scores=tuple(scores),
+        notes=tuple(_notes(scores)),
+    )
+    return Scored(report, task, kept, predictions)
+
+
+def task_and_split(name: str, split: str | None = None) -> tuple[Task, str | None]:
+    """The one task a name stands for, and the split it or `split` names."""
+    base, colon, part = name.partition(":")
+    named = tasks_of(base)
+    if len(named) > 1:
+        raise BadInput(f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(t.name for t in named)}")
+    return named[0], split or (part if colon else None)
+
+
+def _matched(
+    task: Task, split: str | None, path: Path, data: Path | None, version: str | None
+) -> tuple[str, tuple[Example, ...], Answers, str]:
+    """The split the answers are for: as named, else the one whose ids they bear most."""
+    spec = (
+        task.dataset if split is None else f"{task.dataset}:{split_name(benchmarks()[task.dataset], split)}"
+    )
+    dataset = load(spec, data=data, version=version)
+    best: tuple[str, tuple[Example, ...], Answers] | None = None
+    for name, all_examples in dataset.splits.items():
+        examples = tuple(e for e in all_examples if task.asks(e) and task.question in e.gold)
+        if not examples or (split is None and name.endswith("-wakati")):
+            continue
+        answers = read_answers(path, task, examples)
+        if best is None or _fit(answers, examples) > _fit(best[2], best[1]):
+            best = (name, examples, answers)
+    if best is None:
+        raise BadInput(
+            f"no split of {task.dataset} here has gold for {task.name}",
+            cure="nikawa data list shows what is here",
+        )
+    return (*best, dataset.version)
+
+
+def _fit(answers: Answers, examples: Sequence[Example]) -> tuple[int, int]:
+    return len(answers.predictions), -len(answers.missing)
+
+
+def _refuse_gaps(answers: Answers, n: int, partial: bool, path: Path) -> None:
+    if not answers.predictions:
+        raise BadInput(
+            f"none of its ids is in the task ({len(answers.unknown)} unknown)",
+            file=path,
+            cure="check the task and the split",
+        )
+    if answers.missing and not partial:
+        raise BadInput(
+            f"{len(answers.missing)} of {n} items have no answer, such as {', '.join(answers.missing[:3])}",
+            file=path,
+            cure="add them, or say --partial to score the rest",
+        )
+
+
+def slices(
+    examples: Sequence[Example], by: Iterable[str], task: Task
+) -> Iterable[tuple[str, Sequence[Example]]]:
+    """Everything, then each value of each thing to slice by."""
+    yield "", examples
+    for key in by:
+        parts: dict[str, list[Example]] = {}
+        for example in examples:
+            for value in _values(example, key, task):
+                parts.setdefault(value, []).append(example)
+        if not parts:
+            raise BadInput(
+                f"no example has a {key!r} to slice by", cure=f"these do: {', '.join(sliceable(examples))}"
+            )
+        yield from ((f"{key}={value}", parts[value]) for value in sorted(parts))
+
+
+def _values(example: Example, key: str, task: Task) -> Iterable[str]:
+    if key == "tag":
+        return sorted(example.tags)
+    if key == "gold":
+        gold = example.gold[task.question]
+        return (
+            [str(int(gold)) if isinstance(gold, float) else str(gold)]
+            if not isinstance(gold, list | dict)
+            else []
+        )
+    value = example.meta.get(key)
+    return [] if value is None or isinstance(value, list | dict) else [str(value)]
+
+
+def sliceable(examples: Iterable[Example]) -> list[str]:
+    """What the examples can be sliced by."""
+    keys = {k for e in examples for k, v in e.meta.items() if isinstance(v, str | int | bool)}
+    return sorted(keys | {"gold"} | ({"tag"} if any(e.tags for e in examples) else set()))
+
+
+def items_of(task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction]) -> Items:
+    """Gold and answers side by side; an item without a prediction has the answer None."""
+    found = [predictions.get(example.id) for example in examples]
+    return Items(
+        gold=[example.gold[task.question] for example in examples],
+        answers=[None if p is None else p.answer for p in found],
+        inputs=[example.inputs for example in examples],
+        labels=task.labels,
+        scores=[None if p is None else p.scores for p in found],
+    )
+
+
+def units_of(task: Task, examples: Sequence[Example], answered: Sequence[bool] | None = None) -> Ints:
+    """The unit of resampling each item belongs to."""
+    shared = task.kind in GROUPED
+    names = [(e.group or e.id) if shared else e.id for e in examples]
+    kept = names if answered is None else [n for n, a in zip(names, answered, strict=True) if a]
+    return group_numbers(kept)
+
+
+def chosen(task: Task, names: Sequence[str], items: Items) -> list[Metric]:
+    """The metrics to compute: those named, or the task's own less what the answers cannot give."""
+    wanted = [metrics()[name] for name in names or task.metrics]
+    for metric in wanted:
+        if task.kind not in metric.kinds:
+            raise BadInput(
+                f"{metric.name} does not score {task.kind} tasks",
+                cure=f"{task.name} has: {', '.join(task.metrics)}",
+            )
+    ranked = all(s is not None for s in items.scores)
+    return wanted if names else [m for m in wanted if m.name != "auprc" or ranked]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some examples of a task with the answers to them."""
+
+    task: Task
+    examples: Sequence[Example]
+    items: Items
+
+    def under(self, metric: Metric, mode: Mode) -> tuple[Evaluation, Ints]:
+        """The metric, and the unit of each item it saw (a correlation sees the answered ones only)."""
+        skips = self.task.kind == "similarity" and metric.name != "paraphrase-f1"
+        answered = [a is not None for a in self.items.answers] if skips else None
+        return metric.evaluate(self.items, mode), units_of(self.task, self.examples, answered)
+
+    def scale(self, metric: Metric) -> float:
+        """100 where the official scorer reports percent."""
+        return 100.0 if metric.scaled and self.task.unit == "percent" else 1.0
+
+
+def evaluate(
+    task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction], how: Options, where: str
+) -> Iterable[Score]:
+    """The scores of some examples under every metric and mode."""
+    part = Part(task, examples, items_of(task, examples, predictions))
+    for metric in chosen(task, how.metrics, part.items):
+        modes: tuple[Mode, ...] = ("official", "documented") if metric.difference else ("official",)
+        for mode in modes:
+            yield one_score(part, metric, mode, how, where)
+
+
+def one_score(part: Part, metric: Metric, mode: Mode, how: Options, where: str) -> Score:
+    """One metric in one mode, with its interval."""
+    evaluation, units = part.under(metric, mode)
+    resamples = min(how.resamples, SLOW_RESAMPLES) if metric.name == "auprc" else how.resamples
+    low, high = interval(bootstrap(evaluation, units, resamples=resamples, seed=how.seed))
+    scale = part.scale(metric)
+    return Score(
+        metric=metric.name,
+        mode=mode,
+        value=evaluation.value * scale,
+        unit=part.task.unit if metric.scaled else "fraction",
+        low=low * scale,
+        high=high * scale,
+        n=len(units),
+        where=where,
+    )
+
+
+def _notes(scores: Sequence[Score]) -> Iterable[MetricNote]:
+    """A line for each metric whose two modes give different values here."""
+    for name in dict.fromkeys(s.metric for s in scores):
+        pair = [s.value for s in scores if s.metric == name and not s.where]
+        if len(pair) == 2 and not np.isclose(pair[0], pair[1], rtol=0, atol=1e-9, equal_nan=True):
+            yield MetricNote(metric=name, difference=metrics()[name].difference)
+
+
+def per_item(scored: Scored) -> Iterable[dict[str, Any]]:
+    """The detail of every item: its answer and its score under each metric that has one."""
+    items = items_of(scored.task, scored.examples, scored.predictions)
+    details = {}
+    for metric in chosen(scored.task, (), items):
+        found = metric.evaluate(items, "official").detail
+        if found is not None and len(found) == len(scored.examples):
+            details[metric.name] = found
+    for i, example in enumerate(scored.examples):
+        prediction = scored.predictions.get(example.id)
+        yield {
+            "example": example.id,
+            "answer": None if prediction is None else prediction.answer,
+            "why": None if prediction is None else prediction.why,
+            "detail": {name: float(values[i]) for name, values in details.items()},
+        }
