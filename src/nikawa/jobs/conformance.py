@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,6 @@ class Cases(msgspec.Struct, frozen=True):
     """The cases of one group; what else the file says of it is for people."""
 
     cases: list[Case]
-
-
-class Golden(msgspec.Struct, frozen=True):
-    """A golden file."""
-
-    metrics: dict[str, Cases]
 
 
 class Failure(Record, frozen=True, kw_only=True):
@@ -83,24 +78,25 @@ def conformance(path: Path) -> Report:
     """Run every case of the golden file at `path`."""
     from nikawa.metrics import golden_adapters
 
-    adapters = golden_adapters()
-    groups = tuple(
-        run_group(name, group.cases, adapters[name] if name in adapters else None)
-        for name, group in read_golden(path).metrics.items()
-    )
+    known = golden_adapters()
+    adapters = {name: known[name] for name in known}
+    groups = tuple(run_group(name, cases, adapters.get(name)) for name, cases in read_golden(path).items())
     return Report(groups=groups, failed=sum(len(group.failures) for group in groups))
 
 
-def read_golden(path: Path) -> Golden:
-    """The file's groups; anything else is refused in one line."""
+def read_golden(path: Path) -> dict[str, list[Case]]:
+    """The cases by group; anything else is refused in one line."""
     document = read_json(path, object)
-    try:
-        golden = msgspec.convert(document, Golden)
-    except msgspec.ValidationError as problem:
-        raise BadInput(plain_fault(str(problem)), file=path, cure=CURE) from None
-    if not golden.metrics:
-        raise BadInput("holds no groups", file=path, cure=CURE)
-    return golden
+    groups = document.get("metrics") if isinstance(document, dict) else None
+    if not isinstance(groups, dict) or not groups:
+        raise BadInput("holds no groups of cases", file=path, cure=CURE)
+    found = {}
+    for name, group in groups.items():
+        try:
+            found[name] = msgspec.convert(group, Cases).cases
+        except msgspec.ValidationError as problem:
+            raise BadInput(f"group {name}: {plain_fault(str(problem))}", file=path, cure=CURE) from None
+    return found
 
 
 def run_group(name: str, cases: list[Case], adapter: Callable[[Any], Any] | None) -> GroupResult:
@@ -171,13 +167,13 @@ def same(expected: Any, found: Any, tolerance: float) -> bool:
     if isinstance(expected, Mapping):
         return isinstance(found, Refusal) if "raises" in expected else _is_special(expected["special"], found)
     if is_number(expected) and is_number(found):
-        return expected == found or abs(expected - found) <= tolerance
+        return bool(expected == found or abs(expected - found) <= tolerance)
     return type(expected) is type(found) and bool(expected == found)
 
 
 def is_number(value: Any) -> bool:
-    """An int or float; a truth value is none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """A real number, numpy's among them; a truth value is none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _is_special(name: Any, found: Any) -> bool:
