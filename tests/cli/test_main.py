@@ -28,7 +28,7 @@ def nikawa(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
 def verbs() -> list[tuple[str, ...]]:
     """Every command path, such as ("data", "list")."""
     app = build()
-    flat = [(str(c.name),) for c in app.registered_commands]
+    flat: list[tuple[str, ...]] = [(str(c.name),) for c in app.registered_commands]
     for group in app.registered_groups:
         assert group.typer_instance is not None
         flat += [(str(group.name), str(c.name)) for c in group.typer_instance.registered_commands]
@@ -57,7 +57,7 @@ def test_version() -> None:
     ("words", "said"),
     [
         (("tasks", "mini-jaa-nli"), "did you mean 'mini-ja-nli'"),
-        (("data", "show", "mini-jo"), "did you mean 'mini-ja'"),
+        (("data", "show", "mini-jaa"), "did you mean 'mini-ja'"),
         (("data", "show", "mini-ja", "--split", "tets"), "did you mean 'test'"),
         (("data", "show", "no/such/file.jsonl"), "no such file"),
         (("data", "check", "jsick"), "nikawa data fetch jsick"),

@@ -28,18 +28,24 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
         rich_markup_mode="rich",
     )
-    app.callback()(_root)
+    app.callback(help=app.info.help)(_root)
     for module in scan(nikawa.cli):
         module.register(app)
     return app
 
 
-def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
-) -> None:
-    if version:
+def _print_version(asked: bool) -> None:
+    if asked:
         typer.echo(f"nikawa {__version__}")
         raise typer.Exit
+
+
+def _root(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and stop.", is_eager=True, callback=_print_version
+    ),
+) -> None:
+    """Hold the options that belong to no verb."""
 
 
 def main() -> None:
