@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nikawa.errors import BadInput
 
 Mode = Literal["official", "documented"]
 Floats = NDArray[np.float64]
@@ -136,3 +138,18 @@ def codes(values: Sequence[Any], labels: Sequence[Any]) -> Ints:
     """Position of each value in `labels`; -1 for what is not there, None among it."""
     place = {label: i for i, label in enumerate(labels)}
     return np.fromiter((place.get(value, -1) for value in values), np.int64, len(values))
+
+
+def golden_items(case: Mapping[str, Sequence[Any]], labels: Sequence[Any] = ()) -> Items:
+    """The items of a golden case of gold and predictions; what scikit-learn refuses is refused."""
+    gold, answers = case["gold"], case["pred"]
+    if not gold:
+        refuse_nothing()
+    if len(gold) != len(answers) or any(answer is None for answer in answers):
+        raise BadInput("gold without an answer", cure="the official scorer needs one an item")
+    return Items(gold, answers, labels=labels)
+
+
+def refuse_nothing() -> NoReturn:
+    """Refuse a case of no items, as scikit-learn does."""
+    raise BadInput("there are no items", cure="the official scorer needs at least one")

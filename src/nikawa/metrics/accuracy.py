@@ -7,12 +7,12 @@ MCC (Matthews 1975, https://doi.org/10.1016/0005-2795(75)90109-9), as scikit-lea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from nikawa.metrics._metric import Additive, Floats, Items, Metric, Mode, codes, mean, ratio
+from nikawa.metrics._metric import Additive, Floats, Items, Metric, Mode, codes, golden_items, mean, ratio
 
 
 def accuracy(items: Items, mode: Mode = "official") -> Additive:
@@ -54,9 +54,8 @@ def _golden_percent(case: dict[str, list[int]]) -> float:
     return _golden_accuracy(case) * 100
 
 
-def _golden_mcc(case: dict[str, list[int]]) -> dict[str, float]:
-    items = Items(case["gold"], case["pred"])
-    return {"mcc": mcc(items).value, "acc": accuracy(items).value}
+def _golden_mcc(case: dict[str, list[int]]) -> dict[str, Callable[[], float]]:
+    return {"mcc": lambda: mcc(golden_items(case)).value, "acc": lambda: _golden_accuracy(case)}
 
 
 METRICS = (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, codes, f1, ratio
+from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, codes, f1, golden_items, ratio
 from nikawa.metrics.accuracy import right
 
 THRESHOLD = 3.0
@@ -112,7 +112,7 @@ def paraphrase_f1(items: Items, mode: Mode = "official") -> Additive:
 
 
 def _golden_macro(case: dict[str, Sequence[int]]) -> float:
-    return macro_f1(Items(case["gold"], case["pred"]), "official").value * 100
+    return macro_f1(golden_items(case), "official").value * 100
 
 
 def _golden_relation(case: dict[str, Sequence[int]]) -> float:
@@ -121,7 +121,7 @@ def _golden_relation(case: dict[str, Sequence[int]]) -> float:
 
 
 def _golden_paraphrase(case: dict[str, Sequence[float]]) -> float:
-    return paraphrase_f1(Items(case["gold"], case["pred"])).value * 100
+    return paraphrase_f1(golden_items(case)).value * 100
 
 
 LABELLED = ("text", "inference", "choice", "relation")

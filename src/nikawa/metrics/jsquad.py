@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Additive, Items, Metric, Mode, mean
+from nikawa.metrics._metric import Additive, Items, Metric, Mode, mean, refuse_nothing
 
 
 def normalise(answer: str) -> str:
@@ -68,6 +68,8 @@ def char_f1(items: Items, mode: Mode = "official") -> Additive:
 
 
 def _golden(case: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    if not case:
+        refuse_nothing()
     missing = [row["id"] for row in case if row["prediction"] is None]
     if missing:
         raise BadInput(f"no answer to {missing[0]}", cure="the official scorer needs one a question")

@@ -12,16 +12,36 @@ docstring say O is left out. `documented` keeps spaces, leaves O out and average
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, f1
+from nikawa.errors import BadInput
+from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, f1, refuse_nothing
 from nikawa.metrics.classes import from_counts, macro_f1_of, split_counts
 
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
-OUTSIDE = -1
+NOWHERE = -1
+Codes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Tags:
+    """Tag codes of all sentences on both sides, an O behind each sentence."""
+
+    gold: Codes
+    answer: Codes
+    lengths: Ints
+    """Positions of each sentence, the O behind it counted."""
+    types: int
+    """B-X is 2x, I-X 2x+1, O the last code, twice this."""
+
+    @property
+    def sentence(self) -> Ints:
+        """Whose each position is."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
 def tag_codes(types: Sequence[str]) -> dict[str, int]:
@@ -30,46 +50,61 @@ def tag_codes(types: Sequence[str]) -> dict[str, int]:
     return {**table, "O": 2 * len(types)}
 
 
-def entities(codes: Ints, outside: int) -> tuple[Ints, Ints]:
+def encoded(gold: Sequence[Sequence[int]], answer: Sequence[Sequence[int]], types: int = len(TYPES)) -> Tags:
+    """Sentences given as lists of codes, as the reference holds them."""
+    lengths = np.fromiter(map(len, gold), np.int64, len(gold))
+    if len(gold) != len(answer) or (lengths != np.fromiter(map(len, answer), np.int64, len(answer))).any():
+        raise BadInput("gold and answers differ in length", cure="give a tag for every character")
+    end = bytes([2 * types])
+    sides = [
+        np.frombuffer(end.join(map(bytes, side)) + (end if side else b""), np.uint8)
+        for side in (gold, answer)
+    ]
+    return Tags(sides[0], sides[1], lengths + 1, types)
+
+
+def entities(codes: Codes, outside: int) -> tuple[Ints, Ints]:
     """Starts of the entities of a tag sequence and, for each, end and type packed in one number."""
-    kind, inner = codes // 2, (codes % 2 == 1) & (codes != outside)
-    joins = np.zeros(len(codes), dtype=bool)
-    joins[1:] = inner[1:] & (kind[1:] == kind[:-1])
-    heads = np.flatnonzero(~joins)
+    kind, inner = codes >> 1, (codes & 1).astype(bool)
+    heads_here = np.ones(len(codes), dtype=bool)
+    heads_here[1:] = ~(inner[1:] & (kind[1:] == kind[:-1]))
+    heads = np.flatnonzero(heads_here)
     ends = np.append(heads[1:], len(codes))
-    real = (codes[heads] % 2 == 0) & (codes[heads] != outside)
+    first = codes[heads]
+    real = (first & 1 == 0) & (first != outside)
     return heads[real], ends[real] * outside + kind[heads[real]]
 
 
-def entity_counts(gold: Ints, answer: Ints, sentence: Ints, k: int) -> Floats:
-    """Sentences by 3k: right, answered and gold entities of each type.
-
-    The sequences hold all sentences, an O between two of them; `sentence` tells whose each position is.
-    """
-    outside, n = 2 * k, int(sentence[-1]) + 1 if len(sentence) else 0
-    counts = np.zeros((3, n * k))
-    found = []
-    for row, codes in ((2, gold), (1, answer)):
+def entity_counts(tags: Tags) -> Floats:
+    """Sentences by 3 types: right, answered and gold entities of each type."""
+    k, n, outside = tags.types, len(tags.lengths), 2 * tags.types
+    last = np.cumsum(tags.lengths)
+    rows, packed_at = [], np.full(len(tags.gold), NOWHERE)
+    for codes in (tags.answer, tags.gold):
         starts, packed = entities(codes, outside)
-        cell = sentence[starts] * k + packed % outside
-        counts[row] = np.bincount(cell, minlength=n * k)
-        at = np.full(len(codes), OUTSIDE)
-        at[starts] = packed
-        found.append((at, starts, cell))
-    (gold_at, starts, cell), (answer_at, _, _) = found
-    counts[0] = np.bincount(cell[answer_at[starts] == gold_at[starts]], minlength=n * k)
-    return counts.reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k)
+        cell = np.searchsorted(last, starts, side="right") * k + packed % outside
+        rows.append(np.bincount(cell, minlength=n * k))
+        if codes is tags.answer:
+            packed_at[starts] = packed
+    hits = np.bincount(cell[packed_at[starts] == packed], minlength=n * k)
+    return _by_sentence((hits, *rows), n, k)
 
 
-def character_counts(gold: Ints, answer: Ints, sentence: Ints, tags: int) -> Floats:
-    """Sentences by 3 tags: right, answered and gold characters of each tag."""
-    n = int(sentence[-1]) + 1 if len(sentence) else 0
+def character_counts(tags: Tags) -> Floats:
+    """Sentences by 3 tags: right, answered and gold positions of each tag, the O behind a sentence among them."""
+    n, k = len(tags.lengths), 2 * tags.types + 1
+    base = tags.sentence * k
+    at_gold = base + tags.gold
     rows = (
-        np.bincount((sentence * tags + gold)[gold == answer], minlength=n * tags),
-        np.bincount(sentence * tags + answer, minlength=n * tags),
-        np.bincount(sentence * tags + gold, minlength=n * tags),
+        np.bincount(at_gold[tags.gold == tags.answer], minlength=n * k),
+        np.bincount(base + tags.answer, minlength=n * k),
+        np.bincount(at_gold, minlength=n * k),
     )
-    return np.stack(rows).reshape(3, n, tags).transpose(1, 0, 2).reshape(n, 3 * tags).astype(np.float64)
+    return _by_sentence(rows, n, k)
+
+
+def _by_sentence(rows: Sequence[Ints], n: int, k: int) -> Floats:
+    return np.stack(rows).reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k).astype(np.float64)
 
 
 def with_o(sums: Floats) -> Floats:
@@ -83,48 +118,67 @@ def without_o(sums: Floats) -> Floats:
     return macro_f1_of(np.concatenate([part[..., :-1] for part in split_counts(sums)], axis=-1))
 
 
-def sequences(items: Items, mode: Mode) -> tuple[Ints, Ints, Ints, int]:
-    """Gold and answered tag codes of all sentences, an O between two, whose each is, and the number of types."""
+def sequences(items: Items, mode: Mode) -> Tags:
+    """Tags of all items; `official` drops spaces, as the reference's reader does."""
     types = items.labels or TYPES
     place, outside = {kind: i for i, kind in enumerate(types)}, 2 * len(types)
     texts = [inputs["text"] for inputs in items.inputs]
     lengths = np.array([len(text) + 1 for text in texts], dtype=np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if texts else np.zeros(0, dtype=np.int64)
-    sentence = np.repeat(np.arange(len(texts)), lengths)
-    sides = [_fill(side, offsets, int(lengths.sum()), place, outside) for side in (items.gold, items.answers)]
+    offsets = np.cumsum(lengths) - lengths
+    gold, answer = (_fill(side, offsets, lengths, place, outside) for side in (items.gold, items.answers))
     if mode == "official":
-        spaces = np.fromiter(
-            (c == " " for c in chain.from_iterable(t + "\n" for t in texts)), bool, len(sentence)
-        )
-        return sides[0][~spaces], sides[1][~spaces], sentence[~spaces], len(types)
-    return sides[0], sides[1], sentence, len(types)
+        kept = _letters("".join(text + "\n" for text in texts)) != ord(" ")
+        gold, answer = gold[kept], answer[kept]
+        lengths = np.add.reduceat(kept, offsets, dtype=np.int64) if len(offsets) else lengths
+    return Tags(gold, answer, lengths, len(types))
 
 
-def _fill(side: Iterable[Any], offsets: Ints, size: int, place: dict[str, int], outside: int) -> Ints:
-    codes = np.full(size, outside)
-    for offset, spans in zip(offsets.tolist(), side, strict=True):
+def _letters(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def _fill(side: Iterable[Any], offsets: Ints, lengths: Ints, place: dict[str, int], outside: int) -> Codes:
+    codes = np.full(int(lengths.sum()), outside, dtype=np.uint8)
+    for offset, length, spans in zip(offsets.tolist(), lengths.tolist(), side, strict=True):
         for span in spans or ():
+            if not 0 <= span.start < span.end < length or span.label not in place:
+                raise BadInput(
+                    f"span {span.start}-{span.end} {span.label} does not fit a text of {length - 1} characters",
+                    cure=f"count characters, end exclusive; labels are {', '.join(place)}",
+                )
             code = 2 * place[span.label]
             codes[offset + span.start] = code
             codes[offset + span.start + 1 : offset + span.end] = code + 1
     return codes
 
 
+def _answered(items: Items) -> Floats:
+    return np.fromiter((answer is not None for answer in items.answers), np.float64, len(items.answers))
+
+
 def entity_macro_f1(items: Items, mode: Mode = "official") -> Additive:
     """Macro F1 of entities over the types that occur; NaN where there is none on either side."""
-    gold, answer, sentence, k = sequences(items, mode)
-    counts = entity_counts(gold, answer, sentence, k)
-    return from_counts(counts, macro_f1_of, _all_right(counts))
+    counts = entity_counts(sequences(items, mode))
+    return from_counts(counts, macro_f1_of, _all_right(counts) * _answered(items))
 
 
 def char_macro_f1(items: Items, mode: Mode = "official") -> Additive:
-    """Macro F1 of character tags."""
-    gold, answer, sentence, k = sequences(items, mode)
-    inside = np.append(np.diff(sentence) == 0, False)  # the O between sentences is nobody's character
-    counts = character_counts(gold[inside], answer[inside], sentence[inside], 2 * k + 1)
-    counts = np.vstack([counts, np.zeros((len(items.gold) - len(counts), counts.shape[1]))])
-    detail = counts[:, : 2 * k + 1].sum(1) / np.maximum(counts[:, 2 * (2 * k + 1) :].sum(1), 1)
+    """Macro F1 of character tags; an answer that could not be read has none right."""
+    counts = with_ends(character_counts(sequences(items, mode)), 2 if mode == "official" else 0)
+    tags = counts.shape[1] // 3
+    counts[:, : 2 * tags] *= _answered(items)[:, None]
+    detail = counts[:, :tags].sum(1) / np.maximum(counts[:, 2 * tags :].sum(1), 1)
     return from_counts(counts, with_o if mode == "official" else without_o, detail)
+
+
+def with_ends(counts: Floats, ends: int) -> Floats:
+    """Counts with `ends` positions of O a sentence, both sides right, in place of the one counted behind each.
+
+    The reference has two: its tagger's first and last position.
+    """
+    tags = counts.shape[1] // 3
+    counts[:, tags - 1 :: tags] += ends - 1
+    return counts
 
 
 def _all_right(counts: Floats) -> Floats:
@@ -135,15 +189,14 @@ def _all_right(counts: Floats) -> Floats:
 
 def _golden(case: dict[str, list[str]]) -> dict[str, Any]:
     table = tag_codes(TYPES)
-    gold, answer = (np.array([table[tag] for tag in case[side]] + [table["O"]]) for side in ("gold", "pred"))
-    sentence = np.zeros(len(gold), dtype=np.int64)
-    entity = entity_counts(gold, answer, sentence, len(TYPES)).sum(axis=0)
-    characters = character_counts(gold[:-1], answer[:-1], sentence[:-1], len(table)).sum(axis=0)
+    gold, answer = ([[table[tag] for tag in case[side]]] for side in ("gold", "pred"))
+    tags = encoded(gold, answer)
+    characters = with_ends(character_counts(tags), 0).sum(axis=0)
     hits, answered, wanted = (part[:-1] for part in split_counts(characters))
     all_twelve = f1(hits, answered, wanted, undefined=1.0).mean()
     return {
-        "entity_macro_f1": float(macro_f1_of(entity)) * 100,
-        "char_macro_f1": float(with_o(characters)) * 100,
+        "entity_macro_f1": float(macro_f1_of(entity_counts(tags).sum(axis=0))) * 100,
+        "char_macro_f1": lambda: float(with_o(characters)) * 100 if case["gold"] else refuse_nothing(),
         "char_macro_f1_paper_without_O": {
             "mean_over_present_12": float(without_o(characters)) * 100,
             "mean_over_all_12_absent_is_1": float(all_twelve) * 100,

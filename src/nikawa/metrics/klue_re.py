@@ -75,10 +75,17 @@ def auprc(items: Items, mode: Mode = "official") -> Weighted:
     return auprc_of(np.array(rows, dtype=np.float64), codes(items.gold, items.labels), mode)
 
 
+RELATIONS = 30
+
+
 def _golden(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
     probabilities = np.array(case["probs"], dtype=np.float64)
-    gold = np.array(case["gold"] if "gold" in case else case["labels"], dtype=np.int64)
-    areas = np.array([_area(probabilities[:, c], gold == c) for c in range(probabilities.shape[1])])
+    given = np.array(case["gold"] if "gold" in case else case["labels"], dtype=np.int64)
+    if probabilities.ndim != 2 or probabilities.shape[1] < RELATIONS or len(probabilities) != len(given):
+        raise BadInput("not a row of 30 scores an item", cure="give a score for every relation")
+    probabilities = probabilities[:, :RELATIONS]
+    gold = np.arange(RELATIONS)[given]  # the reference indexes so: -1 is the last relation, 30 an error
+    areas = np.array([_area(probabilities[:, c], gold == c) for c in range(RELATIONS)])
     return {
         "sklearn_0.24.1": auprc_of(probabilities, gold, "official").value * 100,
         "sklearn_1.9.1": float(np.where(np.isnan(areas), 0.5, areas).mean()) * 100,

@@ -67,7 +67,7 @@ def _or_zero(evaluation: Additive) -> Additive:
 
 
 def _golden(case: Sequence[dict[str, list[str]]]) -> dict[str, float]:
-    items = Items([turn["gold"] for turn in case], [turn["pred"] for turn in case])
+    items = Items([tuple(turn["gold"]) for turn in case], [tuple(turn["pred"]) for turn in case])
     return {
         "jga": joint_goal_accuracy(items).value * 100,
         "slot_micro_f1": slot_f1(items).value * 100,
