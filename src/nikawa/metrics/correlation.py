@@ -7,18 +7,18 @@ float64. A constant side gives NaN; fewer than two items are refused, as scipy r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Additive, Floats, Items, Metric, Mode, Weighted, ratio
+from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, Weighted, ratio
 
-BLOCK = 4_000_000
-"""Cells of a weight block: keeps memory flat whatever the number of resamples."""
-FEW = 256
+BLOCK = 64
+"""Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
+FEW = 64
 """Distinct values up to which a product with an indicator matrix is the faster sum."""
 
 
@@ -88,57 +88,71 @@ class _RankCorrelation:
     """Spearman's rho under weights.
 
     With items sorted by the side that has more distinct values, its ranks are running sums; the other side's
-    distinct values are few, as human scores are, so its part is a product with an indicator matrix.
-    Mean ranks are (n + 1) / 2 and spreads follow from the mass of each distinct value.
+    distinct values are few, as human scores are, so its part is a product with an indicator matrix. Mean
+    ranks are (n + 1) / 2, and the spread of ranks is (n³ - Σ m³) / 12 over the masses m of distinct values.
     """
 
     def __init__(self, fine: Floats, coarse: Floats) -> None:
         self.order = np.argsort(fine, kind="stable")
         ranked = fine[self.order]
-        self.starts = np.flatnonzero(np.diff(ranked, prepend=ranked[0] - 1))
+        self.starts = np.flatnonzero(np.append(True, np.diff(ranked) != 0))
         self.lengths = np.diff(np.append(self.starts, len(ranked)))
+        self.ties = len(self.starts) < len(ranked)
         values, self.place = np.unique(coarse[self.order], return_inverse=True)
-        self.distinct = len(values)
+        self.by_value = _summing(self.place, len(values))
 
     def under(self, weights: Floats) -> Floats:
         """rho for each row of weights, a block at a time."""
-        rows = max(1, BLOCK // max(1, weights.shape[1]))
-        return np.concatenate([self._block(weights[i : i + rows]) for i in range(0, len(weights), rows)])
+        blocks = (weights[i : i + BLOCK] for i in range(0, len(weights), BLOCK))
+        return np.concatenate(
+            [self._block(np.ascontiguousarray(block.T).take(self.order, axis=0)) for block in blocks]
+        )
 
-    def _block(self, weights: Floats) -> Floats:
-        w = weights[:, self.order]
-        mass = np.add.reduceat(w, self.starts, axis=1) if len(self.starts) < w.shape[1] else w
+    def _block(self, w: Floats) -> Floats:
+        mass = np.add.reduceat(w, self.starts, axis=0) if self.ties else w
         ranks = _weighted_ranks(mass)
-        total = w.sum(axis=1)
-        spread = (mass * ranks * ranks).sum(axis=1) - total * ((total + 1) / 2) ** 2
-        spread_other, cross = self._other(w, w * np.repeat(ranks, self.lengths, axis=1))
-        cross -= total * ((total + 1) / 2) ** 2
+        other = self.by_value(w)
+        products = self.by_value(w * (np.repeat(ranks, self.lengths, axis=0) if self.ties else ranks))
+        total = other.sum(axis=0)
+        cross = np.einsum("ij,ij->j", products, _weighted_ranks(other)) - total * ((total + 1) / 2) ** 2
+        spread, spread_other = (_spread(m, total) for m in (mass, other))
         flat = (spread < 1e-9) | (spread_other < 1e-9)
         return np.where(flat, np.nan, ratio(cross, np.sqrt(np.where(flat, 1, spread * spread_other))))
 
-    def _other(self, w: Floats, ranked: Floats) -> tuple[Floats, Floats]:
-        """Spread of the coarse side's ranks, and the sum of products of ranks."""
-        mass, products = self._by_value(w), self._by_value(ranked)
-        ranks = _weighted_ranks(mass)
-        total = w.sum(axis=1)
-        return (mass * ranks * ranks).sum(axis=1) - total * ((total + 1) / 2) ** 2, (products * ranks).sum(
-            axis=1
-        )
 
-    def _by_value(self, w: Floats) -> Floats:
-        """Sums over the items of each distinct value of the coarse side."""
-        if self.distinct <= FEW:
-            sums: Floats = w @ np.eye(self.distinct)[self.place]
-            return sums
-        order = np.argsort(self.place, kind="stable")
-        starts = np.searchsorted(self.place[order], np.arange(self.distinct))
-        return np.add.reduceat(w[:, order], starts, axis=1)
+def _summing(place: Ints, distinct: int) -> Callable[[Floats], Floats]:
+    """A function that sums the rows of each distinct value."""
+    if distinct <= FEW:
+        indicator = np.ascontiguousarray(np.eye(distinct)[place].T)
+        return lambda w: indicator @ w
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(distinct))
+    return lambda w: np.add.reduceat(w[order], starts, axis=0)
 
 
 def _weighted_ranks(mass: Floats) -> Floats:
     """Average rank of each distinct value, given how often it occurs."""
-    ranks: Floats = np.cumsum(mass, axis=1) - (mass - 1) / 2
+    ranks = running_sums(mass)
+    ranks -= mass / 2
+    ranks += 0.5
     return ranks
+
+
+def running_sums(rows: Floats) -> Floats:
+    """Sums of the rows up to each, in strides: several times faster than numpy's down a long axis."""
+    n, width = rows.shape
+    step = max(1, round(n**0.5))
+    sums = np.zeros((-(-n // step), step, width))
+    sums.reshape(-1, width)[:n] = rows
+    for i in range(1, step):
+        sums[:, i] += sums[:, i - 1]
+    sums[1:] += np.cumsum(sums[:-1, -1], axis=0)[:, None]
+    return sums.reshape(-1, width)[:n]
+
+
+def _spread(mass: Floats, total: Floats) -> Floats:
+    spread: Floats = (total**3 - np.einsum("ij,ij,ij->j", mass, mass, mass)) / 12
+    return spread
 
 
 def mse(items: Items, mode: Mode = "official") -> Additive:

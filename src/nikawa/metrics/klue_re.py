@@ -16,42 +16,48 @@ from numpy.typing import NDArray
 from nikawa.errors import BadInput
 from nikawa.metrics._metric import Floats, Ints, Items, Metric, Mode, Weighted, codes, ratio
 
-BLOCK = 2_000_000
-"""Cells of a weight block."""
+BLOCK = 64
+"""Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
 
 
 class Curve:
-    """The order of one relation's scores, and where runs of equal scores end."""
+    """The runs of equal scores of one relation that hold a gold item.
 
-    def __init__(self, scores: Floats, gold: Floats) -> None:
-        self.order = np.argsort(-scores, kind="stable")
-        ranked = scores[self.order]
-        self.ends = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
-        self.gold = gold[self.order]
+    Recall rises at these alone, so the area is a sum over them; all that lies between two of them enters as
+    one sum of weights.
+    """
+
+    def __init__(self, scores: Floats, gold: NDArray[np.bool_]) -> None:
+        self.order = np.argsort(-scores)
+        ranked, hit = scores[self.order], gold[self.order]
+        starts = np.flatnonzero(np.append(True, np.diff(ranked) != 0))
+        self.gold = self.order[hit]
+        run = np.searchsorted(starts, np.flatnonzero(hit), side="right") - 1
+        self.runs, self.firsts = np.unique(run, return_index=True)
+        begin, end = starts[self.runs], np.append(starts[1:], len(ranked))[self.runs]
+        self.bounds = np.unique(np.concatenate([[0], begin, end]))
+        self.bounds = self.bounds[self.bounds < len(ranked)]
+        self.begin, self.end = np.searchsorted(self.bounds, begin), np.searchsorted(self.bounds, end)
 
     def area(self, weights: Floats) -> Floats:
-        """Area for each row of item weights; NaN where no gold item has weight."""
-        w = weights[:, self.order]
-        hits = np.cumsum(w * self.gold, axis=1)[:, self.ends]
-        answered = np.cumsum(w, axis=1)[:, self.ends]
-        total = hits[:, -1:]
-        precision = np.concatenate([np.ones_like(total), ratio(hits, answered, 1.0)], axis=1)
-        recall = np.concatenate([np.zeros_like(total), ratio(hits, total, np.nan)], axis=1)
-        area: Floats = (np.diff(recall, axis=1) * (precision[:, 1:] + precision[:, :-1]) / 2).sum(axis=1)
-        return area
+        """Area for each column of item weights; NaN where no gold item has weight."""
+        if not len(self.gold):
+            return np.full(weights.shape[1], np.nan)
+        hits = np.add.reduceat(weights[self.gold], self.firsts, axis=0)
+        found = np.cumsum(hits, axis=0)
+        parts = np.add.reduceat(weights[self.order], self.bounds, axis=0)
+        above = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(parts, axis=0)])
+        precision = ratio(found, above[self.end], 1.0) + ratio(found - hits, above[self.begin], 1.0)
+        return ratio((hits * precision).sum(axis=0) / 2, found[-1], np.nan)
 
 
 def auprc_of(probabilities: Floats, gold: Ints, mode: Mode) -> Weighted:
     """AUPRC from a matrix of scores (items by relations) and gold indices."""
-    curves = [
-        Curve(probabilities[:, c], (gold == c).astype(np.float64)) for c in range(probabilities.shape[1])
-    ]
+    curves = [Curve(probabilities[:, c], gold == c) for c in range(probabilities.shape[1])]
 
     def weigh(weights: Floats) -> Floats:
-        rows = max(1, BLOCK // max(1, weights.shape[1]))
-        return np.concatenate(
-            [_mean(weights[i : i + rows], curves, mode) for i in range(0, len(weights), rows)]
-        )
+        blocks = (weights[i : i + BLOCK] for i in range(0, len(weights), BLOCK))
+        return np.concatenate([_mean(np.ascontiguousarray(block.T), curves, mode) for block in blocks])
 
     return Weighted(weigh, float(weigh(np.ones((1, len(gold))))[0]) if len(gold) else float("nan"))
 
@@ -93,7 +99,7 @@ def _golden(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
 
 
 def _area(scores: Floats, gold: NDArray[np.bool_]) -> float:
-    return float(Curve(scores, gold.astype(np.float64)).area(np.ones((1, len(gold))))[0])
+    return float(Curve(scores, gold).area(np.ones((len(gold), 1)))[0])
 
 
 NO_GOLD = "The reference is NaN when a relation has no gold item; documented averages over those that have."
