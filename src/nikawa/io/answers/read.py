@@ -1,0 +1,155 @@
+"""Read the answers to a task from a file or a folder, in whichever form they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.io.answers.base import INDICES, Answers, Ask, Form, Given, fault, published_order
+from nikawa.io.answers.fields import Unfit
+from nikawa.io.answers.folder import answer_files
+from nikawa.io.answers.parse import parser_of
+from nikawa.io.answers.recognise import form_named, recognise
+from nikawa.io.answers.scores import best, score_reader
+from nikawa.records import Example, Prediction, Task
+
+NOTHING = "the file gives no answer"
+
+
+def read_answers(path: Path, task: Task, examples: Sequence[Example], *, form: str | None = None) -> Answers:
+    """The answers of `path`, a file or a folder, to `task` asked of `examples`.
+
+    `form` forces a form, `form:option` says more (`lm-eval:strict-match`, `inspect:2`), `indices` or
+    `form:indices` says that numbers are places in the task's labels.
+    """
+    forced, option = form_named(form) if form else (None, "")
+    files = answer_files(path, task) if path.is_dir() else [path]
+    state = _State(Ask(task, examples, option))
+    names = []
+    for file in files:
+        found = forced or recognise(file)
+        if found.ordered and len(files) > 1:
+            raise BadInput("is a part without ids", file=file, cure="join the parts in order, or add ids")
+        state.read(file, found)
+        names.append(found.name)
+    return state.answers(names[0])
+
+
+@dataclass
+class _State:
+    """What has been read so far."""
+
+    ask: Ask
+    predictions: dict[str, Prediction] = field(default_factory=dict)
+    places: dict[str, tuple[Path, str, int]] = field(default_factory=dict)
+    unknown: dict[str, None] = field(default_factory=dict)
+    duplicates: list[tuple[str, str]] = field(default_factory=list)
+    loose: list[Given] = field(default_factory=list)
+
+    def read(self, path: Path, form: Form) -> None:
+        """Read one file."""
+        ask = self.ask
+        indices = ask.indices or (form.ordered and published_order(ask.task))
+        self.parse = parser_of(ask.task, indices=indices)
+        self.scores = score_reader(ask.task, indices=indices)
+        self.path, self.form = path, form
+        asked = Ask(ask.task, ask.examples) if form.log and ask.option == INDICES else ask
+        givens = form.read(path, asked)
+        for given in self._placed(givens) if form.ordered else givens:
+            if given.id is None:
+                self.loose.append(given)
+            elif (example := self._example(given.id)) is None:
+                self.unknown.setdefault(given.id)
+            else:
+                self._take(given, example)
+        self._settle()
+
+    def _placed(self, givens: Iterator[Given]) -> Iterator[Given]:
+        """Give answers the ids of the split, by their order; there must be as many as examples."""
+        examples, count = self.ask.examples, 0
+        for count, given in enumerate(givens, start=1):  # noqa: B007  (the count is compared below)
+            if given.order is not None and given.order < len(examples):
+                yield given._replace(id=examples[given.order].id)
+        if count != len(examples):
+            what = f"holds {count} answers without ids, the split has {len(examples)} examples"
+            raise BadInput(what, file=self.path, cure="check the split, or give each answer its id")
+
+    def _example(self, name: str) -> Example | None:
+        """The example of an id or of a full reference such as `jsick:test/33`."""
+        found = self.ask.by_id.get(name)
+        if found is None and name.startswith(f"{self.ask.task.dataset}:"):
+            return self.ask.by_id.get(name.partition("/")[2])
+        return found
+
+    def _take(self, given: Given, example: Example) -> None:
+        try:
+            prediction = self._prediction(given, example)
+        except Unfit as problem:
+            raise fault(self.path, self.form.place, given.place, problem.what, problem.cure) from None
+        place = (self.path, self.form.place, given.place)
+        before = self.predictions.setdefault(example.id, prediction)
+        if before is prediction:
+            self.places[example.id] = place
+        elif _same(before, prediction):
+            self.duplicates.append((example.id, self._words(place)))
+        else:
+            earlier = self._words(self.places[example.id])
+            what = f"id {example.id!r} has another answer on {earlier}"
+            raise fault(self.path, self.form.place, given.place, what, "keep one answer for each id")
+
+    def _words(self, place: tuple[Path, str, int]) -> str:
+        file, unit, number = place
+        return f"{unit} {number}" if file == self.path else f"{unit} {number} of {file.name}"
+
+    def _prediction(self, given: Given, example: Example) -> Prediction:
+        scores = None if given.scores is None else self.scores(given.scores, example)
+        raw: Any = given.answer
+        if raw is None and scores and not given.why:
+            top = best(scores)
+            raw = int(top) if self.ask.task.kind == "choice" else top
+        if raw is None:
+            return Prediction(example=example.id, scores=scores, raw=given.raw, why=given.why or NOTHING)
+        answer, why = self.parse(raw, example)
+        said = given.raw
+        if said is None and (why is not None or (type(raw) is str and raw != answer)):
+            said = as_text(raw)
+        return Prediction(example=example.id, answer=answer, scores=scores, raw=said, why=why)
+
+    def _settle(self) -> None:
+        """Samples of a log that hold nothing to match them by: by order, if that is how the whole log is."""
+        loose, self.loose = self.loose, []
+        examples = self.ask.examples
+        by_order = {given.order: given for given in loose}
+        if len(loose) == len(examples) == len(by_order) and set(by_order) == set(range(len(examples))):
+            for given in loose:
+                assert given.order is not None
+                self._take(given, examples[given.order])
+            return
+        for given in loose:
+            self.unknown.setdefault(f"{self.form.place} {given.place}")
+
+    def answers(self, form: str) -> Answers:
+        """The result."""
+        taken = self.predictions
+        return Answers(
+            form=form,
+            predictions=taken,
+            unknown=list(self.unknown),
+            duplicates=self.duplicates,
+            missing=[e.id for e in self.ask.examples if e.id not in taken],
+            unparsed=[(p.example, p.raw or "", p.why or NOTHING) for p in taken.values() if p.answer is None],
+        )
+
+
+def as_text(raw: Any) -> str:
+    """What was given, as text."""
+    return raw if isinstance(raw, str) else msgspec.json.encode(raw).decode()
+
+
+def _same(one: Prediction, other: Prediction) -> bool:
+    return one.answer == other.answer and (one.answer is not None or one.raw == other.raw)
