@@ -108,7 +108,8 @@ def paraphrase_f1(items: Items, mode: Mode = "official") -> Additive:
     answer = np.array([-1 if a is None or a < THRESHOLD else 0 for a in items.answers], dtype=np.int64)
     counts = class_counts(gold, answer, 1)
     counts[gold == -1, 0] = 0
-    return from_counts(counts, micro_f1_of, (gold == answer).astype(np.float64))
+    detail = [float(a is not None and g == c) for a, g, c in zip(items.answers, gold, answer, strict=True)]
+    return from_counts(counts, micro_f1_of, np.array(detail, dtype=np.float64))
 
 
 def _golden_macro(case: dict[str, Sequence[int]]) -> float:

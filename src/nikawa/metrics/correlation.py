@@ -23,7 +23,10 @@ FEW = 64
 
 
 def read_scores(items: Items) -> tuple[Floats, Floats]:
-    """Answers and gold of the items that were answered; a correlation has no place for a missing score."""
+    """Answers and gold of the items that were answered; a correlation has no place for a missing score.
+
+    The metrics of this file are over these items alone: so are their weights.
+    """
     pairs = [(float(a), float(g)) for a, g in zip(items.answers, items.gold, strict=True) if a is not None]
     if len(pairs) < 2:
         raise BadInput(f"a correlation of {len(pairs)} answers", cure="at least two are needed")

@@ -34,6 +34,8 @@ def turn_f1(gold: State, answer: State | None) -> float:
     """F1 of one turn; 1 where both are empty, 0 where only the gold one is."""
     if answer is None:
         return 0.0
+    if gold == answer:
+        return 1.0
     if not gold:
         return float(not answer)
     hits, wrong, missed = turn_counts(gold, answer)
@@ -50,7 +52,8 @@ def slot_f1(items: Items, mode: Mode = "official") -> Additive:
     if mode == "official":
         return _or_zero(mean(detail))
     counts = np.array([_distinct(g, a or ()) for g, a in pairs], dtype=np.float64).reshape(-1, 3)
-    evaluation = Additive(counts, lambda s: f1(s[..., 0], s[..., 1], s[..., 2]), 0.0, detail)
+    # nothing wanted and nothing answered is right, as it is within a turn
+    evaluation = Additive(counts, lambda s: f1(s[..., 0], s[..., 1], s[..., 2], 1.0), 0.0, detail)
     return Additive(counts, evaluation.finish, float(evaluation.finish(counts.sum(axis=0))), detail)
 
 
