@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nikawa.cli._show import console, print_json
@@ -15,14 +15,15 @@ ORDER = ("title", "context", "premise", "hypothesis", "sentence1", "sentence2", 
 """The order in which a person reads the inputs; files keep them by name."""
 
 
-def print_examples(dataset: Dataset, n: int) -> None:
-    """The first `n` examples of each split."""
+def print_examples(dataset: Dataset, chosen: Mapping[str, Sequence[Example]]) -> None:
+    """The chosen examples of each split."""
     out = console()
-    for split, examples in dataset.splits.items():
+    for split, examples in chosen.items():
+        size = len(dataset.splits[split])
         out.print(
-            f"[bold]{dataset.name}:{split}[/bold] [dim]version {dataset.version}, {len(examples):,} examples[/dim]"
+            f"[bold]{dataset.name}:{split}[/bold] [dim]version {dataset.version}, {size:,} examples[/dim]"
         )
-        for example in examples[:n]:
+        for example in examples:
             out.print()
             _print_fields(_title(dataset, split, example), _fields(example))
         out.print()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,8 @@ def console(stderr: bool = False) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else WHOLE)
+    folds = stream.isatty() or "FORCE_COLOR" in os.environ
+    return Console(stderr=stderr, highlight=False, width=None if folds else WHOLE)
 
 
 def print_json(value: Any) -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, status
+from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
     from nikawa.benchmarks import Benchmark
+    from nikawa.records import Dataset, Example
 
 Name = Annotated[
     str,
@@ -72,6 +74,9 @@ def show(
     name: Name,
     split: Annotated[str | None, typer.Option(help="The split to show; all when left out.")] = None,
     n: Annotated[int, typer.Option("-n", help="How many examples of each split.", min=1)] = 5,
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", help="Show these examples; may be repeated.")
+    ] = None,
     card: Annotated[bool, typer.Option("--card", help="Show the dataset's card instead.")] = False,
     data: Data = None,
     json: Json = False,
@@ -88,9 +93,22 @@ def show(
         dataset = load(with_split(name, split), data=data)
     if card:
         return print_card(dataset.card, json)
-    if json:
-        return print_json({name: list(examples[:n]) for name, examples in dataset.splits.items()})
-    return print_examples(dataset, n)
+    chosen = picked(dataset, n, ids)
+    return print_json(chosen) if json else print_examples(dataset, chosen)
+
+
+def picked(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, list[Example]]:
+    """The first `n` examples of each split, or those with the given ids."""
+    if not ids:
+        return {split: list(examples[:n]) for split, examples in dataset.splits.items()}
+    found = {split: [e for e in examples if e.id in ids] for split, examples in dataset.splits.items()}
+    missing = set(ids) - {e.id for examples in found.values() for e in examples}
+    if missing:
+        raise BadInput(
+            f"no example {min(missing)!r} in {dataset.name}",
+            cure="nikawa data show lists ids as dataset:split/id",
+        )
+    return {split: examples for split, examples in found.items() if examples}
 
 
 def _names() -> set[str]:

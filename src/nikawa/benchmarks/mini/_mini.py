@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nikawa.benchmarks.base import Benchmark, Source
-from nikawa.io.records import read_examples
 from nikawa.io.json import read_json_lines
+from nikawa.io.records import read_examples
 from nikawa.records import Card, Judgement, Task
 
 INFERENCE_LABELS = ("entailment", "contradiction", "neutral")

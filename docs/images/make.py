@@ -1,0 +1,71 @@
+"""Make the pictures of the README from real output: `python docs/images/make.py` (needs Chromium and a CJK font)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+PICTURES = {
+    "show.png": (
+        "nikawa data show mini-ja:dev --id nli-019 --id qa-010 --id ner-011",
+        "nikawa data show mini-ko:dev --id sts-013 --id choice-010 --id ner-011",
+    ),
+}
+PAGE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0;background:#0c0c0c">
+<pre style="font:16px/1.45 'Noto Sans Mono CJK JP',monospace;color:#d9d9d9;padding:24px 28px;margin:0">{code}</pre>"""
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--force-device-scale-factor=1.5",
+)
+
+
+def output(command: str) -> str:
+    """What a command prints on a terminal of 96 columns."""
+    code = f"import sys; sys.argv = {command.split()!r}; from nikawa.cli import main; main()"
+    env = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": "96", "TTY_COMPATIBLE": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def page(commands: tuple[str, ...]) -> tuple[str, int]:
+    """The commands and their output as HTML, and how many lines there are."""
+    with Path(os.devnull).open("w") as nowhere:
+        console = Console(record=True, width=96, force_terminal=True, file=nowhere, highlight=False)
+        for command in commands:
+            console.print(Text(f"$ {command}", style="bold green"))
+            console.print(Text.from_ansi(output(command)))
+        lines = len(console.export_text(clear=False).splitlines())
+        return PAGE.format(
+            code=console.export_html(inline_styles=True, code_format="{code}", theme=MONOKAI)
+        ), lines
+
+
+def main() -> None:
+    """Write each picture beside this file."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit("Chromium is not installed")
+    for name, commands in PICTURES.items():
+        html, lines = page(commands)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "page.html"
+            path.write_text(html, "utf-8")
+            place = (f"--user-data-dir={folder}/profile", f"--window-size=1000,{lines * 24 + 40}")
+            target = f"--screenshot={Path(__file__).with_name(name)}"
+            subprocess.run([browser, *FLAGS, *place, target, path.as_uri()], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main()
