@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RESAMPLES = 10_000
-BLOCK = 8_000_000
+BLOCK = 2_000_000
 """Weights held at once."""
 
 
@@ -57,20 +57,23 @@ def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
         yield np.bincount(picks.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
 
 
-def bootstrap(
-    evaluation: Evaluation,
-    groups: Ints | None = None,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    items: int = 0,
-) -> Floats:
-    """The metric under each resample of groups (or of `items` single items)."""
-    units = int(groups.max()) + 1 if groups is not None and len(groups) else items
-    if units == 0:
-        return np.full(resamples, np.nan)
-    target = evaluation if groups is None else evaluation.grouped(groups)
-    return np.concatenate([target.under(weights) for weights in draws(units, resamples, seed)])
+def bootstrap(evaluation: Evaluation, groups: Ints, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+    """The metric under each resample of groups."""
+    return bootstrap_all([evaluation], groups, resamples=resamples, seed=seed)[0]
+
+
+def bootstrap_all(
+    evaluations: Sequence[Evaluation], groups: Ints, *, resamples: int = RESAMPLES, seed: int = 0
+) -> list[Floats]:
+    """Several metrics of the same items under the same resamples, which are drawn once."""
+    if not len(groups):
+        return [np.full(resamples, np.nan) for _ in evaluations]
+    targets = [evaluation.grouped(groups) for evaluation in evaluations]
+    parts: list[list[Floats]] = [[] for _ in evaluations]
+    for weights in draws(int(groups.max()) + 1, resamples, seed):
+        for part, target in zip(parts, targets, strict=True):
+            part.append(target.under(weights))
+    return [np.concatenate(part) for part in parts]
 
 
 def interval(values: Floats, level: float = 0.95) -> tuple[float, float]:

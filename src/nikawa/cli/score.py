@@ -19,7 +19,7 @@ Columns = ("where", "metric", "mode", "score", "95% interval", "n")
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
     app.command(
-        "score", rich_help_panel="Evaluate", epilog="Example: nikawa score jsquad answers.jsonl --by title"
+        "score", rich_help_panel="Evaluate", epilog="Example: nikawa score jsquad answers.jsonl --by article"
     )(score)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap, group_numbers, interval
+from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap_all, group_numbers, interval
 from nikawa.benchmarks import benchmarks, load, tasks_of
 from nikawa.benchmarks.names import split_name
 from nikawa.errors import BadInput
@@ -19,8 +19,9 @@ from nikawa.records import Example, Prediction, Record, Score, Task
 
 GROUPED = ("inference", "similarity", "dialogue")
 """Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
+SLOW = ("auprc",)
+"""Metrics that take long under weights."""
 SLOW_RESAMPLES = 1_000
-"""Resamples of a metric that takes long under weights (AUPRC)."""
 
 
 class MetricNote(Record, frozen=True, kw_only=True):
@@ -255,30 +256,41 @@ class Part:
 def evaluate(
     task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction], how: Options, where: str
 ) -> Iterable[Score]:
-    """The scores of some examples under every metric and mode."""
+    """The scores of some examples under every metric and mode, with intervals from the same resamples."""
     part = Part(task, examples, items_of(task, examples, predictions))
-    for metric in chosen(task, how.metrics, part.items):
-        modes: tuple[Mode, ...] = ("official", "documented") if metric.difference else ("official",)
-        for mode in modes:
-            yield one_score(part, metric, mode, how, where)
+    found = [
+        (metric, mode, *part.under(metric, mode))
+        for metric in chosen(task, how.metrics, part.items)
+        for mode in modes_of(metric)
+    ]
+    for slow in (False, True):
+        some = [(m, mode, e, units) for m, mode, e, units in found if (m.name in SLOW) == slow]
+        yield from _with_intervals(part, some, how, where, slow)
 
 
-def one_score(part: Part, metric: Metric, mode: Mode, how: Options, where: str) -> Score:
-    """One metric in one mode, with its interval."""
-    evaluation, units = part.under(metric, mode)
-    resamples = min(how.resamples, SLOW_RESAMPLES) if metric.name == "auprc" else how.resamples
-    low, high = interval(bootstrap(evaluation, units, resamples=resamples, seed=how.seed))
-    scale = part.scale(metric)
-    return Score(
-        metric=metric.name,
-        mode=mode,
-        value=evaluation.value * scale,
-        unit=part.task.unit if metric.scaled else "fraction",
-        low=low * scale,
-        high=high * scale,
-        n=len(units),
-        where=where,
-    )
+def modes_of(metric: Metric) -> tuple[Mode, ...]:
+    """Both modes where they differ, else the official one."""
+    return ("official", "documented") if metric.difference else ("official",)
+
+
+def _with_intervals(
+    part: Part, found: Sequence[tuple[Metric, Mode, Evaluation, Ints]], how: Options, where: str, slow: bool
+) -> Iterable[Score]:
+    by_units: dict[bytes, list[tuple[Metric, Mode, Evaluation, Ints]]] = {}
+    for entry in found:
+        by_units.setdefault(entry[3].tobytes(), []).append(entry)
+    resamples = min(how.resamples, SLOW_RESAMPLES) if slow else how.resamples
+    for entries in by_units.values():
+        units = entries[0][3]
+        drawn = bootstrap_all([e for _, _, e, _ in entries], units, resamples=resamples, seed=how.seed)
+        for (metric, mode, evaluation, _), values in zip(entries, drawn, strict=True):
+            low, high = interval(values)
+            scale = part.scale(metric)
+            unit = part.task.unit if metric.scaled else "fraction"
+            yield Score(
+                metric=metric.name, mode=mode, value=evaluation.value * scale, unit=unit,
+                low=low * scale, high=high * scale, n=len(units), where=where,
+            )  # fmt: skip
 
 
 def _notes(scores: Sequence[Score]) -> Iterable[MetricNote]:
