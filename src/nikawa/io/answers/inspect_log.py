@@ -98,14 +98,15 @@ class _Samples:
         by_number = self._ask.examples[number] if 0 <= number < len(self._ask.examples) else None
         prompt = _prompt(sample)
         held = [(_held(e, prompt), e) for e in (by_id, by_number) if e is not None]
-        top = max(held, key=lambda pair: pair[0], default=(0, None))
-        return top[1] if top[0] else by_id if isinstance(own, str) else None
+        (count, _), best = max(held, key=lambda pair: pair[0], default=((0, False), None))
+        return best if count else by_id if isinstance(own, str) else None
 
 
-def _held(example: Example, prompt: str) -> int:
-    """How many of the example's texts the prompt holds."""
+def _held(example: Example, prompt: str) -> tuple[int, bool]:
+    """How many of the example's texts the prompt holds, and whether in their order: a pair may occur both ways round."""
     texts = [value.strip() for value in example.inputs.values() if isinstance(value, str)]
-    return sum(bool(text) and text in prompt for text in texts)
+    places = [prompt.rfind(text) for text in texts if text and text in prompt]
+    return len(places), places == sorted(places)
 
 
 def _prompt(sample: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,10 @@ def _python_json(line: str, path: Path, number: int) -> Any:
     """Python's own writer puts NaN and Infinity into JSON; metrics in logs hold them."""
     if not line.strip():
         raise BadInput("is empty", file=path, line=number, cure="remove the line")
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return decode_json(line, object, path, number)
+    if "NaN" in line or "Infinity" in line:
+        with suppress(ValueError, RecursionError):
+            return json.loads(line)
+    return decode_json(line, object, path, number)
 
 
 class Variant:

@@ -127,7 +127,7 @@ def _choice(raw: Any, example: Example) -> Parsed:
     if len(found) > 1:
         return None, "two choices read so"
     if found:
-        clash = place is not None and place != found[0]
+        clash = place in range(len(choices)) and place != found[0]
         return (None, "the text of one choice and the place of another") if clash else (found[0], None)
     if place is None:
         return None, "not the place or the text of a choice" if raw.strip() else "empty"

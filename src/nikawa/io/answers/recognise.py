@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import msgspec
 
 from nikawa.errors import BadInput, suggest
 from nikawa.io.answers import flexeval, inspect_log, keyed, lm_eval, ordered, tables
@@ -106,9 +105,10 @@ def _json_form(path: Path, start: Start) -> Form:
 
 
 def _value(line: bytes) -> Any:
+    """The JSON value of a line; Python's writer puts NaN into the logs of other tools, so it is let pass here."""
     try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return json.loads(line)
+    except (ValueError, RecursionError):
         return _BROKEN
 
 
