@@ -47,8 +47,8 @@ class Registry(Generic[T]):
         return list(self._things.values())
 
 
-def scan(package: ModuleType) -> Iterator[ModuleType]:
-    """Import every module directly inside `package` (not those starting with `_`), in name order."""
+def scan(package: ModuleType, skip: tuple[str, ...] = ()) -> Iterator[ModuleType]:
+    """Import every module directly inside `package` in name order, but those starting with `_` or a word of `skip`."""
     for found in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
-        if not found.name.startswith("_"):
+        if not found.name.startswith(("_", *skip)):
             yield import_module(f"{package.__name__}.{found.name}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.benchmarks.figures import Explained, Figures, Partial, papers, read_figures
+from nikawa.benchmarks.figures import Explained, Figures, Partial, Printed, papers, read_figures
 from nikawa.errors import UnknownName
 from nikawa.jobs.reproduce import decimals, equal_as_printed, judge, reproduce
 
@@ -43,10 +43,23 @@ def test_partial_value_stands_in_the_note() -> None:
 
 @pytest.mark.parametrize(
     ("found", "printed", "same"),
-    [(0.64568, 0.65, True), (13.458, 13.5, True), (13.458, 13.4, False), (2.5, 3, True), (2.5, 2, True), (70.08, 70.1, True)],
+    [
+        (0.64568, 0.65, True),
+        (13.458, 13.5, True),
+        (13.458, 13.4, False),
+        (2.5, 3, True),
+        (2.5, 2, True),
+        (70.08, 70.1, True),
+    ],
 )
 def test_equal_means_as_printed(found: float, printed: float, same: bool) -> None:
     assert equal_as_printed(found, printed) is same
+
+
+def test_a_printed_zero_counts() -> None:
+    assert not equal_as_printed(0.8715, Printed("0.870"))
+    assert equal_as_printed(0.8704, Printed("0.870"))
+    assert equal_as_printed(0.8715, 0.87)
 
 
 def test_decimals_are_those_written() -> None:

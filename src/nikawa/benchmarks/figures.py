@@ -1,20 +1,32 @@
 """The papers' printed figures: one `figures.toml` a paper, beside its readers.
 
-Tables of the file nest; a figure's id joins the keys with dots (`table3.sts.4-5.total`). Three keys are
-not figures: `about` (prose), `slips` and `versions`, which map an id to what the published files give
-(`recomputed`) and why (`note`).
+Tables of the file nest; a figure's id joins the keys with dots (`table3.sts.4-5.total`). Four keys are
+not figures: `about` (prose), `inputs` (printed numbers that others are computed from), `slips` and
+`versions`, which map an id to what the published files give (`recomputed`) and why (`note`).
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 Number = int | float
+
+
+class Printed(float):
+    """A number as the paper prints it: 0.870 has three decimals."""
+
+    decimals: int
+
+    def __new__(cls, text: str) -> Printed:
+        """Keep the decimals that the value alone would lose."""
+        number = super().__new__(cls, text)
+        number.decimals = len(text.partition(".")[2])
+        return number
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,7 @@ class Figures:
     printed: Mapping[str, Number]
     slips: Mapping[str, Explained]
     versions: Mapping[str, Explained]
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
 
 Compute = Callable[[Path | None], Mapping[str, Number | Partial]]
@@ -59,12 +72,14 @@ def papers() -> list[str]:
 
 def read_figures(paper: str) -> Figures:
     """The figures file of one paper."""
-    raw = tomllib.loads((Path(__file__).parent / paper / "figures.toml").read_text("utf-8"))
+    text = (Path(__file__).parent / paper / "figures.toml").read_text("utf-8")
+    raw = tomllib.loads(text, parse_float=Printed)
     slips, versions = (
         {name: _explained(entry) for name, entry in raw.pop(key, {}).items()} for key in ("slips", "versions")
     )
     raw.pop("about", None)
-    return Figures(printed=dict(_flatten(raw)), slips=slips, versions=versions)
+    inputs = raw.pop("inputs", {})
+    return Figures(printed=dict(_flatten(raw)), slips=slips, versions=versions, inputs=inputs)
 
 
 def _explained(entry: Mapping[str, Any]) -> Explained:

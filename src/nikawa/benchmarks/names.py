@@ -30,7 +30,7 @@ def benchmarks() -> Registry[Benchmark]:
     for folder in sorted(pkgutil.iter_modules([str(Path(__file__).parent)]), key=lambda m: m.name):
         if not folder.ispkg:
             continue
-        for module in scan(import_module(f"{__package__}.{folder.name}")):
+        for module in scan(import_module(f"{__package__}.{folder.name}"), skip=("reproduce", "build_")):
             found = getattr(module, "DATASET", None)
             if found is not None and found not in table.values():  # a sibling may import it
                 table.add(found.name, found)

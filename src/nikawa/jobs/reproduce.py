@@ -12,7 +12,16 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Literal
 
-from nikawa.benchmarks.figures import Explained, Figures, Number, Partial, compute_of, papers, read_figures
+from nikawa.benchmarks.figures import (
+    Explained,
+    Figures,
+    Number,
+    Partial,
+    Printed,
+    compute_of,
+    papers,
+    read_figures,
+)
 from nikawa.errors import unknown
 from nikawa.records import Record
 
@@ -62,13 +71,15 @@ def judge(name: str, printed: Number, found: Number | Partial | None, figures: F
 def equal_as_printed(found: Number, printed: Number) -> bool:
     """Whether `found`, rounded to the decimals of `printed`, is `printed`; either way of rounding a half."""
     step = Decimal(1).scaleb(-decimals(printed))
-    exact = Decimal(repr(found))
-    target = Decimal(repr(printed))
+    exact = Decimal(repr(float(found) if isinstance(found, float) else found))
+    target = Decimal(repr(float(printed) if isinstance(printed, float) else printed))
     return any(exact.quantize(step, rounding=way) == target for way in (ROUND_HALF_UP, ROUND_HALF_EVEN))
 
 
 def decimals(number: Number) -> int:
-    """Digits after the point as written: 70.1 has one, 48 none."""
+    """Digits after the point as written: 70.1 has one, 48 none, 0.870 three where the paper prints so."""
+    if isinstance(number, Printed):
+        return number.decimals
     exponent = Decimal(repr(number)).as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
@@ -84,4 +95,5 @@ def _hint(entry: Explained | None) -> str:
 
 
 def _result(name: str, printed: Number, found: Number | None, verdict: Verdict, note: str) -> FigureResult:
-    return FigureResult(figure=name, paper=printed, recomputed=found, verdict=verdict, note=note)
+    paper = float(printed) if isinstance(printed, float) else printed
+    return FigureResult(figure=name, paper=paper, recomputed=found, verdict=verdict, note=note)

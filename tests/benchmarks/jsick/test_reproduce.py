@@ -15,8 +15,29 @@ Write = Callable[[str, Sequence[Mapping[str, str]]], Path]
 A, B, C = "entailment", "contradiction", "neutral"
 
 
+def from_files(data: Path) -> dict[str, object]:
+    """What does not follow from the paper's own matrices alone."""
+    return {
+        name: value for name, value in compute(data).items() if not name.startswith(("table12.", "table13."))
+    }
+
+
 def test_nothing_here_computes_nothing(data: Path) -> None:
-    assert compute(data) == {}
+    assert from_files(data) == {}
+
+
+def test_table_12_follows_from_the_matrices_of_table_13(data: Path) -> None:
+    found = compute(data)
+    for language, expected in {
+        "en": (87.2, 84.9, 86.0, 86.6),
+        "nl": (85.7, 83.4, 84.4, 85.2),
+        "br": (85.4, 83.1, 84.2, 85.0),
+        "ja-l-en": (84.1, 82.9, 83.0, 85.2),
+        "ja-l-ja": (88.2, 86.3, 87.2, 89.2),
+    }.items():
+        names = ("precision", "recall", "macro-f1", "accuracy")
+        assert [found[f"table12.{language}.{name}"] for name in names] == pytest.approx(expected, abs=0.05)
+    assert found["table13.gold.ja-l-en.entailment"] == 1088
 
 
 def test_small_files(write: Write, data: Path) -> None:
@@ -76,13 +97,13 @@ def test_one_content_worker_makes_it_natural(write: Write, data: Path) -> None:
     ]
     rows[0]["entailment_label_Ja"] = "entailment"
     write("jsick-stress/jsick-stress-all-annotations.tsv", rows)
-    assert compute(data) == {"table16.natural.swap": 75, "table16.human.swap": 25, "section5.1.judged": 4}
+    assert from_files(data) == {"table16.natural.swap": 75, "table16.human.swap": 25, "section5.1.judged": 4}
 
 
 @pytest.mark.parametrize("folder", ["scrum_ga_ni", "ex_ga_ni", "del_ga_ni"])
 def test_any_set_tells_its_size(write: Write, data: Path, folder: str) -> None:
     write(f"jsick-stress/{folder}/test.tsv", [{"pair_ID": "1"}, {"pair_ID": "2"}])
-    assert compute(data) == {"section5.1.ni": 2}
+    assert from_files(data) == {"section5.1.ni": 2}
 
 
 def test_alpha() -> None:

@@ -10,6 +10,8 @@ from nikawa.benchmarks.base import Splits
 from nikawa.benchmarks.figures import Number, Partial
 from nikawa.benchmarks.load import load
 from nikawa.errors import MissingData
+from nikawa.metrics import Items
+from nikawa.metrics.jsquad import char_f1, exact_match
 from nikawa.records import Example
 
 SPLITS = ("train", "dev", "test")
@@ -22,7 +24,7 @@ Value = tuple[str, Number | Partial]
 def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
     """Figure id to value; a total over splits that are not all here is a `Partial`."""
     found = {name: _splits(name, data) for name in SETS}
-    values = [*_sizes(found), *_workers(found["jsts"]), *_origins(found)]
+    values = [*_sizes(found), *_workers(found["jsts"]), *_origins(found), *_human(found["jsquad"])]
     for tables, name, rows, row_of in (
         (("table2", "ja.table5"), "marc-ja", ("positive", "negative"), _label),
         (("table4", "ja.table6"), "jsts", BINS, _bin),
@@ -107,3 +109,16 @@ def _workers(splits: Splits) -> Iterator[Value]:
         fewest = next(steps, None)
         if fewest is not None:
             yield "table6.workers", fewest
+
+
+def _human(splits: Splits) -> Iterator[Value]:
+    """What a person scores on JSQuAD: the first answer against the others, by the official scorer."""
+    for split in ("dev", "test"):
+        examples = [e for e in splits.get(split, ()) if len(e.gold.get("answers", ())) > 1]
+        if examples:
+            items = Items(
+                [e.gold["answers"][1:] for e in examples], [e.gold["answers"][0]["text"] for e in examples]
+            )
+            for table in ("table9", "ja.table3"):
+                yield f"{table}.human.jsquad.{split}.em", exact_match(items).value
+                yield f"{table}.human.jsquad.{split}.f1", char_f1(items).value

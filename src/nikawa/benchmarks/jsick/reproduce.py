@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from nikawa.benchmarks.base import Splits
-from nikawa.benchmarks.figures import Number, Partial
+from nikawa.benchmarks.figures import Number, Partial, read_figures
 from nikawa.benchmarks.jsick._answers import (
     OPERATIONS,
     STRESS_ANSWERS,
@@ -17,6 +19,7 @@ from nikawa.benchmarks.jsick._answers import (
     read_stress_answers,
 )
 from nikawa.benchmarks.jsick._rows import ANSWERS, LABELS, TAGS
+from nikawa.metrics.classes import macro_f1_of, macro_precision_of, macro_recall_of
 from nikawa.records import Example
 
 Found = Iterator[tuple[str, Number]]
@@ -31,7 +34,7 @@ def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
     """Figure id to value, for every figure whose files are here."""
     japanese, english = _splits("jsick", data), _splits("jsick-en", data)
     folder = _folder(data)
-    found: dict[str, Number | Partial] = {}
+    found: dict[str, Number | Partial] = dict(_table12())
     if japanese and english:
         for figures in (_table2, _table4, _table5, _table9):
             found.update(figures(japanese))
@@ -205,3 +208,19 @@ def _nominal_alpha(units: Iterable[Sequence[str]]) -> float | None:
     n = totals.total()
     disagreement = n * n - sum(c * c for c in totals.values())
     return 1 - observed * (n - 1) / disagreement if disagreement else None
+
+
+def _table12() -> Found:
+    """Table 12 from the confusion matrices of Table 13, and whose gold labels those hold."""
+    for language, rows in read_figures("jsick").inputs["table13"].items():
+        matrix = np.array(rows, dtype=np.float64)
+        sums = np.concatenate([np.diag(matrix), matrix.sum(axis=0), matrix.sum(axis=1)])
+        yield f"table12.{language}.precision", 100 * float(macro_precision_of(sums))
+        yield f"table12.{language}.recall", 100 * float(macro_recall_of(sums))
+        yield f"table12.{language}.macro-f1", 100 * float(macro_f1_of(sums))
+        yield f"table12.{language}.accuracy", 100 * float(np.trace(matrix) / matrix.sum())
+        if language.startswith("ja"):
+            for label, margin in zip(
+                ("entailment", "contradiction", "neutral"), matrix.sum(axis=1), strict=True
+            ):
+                yield f"table13.gold.{language}.{label}", int(margin)

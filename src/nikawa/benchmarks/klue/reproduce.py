@@ -17,7 +17,10 @@ from nikawa.benchmarks.figures import Number, Partial, read_figures
 from nikawa.benchmarks.klue import klue_dp, klue_mrc, klue_ner, klue_nli, klue_re, klue_sts, wos, ynat
 from nikawa.benchmarks.load import load
 from nikawa.benchmarks.locate import find_files, present, repository_folder
-from nikawa.records import Example
+from nikawa.metrics._metric import Items, Mode, f1
+from nikawa.metrics.classes import split_counts
+from nikawa.metrics.klue_ner import TYPES, entity_macro_f1
+from nikawa.records import Example, Span
 
 Value = Number | Partial
 Splits = Mapping[str, tuple[Example, ...]]
@@ -38,7 +41,7 @@ def compute(data: Path | None = None) -> dict[str, Value]:
     folder = repository_folder(klue_ner.DATASET, data)
     splits = {module.NAME: _splits(module.DATASET, data) for module in _MODULES}
     printed = read_figures("klue").printed
-    found: dict[str, Value] = dict(_arithmetic(printed))
+    found: dict[str, Value] = {**dict(_arithmetic(printed)), **dict(_worked_example())}
     for name, value in chain(
         _table1(splits, folder),
         _table("table3", splits["ynat"], lambda e: [_TOPIC_OF[e.gold["label"]]] if e.gold else []),
@@ -176,3 +179,19 @@ def _arithmetic(printed: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:
             added = sum(printed[f"{table}.{split}"] for split in SPLITS)
             if added != total:
                 yield name, added
+
+
+def _worked_example() -> Iterator[tuple[str, Number]]:
+    """F1 of the two entity types of the example, and how many classes the character mean runs over."""
+    example = read_figures("klue").inputs["section3-4-2"]
+    gold, answer = (
+        [Span(start, end, kind) for start, end, kind in example[side]] for side in ("gold", "answer")
+    )
+    items = Items([gold], [answer], [{"text": "x" * example["characters"]}])
+    classes_of: dict[Mode, int] = {"official": 2 * len(TYPES) + 1, "documented": 2 * len(TYPES)}
+    for mode, classes in classes_of.items():
+        counts = split_counts(entity_macro_f1(items, mode).statistics.sum(axis=0))
+        by_type = dict(zip(TYPES, f1(*counts), strict=True))
+        for kind in ("PS", "OG"):
+            yield f"section3-4-2.{mode}.entity.{kind}", float(by_type[kind])
+        yield f"section3-4-2.{mode}.character-classes", classes
