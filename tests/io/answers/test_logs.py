@@ -196,6 +196,7 @@ def test_flexeval_choices_that_are_labels_by_order(read: Read) -> None:
 def test_flexeval_damaged(complain: Complain) -> None:
     row = {"prefix": "問", "choices": ["含意", "矛盾"], "log_probs": [-2.0], "prediction": 1}
     assert "two lists of one length" in str(complain("outputs.jsonl", lines([row])))
+    assert "two lists" in str(complain("outputs.jsonl", lines([{**row, "choices": [], "log_probs": []}])))
     row["log_probs"] = ["a", "b"]
     assert "no number" in str(complain("outputs.jsonl", lines([row])))
     assert "has no 'lm_output'" in str(

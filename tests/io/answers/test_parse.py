@@ -73,6 +73,7 @@ def test_read(task: Tasks, examples: Examples, name: str, raw: Any, answer: Any)
         ("jsts", "NaN", "not a finite number"),
         ("jsts", math.inf, "not a finite number"),
         ("jsts", "-inf", "not a finite number"),
+        ("jsts", 10**400, "not a finite number"),
         ("jsts", "1_0", "not a number"),
         ("jsts", "about 3", "not a number"),
         ("jsts", True, "not a number"),

@@ -11,7 +11,7 @@ from nikawa.io.answers.base import Ask, Form, Given, fault
 from nikawa.io.answers.fields import Unfit
 from nikawa.io.answers.logs import log_samples, unit
 from nikawa.io.answers.match import Matcher
-from nikawa.io.answers.parse import label_reader
+from nikawa.io.answers.parse import as_float, label_reader
 
 NAME = "flexeval"
 
@@ -46,18 +46,19 @@ def _text(row: Mapping[str, Any], place: int, order: int, matcher: Matcher) -> G
 
 
 def _choice(row: Mapping[str, Any], place: int, order: int, ask: Ask, matcher: Matcher) -> Given:
-    choices, chances = row.get("choices"), row.get("log_probs")
-    if not isinstance(choices, list) or not isinstance(chances, list) or len(choices) != len(chances):
+    choices, given = row.get("choices"), row.get("log_probs")
+    if not isinstance(choices, list) or not isinstance(given, list) or not 0 < len(choices) == len(given):
         raise Unfit("choices and log_probs are not two lists of one length", "write the log again")
-    if not all(type(chance) in (int, float) for chance in chances):
+    if not all(type(chance) in (int, float) for chance in given):
         raise Unfit("a log-probability is no number", "write the log again")
+    chances = list(map(as_float, given))
     top = max(range(len(chances)), key=chances.__getitem__)
     texts = [str(choice).strip() for choice in choices]
     is_choice = ask.task.kind == "choice"
     names = list(map(str, range(len(texts)))) if is_choice else texts
     usable = is_choice or all(label_reader(ask.task)(text) for text in texts)
     finite = usable and all(math.isfinite(chance) for chance in chances)
-    scores = dict(zip(names, map(float, chances), strict=True)) if finite else None
+    scores = dict(zip(names, chances, strict=True)) if finite else None
     found = matcher.find_choices(texts, str(row.get("prefix", "")), order) if is_choice else None
     return Given(place, found, top if is_choice else texts[top], scores, order=order)
 

@@ -72,7 +72,7 @@ def _likelihood(response: Any) -> float | None:
         return None
     try:
         return float(response[0])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

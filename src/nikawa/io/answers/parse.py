@@ -95,7 +95,7 @@ def _whole(raw: Any) -> int | None:
 
 def _number(raw: Any, _: Example) -> Parsed:
     if type(raw) in (int, float):
-        value = float(raw)
+        value = as_float(raw)
     elif isinstance(raw, str):
         text = bare(unicodedata.normalize("NFKC", raw))
         if text.casefold().lstrip("+-") in ("nan", "inf", "infinity"):
@@ -106,6 +106,14 @@ def _number(raw: Any, _: Example) -> Parsed:
     else:
         return None, "not a number"
     return (value, None) if math.isfinite(value) else (None, "not a finite number")
+
+
+def as_float(number: float) -> float:
+    """`number` as a float, infinite where it is an integer past all floats."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _text(raw: Any, _: Example) -> Parsed:

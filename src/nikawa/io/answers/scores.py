@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nikawa.io.answers.fields import Unfit
-from nikawa.io.answers.parse import label_reader
+from nikawa.io.answers.parse import as_float, label_reader
 from nikawa.io.answers.structures import decoded
 from nikawa.records import Example, Task
 
@@ -63,6 +63,6 @@ def _name(key: Any, task: Task, example: Example, read: Callable[[Any], str | No
 
 
 def _number(key: Any, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(as_float(value)):
         raise Unfit(f"the score of {key!r} is {value!r}", "write a finite number")
     return float(value)
