@@ -8,11 +8,11 @@ import pytest
 
 from nikawa.benchmarks.figures import Partial, read_figures
 from nikawa.benchmarks.jglue.reproduce import compute
+from nikawa.jobs.reproduce import judge
 
 Put = Callable[..., Path]
 JSTS_TEST = {"0-1": 405, "1-2": 160, "2-3": 355, "3-4": 488, "4-5": 181}
 JNLI_TEST = {"entailment": 367, "neutral": 1365, "contradiction": 776}
-from nikawa.jobs.reproduce import judge
 
 
 def pair(number: int, caption: str, label: object) -> dict[str, Any]:
