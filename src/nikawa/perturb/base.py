@@ -1,0 +1,118 @@
+"""What a perturbation is, and how it is applied to a stream of examples.
+
+A perturbation answers two questions that are kept apart: is this example eligible, and how does it read when
+rewritten. `rewrite` is called on eligible examples, or on any when eligibility is known from elsewhere: it gives None
+only where it can do nothing at all. It changes inputs; linking the result to its parent is done here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from random import Random
+from typing import Any, Literal
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.records import Example, Origin, Span
+from nikawa.text import Analyser, Token
+
+Effect = Literal["keeps", "neutral"]
+"""What a reader would say of the label: it stays, or entailment and contradiction become neutral."""
+Eligible = Callable[[Example, Analyser], bool]
+Rewrite = Callable[[Example, Analyser, Random], Example | None]
+
+RECIPE = "perturb"
+_POINTERS = {"spans": "text", "answers": "context", "tree": "text"}
+"""Gold that points into an input by position, and the input: such a text cannot change under it."""
+
+
+class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation under one name, such as `swap-ni`."""
+
+    name: str
+    language: str
+    """`ja`, `ko`, or "" for any. A name is unique within a language."""
+    inputs: tuple[str, ...]
+    """The inputs it may change, the one it looks at first in front."""
+    effect: Effect
+    title: str
+    """One line for a list: what it does."""
+    eligible: Eligible
+    """Whether this example is one to change. Never raises."""
+    rewrite: Rewrite
+    """The example with changed inputs, or None. Never raises, never leaves an input empty or as it was."""
+
+    @property
+    def full_name(self) -> str:
+        """The name with its language: `ja/swap-o`."""
+        return f"{self.language}/{self.name}" if self.language else self.name
+
+
+def apply(
+    perturbation: Perturbation,
+    examples: Iterable[Example],
+    analyser: Analyser,
+    *,
+    seed: int = 0,
+    source: str = "",
+    assume_eligible: bool = False,
+) -> Iterator[Example]:
+    """The changed examples, in order, each with its parent's id and a link to it; the others are left out.
+
+    `source` is the parents' dataset and split (`jsick:test`). With `assume_eligible` everything that can be
+    rewritten is. What is drawn depends on seed, operation and id, never on position.
+    """
+    for example in examples:
+        if assume_eligible or perturbation.eligible(example, analyser):
+            changed = perturbation.rewrite(example, analyser, draw(seed, perturbation, example))
+            if changed is not None:
+                yield _linked(changed, example, perturbation, source)
+
+
+def draw(seed: int, perturbation: Perturbation, example: Example) -> Random:
+    """The random numbers of one example under one operation."""
+    return Random(f"{seed}/{perturbation.full_name}/{example.id}")  # noqa: S311  # not for secrets
+
+
+def _linked(changed: Example, parent: Example, perturbation: Perturbation, source: str) -> Example:
+    names = [name for name, value in changed.inputs.items() if value != parent.inputs.get(name)]
+    meta: dict[str, Any] = {"effect": perturbation.effect, "changed_inputs": "+".join(names)}
+    meta |= {f"original_{name}": parent.inputs[name] for name in names if name in parent.inputs}
+    return msgspec.structs.replace(
+        changed,
+        id=parent.id,
+        meta=changed.meta | meta,
+        origin=Origin(
+            recipe=RECIPE,
+            parents=(f"{source}/{parent.id}" if source else parent.id,),
+            step=perturbation.name,
+            gold="inherited" if parent.gold else "hidden",
+        ),
+    )
+
+
+def changeable(example: Example, names: Iterable[str]) -> dict[str, str]:
+    """The inputs among `names` that are texts nothing points into by position, in the order of `names`."""
+    inputs = example.inputs
+    held = {held for key, held in _POINTERS.items() if key in example.gold}
+    if "words" in inputs or any(isinstance(value, Span) for value in inputs.values()):
+        held.add("text")
+    return {n: inputs[n] for n in names if n not in held and isinstance(inputs.get(n), str)}
+
+
+def with_inputs(example: Example, changed: Mapping[str, str]) -> Example | None:
+    """The example with those inputs; None where one would be blank or nothing differs."""
+    if any(not text.strip() for text in changed.values()):
+        return None
+    if all(example.inputs.get(name) == text for name, text in changed.items()):
+        return None
+    return msgspec.structs.replace(example, inputs={**example.inputs, **changed})
+
+
+def morphemes(text: str, analyser: Analyser) -> tuple[Token, ...]:
+    """The analysis of a text; of one that no analyser takes (NUL, lone surrogates), nothing."""
+    try:
+        return analyser.analyse(text)
+    except BadInput:
+        return ()
