@@ -29,6 +29,7 @@ def score(
     split: Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="Slice by tag, gold, source, category, …; may be repeated.")] = None,
     metric: Annotated[list[str] | None, typer.Option(help="Metrics instead of the task's own; may be repeated.")] = None,
+    form: Annotated[str | None, typer.Option(help="The form of the file, where its content does not tell.")] = None,
     partial: Annotated[bool, typer.Option("--partial", help="Score what is answered and say so.")] = False,
     versions: Annotated[bool, typer.Option("--versions", help="Score against every version that is here.")] = False,
     per_item: Annotated[Path | None, typer.Option(help="Write the detail of every item to this file.")] = None,
@@ -41,7 +42,7 @@ def score(
     from nikawa.jobs.score import Options
     from nikawa.jobs.score import score as run
 
-    how = Options(by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()))
+    how = Options(by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form)
     if versions:
         return _versions(task, answers, split, data, how, json)
     with status(f"scoring {answers}", quiet or json):

@@ -33,3 +33,5 @@ def tasks(
         for task in found
     ]
     print_table(("task", "kind", "inputs", "labels", "metrics"), rows, numbers=("labels",))
+    if name and len(found) == 1 and found[0].labels:
+        typer.echo("labels, in order: " + ", ".join(found[0].labels))

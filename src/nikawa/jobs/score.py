@@ -63,6 +63,8 @@ class Options:
     seed: int = 0
     metrics: tuple[str, ...] = ()
     """Metrics instead of the task's own."""
+    form: str | None = None
+    """The form of the answer file, where its content does not tell."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def score(
     """Score the answers of a file (or folder) to a task such as `jnli` or `jnli:dev`."""
     how = options or Options()
     task, split = task_and_split(name, split)
-    found, examples, answered, loaded = _matched(task, split, answers, data, version)
+    wanted = Wanted(split, data, version, how.form)
+    found, examples, answered, loaded = _matched(task, answers, wanted)
     _refuse_gaps(answered, len(examples), how.partial, answers)
     kept = tuple(e for e in examples if not how.partial or e.id in answered.predictions)
     predictions = answered.predictions
@@ -121,31 +124,36 @@ def task_and_split(name: str, split: str | None = None) -> tuple[Task, str | Non
     return named[0], split or (part if colon else None)
 
 
-def _matched(
-    task: Task, split: str | None, path: Path, data: Path | None, version: str | None
-) -> tuple[str, tuple[Example, ...], Answers, str]:
+@dataclass(frozen=True)
+class Wanted:
+    """Which gold the answers are held against."""
+
+    split: str | None
+    data: Path | None
+    version: str | None
+    form: str | None
+
+
+def _matched(task: Task, path: Path, wanted: Wanted) -> tuple[str, tuple[Example, ...], Answers, str]:
     """The split the answers are for: as named, else the one whose ids they bear most."""
-    spec = (
-        task.dataset if split is None else f"{task.dataset}:{split_name(benchmarks()[task.dataset], split)}"
-    )
-    dataset = load(spec, data=data, version=version)
+    benchmark = benchmarks()[task.dataset]
+    spec = task.dataset if wanted.split is None else f"{task.dataset}:{split_name(benchmark, wanted.split)}"
+    dataset = load(spec, data=wanted.data, version=wanted.version)
     best: tuple[str, tuple[Example, ...], Answers] | None = None
     for name, all_examples in dataset.splits.items():
         examples = tuple(e for e in all_examples if task.asks(e) and task.question in e.gold)
-        if not examples or (split is None and name.endswith("-wakati")):
+        if not examples or (wanted.split is None and name in benchmark.views):
             continue
-        answers = read_answers(path, task, examples)
-        if best is None or _fit(answers, examples) > _fit(best[2], best[1]):
+        answers = read_answers(path, task, examples, form=wanted.form)
+        if best is None or _fit(answers) > _fit(best[2]):
             best = (name, examples, answers)
     if best is None:
-        raise BadInput(
-            f"no split of {task.dataset} here has gold for {task.name}",
-            cure="nikawa data list shows what is here",
-        )
+        cure = "nikawa data list shows what is here"
+        raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure=cure)
     return (*best, dataset.version)
 
 
-def _fit(answers: Answers, examples: Sequence[Example]) -> tuple[int, int]:
+def _fit(answers: Answers) -> tuple[int, int]:
     return len(answers.predictions), -len(answers.missing)
 
 

@@ -1,0 +1,177 @@
+"""Telling systems apart: what is certain, what is a tie, and what counts as a seed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nikawa.errors import BadInput
+from nikawa.jobs.compare import compare
+from nikawa.jobs.score import Options, score
+
+N = 240
+LABELS = ("entailment", "contradiction", "neutral")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """An invented JNLI of 240 pairs."""
+    folder = tmp_path / "data" / "jglue" / "datasets" / "jnli-v1.3"
+    folder.mkdir(parents=True)
+    rows = [
+        {
+            "sentence_pair_id": str(i),
+            "yjcaptions_id": f"{1000 + i}-{2 * i}-{2 * i + 1}",
+            "sentence1": f"棚に皿が{i}枚ある。",
+            "sentence2": f"皿は{i % 7}枚より多い。",
+            "label": LABELS[i % 3],
+        }
+        for i in range(N)
+    ]
+    (folder / "valid-v1.3.json").write_text(
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8"
+    )
+    return tmp_path / "data"
+
+
+def answers(path: Path, right: float, seed: int) -> Path:
+    """A system that is right with the given probability."""
+    generator = np.random.default_rng(seed)
+    lines = []
+    for i in range(N):
+        hit = generator.random() < right
+        lines.append(json.dumps({"id": str(i), "answer": LABELS[(i + (0 if hit else 1)) % 3]}))
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def test_a_clear_difference_is_found(tmp_path: Path, data: Path) -> None:
+    systems = {
+        "weak": [answers(tmp_path / "a.jsonl", 0.5, 1)],
+        "strong": [answers(tmp_path / "b.jsonl", 0.9, 2)],
+    }
+    found = compare(["jnli"], systems, data=data, rounds=2000)
+    (pair,) = found.pairs
+    assert pair.difference == pytest.approx(found.systems[1].value - found.systems[0].value)
+    assert pair.low < pair.difference < pair.high
+    assert max(pair.p, pair.p_holm, pair.p_bootstrap) < 0.01
+    assert pair.p_mcnemar is not None
+    assert pair.p_mcnemar < 0.001
+    assert pair.wins > pair.losses
+    assert pair.wins + pair.losses + pair.ties == N
+    assert {s.system: s.ties for s in found.systems} == {"strong": "a", "weak": "b"}
+
+
+def test_the_same_answers_are_a_tie(tmp_path: Path, data: Path) -> None:
+    path = answers(tmp_path / "a.jsonl", 0.7, 3)
+    (pair,) = compare(["jnli"], {"one": [path], "two": [path]}, data=data, rounds=500).pairs
+    assert (pair.difference, pair.p, pair.p_mcnemar, pair.wins, pair.losses) == (0, 1, 1, 0, 0)
+
+
+def test_noise_is_rarely_called_a_difference(tmp_path: Path, data: Path) -> None:
+    called = 0
+    for k in range(40):
+        systems = {
+            "a": [answers(tmp_path / f"a{k}.jsonl", 0.7, 100 + k)],
+            "b": [answers(tmp_path / f"b{k}.jsonl", 0.7, 500 + k)],
+        }
+        called += compare(["jnli"], systems, data=data, rounds=400).pairs[0].p < 0.05
+    assert called <= 7  # 5% of 40 is 2; more than 7 has a chance below one in a hundred
+
+
+def test_three_systems_share_letters(tmp_path: Path, data: Path) -> None:
+    systems = {
+        "low": [answers(tmp_path / "a.jsonl", 0.4, 1)],
+        "high": [answers(tmp_path / "b.jsonl", 0.85, 2)],
+        "high too": [answers(tmp_path / "c.jsonl", 0.85, 3)],
+    }
+    found = compare(["jnli"], systems, data=data, rounds=1000)
+    letters = {s.system: s.ties for s in found.systems}
+    assert letters["high"] == letters["high too"] == "a"
+    assert letters["low"] == "b"
+    assert len(found.pairs) == 3
+    assert all(p.p_holm >= p.p for p in found.pairs)
+
+
+def test_seeds_widen_the_interval(tmp_path: Path, data: Path) -> None:
+    steady = [answers(tmp_path / f"s{i}.jsonl", 0.7, 10 + i) for i in range(3)]
+    moody = [answers(tmp_path / f"m{i}.jsonl", right, 20 + i) for i, right in enumerate((0.5, 0.7, 0.95))]
+    found = compare(["jnli"], {"steady": steady, "moody": moody}, data=data, rounds=2000)
+    sd = {s.system: s.sd for s in found.systems}
+    assert sd["moody"] > sd["steady"]  # type: ignore[operator]
+    assert [s.runs for s in found.systems] == [3, 3]
+    single = compare(["jnli"], {"steady": steady[:1], "moody": moody[2:]}, data=data, rounds=2000).pairs[0]
+    assert found.pairs[0].high - found.pairs[0].low > single.high - single.low
+
+
+def test_slices_and_items_where_they_differ(tmp_path: Path, data: Path) -> None:
+    systems = {"a": [answers(tmp_path / "a.jsonl", 0.6, 1)], "b": [answers(tmp_path / "b.jsonl", 0.8, 2)]}
+    found = compare(["jnli"], systems, data=data, by=("gold",), rounds=300)
+    whole, *parts = found.slices
+    assert whole.where == "all"
+    assert sum(s.wins for s in parts) == whole.wins == found.pairs[0].wins
+    ids = found.differing["jnli: a against b"]
+    assert len(ids) == found.pairs[0].wins + found.pairs[0].losses
+
+
+def test_rank_correlation_is_compared_too(tmp_path: Path) -> None:
+    folder = tmp_path / "jglue" / "datasets" / "jsts-v1.3"
+    folder.mkdir(parents=True)
+    rows: list[dict[str, Any]] = [
+        {
+            "sentence_pair_id": str(i),
+            "yjcaptions_id": f"{i}-{2 * i}-{2 * i + 1}",
+            "sentence1": f"窓が{i}枚ある。",
+            "sentence2": "窓がある。",
+            "label": (i % 26) / 5,
+        }
+        for i in range(80)
+    ]
+    (folder / "valid-v1.3.json").write_text(
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8"
+    )
+    generator = np.random.default_rng(0)
+    paths = {}
+    for name, noise in (("close", 0.3), ("far", 4.0)):
+        path = tmp_path / f"{name}.jsonl"
+        lines = [
+            json.dumps({"id": str(i), "answer": r["label"] + noise * generator.normal()})
+            for i, r in enumerate(rows)
+        ]
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+        paths[name] = [path]
+    found = compare(["jsts"], paths, data=tmp_path, rounds=1000)
+    assert {p.metric: p.p < 0.05 for p in found.pairs} == {"pearson": True, "spearman": True}
+    assert all(p.difference < 0 for p in found.pairs)
+
+
+def test_randomisation_agrees_with_doing_it_by_hand(tmp_path: Path, data: Path) -> None:
+    a, b = answers(tmp_path / "a.jsonl", 0.66, 7), answers(tmp_path / "b.jsonl", 0.74, 8)
+    pair = compare(["jnli"], {"a": [a], "b": [b]}, data=data, rounds=10_000).pairs[0]
+    one, two = (
+        np.array(
+            [x["answer"] == LABELS[int(x["id"]) % 3] for x in map(json.loads, path.read_text().splitlines())]
+        )
+        for path in (a, b)
+    )
+    gap, generator = two.astype(float) - one, np.random.default_rng(5)
+    null = (gap * generator.choice([-1, 1], size=(20_000, N))).mean(axis=1)
+    assert pair.p == pytest.approx((np.abs(null) >= abs(gap.mean()) - 1e-12).mean(), abs=0.02)
+
+
+def test_one_system_is_no_comparison(tmp_path: Path, data: Path) -> None:
+    with pytest.raises(BadInput, match="needs two systems"):
+        compare(["jnli"], {"a": [answers(tmp_path / "a.jsonl", 0.5, 1)]}, data=data)
+
+
+def test_score_of_a_system_is_the_score(tmp_path: Path, data: Path) -> None:
+    path = answers(tmp_path / "a.jsonl", 0.6, 4)
+    found = compare(["jnli"], {"a": [path], "b": [path]}, data=data, rounds=200)
+    assert (
+        found.systems[0].value
+        == score("jnli", path, data=data, options=Options(resamples=10)).report.scores[0].value
+    )
