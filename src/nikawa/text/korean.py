@@ -44,6 +44,11 @@ def kiwi_sentences(text: str) -> list[Span]:
     return found
 
 
+def joined(morphemes: list[tuple[str, str]]) -> str:
+    """The text of (form, tag) morphemes, with the allomorphs and contractions they ask for."""
+    return str(_kiwi().join(morphemes))
+
+
 def _from_kiwi(text: str, m: Any) -> Token:
     start = m.start
     end = start + m.len
