@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nikawa.benchmarks import load as load
     from nikawa.benchmarks import load_task as load_task
+    from nikawa.benchmarks import read_judgements as read_judgements
     from nikawa.records import Card as Card
     from nikawa.records import Dataset as Dataset
     from nikawa.records import Example as Example
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _RECORDS = ("Card", "Dataset", "Example", "Judgement", "Origin", "Prediction", "Run", "Score", "Span", "Task")
-_HOME = {
-    **dict.fromkeys(_RECORDS, "nikawa.records"),
-    "load": "nikawa.benchmarks",
-    "load_task": "nikawa.benchmarks",
-}
+_LOADERS = ("load", "load_task", "read_judgements")
+_HOME = {**dict.fromkeys(_RECORDS, "nikawa.records"), **dict.fromkeys(_LOADERS, "nikawa.benchmarks")}
 
-__all__ = [*_RECORDS, "load", "load_task"]  # noqa: PLE0604  (names, built from the table above)
+__all__ = [*_RECORDS, *_LOADERS]  # noqa: PLE0604  (names, built from the tables above)
 
 
 def __getattr__(name: str) -> Any:

@@ -83,7 +83,9 @@ def test_mistyped_verb_gets_a_suggestion() -> None:
 
 def test_broken_file_names_line_and_cure(tmp_path: Path) -> None:
     path = tmp_path / "broken.jsonl"
-    path.write_text('{"id":"1","inputs":{"text":"水"}}\n{"id":"2","inputs":{"text":"火"}, "colour":"red"}\n', "utf-8")
+    path.write_text(
+        '{"id":"1","inputs":{"text":"水"}}\n{"id":"2","inputs":{"text":"火"}, "colour":"red"}\n', "utf-8"
+    )
     done = nikawa("data", "show", str(path))
     assert done.returncode == 2
     assert "broken.jsonl, line 2" in done.stderr
@@ -91,7 +93,10 @@ def test_broken_file_names_line_and_cure(tmp_path: Path) -> None:
 
 
 def test_json_is_json() -> None:
-    assert {task["name"] for task in json.loads(nikawa("tasks", "--json").stdout)} >= {"mini-ja-nli", "mini-ko-nli"}
+    assert {task["name"] for task in json.loads(nikawa("tasks", "--json").stdout)} >= {
+        "mini-ja-nli",
+        "mini-ko-nli",
+    }
     listed = json.loads(nikawa("data", "list", "--json").stdout)
     assert {"dataset", "here", "absent", "folder"} <= set(listed[0])
     shown = json.loads(nikawa("data", "show", "mini-ko", "--split", "dev", "-n", "2", "--json").stdout)
@@ -109,6 +114,61 @@ def test_card() -> None:
     done = nikawa("data", "show", "jsick", "--card")
     assert done.returncode == 0
     assert "CC BY-SA 4.0" in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "euc-kr", "cp932"])
+def test_any_terminal_is_survived(encoding: str) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from nikawa.cli import main; main()",
+            "data",
+            "show",
+            "mini-ja:dev",
+            "-n",
+            "2",
+        ],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+def test_two_splits_are_one_too_many() -> None:
+    done = nikawa("data", "show", "mini-ja:dev", "--split", "test")
+    assert (done.returncode, "name two splits" in done.stderr) == (2, True)
+
+
+def test_panels_in_their_order() -> None:
+    shown = nikawa("--help").stdout
+    assert shown.index("─ Data ") < shown.index("─ Evaluate ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("data show mini", "mini-ja"),
+        ("data show jsick:te", "jsick:test"),
+        ("reproduce kl", "klue"),
+        ("tasks jsq", "jsquad"),
+        ("data export mini-ja --to cro", "croissant"),
+    ],
+)
+def test_completion_offers_values(typed: str, offered: str) -> None:
+    words = f"nikawa {typed}"
+    env = {
+        "_NIKAWA_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    code = "import sys; sys.argv = ['nikawa']; from nikawa.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **env}
+    )
+    assert offered in done.stdout.split()
 
 
 def test_closed_pipe_is_no_error() -> None:

@@ -21,6 +21,13 @@ class Source:
     """Globs below the repository folder; the first that matches is taken, the newest version of it."""
     fallback: bool = False
     """Read, one file of it, only where no other source of the dataset is here (raw data to be converted)."""
+    holds: tuple[str, ...] = ()
+    """The splits of a file that holds several."""
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits its files bring."""
+        return self.holds or (self.split,)
 
 
 @dataclass(frozen=True)
@@ -48,3 +55,7 @@ class Benchmark:
     """Further names of splits, beside valid, validation and trial for dev."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Splits that are drawn from another one, or are it in another guise: view to that split."""
+
+    def split_names(self) -> list[str]:
+        """The splits it is published with, each once."""
+        return list(dict.fromkeys(split for source in self.sources for split in source.splits if split))

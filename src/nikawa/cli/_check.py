@@ -1,13 +1,15 @@
-"""A check's report as a person reads it."""
+"""A check's report as a person reads it: label counts, then a block a finding, ids whole on their own lines."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nikawa.cli._show import console, print_table
 
 if TYPE_CHECKING:
     from nikawa.jobs.check import Report
+    from nikawa.records import Finding
 
 SHOWN = 3
 """Ids shown of each finding; all of them are in the JSON."""
@@ -15,43 +17,59 @@ SHOWN = 3
 
 def print_report(report: Report) -> None:
     """Label distribution, findings, and whether anything is new."""
+    sizes = ", ".join(f"{split} {n:,}" for split, n in report.sizes.items())
+    console().print(f"[bold]{report.dataset}[/bold], version {report.version}: {sizes}")
+    _print_labels(report)
+    findings = sorted(report.findings, key=lambda f: (f.known, f.check, f.where))
+    widths = [
+        max((len(text) for text in column), default=0) for column in zip(*map(_cells, findings), strict=True)
+    ]
+    for finding in findings:
+        _print_finding(finding, widths)
+    new = sum(not f.known for f in findings)
+    word = "finding" if len(findings) == 1 else "findings"
+    compared = f"; compared with {', '.join(report.compared)}" if report.compared else ""
+    console().print(f"{len(findings)} {word}, {new} new{compared}")
+
+
+def _cells(finding: Finding) -> tuple[str, str, str]:
+    return finding.check, finding.where, f"{finding.count:,}"
+
+
+def _print_finding(finding: Finding, widths: Sequence[int]) -> None:
+    from rich.padding import Padding
     from rich.text import Text
 
-    sizes = ", ".join(f"{split} {n:,}" for split, n in report.sizes.items())
-    console().print(f"[bold]{report.dataset}[/bold] version {report.version}: {sizes}")
-    _print_labels(report)
-    rows = [
-        (
-            Text("known", "dim") if f.known else Text("new", "bold red"),
-            f.check,
-            f.where,
-            f.count,
-            _ids(f.ids),
-            f.note,
-        )
-        for f in sorted(report.findings, key=lambda f: (f.known, f.check, f.where))
-    ]
-    if rows:
-        print_table(("", "check", "where", "count", "for example", "note"), rows, numbers=("count",))
-    new = sum(not f.known for f in report.findings)
-    compared = f"; compared with {', '.join(report.compared)}" if report.compared else ""
-    console().print(f"{len(rows)} findings, {new} new{compared}")
+    out = console()
+    check, where, count = _cells(finding)
+    mark = Text("known", "dim") if finding.known else Text("new  ", "bold red")
+    row = f"  {check:<{widths[0]}}  {where:<{widths[1]}}  {count:>{widths[2]}}"
+    out.print(mark.append(row, "default not dim not bold"), no_wrap=True, overflow="ignore", crop=False)
+    for line in filter(None, (finding.note, _ids(finding.ids))):
+        out.print(Padding(Text(line, "dim"), (0, 0, 0, 7)))
 
 
 def _print_labels(report: Report) -> None:
+    """Counts of gold answers, splits side by side; one below the other where there are many."""
     splits = list(report.labels)
     cells: dict[tuple[str, str], dict[str, int]] = {}
     for split, questions in report.labels.items():
         for question, labels in questions.items():
             for label, count in labels.items():
                 cells.setdefault((question, label), {})[split] = count
-    if cells:
-        rows = [
+    if not cells:
+        return
+    if len(splits) > 4 and len(splits) > len(cells):
+        names = [label for _, label in cells]
+        rows = [(split, *(counts.get(split, 0) for counts in cells.values())) for split in splits]
+        print_table(("split", *names), rows, numbers=names)
+    else:
+        table = [
             (q, label, *(counts.get(split, 0) for split in splits)) for (q, label), counts in cells.items()
         ]
-        print_table(("question", "gold", *splits), rows, numbers=splits)
+        print_table(("question", "gold", *splits), table, numbers=splits)
 
 
 def _ids(ids: tuple[str, ...]) -> str:
-    more = f" … +{len(ids) - SHOWN:,}" if len(ids) > SHOWN else ""
-    return ", ".join(ids[:SHOWN]) + more
+    more = f" … and {len(ids) - SHOWN:,} more" if len(ids) > SHOWN else ""
+    return "  ".join(ids[:SHOWN]) + more

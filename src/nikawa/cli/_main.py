@@ -6,8 +6,10 @@ Exit status: 0 done, 1 done but the check failed, 2 bad input, 130 interrupted.
 from __future__ import annotations
 
 import errno
-import os
+import io
+import signal
 import sys
+from types import ModuleType
 
 import typer
 
@@ -15,6 +17,9 @@ import nikawa.cli
 from nikawa import __version__
 from nikawa.errors import NikawaError
 from nikawa.registry import scan
+
+PANELS = ("Data", "Build", "Probe", "Evaluate")
+"""The order in which the help screen shows the verbs; each file beside this one names its own."""
 
 
 def build() -> typer.Typer:
@@ -29,9 +34,13 @@ def build() -> typer.Typer:
         rich_markup_mode="rich",
     )
     app.callback(help=app.info.help)(_root)
-    for module in scan(nikawa.cli):
+    for module in sorted(scan(nikawa.cli), key=_panel):
         module.register(app)
     return app
+
+
+def _panel(module: ModuleType) -> int:
+    return PANELS.index(getattr(module, "PANEL", "Probe"))
 
 
 def _print_version(asked: bool) -> None:
@@ -50,17 +59,23 @@ def _root(
 
 def main() -> None:
     """Run the command line; no traceback reaches the user for bad input."""
-    status = 2
+    _survive_any_terminal()
+    if hasattr(signal, "SIGPIPE"):  # end quietly in `nikawa … | head`; a server must take the signal back
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         build()()
     except NikawaError as problem:
         _say(str(problem))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
     except OSError as problem:
         _say(_os_line(problem))
-    sys.exit(status)
+    sys.exit(2)
+
+
+def _survive_any_terminal() -> None:
+    """On a terminal that cannot show Japanese, escapes stand in for what it lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _say(line: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +16,33 @@ if TYPE_CHECKING:
 
 WHOLE = 100_000
 """Columns of a line that is never folded."""
+
+
+def complete_datasets(incomplete: str) -> list[str]:
+    """Dataset names, and the splits of one once its name and a colon stand there."""
+    from nikawa.benchmarks import benchmarks
+
+    name, colon, _ = incomplete.partition(":")
+    if colon and name in benchmarks():
+        return [
+            f"{name}:{split}"
+            for split in benchmarks()[name].split_names()
+            if f"{name}:{split}".startswith(incomplete)
+        ]
+    return [known for known in benchmarks() if known.startswith(incomplete)]
+
+
+def complete_tasks(incomplete: str) -> list[str]:
+    """Task, dataset and suite names."""
+    from nikawa.benchmarks import benchmarks, suites, tasks
+
+    return sorted({name for name in (*tasks(), *benchmarks(), *suites()) if name.startswith(incomplete)})
+
+
+def complete_from(*words: str) -> Callable[[str], list[str]]:
+    """The words that start as typed."""
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_rendered, print_table, status
+from nikawa.cli._show import (
+    Data,
+    Json,
+    Quiet,
+    complete_tasks,
+    print_json,
+    print_rendered,
+    print_table,
+    status,
+)
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
@@ -29,16 +38,19 @@ PAIRS = (
 NUMBERS = ("score", "sd", "runs", "difference", "p", "p (Holm)", "McNemar", "detectable")
 
 
+PANEL = "Evaluate"
+
+
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
     app.command(
-        "compare", rich_help_panel="Evaluate", epilog="Example: nikawa compare a.jsonl b.jsonl --task jnli"
+        "compare", rich_help_panel=PANEL, epilog="Example: nikawa compare a.jsonl b.jsonl --task jnli"
     )(compare)
 
 
 def compare(
     systems: Annotated[list[str], typer.Argument(help="Answer files; NAME=FILE names one; a comma joins seeds: b=1.jsonl,2.jsonl.")],
-    task: Annotated[list[str], typer.Option(help="The task; may be repeated, then each system is a folder.")],
+    task: Annotated[list[str], typer.Option(help="The task; may be repeated, then each system is a folder.", autocompletion=complete_tasks)],
     split: Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="Count wins and losses by tag, source, …")] = None,
     items: Annotated[int, typer.Option(help="How many of the items where they differ to list.", min=0)] = 0,

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from nikawa.jobs.conformance import GroupResult, Report
 
 
+PANEL = "Data"
+
+
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("conformance", rich_help_panel="Data", epilog="Example: nikawa conformance golden.json")(
+    app.command("conformance", rich_help_panel=PANEL, epilog="Example: nikawa conformance golden.json")(
         conformance
     )
 

@@ -7,28 +7,46 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, status
+from nikawa.cli._show import (
+    Data,
+    Json,
+    Quiet,
+    complete_from,
+    complete_tasks,
+    print_json,
+    print_table,
+    progress,
+    status,
+)
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
     from nikawa.benchmarks import Benchmark
     from nikawa.records import Dataset, Example
 
+FORMATS = ("parquet", "jsonl", "hf", "croissant")
 Name = Annotated[
     str,
     typer.Argument(help="A dataset (jsick, jsick:test), a dataset folder, a records file, or jsick@FILE."),
 ]
 
 
+PANEL = "Data"
+
+
 def register(app: typer.Typer) -> None:
     """Attach the verb and its five parts."""
-    data = typer.Typer(help="List, show, check, fetch and export datasets.", no_args_is_help=True)
+    data = typer.Typer(
+        help="List, show, check, fetch and export datasets.",
+        epilog="Example: nikawa data list",
+        no_args_is_help=True,
+    )
     data.command("list", epilog="Example: nikawa data list --data ~/benchmarks")(list_datasets)
     data.command("show", epilog="Example: nikawa data show mini-ja --split dev -n 3")(show)
     data.command("check", epilog="Example: nikawa data check jsick")(check)
     data.command("fetch", epilog="Example: nikawa data fetch jnli")(fetch)
     data.command("export", epilog="Example: nikawa data export mini-ja --to hf --out mini-ja-hf")(export)
-    app.add_typer(data, name="data", rich_help_panel="Data")
+    app.add_typer(data, name="data", rich_help_panel=PANEL)
 
 
 def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -> None:
@@ -42,7 +60,8 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
     elif not quiet:
         columns = ("dataset", "language", "version", "here", "absent")
         print_table(columns, [tuple(_joined(row[c]) for c in columns) for row in rows])
-        typer.echo(f"Data folder: {data_root(data)}  (set NIKAWA_DATA or say --data to change it)")
+        missing = "" if data_root(data).is_dir() else ", which does not exist"
+        typer.echo(f"Data folder: {data_root(data)}{missing}  (set NIKAWA_DATA or say --data to change it)")
 
 
 def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
@@ -50,13 +69,14 @@ def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
 
     here = present(benchmark, data)
     files = [str(path) for paths in here.values() for path in paths]
+    found = {name for source in benchmark.sources if source.split in here for name in source.splits}
     return {
         "dataset": benchmark.name,
         "language": benchmark.language,
         "version": benchmark.card.version,
         "tasks": [task.name for task in benchmark.tasks],
-        "here": [split or "all" for split in here],
-        "absent": [s.split or "all" for s in benchmark.sources if s.split not in here],
+        "here": [name for name in benchmark.split_names() if name in found],
+        "absent": [name for name in benchmark.split_names() if name not in found],
         "licence": benchmark.card.licence,
         "folder": str(repository_folder(benchmark, data)),
         "files": files,
@@ -80,8 +100,9 @@ def show(
     card: Annotated[bool, typer.Option("--card", help="Show the dataset's card instead.")] = False,
     data: Data = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Show examples a person can read."""
+    """Show examples a person can read; with --quiet only tell, by the status, whether they can be read."""
     from nikawa.benchmarks import load
     from nikawa.cli._examples import print_card, print_examples
 
@@ -94,6 +115,8 @@ def show(
     if card:
         return print_card(dataset.card, json)
     chosen = picked(dataset, n, ids)
+    if quiet:
+        return None
     return print_json(chosen) if json else print_examples(dataset, chosen)
 
 
@@ -122,6 +145,8 @@ def with_split(spec: str, split: str | None) -> str:
     if split is None:
         return spec
     name, at, path = spec.partition("@")
+    if ":" in name and name.partition(":")[2] != split:
+        raise BadInput(f"{spec} and --split {split} name two splits", cure="say one of them")
     return f"{name.partition(':')[0]}:{split}{at}{path}"
 
 
@@ -130,8 +155,13 @@ def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = Fals
     from nikawa.cli._check import print_report
     from nikawa.jobs.check import check as run
 
-    with status(f"checking {name}", quiet or json):
-        report = run(name, data)
+    with progress(quiet or json) as bar:
+        row = bar.add_task(f"checking {name}", total=None)
+        report = run(
+            name,
+            data,
+            lambda what, done, total: bar.update(row, description=what, completed=done, total=total),
+        )
     if json:
         print_json(report)
     elif not quiet:
@@ -140,7 +170,12 @@ def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = Fals
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(help="A dataset or a suite (jglue, klue, jsick, jamp).")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A dataset or a suite (jglue, klue, jsick, jamp).", autocompletion=complete_tasks
+        ),
+    ],
     data: Data = None,
     base: Annotated[
         str | None,
@@ -160,11 +195,14 @@ def fetch(
 
 def export(
     name: Name,
-    to: Annotated[str, typer.Option(help="parquet, jsonl, hf or croissant.")],
+    to: Annotated[
+        str, typer.Option(help="parquet, jsonl, hf or croissant.", autocompletion=complete_from(*FORMATS))
+    ],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
     data: Data = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Write a copy that other tools read."""
     from nikawa.benchmarks import benchmarks, load
@@ -174,5 +212,10 @@ def export(
         dataset = load(name, data=data)
         tasks = benchmarks()[dataset.name].tasks if dataset.name in benchmarks() else ()
         run(dataset, tasks, to, out, overwrite=overwrite)
-    if not quiet:
+    if json:
+        sizes = {split: len(examples) for split, examples in dataset.splits.items()}
+        print_json(
+            {"dataset": dataset.name, "version": dataset.version, "to": to, "out": str(out), "splits": sizes}
+        )
+    elif not quiet:
         typer.echo(f"{len(dataset):,} examples of {dataset.name} written to {out}")

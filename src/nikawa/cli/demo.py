@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from nikawa.jobs.demo import Done, Step
 
 
+PANEL = "Data"
+
+
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("demo", rich_help_panel="Data", epilog="Example: nikawa demo")(demo)
+    app.command("demo", rich_help_panel=PANEL, epilog="Example: nikawa demo")(demo)
 
 
 def demo(quiet: Quiet = False, json: Json = False) -> None:

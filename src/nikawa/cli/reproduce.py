@@ -7,26 +7,35 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_rendered, print_table, status
+from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_rendered, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.jobs.reproduce import FigureResult
 
 STYLES = {"equal": "green", "slip": "yellow", "version": "cyan", "absent": "dim", "differs": "bold red"}
+PAPERS = ("jglue", "klue", "jsick", "jamp")
 COLUMNS = ("figure", "paper", "recomputed", "verdict", "note")
+
+
+PANEL = "Data"
 
 
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("reproduce", rich_help_panel="Data", epilog="Example: nikawa reproduce jsick --markdown")(
+    app.command("reproduce", rich_help_panel=PANEL, epilog="Example: nikawa reproduce jsick --markdown")(
         reproduce
     )
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="jglue, klue, jsick or jamp.")],
+    paper: Annotated[
+        str, typer.Argument(help="jglue, klue, jsick or jamp.", autocompletion=complete_from(*PAPERS))
+    ],
     data: Data = None,
-    verdict: Annotated[str | None, typer.Option(help="Show only figures with this verdict.")] = None,
+    verdict: Annotated[
+        str | None,
+        typer.Option(help="Show only figures with this verdict.", autocompletion=complete_from(*STYLES)),
+    ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     json: Json = False,
     quiet: Quiet = False,

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_rendered, print_table, status
+from nikawa.cli._show import (
+    Data,
+    Json,
+    Quiet,
+    complete_tasks,
+    print_json,
+    print_rendered,
+    print_table,
+    status,
+)
 
 if TYPE_CHECKING:
     from nikawa.jobs.score import Options, Scored, ScoreReport
@@ -16,15 +25,18 @@ if TYPE_CHECKING:
 Columns = ("where", "metric", "mode", "score", "95% interval", "n")
 
 
+PANEL = "Evaluate"
+
+
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
     app.command(
-        "score", rich_help_panel="Evaluate", epilog="Example: nikawa score jsquad answers.jsonl --by article"
+        "score", rich_help_panel=PANEL, epilog="Example: nikawa score jsquad answers.jsonl --by article"
     )(score)
 
 
 def score(
-    task: Annotated[str, typer.Argument(help="A task, with a split if you like: jnli, jnli:dev.")],
+    task: Annotated[str, typer.Argument(help="A task, with a split if you like: jnli, jnli:dev.", autocompletion=complete_tasks)],
     answers: Annotated[Path, typer.Argument(help="A file or folder of answers, of any tool (see docs/answers.md).")],
     split: Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="Slice by tag, gold, source, category, …; may be repeated.")] = None,

@@ -6,19 +6,25 @@ from typing import Annotated
 
 import typer
 
-from nikawa.cli._show import Json, print_json, print_table
+from nikawa.cli._show import Json, Quiet, complete_tasks, print_json, print_table
+
+PANEL = "Data"
 
 
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("tasks", rich_help_panel="Data", epilog="Example: nikawa tasks jglue")(tasks)
+    app.command("tasks", rich_help_panel=PANEL, epilog="Example: nikawa tasks jglue")(tasks)
 
 
 def tasks(
     name: Annotated[
-        str | None, typer.Argument(help="A task, a dataset or a suite; all when left out.")
+        str | None,
+        typer.Argument(
+            help="A task, a dataset or a suite; all when left out.", autocompletion=complete_tasks
+        ),
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """List the tasks: kind, inputs, labels and metrics."""
     from nikawa.benchmarks import tasks as table
@@ -27,6 +33,8 @@ def tasks(
     found = tasks_of(name) if name else table().values()
     if json:
         print_json(found)
+        return
+    if quiet:
         return
     rows = [
         (task.name, task.kind, ", ".join(task.inputs), len(task.labels) or "", ", ".join(task.metrics))

@@ -114,7 +114,9 @@ DATASET = Benchmark(
         Source("train", ("datasets/marc_ja-v*/train-v*.json",)),
         Source("dev", ("datasets/marc_ja-v*/valid-v*.json",)),
         Source("test", ("datasets/marc_ja-v*/test-v*.json",)),
-        Source("", (f"**/{RAW}", f"**/{RAW}.gz", f"**/{RAW}.zst"), fallback=True),
+        Source(
+            "", (f"**/{RAW}", f"**/{RAW}.gz", f"**/{RAW}.zst"), fallback=True, holds=("train", "dev", "test")
+        ),
     ),
     read=read,
     split_of=split_of,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from nikawa.benchmarks.base import Splits
-from nikawa.benchmarks.figures import Number, Partial
+from nikawa.benchmarks.figures import Number, Partial, read_figures
 from nikawa.benchmarks.load import load
 from nikawa.errors import MissingData
 from nikawa.metrics import Items
@@ -24,7 +24,14 @@ Value = tuple[str, Number | Partial]
 def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
     """Figure id to value; a total over splits that are not all here is a `Partial`."""
     found = {name: _splits(name, data) for name in SETS}
-    values = [*_sizes(found), *_workers(found["jsts"]), *_origins(found), *_human(found["jsquad"])]
+    values = [
+        *_sizes(found),
+        *_workers(found["jsts"]),
+        *_origins(found),
+        *_human(found["jsquad"]),
+        *_arithmetic(),
+        *_majority(found["jnli"]),
+    ]
     for tables, name, rows, row_of in (
         (("table2", "ja.table5"), "marc-ja", ("positive", "negative"), _label),
         (("table4", "ja.table6"), "jsts", BINS, _bin),
@@ -122,3 +129,23 @@ def _human(splits: Splits) -> Iterator[Value]:
             for table in ("table9", "ja.table3"):
                 yield f"{table}.human.jsquad.{split}.em", exact_match(items).value
                 yield f"{table}.human.jsquad.{split}.f1", char_f1(items).value
+
+
+def _arithmetic() -> Iterator[Value]:
+    """What the papers' own numbers say of another: 14 questions were taken out at the end."""
+    printed = read_figures("jglue").printed
+    for name, table, taken in (
+        ("jcommonsenseqa", "table1", 14),
+        ("jcommonsenseqa-by-ja-table1", "ja.table1", 0),
+    ):
+        yield (
+            f"section3-4-2.{name}",
+            taken + sum(printed[f"{table}.jcommonsenseqa.{split}"] for split in SPLITS),
+        )
+
+
+def _majority(splits: Splits) -> Iterator[Value]:
+    """Share of neutral in all of JNLI dev."""
+    labels = [_label(example) for example in splits.get("dev", ()) if example.gold]
+    if labels:
+        yield "table10.majority", labels.count("neutral") / len(labels)

@@ -81,7 +81,7 @@ DATASET = Benchmark(
             scale=(1.0, 5.0),
         ),
     ),
-    sources=(Source("", ("jsick/jsick.tsv",)),),
+    sources=(Source("", ("jsick/jsick.tsv",), holds=("train", "dev", "test")),),
     read=read,
     split_of=split_of,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def compute(data: Path | None = None) -> dict[str, Value]:
         _table("table4", splits["klue-sts"], lambda e: [e.meta["corpus"].upper()]),
         _table("table6", splits["klue-nli"], _source),
         _lengths(splits["klue-nli"]),
+        _rounded_up(splits["klue-sts"]),
         _table("table8", splits["klue-ner"], _source),
         _table9(splits["klue-ner"]),
     ):
@@ -195,3 +197,11 @@ def _worked_example() -> Iterator[tuple[str, Number]]:
         for kind in ("PS", "OG"):
             yield f"section3-4-2.{mode}.entity.{kind}", float(by_type[kind])
         yield f"section3-4-2.{mode}.character-classes", classes
+
+
+def _rounded_up(splits: Splits) -> Iterator[tuple[str, Value]]:
+    """Labels of KLUE-STS dev that are the mean rounded up to one decimal."""
+    examples = [e for e in splits.get("dev", ()) if e.gold]
+    if examples:
+        up = sum(ceil(round(10 * e.gold["score"], 9)) / 10 == e.meta["rounded"] for e in examples)
+        yield "section3-2-1.labels-rounded-up", up
