@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 FORMATS = ("parquet", "jsonl", "hf", "croissant")
 Name = Annotated[
     str,
-    typer.Argument(help="A dataset (jsick, jsick:test), a dataset folder, a records file, or jsick@FILE."),
+    typer.Argument(
+        help="A dataset (jsick, jsick:test), a dataset folder, a records file, or jsick@FILE.",
+        autocompletion=complete_datasets,
+    ),
 ]
 
 
