@@ -11,6 +11,7 @@ from nikawa.cli._show import (
     Data,
     Json,
     Quiet,
+    complete_datasets,
     complete_from,
     complete_tasks,
     print_json,
