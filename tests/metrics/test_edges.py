@@ -13,6 +13,7 @@ from nikawa.benchmarks import tasks
 from nikawa.errors import BadInput
 from nikawa.metrics import Items, Mode, metrics
 from nikawa.metrics.klue_mrc import rouge_w
+from nikawa.metrics.klue_ner import encoded, official_char_f1
 from nikawa.records import Span
 
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
@@ -51,6 +52,19 @@ def test_worked_example_of_klue() -> None:
     assert value("char-macro-f1", items, "documented") == pytest.approx(11 / 12)
     # I-PS 2/3; O with the two positions more: 3 right, 3 answered, 4 gold, so 6/7
     assert value("char-macro-f1", items) == pytest.approx((11 + 2 / 3 + 6 / 7) / 13)
+
+
+def test_encoded_sentences_score_as_spans_do() -> None:
+    items = Items(
+        [[Span(0, 2, "PS")], [Span(1, 3, "QT")]],
+        [[Span(0, 1, "PS")], [Span(1, 3, "QT"), Span(0, 1, "LC")]],
+        [{"text": "abc"}, {"text": "abcd"}],
+        TYPES,
+    )
+    tags = encoded([[0, 1, 12], [12, 10, 11, 12]], [[0, 12, 12], [2, 10, 11, 12]])
+    assert official_char_f1(tags) == pytest.approx(value("char-macro-f1", items))
+    with pytest.raises(BadInput, match="differ in length"):
+        encoded([[0]], [[0, 12]])
 
 
 def test_no_entity_anywhere() -> None:

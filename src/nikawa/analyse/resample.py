@@ -21,6 +21,8 @@ Ints = NDArray[np.int64]
 RESAMPLES = 10_000
 BLOCK = 2_000_000
 """Weights held at once."""
+FEW_KINDS = 16
+"""Units a kind from which drawing kinds is cheaper than drawing units."""
 
 
 class Evaluation(Protocol):
@@ -68,12 +70,30 @@ def bootstrap_all(
     """Several metrics of the same items under the same resamples, which are drawn once."""
     if not len(groups):
         return [np.full(resamples, np.nan) for _ in evaluations]
+    units = int(groups.max()) + 1
     targets = [evaluation.grouped(groups) for evaluation in evaluations]
-    parts: list[list[Floats]] = [[] for _ in evaluations]
-    for weights in draws(int(groups.max()) + 1, resamples, seed):
-        for part, target in zip(parts, targets, strict=True):
+    found = [_by_kind(target, units, resamples, seed) for target in targets]
+    parts: list[list[Floats]] = [[] if values is None else [values] for values in found]
+    several = [(t, part) for t, part in zip(targets, parts, strict=True) if not part]
+    for weights in draws(units, resamples, seed) if several else ():
+        for target, part in several:
             part.append(target.under(weights))
     return [np.concatenate(part) for part in parts]
+
+
+def _by_kind(target: Any, units: int, resamples: int, seed: int) -> Floats | None:
+    """The resampled metric where units are of few kinds; None where they are not.
+
+    Units with the same statistics are exchangeable: how often each kind is drawn is multinomial.
+    """
+    if not hasattr(target, "statistics"):
+        return None
+    kinds, counts = np.unique(target.statistics, axis=0, return_counts=True)
+    if len(kinds) * FEW_KINDS > units:
+        return None
+    drawn = np.random.default_rng((seed, 2)).multinomial(units, counts / units, size=resamples)
+    values: Floats = target.finish(drawn.astype(np.float64) @ kinds)
+    return values
 
 
 def interval(values: Floats, level: float = 0.95) -> tuple[float, float]:

@@ -22,9 +22,11 @@ import numpy as np
 from nikawa.errors import BadInput
 from nikawa.metrics._metric import Additive, Items, Metric, Mode, mean
 
-PUNCTUATION = str.maketrans("", "", string.punctuation)
+PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
 AS_WRITTEN = re.compile("['\"《》<>〈〉]\\(\\)‘’")
 """What the reference matches: one of the marks and then literally ()‘’."""
+TAIL = "()‘’"
+"""Without these in a row that pattern has nothing to match."""
 AS_MEANT = re.compile("['\"《》<>〈〉()‘’]")
 """What its author meant: any of the marks."""
 LONG = 200
@@ -33,8 +35,12 @@ LONG = 200
 
 def normalise(answer: str, mode: Mode = "official") -> str:
     """An answer as it is compared."""
-    marks = AS_WRITTEN if mode == "official" else AS_MEANT
-    return " ".join(marks.sub(" ", answer.lower()).translate(PUNCTUATION).split())
+    text = answer.lower()
+    if mode == "documented":
+        text = AS_MEANT.sub(" ", text)
+    elif TAIL in text:
+        text = AS_WRITTEN.sub(" ", text)
+    return " ".join(PUNCTUATION.sub("", text).split())
 
 
 def longest_run(a: str, b: str) -> int:
