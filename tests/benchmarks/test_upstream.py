@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from nikawa.benchmarks import benchmarks
-from nikawa.benchmarks.upstream import FILES, WITHDRAWN, files_of, repositories, upstream_files
+from nikawa.benchmarks.upstream import (
+    FILES,
+    WITHDRAWN,
+    blob_id,
+    files_of,
+    is_published,
+    repositories,
+    upstream_files,
+)
 from nikawa.errors import UnknownName
-from nikawa.jobs.fetch import blob_id
 
 
 def test_every_file_belongs_to_a_dataset() -> None:
@@ -54,3 +61,4 @@ def test_the_files_that_are_here_are_the_pinned_ones(shared_data: Path) -> None:
     for place, file in here.items():
         assert blob_id(shared_data / place) == file.git_blob, place
         assert file.size in (None, (shared_data / place).stat().st_size), place
+        assert is_published(file, shared_data / place)

@@ -12,10 +12,11 @@ from typing import IO, Any
 
 import pytest
 
-from nikawa.benchmarks.upstream import Upstream
+from nikawa.benchmarks import tasks_of
+from nikawa.benchmarks.upstream import Upstream, blob_id, files_of
 from nikawa.errors import BadInput, UnknownName
 from nikawa.jobs import fetch as module
-from nikawa.jobs.fetch import Patience, blob_id, datasets_of, fetch, url_of
+from nikawa.jobs.fetch import Patience, datasets_of, fetch, url_of
 
 CONTENT = "".join(f"{n}\t猫が{n}匹、縁側で歌っている。\n" for n in range(4000)).encode()
 
@@ -382,8 +383,103 @@ def test_marc_ja_says_that_the_reviews_are_withdrawn(
     assert "withdrawn" in summary.notes[0]
 
 
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> list[Upstream]:
+    """Five published files of the same content."""
+    files = [
+        Upstream("jglue", "someone/Some", "c0ffee0", f"{n}.tsv", git_blob(CONTENT), len(CONTENT))
+        for n in range(5)
+    ]
+    monkeypatch.setattr(module, "files_of", lambda name: tuple(files))
+    return files
+
+
+def test_a_failing_file_does_not_stop_the_others(
+    server: Server, several: list[Upstream], tmp_path: Path
+) -> None:
+    server.plan = ["whole", 404, "whole", 403]
+    with pytest.raises(BadInput, match="3 of 5 files are in place, 2 failed") as caught:
+        fetch("jsts", tmp_path, base=server.base)
+    text = str(caught.value)
+    assert "jglue/1.tsv (is not there (404))" in text
+    assert "jglue/3.tsv (is forbidden (403))" in text
+    assert "\n" not in text
+    assert sorted(p.name for p in tmp_path.rglob("*.tsv")) == ["0.tsv", "2.tsv", "4.tsv"]
+
+
+def test_many_failures_are_not_all_named(tmp_path: Path, server: Server, several: list[Upstream]) -> None:
+    several += [
+        Upstream("jglue", "someone/Some", "c0ffee0", f"{n}.tsv", git_blob(CONTENT), len(CONTENT))
+        for n in range(5, 9)
+    ]
+    server.plan = [404] * 9
+    with pytest.raises(BadInput, match="0 of 9 files are in place, 9 failed") as caught:
+        fetch("jsts", tmp_path, base=server.base)
+    assert "4.tsv" in str(caught.value)
+    assert "5.tsv" not in str(caught.value)
+    assert "and 4 more" in str(caught.value)
+
+
+def test_a_dead_server_is_not_asked_for_every_file(
+    server: Server, several: list[Upstream], tmp_path: Path
+) -> None:
+    server.plan = [500] * 50
+    with pytest.raises(BadInput, match="0 of 5 files are in place, 3 failed, 2 not tried"):
+        fetch("jsts", tmp_path, base=server.base, patience=Patience(tries=2, sleep=lambda pause: None))
+    assert len(server.ranges) == 6
+
+
+def test_a_file_of_ones_own_is_told_beside_the_others(
+    server: Server, several: list[Upstream], tmp_path: Path
+) -> None:
+    mine = tmp_path / several[2].place
+    mine.parent.mkdir(parents=True)
+    mine.write_bytes(b"my own work")
+    with pytest.raises(BadInput, match=r"4 of 5 files .*jglue/2.tsv \(is here but .*--overwrite"):
+        fetch("jsts", tmp_path, base=server.base)
+    assert mine.read_bytes() == b"my own work"
+
+
+def test_the_setting_that_gave_the_address_is_named(
+    server: Server, pinned: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def complaint(base: str | None) -> str:
+        server.plan = [404]
+        with pytest.raises(BadInput) as caught:
+            fetch("jsts", tmp_path, base=base)
+        return str(caught.value)
+
+    given = complaint(server.base)
+    assert "check --base" in given
+    assert "NIKAWA_UPSTREAM" not in given
+    monkeypatch.setenv("NIKAWA_UPSTREAM", server.base)
+    for base in (None, server.base):  # the command line hands the variable on as the option
+        assert "check NIKAWA_UPSTREAM" in complaint(base)
+        assert "--base" not in complaint(base)
+    assert "check --base" in complaint(server.base + "/elsewhere")
+    monkeypatch.delenv("NIKAWA_UPSTREAM")
+    monkeypatch.setattr(module, "BASE", server.base + "/{path}")
+    assert complaint(None).endswith("; fetch again later")
+
+
+@pytest.mark.parametrize("name", ["demo", "mini-ja", "mini-ko"])
+def test_what_is_embedded_needs_no_fetching(name: str, tmp_path: Path) -> None:
+    summary = fetch(name, tmp_path, base="http://127.0.0.1:9")
+    assert summary.files == ()
+    assert summary.notes == (f"{name} comes with Nikawa, nothing to fetch",)
+
+
+def test_jsick_brings_its_whole_repository() -> None:
+    brought = {file.path for dataset in datasets_of("jsick") for file in files_of(dataset)}
+    assert brought >= {"jsick/jsick.tsv", "jsick/train.tsv", "jsick-stress/ex_ga_o/test.tsv"}
+    assert datasets_of("jsick-en") == ["jsick-en"]
+    assert {task.dataset for task in tasks_of("jsick")} == {"jsick"}
+
+
 def test_names() -> None:
     assert datasets_of("jsts") == ["jsts"]
+    assert datasets_of("jsem") == ["jsem"]
+    assert "jsem" in datasets_of("all")
     assert set(datasets_of("jglue")) == {"marc-ja", "jcola", "jsts", "jnli", "jsquad", "jcommonsenseqa"}
     assert "wos" in datasets_of("all")
     with pytest.raises(UnknownName, match="jsts"):

@@ -17,10 +17,11 @@ SPLIT_ALIASES = {"valid": "dev", "validation": "dev", "trial": "dev"}
 SUITES = {
     "jglue": ("marc-ja", "jcola", "jsts", "jnli", "jsquad", "jcommonsenseqa"),
     "klue": ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos"),
-    "jsick": ("jsick",),
+    "jsick": ("jsick", "jsick-en", "jsick-stress"),
     "jamp": ("jamp",),
     "demo": ("mini-ja", "mini-ko"),
 }
+"""Where a suite and a dataset share a name, tasks are those of the dataset and a fetch brings the suite."""
 
 
 @cache

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -41,6 +43,11 @@ WITHDRAWN = {
     "a copy of the reviews you already have can be converted",
 }
 """What a fetch cannot bring, by dataset."""
+INSTEAD = {
+    "marc-ja": "put your own copy of amazon_reviews_multilingual_JP_v1_00.tsv.gz into {folder}, or use marc-ja@FILE",
+}
+"""What to do where a fetch cannot help; `{folder}` is the folder of the repository."""
+CHUNK = 1 << 20
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,3 +107,18 @@ def files_of(dataset: str) -> tuple[Upstream, ...]:
     return tuple(
         file for file in upstream_files() if any(fnmatchcase(file.place, glob) for glob in FILES[dataset])
     )
+
+
+def blob_id(path: Path) -> str:
+    """The git blob id of a file: SHA-1 over `blob SIZE`, a NUL, and the content."""
+    with path.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def is_published(file: Upstream, path: Path) -> bool:
+    """Whether `path` holds the pinned content of `file`, byte for byte."""
+    return file.size in (None, path.stat().st_size) and blob_id(path) == file.git_blob

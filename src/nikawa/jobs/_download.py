@@ -28,6 +28,17 @@ class Download:
     timeout: float
     tries: int
     sleep: Callable[[float], None]
+    setting: str = ""
+    """The setting the address comes from, where the user chose it: `--base` or a variable."""
+
+    @property
+    def cure(self) -> str:
+        """What to look at when the address gives nothing."""
+        return f"check {self.setting}, or fetch again later" if self.setting else "fetch again later"
+
+
+class Unreachable(BadInput):
+    """A server that brought nothing, however often it was asked."""
 
 
 class Interrupted(Exception):
@@ -46,9 +57,9 @@ def download(job: Download, progress: Callable[[int, int | None], None]) -> None
                 left, pause = job.tries, 1.0
             left -= 1
             if left <= 0:
-                raise BadInput(
+                raise Unreachable(
                     f"{job.url} could not be fetched ({problem})",
-                    cure="what has come is kept; fetch again later",
+                    cure=f"what has come is kept; {job.cure}",
                 ) from None
             job.sleep(pause)
             pause *= 2
@@ -84,9 +95,7 @@ def _open(job: Download, have: int) -> http.client.HTTPResponse:
     headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
-    if not job.url.startswith(("http://", "https://")):
-        raise BadInput(f"{job.url} is not an http address", cure="fetch from http:// or https://")
-    request = urllib.request.Request(job.url, headers=headers)  # noqa: S310 - the scheme is checked above
+    request = urllib.request.Request(job.url, headers=headers)  # noqa: S310 - `url_of` checks the scheme
     return cast(http.client.HTTPResponse, urllib.request.urlopen(request, timeout=job.timeout))  # noqa: S310
 
 
@@ -130,7 +139,4 @@ def _refused(job: Download, code: int, have: int) -> None:
     if code in _TRANSIENT:
         raise Interrupted(f"the server answered {code}")
     meaning = {404: "is not there (404)", 401: "asks for a login (401)", 403: "is forbidden (403)"}
-    raise BadInput(
-        f"{job.url} {meaning.get(code, f'was refused ({code})')}",
-        cure="check NIKAWA_UPSTREAM, or fetch later",
-    )
+    raise BadInput(f"{job.url} {meaning.get(code, f'was refused ({code})')}", cure=job.cure)

@@ -7,24 +7,26 @@ interrupted fetch takes up where it stopped and a wrong file never looks like a 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from nikawa.benchmarks.locate import CLONES, data_root
-from nikawa.benchmarks.names import suites
-from nikawa.benchmarks.upstream import FILES, WITHDRAWN, Upstream, files_of
+from nikawa.benchmarks.names import benchmarks, suites
+from nikawa.benchmarks.upstream import FILES, WITHDRAWN, Upstream, files_of, is_published
 from nikawa.errors import BadInput, unknown
-from nikawa.jobs._download import Download, download
+from nikawa.jobs._download import Download, Unreachable, download
 from nikawa.records import Record
 
 VARIABLE = "NIKAWA_UPSTREAM"
 BASE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-CHUNK = 1 << 20
+PATIENT = 3
+"""Files in a row a server may fail on before the rest are not asked for."""
+NAMED = 5
+"""Failures that are named one by one."""
 
 Outcome = Literal["fetched", "present"]
 Progress = Callable[[str, int, int | None], None]
@@ -67,14 +69,58 @@ def fetch(
     """Fetch a dataset, a suite or `all` below the data root; what is there and right is left alone.
 
     `base` is a template with {repository}, {commit}, {folder} and {path}, or a prefix of the same layout as
-    the default; else `NIKAWA_UPSTREAM` is taken.
+    the default; else `NIKAWA_UPSTREAM` is taken. A file that fails does not keep the others from coming.
     """
     root, names = data_root(data), datasets_of(name)
+    if not names:
+        return Summary(files=(), notes=(f"{name} comes with Nikawa, nothing to fetch",))
     wanted = {file.place: file for dataset in names for file in files_of(dataset)}
     job = Job(root, base, overwrite, patience or Patience(), progress or (lambda place, done, total: None))
-    files = tuple(fetch_file(file, job) for file in wanted.values())
+    files = _fetch_all(list(wanted.values()), job)
     notes = tuple(f"{dataset}: {WITHDRAWN[dataset]}" for dataset in names if dataset in WITHDRAWN)
     return Summary(files=files, notes=notes)
+
+
+def _fetch_all(wanted: Sequence[Upstream], job: Job) -> tuple[Fetched, ...]:
+    """Fetch what can be fetched; one error tells of all that could not, after the last."""
+    for file in wanted:
+        url_of(file, job.base)  # a wrong address is wrong for all, and told before anything is asked for
+    came: list[Fetched] = []
+    failed: dict[str, BadInput] = {}
+    silent = 0
+    for file in wanted:
+        try:
+            came.append(fetch_file(file, job))
+            silent = 0
+        except BadInput as problem:
+            failed[file.place] = problem
+            silent = silent + 1 if isinstance(problem, Unreachable) else 0
+            if silent == PATIENT or isinstance(problem, DiskFault):
+                break  # the others would fare no better
+    if failed:
+        raise _failure(failed, len(came), len(wanted))
+    return tuple(came)
+
+
+def _failure(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput:
+    """One error for all failures; a single file's own where nothing else was wanted."""
+    if wanted == 1:
+        return next(iter(failed.values()))
+    told = [_told(place, problem) for place, problem in failed.items()][:NAMED]
+    more = f", and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+    left = wanted - came - len(failed)
+    untried = f", {left} not tried" if left else ""
+    cures = dict.fromkeys(problem.cure for problem in failed.values())
+    return BadInput(
+        f"{came} of {wanted} files are in place, {len(failed)} failed{untried}: {', '.join(told)}{more}",
+        cure="; ".join(cures),
+    )
+
+
+def _told(place: str, problem: BadInput) -> str:
+    """A failure as `place (why)`: an address is told by the place already."""
+    first, _, rest = problem.what.partition(" ")
+    return f"{place} ({rest if '://' in first else problem.what})"
 
 
 @dataclass(frozen=True)
@@ -89,14 +135,17 @@ class Job:
 
 
 def datasets_of(name: str) -> Sequence[str]:
-    """The published datasets a name stands for; `all` is every one."""
+    """The published datasets a name stands for; `all` is every one, an embedded dataset or suite none.
+
+    `jsick` is a dataset and a suite; the suite is meant, since its datasets lie in one repository and the
+    stress sets are of little use without the pairs they were made from.
+    """
     if name == "all":
         return list(FILES)
-    if name in FILES:
-        return [name]
-    members = [dataset for dataset in suites().get(name, ()) if dataset in FILES]
-    if members:
-        return members
+    if name in suites():
+        return [dataset for dataset in suites()[name] if dataset in FILES]
+    if name in benchmarks():
+        return [name] if name in FILES else []
     raise unknown("published dataset", name, {*FILES, *suites(), "all"})
 
 
@@ -124,7 +173,7 @@ def _existing(file: Upstream, target: Path, overwrite: bool) -> int | None:
     """The size of a right file in place; None where there is none or it may be replaced."""
     if not target.exists():
         return None
-    if target.is_file() and blob_id(target) == file.git_blob:
+    if target.is_file() and is_published(file, target):
         return target.stat().st_size
     if overwrite and target.is_file():
         return None
@@ -138,13 +187,13 @@ def _existing(file: Upstream, target: Path, overwrite: bool) -> int | None:
 def _bring(file: Upstream, target: Path, job: Job) -> Fetched:
     part, url = target.with_name(target.name + ".part"), url_of(file, job.base)
     wait = job.patience
-    task = Download(url, part, file.size, wait.timeout, wait.tries, wait.sleep)
+    task = Download(url, part, file.size, wait.timeout, wait.tries, wait.sleep, setting_of(job.base))
     resumed = part.exists()
     if not _came_right(task, file, job) and not (resumed and _came_right(task, file, job)):
         raise BadInput(
             f"{url} does not have the checksum of the published file",
             file=target,
-            cure=f"nothing was put in place; fetch again, or check {VARIABLE}",
+            cure=f"nothing was put in place; {task.cure}",
         )
     size = part.stat().st_size
     part.replace(target)
@@ -154,7 +203,7 @@ def _bring(file: Upstream, target: Path, job: Job) -> Fetched:
 def _came_right(task: Download, file: Upstream, job: Job) -> bool:
     """Download; a part with a wrong checksum is removed, so that the next try starts from nothing."""
     download(task, lambda done, total: job.progress(file.place, done, total))
-    if task.part.exists() and blob_id(task.part) == file.git_blob:
+    if task.part.exists() and is_published(file, task.part):
         return True
     task.part.unlink(missing_ok=True)
     return False
@@ -164,34 +213,41 @@ def url_of(file: Upstream, base: str | None = None) -> str:
     """The address of a file: `base`, else `NIKAWA_UPSTREAM`, else its repository's raw files."""
     from urllib.parse import quote
 
-    base = base or os.environ.get(VARIABLE) or BASE
+    setting, base = setting_of(base), base or os.environ.get(VARIABLE) or BASE
     if "{" not in base:
         base = base.rstrip("/") + "/{repository}/{commit}/{path}"
     fields = {"repository": file.repository, "commit": file.commit, "folder": file.folder}
     try:
-        return base.format(path=quote(file.path), **fields)
+        url = base.format(path=quote(file.path), **fields)
     except (KeyError, IndexError, ValueError):
-        cure = "a template may hold {repository}, {commit}, {folder} and {path}"
+        cure = f"a template may hold {{repository}}, {{commit}}, {{folder}} and {{path}}; check {setting}"
         raise BadInput(f"{base!r} is not an address to fetch from", cure=cure) from None
+    if not url.startswith(("http://", "https://")):
+        raise BadInput(
+            f"{url} is not an http address", cure=f"check {setting}: http:// or https:// is needed"
+        )
+    return url
 
 
-def blob_id(path: Path) -> str:
-    """The git blob id of a file: SHA-1 over `blob SIZE`, a NUL, and the content."""
-    with path.open("rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-        while chunk := stream.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+def setting_of(base: str | None) -> str:
+    """Where the user chose the address: `--base`, the variable (which may come in by way of `base`), or nowhere."""
+    variable = os.environ.get(VARIABLE)
+    if base and base != variable:
+        return "--base"
+    return VARIABLE if variable else ""
 
 
-def disk_fault(problem: OSError, target: Path) -> BadInput:
+class DiskFault(BadInput):
+    """The file system refuses; no other file would fare better."""
+
+
+def disk_fault(problem: OSError, target: Path) -> DiskFault:
     """What a fault of the file system means; the part stays, so that nothing is fetched twice."""
     if problem.errno in (errno.ENOSPC, errno.EDQUOT):
         cure = "make room and fetch again: what has come is kept"
-        return BadInput("the disk is full", file=target, cure=cure)
+        return DiskFault("the disk is full", file=target, cure=cure)
     if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
-        return BadInput("may not be written", file=target, cure="check permissions, or name another --data")
-    return BadInput(
+        return DiskFault("may not be written", file=target, cure="check permissions, or name another --data")
+    return DiskFault(
         f"cannot be written ({problem.strerror or problem})", file=target, cure="name another --data"
     )
