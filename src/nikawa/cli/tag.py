@@ -1,0 +1,139 @@
+"""`nikawa tag`: which phenomena the texts of a dataset show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nikawa.cli._show import Data, Json, Quiet, print_json, print_rendered, print_table, progress
+
+if TYPE_CHECKING:
+    from nikawa.jobs.tag import Comparison, Options, TagReport
+    from nikawa.tag import Pack
+
+SHOWN = 20
+"""Differences shown; all of them are in the JSON."""
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "tag", rich_help_panel="Probe", epilog="Example: nikawa tag mini-ja --pack jsick --out tagged"
+    )(tag)
+
+
+def tag(
+    dataset: Annotated[str | None, typer.Argument(help="A dataset, folder or records file; without one, the packs are shown.")] = None,
+    pack: Annotated[str | None, typer.Option(help="A tag pack by name or file (docs/tags.md); none counts the data's own tags.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the tagged records to this file, or dataset folder.")] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Tell how the tags found differ from those the data carries.")] = False,
+    instead: Annotated[bool, typer.Option("--replace", help="Drop the tags the data carries instead of adding to them.")] = False,
+    inputs: Annotated[list[str] | None, typer.Option("--input", help="Look at this input only; may be repeated.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Find phenomena (negation, passive, …) in the texts, and count them by split."""
+    from nikawa.jobs.tag import Options
+
+    if dataset is None:
+        return _packs(json) if pack is None else _pack(pack, json)
+    how = Options(pack, tuple(inputs or ()), instead, out, overwrite, compare)
+    report = _run(dataset, data, how, quiet or json)
+    if json:
+        print_json(report)
+    elif not quiet:
+        show(report, style)
+        if out is not None:
+            typer.echo(f"Written to {out}")
+    return None
+
+
+def _run(dataset: str, data: Path | None, how: Options, quiet: bool) -> TagReport:
+    from nikawa.jobs.tag import tag as run
+
+    with progress(quiet) as bar:
+        shown = bar.add_task(f"tagging {dataset}", total=None)
+        return run(
+            dataset,
+            data=data,
+            options=how,
+            progress=lambda done, total: bar.update(shown, completed=done, total=total),
+        )
+
+
+def show(report: TagReport, style: str | None) -> None:
+    """The table by split, what was left out, and the comparison."""
+    splits = list(report.sizes)
+    columns = ("tag", "short", "from", *splits, "total")
+    rows: list[tuple[Any, ...]] = [
+        (tag, report.aliases.get(tag, ""), origin, *counts.values(), sum(counts.values()))
+        for origin, part in ((report.pack, report.found), ("data", report.carried))
+        for tag, counts in part.items()
+    ]
+    numbers = (*splits, "total")
+    if style is not None:
+        return print_rendered(columns, [[str(cell) for cell in row] for row in rows], style, numbers=numbers)
+    print_table(columns, rows, numbers=numbers)
+    n, tagged = sum(report.sizes.values()), sum(report.tagged.values())
+    typer.echo(f"{report.dataset}: {n:,} examples, {tagged:,} with at least one tag")
+    for skipped in report.skipped[:SHOWN]:
+        typer.echo(f"skipped {skipped.example}: {skipped.why}")
+    if report.comparison is not None:
+        _show_comparison(report.comparison)
+    return None
+
+
+def _show_comparison(found: Comparison) -> None:
+    rows = [
+        (tag, a.carried, a.found, a.both, a.carried - a.both, a.found - a.both)
+        for tag, a in found.tags.items()
+    ]
+    columns = ("tag", "carried", "found", "both", "only carried", "only found")
+    print_table(columns, rows, numbers=columns[1:])
+    typer.echo(f"The same tags on {found.equal:,} of {found.n:,} examples")
+    shown = [
+        (d.example, ", ".join(d.carried_only), ", ".join(d.found_only), d.known)
+        for d in found.differences[:SHOWN]
+    ]
+    if shown:
+        print_table(("example", "only carried", "only found", "known"), shown)
+    if len(found.differences) > SHOWN:
+        typer.echo(f"… and {len(found.differences) - SHOWN:,} more: --json has them all")
+
+
+def _packs(json: bool) -> None:
+    from nikawa.tag import find_pack, pack_names
+
+    packs = [find_pack(name) for name in pack_names()]
+    if json:
+        return print_json([_head(pack) for pack in packs])
+    rows = [(p.name, p.language, p.analyser, len(p.tags), len(p.patterns), p.title) for p in packs]
+    columns = ("pack", "language", "analyser", "tags", "patterns", "title")
+    return print_table(columns, rows, numbers=("tags", "patterns"))
+
+
+def _head(pack: Pack) -> dict[str, Any]:
+    names = ("name", "title", "language", "analyser", "licence", "provenance", "tags")
+    return {**{name: getattr(pack, name) for name in names}, "patterns": len(pack.patterns)}
+
+
+def _pack(name: str, json: bool) -> None:
+    """Hold a pack against its own sentences; status 1 when one does not hold."""
+    from nikawa.tag import check_pack, find_pack
+
+    pack = find_pack(name)
+    faults = check_pack(pack)
+    if json:
+        print_json({**_head(pack), "faults": faults})
+    else:
+        rows = [(p.tag, p.base, p.pos, p.before, p.after, p.hit, p.miss) for p in pack.patterns]
+        print_table(("tag", "base", "pos", "before", "after", "hit", "miss"), rows)
+        for fault in faults:
+            typer.echo(f"{fault.tag} {fault.base} {fault.pos}: {fault.what}  [{fault.analysis}]")
+        typer.echo(f"{pack.name}: {len(pack.patterns)} patterns, {len(faults)} faults")
+    raise typer.Exit(int(bool(faults)))
