@@ -1,0 +1,1 @@
+"""Templates and a lexicon in, inference problems whose gold is computed out."""

@@ -1,0 +1,71 @@
+"""What can be wrong with a template, and where: file, line and column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from nikawa.errors import BadInput
+from nikawa.records import Record
+
+Level = Literal["error", "warning"]
+
+
+class At(NamedTuple):
+    """A place in a template file; lines and columns count from 1."""
+
+    line: int = 0
+    column: int = 0
+
+    def later(self, columns: int) -> At:
+        """A place further on the same line."""
+        return At(self.line, self.column + columns)
+
+
+class Trouble(Record, frozen=True, kw_only=True):
+    """One thing a check of templates found."""
+
+    check: str
+    """Stable name: syntax, unknown-slot, unbound-name, case, never, overlap, format, duplicate-id, …"""
+    level: Level = "error"
+    template: str = ""
+    line: int
+    column: int
+    what: str
+    cure: str = ""
+
+    def sentence(self, file: str | Path) -> str:
+        """`file, line 3, column 14: what; cure`."""
+        return str(Mistake(self.check, self.what, At(self.line, self.column), self.cure).within(file))
+
+
+class Mistake(BadInput):
+    """A fault that stops a template from being read."""
+
+    def __init__(self, check: str, what: str, at: At, cure: str = "", file: str | Path | None = None) -> None:
+        self.check, self.at = check, at
+        super().__init__(what, file=file, line=at.line, cure=cure)
+
+    def __str__(self) -> str:
+        place = f"line {self.at.line}, column {self.at.column}"
+        text = f"{self.file}, {place}: {self.what}" if self.file is not None else f"{place}: {self.what}"
+        return " ".join((f"{text}; {self.cure}" if self.cure else text).split())
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Survive the trip back from a worker process."""
+        return (Mistake, (self.check, self.what, self.at, self.cure, self.file))
+
+    def within(self, file: str | Path) -> Mistake:
+        """The same fault with its file named."""
+        return Mistake(self.check, self.what, self.at, self.cure, file)
+
+    def trouble(self, template: str = "") -> Trouble:
+        """The same fault as a record."""
+        return Trouble(
+            check=self.check,
+            template=template,
+            line=self.at.line,
+            column=self.at.column,
+            what=self.what,
+            cure=self.cure,
+        )
