@@ -1,0 +1,119 @@
+"""`nikawa probe`: what gives a dataset's labels away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, status
+
+if TYPE_CHECKING:
+    from nikawa.jobs.probe import ArtifactReport
+
+OVER = ("token", "label", "examples", "with label", "share", "line", "p")
+LENGTHS = ("side", "unit", "label", "mean", "sd", "median", "least", "most")
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb and its parts."""
+    probe = typer.Typer(help="Look for what gives the labels away.", no_args_is_help=True)
+    probe.command(
+        "artifacts",
+        epilog="Example: nikawa probe artifacts jamp:train-wakati --without template=20 --plot figure.svg",
+    )(artifacts)
+    # A group with a single command would swallow its name.
+    probe.callback()(lambda: None)
+    app.add_typer(probe, name="probe", rich_help_panel="Probe")
+
+
+def artifacts(
+    dataset: Annotated[str, typer.Argument(help="A dataset (jamp:train), a dataset folder, a records file, or jamp@FILE.")],
+    tokeniser: Annotated[str | None, typer.Option("--tokeniser", "--tokenizer", "-t", help="whitespace, ipadic, unidic, kiwi, characters, …; else the language's own.")] = None,
+    side: Annotated[str, typer.Option(help="premise, hypothesis (any input that is text), or both.")] = "both",
+    without: Annotated[list[str] | None, typer.Option(help="Leave out examples by meta: template=20; may be repeated.")] = None,
+    question: Annotated[str | None, typer.Option(help="The question whose gold is the label, where there are several.")] = None,
+    alpha: Annotated[float, typer.Option(help="Level of the test before it is divided by the vocabulary.")] = 0.01,
+    top: Annotated[int, typer.Option(help="Tokens to list for each label by PMI.", min=0)] = 10,
+    smoothing: Annotated[float, typer.Option(help="Added to every count for PMI.", min=0)] = 100.0,
+    rows: Annotated[int, typer.Option("-n", help="How many pairs over the line to show.", min=0)] = 50,
+    fail_over: Annotated[int | None, typer.Option(help="Status 1 when more than N pairs are over the line.", metavar="N", min=0)] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw share against examples to this SVG file.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the plot that is there.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes that cut texts into tokens.", min=1)] = 1,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Test whether tokens tell the label: one-sided binomial test, Bonferroni, PMI, lengths."""
+    from nikawa.jobs.probe import Options
+    from nikawa.jobs.probe import artifacts as run
+
+    how = Options(
+        side=side, tokeniser=tokeniser, without=tuple(without or ()), question=question, alpha=alpha,
+        top=top, smoothing=smoothing, workers=workers,
+    )  # fmt: skip
+    with status(f"testing the tokens of {dataset}", quiet or json):
+        found = run(dataset, data, how)
+    if plot is not None:
+        from nikawa.report.scatter import write_scatter
+
+        write_scatter(plot, found.table, found.report.over, title=_title(found.report), overwrite=overwrite)
+    if json:
+        print_json(found.report)
+    elif not quiet:
+        _show(found.report, rows, fail_over)
+    raise typer.Exit(int(fail_over is not None and len(found.report.over) > fail_over))
+
+
+def _title(report: ArtifactReport) -> str:
+    return f"{report.dataset}: {', '.join(report.sides)}, {report.tokeniser}"
+
+
+def _show(report: ArtifactReport, rows: int, fail_over: int | None) -> None:
+    if report.over:
+        pairs = [
+            (p.token, p.label, p.n, p.count, f"{p.share:.3f}", f"{p.critical / p.n:.3f}", f"{p.p:.1e}")
+            for p in report.over[:rows]
+        ]
+        print_table(OVER, pairs, title="Over the line", numbers=OVER[2:])
+    _show_pmi(report)
+    _show_lengths(report)
+    typer.echo(verdict(report))
+    if len(report.over) > rows:
+        typer.echo(f"{len(report.over) - rows:,} more pairs are not shown; -n shows more, --json all.")
+    if fail_over is not None:
+        passed = len(report.over) <= fail_over
+        typer.echo(f"Gate: {'passed' if passed else 'failed'}, at most {fail_over:,} pairs are allowed.")
+
+
+def _show_pmi(report: ArtifactReport) -> None:
+    rows = [
+        (label, a.token, f"{a.pmi:.2f}", a.count, f"{100 * a.share:.1f}")
+        for label, found in report.pmi.items()
+        for a in found
+    ]
+    if rows:
+        columns = ("label", "token", "PMI, bits", "examples", "% of label")
+        print_table(columns, rows, title="Highest PMI", numbers=columns[2:])
+
+
+def _show_lengths(report: ArtifactReport) -> None:
+    rows = [
+        (x.side, x.unit, x.label, f"{x.mean:.2f}", f"{x.sd:.2f}", f"{x.median:g}", x.least, x.most)
+        for x in report.lengths
+    ]
+    print_table(LENGTHS, rows, title="Lengths", numbers=LENGTHS[3:])
+    parts = [f"{100 * e.share:.1f}% of {e.side} {e.unit}" for e in report.explained]
+    typer.echo(f"The label explains {', '.join(parts)} (share of variance).")
+
+
+def verdict(report: ArtifactReport) -> str:
+    """What was found, in one sentence."""
+    line = f"p < {report.alpha:g}/{report.vocabulary:,} = {report.threshold:.3g}"
+    found = f"{len(report.over):,} pairs over {report.tokens_over:,} tokens" if report.over else "no pair"
+    return (
+        f"{report.examples:,} examples, {report.vocabulary:,} tokens by {report.tokeniser}: "
+        f"{found} over the line ({line})."
+    )
