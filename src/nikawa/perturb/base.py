@@ -42,6 +42,8 @@ class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this example is one to change. Never raises."""
     rewrite: Rewrite
     """The example with changed inputs, or None. Never raises, never leaves an input empty or as it was."""
+    analysers: tuple[str, ...] = ()
+    """The analysers whose tags it reads, the best in front; empty: it reads none."""
 
     @property
     def full_name(self) -> str:
@@ -63,6 +65,9 @@ def apply(
     `source` is the parents' dataset and split (`jsick:test`). With `assume_eligible` everything that can be
     rewritten is. What is drawn depends on seed, operation and id, never on position.
     """
+    if perturbation.analysers and analyser.name not in perturbation.analysers:
+        what = f"{perturbation.name} does not read the tags of {analyser.name}"
+        raise BadInput(what, cure=f"take {' or '.join(perturbation.analysers)}")
     for example in examples:
         if assume_eligible or perturbation.eligible(example, analyser):
             changed = perturbation.rewrite(example, analyser, draw(seed, perturbation, example))

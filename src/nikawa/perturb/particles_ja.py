@@ -85,6 +85,7 @@ PERTURBATIONS = tuple(
         title=title.format(q=particle),
         eligible=partial(eligible, case=case),
         rewrite=partial(rewrite, case=case, order=order),
+        analysers=("ipadic",),
     )
     for operation, (order, effect, title) in OPERATIONS.items()
     for case, particle in CASES.items()

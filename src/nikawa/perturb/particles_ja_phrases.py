@@ -31,7 +31,7 @@ SUBJECTS = frozenset("がはも")
 ARGUMENTS = {"を": "o", "に": "ni", "で": "de"}
 
 _COMMAS = frozenset("、，,")
-_STOPS = frozenset("。．.！？!?")
+STOPS = frozenset("。．.！？!?")
 _CONJUGATED = frozenset({"動詞", "形容詞", "助動詞"})
 _DEPENDENT = frozenset({"非自立", "接尾"})
 _ADNOMINAL = frozenset({"基本形", "体言接続"})
@@ -59,7 +59,7 @@ def phrases(tokens: Sequence[Token]) -> list[Phrase]:
     for i, token in enumerate(tokens):
         word = token.pos[0]
         if word == "記号":
-            stop = token.surface in _STOPS
+            stop = token.surface in STOPS
             if stop or token.surface in _COMMAS:
                 _pause(found, first, i, verbal, stop)
                 first, verbal = i + 1, False
@@ -98,31 +98,37 @@ def _particle(tokens: Sequence[Token], first: int, i: int, after: Token | None) 
         return "of", ""
     mark = token.surface
     start = i
-    while start > first and _joins(tokens[start - 1]):
+    while start > first and joins(tokens[start - 1]):
         start -= 1
         mark = tokens[start].surface + mark
     before = tokens[start - 1] if start > first else None
     return _marked(mark, kind, before)
 
 
-def _joins(token: Token) -> bool:
-    """Whether a token before a particle is part of the mark; か belongs to its pronoun (誰か)."""
-    return token.pos[0] == "助詞" and token.surface != "か"
+def joins(token: Token) -> bool:
+    """Whether a token before a particle is part of the mark (に in には); か and だけ belong to the noun (誰か)."""
+    return token.pos[0] == "助詞" and not token.pos[1].startswith("副助詞")
 
 
 def _marked(mark: str, kind: str, before: Token | None) -> _Closed:
     if kind == "並立助詞" or mark in ("や", "か"):
         return "list", ""
-    # 見ては, 動かずに: no noun phrase
-    nominal = before is not None and before.pos[0] != "助動詞" and before.cform not in _ADNOMINAL
-    if nominal and mark in SUBJECTS and kind in ("格助詞", "係助詞"):
-        return "subject", mark
-    if nominal and mark in ARGUMENTS:
-        if kind == "格助詞":
+    if before is not None and _nominal(before):
+        if mark in SUBJECTS and kind in ("格助詞", "係助詞"):
+            return "subject", mark
+        if mark in ARGUMENTS and kind == "格助詞" and not (mark == "に" and _adjectival(before)):
             return "argument", mark
-        if kind == "副詞化":
-            return "adverb", ""
     return ("of" if mark.endswith("の") else "case"), ""
+
+
+def _nominal(token: Token) -> bool:
+    """Whether a particle after it marks a noun phrase; not so in 見ては and 動かずに."""
+    return token.pos[0] != "助動詞" and token.cform not in _ADNOMINAL
+
+
+def _adjectival(token: Token) -> bool:
+    """静か, 情熱的, 楽しそう: に makes an adverb of them."""
+    return any(field.endswith("語幹") for field in token.pos[1:3])
 
 
 def _conjunctive(token: Token, after: Token | None) -> _Closed:
@@ -136,7 +142,7 @@ def _conjunctive(token: Token, after: Token | None) -> _Closed:
 
 def _conjugated(tokens: Sequence[Token], _: int, i: int, after: Token | None) -> _Closed:
     token = tokens[i]
-    if after is None or after.surface in _STOPS:
+    if after is None or after.surface in STOPS:
         return "final", ""
     if _continues(token, after):
         return None
