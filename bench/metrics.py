@@ -44,12 +44,12 @@ def best(run: Callable[[], Any], times: int = 7) -> tuple[float, Any]:
     return min(found), result
 
 
-def line(what: str, peer: float, own: float, target: float, same: bool = True) -> None:
-    verdict = "" if peer / own >= target else "  MISSED"
-    values = "same value" if same else "OTHER VALUE"
-    print(
-        f"{what:48} {peer * 1e3:10.1f} ms  nikawa {own * 1e3:8.2f} ms  {peer / own:8.1f}x (target {target:g}x)  {values}{verdict}"
-    )
+def line(what: str, peer: float, own: float, target: float, same: bool | None = None) -> None:
+    """One row of the table; `same` tells whether the values agree, None where they were not compared."""
+    values = {True: "same value", False: "OTHER VALUE", None: ""}[same]
+    verdict = "" if peer / own >= target else "MISSED"
+    times = f"{peer * 1e3:10.1f} ms  nikawa {own * 1e3:8.2f} ms  {peer / own:8.1f}x (target {target:g}x)"
+    print(f"{what:58} {times}  {values} {verdict}".rstrip())
 
 
 def ner_peers(data: dict[str, Any]) -> tuple[float, float]:
@@ -185,14 +185,16 @@ def resampling() -> None:
         once, _ = best(again)
         evaluation = evaluate(items, "official")
         own, _ = best(lambda evaluation=evaluation, n=n: bootstrap(evaluation, np.arange(n)), 2)  # type: ignore[misc]
-        line(f"bootstrap of {name}, {n:,} items: run again", once * RESAMPLES, own, 100)
+        line(f"bootstrap of {name}, {n:,} items: one run x {RESAMPLES:,}", once * RESAMPLES, own, 100)
 
 
 def main() -> None:
     if not folder().is_dir():
         print("skipped: no inputs here; set NIKAWA_SHARED to a folder that holds bench/")
         return
-    with warnings.catch_warnings():
+    from threadpoolctl import threadpool_limits
+
+    with warnings.catch_warnings(), threadpool_limits(1):  # CPU time would count waiting threads
         warnings.simplefilter("ignore")
         against_official()
         areas()

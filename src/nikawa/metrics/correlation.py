@@ -8,6 +8,7 @@ float64. A constant side gives NaN; fewer than two items are refused, as scipy r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, 
 
 BLOCK = 64
 """Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
-FEW = 64
-"""Distinct values up to which a product with an indicator matrix is the faster sum."""
 
 
 def read_scores(items: Items) -> tuple[Floats, Floats]:
@@ -27,11 +26,16 @@ def read_scores(items: Items) -> tuple[Floats, Floats]:
 
     The metrics of this file are over these items alone: so are their weights.
     """
-    pairs = [(float(a), float(g)) for a, g in zip(items.answers, items.gold, strict=True) if a is not None]
-    if len(pairs) < 2:
-        raise BadInput(f"a correlation of {len(pairs)} answers", cure="at least two are needed")
-    both = np.array(pairs, dtype=np.float64)
-    return both[:, 0], both[:, 1]
+    if len(items.gold) != len(items.answers):
+        raise BadInput(
+            f"{len(items.gold)} gold scores, {len(items.answers)} answers", cure="give one an item"
+        )
+    kept = [i for i, a in enumerate(items.answers) if a is not None] if None in items.answers else None
+    if kept is not None:
+        items = Items([items.gold[i] for i in kept], [items.answers[i] for i in kept])
+    if len(items.answers) < 2:
+        raise BadInput(f"a correlation of {len(items.answers)} answers", cure="at least two are needed")
+    return np.array(items.answers, dtype=np.float64), np.array(items.gold, dtype=np.float64)
 
 
 def pearson(items: Items, mode: Mode = "official") -> Additive:
@@ -75,8 +79,13 @@ def spearman(items: Items, mode: Mode = "official") -> Weighted:
     if mode == "official":
         x, y = x.astype(np.float32).astype(np.float64), y.astype(np.float32).astype(np.float64)
     value = pearson_value(average_ranks(x), average_ranks(y), "documented")
+    prepared = cache(lambda: _rank_correlation(x, y))  # a value alone needs none of it
+    return Weighted(lambda weights: prepared().under(weights), value)
+
+
+def _rank_correlation(x: Floats, y: Floats) -> _RankCorrelation:
     fine, coarse = (x, y) if len(np.unique(x)) >= len(np.unique(y)) else (y, x)
-    return Weighted(_RankCorrelation(fine, coarse).under, value)
+    return _RankCorrelation(fine, coarse)
 
 
 def average_ranks(x: Floats) -> Floats:
@@ -91,8 +100,8 @@ class _RankCorrelation:
     """Spearman's rho under weights.
 
     With items sorted by the side that has more distinct values, its ranks are running sums; the other side's
-    distinct values are few, as human scores are, so its part is a product with an indicator matrix. Mean
-    ranks are (n + 1) / 2, and the spread of ranks is (n³ - Σ m³) / 12 over the masses m of distinct values.
+    part needs only sums over its distinct values. Mean ranks are (n + 1) / 2, and the spread of ranks is
+    (n³ - Σ m³) / 12 over the masses m of distinct values.
     """
 
     def __init__(self, fine: Floats, coarse: Floats) -> None:
@@ -125,12 +134,9 @@ class _RankCorrelation:
 
 def _summing(place: Ints, distinct: int) -> Callable[[Floats], Floats]:
     """A function that sums the rows of each distinct value."""
-    if distinct <= FEW:
-        indicator = np.ascontiguousarray(np.eye(distinct)[place].T)
-        return lambda w: indicator @ w
     order = np.argsort(place, kind="stable")
     starts = np.searchsorted(place[order], np.arange(distinct))
-    return lambda w: np.add.reduceat(w[order], starts, axis=0)
+    return lambda w: np.add.reduceat(w.take(order, axis=0), starts, axis=0)
 
 
 def _weighted_ranks(mass: Floats) -> Floats:

@@ -9,6 +9,7 @@ rectangles. A relation without gold has no recall: the pinned reference gives Na
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,19 +52,38 @@ class Curve:
         return ratio((hits * precision).sum(axis=0) / 2, found[-1], np.nan)
 
 
+def area(scores: Floats, gold: NDArray[np.bool_]) -> float:
+    """Area of one relation, every item counted once; NaN without a gold item."""
+    if not gold.any():
+        return float("nan")
+    ranked = np.sort(scores)
+    own, hits = (x[::-1] for x in np.unique(scores[gold], return_counts=True))
+    found = np.cumsum(hits)
+    reached = len(ranked) - np.searchsorted(ranked, own, side="left")
+    passed = len(ranked) - np.searchsorted(ranked, own, side="right")
+    precision = found / reached + ratio((found - hits).astype(np.float64), passed.astype(np.float64), 1.0)
+    return float((hits * precision).sum() / 2 / found[-1])
+
+
 def auprc_of(probabilities: Floats, gold: Ints, mode: Mode) -> Weighted:
     """AUPRC from a matrix of scores (items by relations) and gold indices."""
-    curves = [Curve(probabilities[:, c], gold == c) for c in range(probabilities.shape[1])]
+    columns = np.ascontiguousarray(probabilities.T)
+    curves = cache(lambda: [Curve(column, gold == c) for c, column in enumerate(columns)])
 
     def weigh(weights: Floats) -> Floats:
         blocks = (weights[i : i + BLOCK] for i in range(0, len(weights), BLOCK))
-        return np.concatenate([_mean(np.ascontiguousarray(block.T), curves, mode) for block in blocks])
+        return np.concatenate([_mean(_areas(block, curves()), mode) for block in blocks])
 
-    return Weighted(weigh, float(weigh(np.ones((1, len(gold))))[0]) if len(gold) else float("nan"))
+    areas = np.array([[area(column, gold == c)] for c, column in enumerate(columns)])
+    return Weighted(weigh, float(_mean(areas, mode)[0]) if len(gold) else float("nan"))
 
 
-def _mean(weights: Floats, curves: Sequence[Curve], mode: Mode) -> Floats:
-    areas = np.stack([curve.area(weights) for curve in curves])
+def _areas(weights: Floats, curves: Sequence[Curve]) -> Floats:
+    columns = np.ascontiguousarray(weights.T)
+    return np.stack([curve.area(columns) for curve in curves])
+
+
+def _mean(areas: Floats, mode: Mode) -> Floats:
     if mode == "official":
         mean: Floats = areas.mean(axis=0)
         return mean
@@ -91,15 +111,11 @@ def _golden(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
         raise BadInput("not a row of 30 scores an item", cure="give a score for every relation")
     probabilities = probabilities[:, :RELATIONS]
     gold = np.arange(RELATIONS)[given]  # the reference indexes so: -1 is the last relation, 30 an error
-    areas = np.array([_area(probabilities[:, c], gold == c) for c in range(RELATIONS)])
+    areas = np.array([area(probabilities[:, c], gold == c) for c in range(RELATIONS)])
     return {
         "sklearn_0.24.1": auprc_of(probabilities, gold, "official").value * 100,
         "sklearn_1.9.1": float(np.where(np.isnan(areas), 0.5, areas).mean()) * 100,
     }
-
-
-def _area(scores: Floats, gold: NDArray[np.bool_]) -> float:
-    return float(Curve(scores, gold).area(np.ones((len(gold), 1)))[0])
 
 
 NO_GOLD = "The reference is NaN when a relation has no gold item; documented averages over those that have."
