@@ -29,7 +29,7 @@ SECOND = '{"id":"2","inputs":{"text":"다리는 파랗다."}}\n'.encode()
         (GOOD + b"\n" + SECOND, 2, "is empty"),
         (GOOD + b"  \n", 2, "is empty"),
         (GOOD + '{"id":"2","inputs":{"text":"青い橋"}}\n'.encode("cp932"), 2, "perhaps cp932"),
-        (GOOD + '{"id":"2","inputs":{"text":"파란 다리"}}\n'.encode("euc_kr"), 2, "is not UTF-8"),
+        (GOOD + '{"id":"2","inputs":{"text":"파란 다리"}}\n'.encode("euc_kr"), 2, "perhaps cp949"),
         (GOOD.decode().encode("utf-16"), 1, "is UTF-16"),
         (b"\xef\xbb\xbf" + GOOD, 1, "byte order mark"),
         (GOOD.replace(b"\n", b"\r\n"), 1, "CR LF"),
@@ -65,6 +65,30 @@ def test_json_lines(complain: Complain, data: bytes, line: int | None, words: st
     problem = complain("x.jsonl", data)
     assert words in str(problem)
     assert problem.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "guess"),
+    [
+        ("青い橋を渡る。", "cp932", "cp932"),
+        ("東橋", "cp932", "cp932"),
+        ("青い橋を渡る。", "euc_jp", "euc-jp"),
+        ("파란 다리를 건넌다.", "cp949", "cp949"),
+        ("뷁이 다리를 건넌다.", "cp949", "cp949"),
+        ("ㅋㅋ 파란 다리를 건넌다.", "cp949", "cp949"),
+    ],
+)
+def test_the_encoding_is_guessed_by_its_letters(
+    complain: Complain, text: str, encoding: str, guess: str
+) -> None:
+    problem = complain("x.jsonl", f'{{"id":"1","inputs":{{"text":"{text}"}}}}\n'.encode(encoding))
+    assert problem.cure == f"convert it, e.g. with iconv -f {guess} -t UTF-8"
+
+
+def test_bytes_of_no_encoding_get_no_advice_to_convert(complain: Complain) -> None:
+    problem = complain("x.jsonl", b'{"id":"\xff\xfe\xfd","inputs":{}}')
+    assert "a damaged file?" in str(problem)
+    assert "iconv" not in str(problem)
 
 
 def test_text_about_nan_is_not_taken_for_nan(complain: Complain) -> None:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from nikawa.benchmarks.base import Benchmark
-from nikawa.benchmarks.locate import missing_data, present, repository_folder
+from nikawa.benchmarks.locate import missing_data, missing_version, present, repository_folder
 from nikawa.benchmarks.names import SPLIT_ALIASES, benchmarks, split_name, tasks
 from nikawa.errors import BadInput, unknown
 from nikawa.io.folders import is_dataset_folder, read_folder
@@ -18,20 +19,53 @@ from nikawa.io.records import SUFFIXES, read_examples
 from nikawa.records import Card, Dataset, Example, Judgement, Task
 
 
+class Named(NamedTuple):
+    """What a spec says that starts with the name of a registered dataset."""
+
+    benchmark: Benchmark
+    split: str | None
+    """The canonical name of the split; None where all are meant."""
+    file: Path | None
+
+
+def named(spec: str) -> Named | None:
+    """The registered dataset that `name`, `name:split` or `name@file` speaks of; None for a path."""
+    head, at, path = spec.partition("@")
+    name, colon, split = head.partition(":")
+    if name not in benchmarks():
+        return None
+    if (at and not path) or (colon and not split):
+        what = "file after @" if at else "split after :"
+        raise BadInput(f"{spec!r} names no {what}", cure="write NAME, NAME:SPLIT or NAME@FILE")
+    benchmark = benchmarks()[name]
+    return Named(benchmark, split_name(benchmark, split) if colon else None, Path(path) if at else None)
+
+
 def load(spec: str, *, data: Path | None = None, version: str | None = None) -> Dataset:
     """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`."""
-    if "@" in spec and spec.partition("@")[0].partition(":")[0] in benchmarks():
-        name, _, path = spec.partition("@")
-        return _load_file(*_name_and_split(name), Path(path))
-    name, split = _name_and_split(spec)
-    if name in benchmarks():
-        return _load_published(benchmarks()[name], split, data, version)
-    if Path(spec).exists():
-        return _load_path(Path(spec))
-    path, colon, part = spec.rpartition(":")
-    if colon and Path(path).exists():
-        return pick_split(_load_path(Path(path)), part, path)
-    if "/" in spec or spec.endswith(SUFFIXES):
+    published = named(spec)
+    if published is not None and published.file is not None:
+        return _load_file(*published[:2], published.file)
+    if published is not None:
+        return _load_published(*published[:2], data, version)
+    path, part = own_path(spec)
+    dataset = _load_path(path)
+    return pick_split(dataset, part, path) if part else dataset
+
+
+def own_path(spec: str) -> tuple[Path, str]:
+    """The file or folder of a spec that names no registered dataset, and the split behind its colon."""
+    path, _, part = spec.rpartition(":")
+    if spec.strip() and Path(spec).exists():
+        return Path(spec), ""
+    if path.strip() and Path(path).exists():
+        return Path(path), part
+    head, at, _ = spec.partition("@")
+    name = head.partition(":")[0]
+    if not name.strip():
+        cure = "write NAME (nikawa data list shows them), NAME:SPLIT, NAME@FILE, a folder or a records file"
+        raise BadInput(f"{spec!r} names no dataset", cure=cure)
+    if "/" in name or (not at and ("/" in spec or spec.endswith(SUFFIXES))):
         raise BadInput("no such file or folder", file=spec, cure="check the path")
     raise unknown("dataset", name, benchmarks())
 
@@ -53,18 +87,12 @@ def read_judgements(name: str, *, data: Path | None = None) -> Iterator[Judgemen
     return benchmark.judgements(repository_folder(benchmark, data))
 
 
-def _name_and_split(spec: str) -> tuple[str, str | None]:
-    name, colon, split = spec.partition(":")
-    return name, split if colon else None
-
-
 def _load_published(
-    benchmark: Benchmark, split: str | None, data: Path | None, version: str | None
+    benchmark: Benchmark, wanted: str | None, data: Path | None, version: str | None
 ) -> Dataset:
     files = present(benchmark, data, version)
     if not files:
-        raise missing_data(benchmark, data, f" {version}" if version else "")
-    wanted = None if split is None else split_name(benchmark, split)
+        raise missing_version(benchmark, data, version) if version else missing_data(benchmark, data)
     if wanted is not None and (benchmark.split_of is None or wanted in files):
         _require(wanted, benchmark, files, data)
         files = {wanted: files[wanted]}
@@ -118,14 +146,12 @@ def _dataset(benchmark: Benchmark, splits: dict[str, tuple[Example, ...]]) -> Da
     )
 
 
-def _load_file(name: str, split: str | None, path: Path) -> Dataset:
+def _load_file(benchmark: Benchmark, wanted: str | None, path: Path) -> Dataset:
     """One published file with its reader named."""
-    benchmark = benchmarks()[name]
-    wanted = None if split is None else split_name(benchmark, split)
-    named = wanted or declared_split(benchmark, path) or guess_split(path)
+    told = wanted or declared_split(benchmark, path) or guess_split(path)
     splits: dict[str, list[Example]] = {}
     for example in unique(benchmark.read(path), path):
-        found = (benchmark.split_of(example) if benchmark.split_of else "") or named
+        found = (benchmark.split_of(example) if benchmark.split_of else "") or told
         splits.setdefault(found, []).append(example)
     dataset = _dataset(benchmark, {name: tuple(examples) for name, examples in splits.items()})
     return dataset if wanted is None else pick_split(dataset, wanted, path)
@@ -162,7 +188,36 @@ def _load_path(path: Path) -> Dataset:
                 "is a folder without card.json", file=path, cure="name a dataset folder or a records file"
             )
         return read_folder(path)
-    return loose_dataset(path, tuple(read_examples(path)))
+    try:
+        return loose_dataset(path, tuple(read_examples(path)))
+    except BadInput as problem:
+        raise hinted(problem, path) from None
+
+
+def hinted(problem: BadInput, path: Path) -> BadInput:
+    """The same error, with the reader to name where the file is no records file but a published one."""
+    names = readers_of(path) if path.is_file() else []
+    if not names:
+        return problem
+    more = f" (or {', '.join(names[1:])} before the @)" if names[1:] else ""
+    cure = f"it looks like a published file: write {names[0]}@{path}{more}"
+    return BadInput(problem.what, file=problem.file, line=problem.line, cure=cure)
+
+
+def readers_of(path: Path) -> list[str]:
+    """The published datasets whose reader takes the beginning of a file, those alone that call a file so."""
+    found = [b for b in benchmarks().values() if b.repository and _takes(b, path)]
+    return [b.name for b in found if declared_split(b, path) is not None] or [b.name for b in found]
+
+
+def _takes(benchmark: Benchmark, path: Path) -> bool:
+    patterns = [pattern for source in benchmark.sources for pattern in source.patterns]
+    if not any(path.name.endswith("".join(Path(pattern).suffixes[-1:])) for pattern in patterns):
+        return False
+    try:
+        return next(iter(benchmark.read(path)), None) is not None
+    except BadInput:
+        return False
 
 
 def loose_dataset(path: Path, examples: tuple[Example, ...]) -> Dataset:

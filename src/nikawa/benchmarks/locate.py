@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from nikawa.benchmarks.base import Benchmark, Source
+from nikawa.benchmarks.upstream import FILES, INSTEAD, WITHDRAWN, files_of
 from nikawa.errors import MissingData
 
 VARIABLE = "NIKAWA_DATA"
@@ -83,4 +85,26 @@ def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> Mis
     """The error for a dataset none of whose files is here."""
     folder = repository_folder(benchmark, data)
     cure = f"run: nikawa data fetch {benchmark.name}, or set {VARIABLE} to the folder that holds {benchmark.repository}/"
+    if benchmark.name in WITHDRAWN:
+        cure = f"{WITHDRAWN[benchmark.name]}: {INSTEAD[benchmark.name].format(folder=folder)}"
     return MissingData(f"{benchmark.name}{what} is not in {folder}", cure=cure)
+
+
+def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> MissingData:
+    """The error for a version none of whose files is here: which ones are, and which can be fetched."""
+    folder = repository_folder(benchmark, data)
+    paths = [path for source in benchmark.sources for p in source.patterns for path in folder.glob(p)]
+    here = _versions(path.relative_to(folder) for path in paths)
+    pinned = files_of(benchmark.name) if benchmark.name in FILES else ()
+    fetched = _versions(Path(file.path) for file in pinned)
+    cure = f"here: {', '.join(here) or 'none'}"
+    if fetched:
+        cure += f"; nikawa data fetch {benchmark.name} brings {', '.join(fetched)} and no other"
+    elif paths:
+        cure = "its files name no version: leave the version out"
+    return MissingData(f"{benchmark.name} {version} is not in {folder}", cure=cure)
+
+
+def _versions(paths: Iterable[Path]) -> list[str]:
+    """The versions that paths name, oldest first."""
+    return [".".join(map(str, version)) for version in sorted({path_version(path) for path in paths} - {()})]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,23 +122,43 @@ def decode_line(raw: bytes, path: Path, number: int) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as problem:
+        guess = guess_encoding(line)
         raise BadInput(
-            f"byte {problem.start + 1} is not UTF-8 ({guess_encoding(line)})",
+            f"byte {problem.start + 1} is not UTF-8 ({f'perhaps {guess}' if guess else 'a damaged file?'})",
             file=path,
             line=number,
-            cure="convert it, e.g. with iconv -t UTF-8",
+            cure=f"convert it, e.g. with iconv -f {guess} -t UTF-8" if guess else "fetch or save it again",
         ) from None
 
 
-def guess_encoding(data: bytes) -> str:
-    """The likeliest encoding of text that is not UTF-8, for the message only."""
-    for encoding in ("cp932", "euc_jp", "cp949"):
-        try:
-            data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        return f"perhaps {encoding}"
-    return "a damaged file?"
+_JAPANESE = re.compile("[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff5e]")
+_KANA = re.compile("[\u3041-\u30ff]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_FEW_KANA = 0.3
+"""Share of kana below which a text that decodes as Japanese is doubted: Korean bytes make rows of kanji."""
+
+
+def guess_encoding(data: bytes) -> str | None:
+    """The likeliest encoding of text that is not UTF-8, as iconv calls it; for the message only.
+
+    Most bytes decode in several ways; the one that gives the most Japanese, or the most Hangul, is taken.
+    """
+    found = {name: _likeness(data, name) for name in ("cp932", "euc-jp", "cp949")}
+    best = max(found, key=lambda name: found[name])
+    return best if found[best] > 0 else None
+
+
+def _likeness(data: bytes, encoding: str) -> float:
+    """The share of letters that belong to the encoding's language, among all that are not ASCII."""
+    try:
+        letters = [c for c in data.decode(encoding) if not c.isascii()]
+    except UnicodeDecodeError:
+        return 0.0
+    text = "".join(letters)
+    if encoding == "cp949":  # the bytes of kanji make syllables too, but rare ones, which EUC-KR spells out
+        return sum(len(c.encode("euc_kr")) == 2 for c in _HANGUL.findall(text)) / len(text)
+    share = len(_JAPANESE.findall(text)) / len(text)
+    return share if len(_KANA.findall(text)) >= _FEW_KANA * len(text) else share / 2
 
 
 def read_whole(path: Path) -> str:
