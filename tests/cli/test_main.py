@@ -137,6 +137,26 @@ def test_any_terminal_is_survived(encoding: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def test_text_is_never_taken_for_markup_or_commands(tmp_path: Path) -> None:
+    path = tmp_path / "odd@name.jsonl"
+    record = {
+        "id": "[/b]",
+        "inputs": {"text": "[/x] [red]赤[/red] :smile: \u001b[31m"},
+        "gold": {"choice": 5, "tree": {}},
+    }
+    path.write_text(json.dumps(record) + "\n", "utf-8")
+    for words in (("show", str(path)), ("show", str(path), "--split", "all")):
+        done = nikawa("data", *words)
+        assert done.returncode == 0
+        assert "[/x] [red]赤[/red] :smile: �[31m" in done.stdout
+
+
+def test_closed_output_is_survived() -> None:
+    code = "import sys; sys.stdout = None; sys.argv[1:] = ['tasks']; from nikawa.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_two_splits_are_one_too_many() -> None:
     done = nikawa("data", "show", "mini-ja:dev", "--split", "test")
     assert (done.returncode, "name two splits" in done.stderr) == (2, True)
@@ -179,10 +199,16 @@ def test_closed_pipe_is_no_error() -> None:
         text=True,
         check=False,
     )
-    assert "Traceback" not in done.stderr
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
-    done = nikawa("--show-completion", shell)
-    assert "nikawa" in done.stdout or done.returncode == 0
+    env = {"_NIKAWA_COMPLETE": f"source_{shell}"}
+    code = "import sys; sys.argv = ['nikawa']; from nikawa.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **env}
+    )
+    assert "nikawa" in done.stdout
+    assert "_NIKAWA_COMPLETE" in done.stdout

@@ -168,6 +168,12 @@ def over_the_line(table: Table) -> tuple[Pair, ...]:
     return tuple(found[i] for i in order)
 
 
+def uneven_labels(table: Table) -> tuple[str, ...]:
+    """The labels over the line by themselves: any token frequent enough goes over with them."""
+    line = table.line(table.examples.sum(keepdims=True))
+    return tuple(table.labels[i] for i in np.flatnonzero(table.examples >= line).tolist())
+
+
 def associations(
     table: Table, top: int = 10, smoothing: float = SMOOTHING
 ) -> dict[str, tuple[Association, ...]]:
@@ -176,7 +182,7 @@ def associations(
     total = weight.sum()
     apart = weight.sum(axis=1, keepdims=True) * weight.sum(axis=0, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):  # without smoothing, what never met has no PMI
-        pmi = np.nan_to_num(np.log2(weight * total / apart), nan=-np.inf)
+        pmi = np.nan_to_num(np.log2(weight * total / apart), nan=-inf, neginf=-inf)
     return {
         label: tuple(_associations(table, pmi[:, column].tolist(), column, top))
         for column, label in enumerate(table.labels)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from math import floor
+from math import ceil, floor
 from typing import Any
 
 from nikawa.analyse.quality_keys import Form, Placed, forms_of, related, texts
@@ -119,16 +119,21 @@ def _disputed(examples: Sequence[Example]) -> list[str]:
 def _differ(examples: Sequence[Example], question: str) -> bool:
     """Whether gold cannot all be right; lists of answers conflict only where they have none in common."""
     if question == "answers":
-        found = [{answer["text"] for answer in example.gold[question]} or {""} for example in examples]
-        return not set.intersection(*found)
+        return not set.intersection(*(_answers(example.gold[question]) for example in examples))
     return len({_plain(example, question) for example in examples}) > 1
+
+
+def _answers(value: Any) -> set[str]:
+    """The texts of a list of answers; an empty one stands for none."""
+    listed = value if isinstance(value, list | tuple) else [value]
+    return {str(answer["text"] if isinstance(answer, dict) and "text" in answer else answer) for answer in listed} or {""}
 
 
 def _plain(example: Example, question: str) -> Hashable:
     """Gold as something that can be compared: a choice by its text, lists without their order."""
-    value = example.gold[question]
-    if question == "choice" and "choices" in example.inputs:
-        return str(example.inputs["choices"][value])
+    value, choices = example.gold[question], example.inputs.get("choices", ())
+    if question == "choice" and isinstance(value, int) and 0 <= value < len(choices):
+        return str(choices[value])
     return _frozen(value)
 
 
@@ -140,21 +145,35 @@ def _frozen(value: Any) -> Hashable:
     return value  # type: ignore[no-any-return]
 
 
-def distribution(examples: Iterable[Example], top: float | None = None) -> dict[str, dict[str, int]]:
-    """Question to label to how often; numbers are counted in bins [a, a+1), the last one closed at `top`."""
+def tops(splits: Splits) -> dict[str, float]:
+    """Question to the end of its last bin, for the questions that are answered by numbers with a point."""
+    highest: dict[str, float] = {}
+    for examples in splits.values():
+        for example in examples:
+            for question, value in example.gold.items():
+                if isinstance(value, float):
+                    highest[question] = max(value, highest.get(question, value))
+    return {question: max(1, ceil(value)) for question, value in highest.items()}
+
+
+def distribution(
+    examples: Iterable[Example], tops: Mapping[str, float] | None = None
+) -> dict[str, dict[str, int]]:
+    """Question to label to how often; the questions of `tops` in bins [a, a+1), the last one closed."""
     table: dict[str, Counter[str]] = {}
     for example in examples:
         for question, value in example.gold.items():
-            table.setdefault(question, Counter()).update(_labels(value, top))
+            table.setdefault(question, Counter()).update(_labels(value, (tops or {}).get(question)))
     return {question: dict(sorted(counts.items())) for question, counts in table.items()}
 
 
 def _labels(value: Any, top: float | None) -> list[str]:
-    if isinstance(value, float):
-        low = floor(value) if top is None or value < top else floor(top) - 1
+    if top is not None and isinstance(value, int | float):
+        low = min(floor(value), ceil(top) - 1) if value <= top else floor(value)
         return [f"{low}-{low + 1}"]
     if isinstance(value, dict):
-        return list(value.get("labels", ()))
+        labels = value.get("labels")
+        return [str(label) for label in labels] if isinstance(labels, list | tuple) else ["(none)"]
     if isinstance(value, list | tuple):
         if any(isinstance(part, dict) for part in value):
             return [f"{len(value)} answer{'s' * (len(value) > 1)}"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nikawa.records import Example, reference
+from nikawa.records import Example, Span, reference
 
 Key = Callable[[Mapping[str, Any]], Hashable]
 
@@ -129,9 +129,25 @@ SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
 
 
 def forms_of(example: Example) -> tuple[Form, ...]:
-    """The forms of an example, told from the names of its inputs; none where they say nothing."""
-    names = example.inputs.keys()
-    return next((forms for needs, forms in SHAPES if needs <= names), ())
+    """The forms of an example, told from the names of its inputs; none where they say nothing or are damaged."""
+    inputs = example.inputs
+    for needs, forms in SHAPES:
+        if needs <= inputs.keys():
+            return forms if all(_readable(name, inputs[name]) for name in needs) else ()
+    return ()
+
+
+def _readable(name: str, value: Any) -> bool:
+    """Whether a key can be made of an input; one of a wrong type is told elsewhere, and equals nothing."""
+    if name == "choices":
+        return isinstance(value, list | tuple) and all(isinstance(choice, str) for choice in value)
+    if name == "turns":
+        return isinstance(value, list | tuple) and all(_turn(turn) for turn in value)
+    return isinstance(value, str | Span)
+
+
+def _turn(turn: Any) -> bool:
+    return isinstance(turn, dict) and all(isinstance(turn.get(name), str) for name in ("role", "text"))
 
 
 def family(example: Example) -> str:
@@ -145,8 +161,9 @@ def family(example: Example) -> str:
 def sentences(example: Example) -> tuple[str, str] | None:
     """The two sentences of a pair, else None."""
     for first, second in (("premise", "hypothesis"), ("sentence1", "sentence2")):
-        if first in example.inputs and second in example.inputs:
-            return example.inputs[first], example.inputs[second]
+        pair = example.inputs.get(first), example.inputs.get(second)
+        if isinstance(pair[0], str) and isinstance(pair[1], str):
+            return pair[0], pair[1]
     return None
 
 

@@ -14,16 +14,35 @@ _ORDER = {"train": 0, "dev": 1, "test": 3}
 
 def split_leaks(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Rows of a split whose item occurs in an earlier one: dev in train, test in train+dev."""
-    names = sorted(splits, key=lambda name: _ORDER.get(name, 2))
+    names = in_order(splits)
     for place, name in enumerate(names):
-        earlier = [Placed(dataset, other, e) for other in names[:place] for e in splits[other]]
-        if earlier:
-            items = [Placed(dataset, name, e) for e in splits[name]]
-            where = f"{name} in {'+'.join(names[:place])}"
-            yield from _leaks(items, earlier, where)
-            yield from _shared(items, earlier, where)
-            yield from _reversed(items, earlier, where)
-            yield from _seen_sentences(items, earlier, where)
+        yield from _earlier(dataset, splits, name, names[:place])
+
+
+def in_order(splits: Iterable[str]) -> list[str]:
+    """Names of splits, train first and test last."""
+    return sorted(splits, key=lambda name: _ORDER.get(name, 2))
+
+
+def lone_split_leaks(dataset: str, splits: Splits, name: str) -> Iterator[Finding]:
+    """What `split_leaks` tells of one split, and its rows in each later split: `train in test`."""
+    names = in_order(splits)
+    place = names.index(name)
+    yield from _earlier(dataset, splits, name, names[:place])
+    items = [Placed(dataset, name, e) for e in splits[name]]
+    for other in names[place + 1 :]:
+        yield from _leaks(items, [Placed(dataset, other, e) for e in splits[other]], f"{name} in {other}")
+
+
+def _earlier(dataset: str, splits: Splits, name: str, others: Sequence[str]) -> Iterator[Finding]:
+    earlier = [Placed(dataset, other, e) for other in others for e in splits[other]]
+    if earlier:
+        items = [Placed(dataset, name, e) for e in splits[name]]
+        where = f"{name} in {'+'.join(others)}"
+        yield from _leaks(items, earlier, where)
+        yield from _shared(items, earlier, where)
+        yield from _reversed(items, earlier, where)
+        yield from _seen_sentences(items, earlier, where)
 
 
 def dataset_leaks(

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from nikawa.analyse.quality_types import type_of
 from nikawa.records import Example, Finding, Span, Task, reference
 
 Faults = Iterator[str]
 
 
-def schema_findings(tasks: Sequence[Task], split: str, examples: Sequence[Example]) -> Iterator[Finding]:
+def schema_findings(
+    dataset: str, tasks: Sequence[Task], split: str, examples: Sequence[Example]
+) -> Iterator[Finding]:
     """One finding a fault of shape, with the examples that have it."""
     found: dict[str, dict[str, None]] = {}
     for example in examples:
         for check in faults(tasks, example):
-            found.setdefault(check, {})[reference(tasks[0].dataset, split, example.id)] = None
+            found.setdefault(check, {})[reference(dataset, split, example.id)] = None
     for check, ids in found.items():
         yield Finding(check=check, where=split, count=len(ids), ids=tuple(ids), note=NOTES[check])
 
@@ -23,7 +26,7 @@ def schema_findings(tasks: Sequence[Task], split: str, examples: Sequence[Exampl
 NOTES = {
     "missing-input": "the inputs of no task of the dataset are there",
     "missing-gold": "there is gold, but for no question that is asked",
-    "wrong-type": "gold is not of the type the task asks for",
+    "wrong-type": "an input or gold is not of the type the task asks for",
     "label-outside": "the label is not in the closed set",
     "score-outside": "the score is outside the scale",
     "choice-outside": "the right choice is not among the choices",
@@ -44,12 +47,29 @@ def faults(tasks: Sequence[Task], example: Example) -> Faults:
     asked = [task for task in tasks if all(name in example.inputs for name in task.inputs)]
     if tasks and not asked:
         yield "missing-input"
+    if any(not _fits(name, example.inputs[name]) for task in asked for name in task.inputs):
+        yield "wrong-type"
+        return
     yield from _input_spans(example)
     judged = [task for task in asked if task.question in example.gold]
     if asked and example.gold and not judged:
         yield "missing-gold"
     for task in judged:
         yield from _judged(task, example)
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether an input has the type its name promises; most are texts."""
+    return type_of(value) in _INPUT_TYPES.get(name, ("text",))
+
+
+_INPUT_TYPES = {
+    "choices": ("list of text",),
+    "turns": ("list of object", ""),
+    "words": ("list of object", ""),
+    "subject": ("span",),
+    "object": ("span",),
+}
 
 
 def _judged(task: Task, example: Example) -> Faults:

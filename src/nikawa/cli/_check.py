@@ -17,8 +17,10 @@ SHOWN = 3
 
 def print_report(report: Report) -> None:
     """Label distribution, findings, and whether anything is new."""
+    from rich.text import Text
+
     sizes = ", ".join(f"{split} {n:,}" for split, n in report.sizes.items())
-    console().print(f"[bold]{report.dataset}[/bold], version {report.version}: {sizes}")
+    console().print(Text.assemble((report.dataset, "bold"), f", version {report.version}: {sizes}"))
     _print_labels(report)
     findings = sorted(report.findings, key=lambda f: (f.known, f.check, f.where))
     widths = [
@@ -29,7 +31,7 @@ def print_report(report: Report) -> None:
     new = sum(not f.known for f in findings)
     word = "finding" if len(findings) == 1 else "findings"
     compared = f"; compared with {', '.join(report.compared)}" if report.compared else ""
-    console().print(f"{len(findings)} {word}, {new} new{compared}")
+    console().print(Text(f"{len(findings)} {word}, {new} new{compared}"))
 
 
 def _cells(finding: Finding) -> tuple[str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,13 @@ ORDER = ("title", "context", "premise", "hypothesis", "sentence1", "sentence2", 
 
 def print_examples(dataset: Dataset, chosen: Mapping[str, Sequence[Example]]) -> None:
     """The chosen examples of each split."""
+    from rich.text import Text
+
     out = console()
     for split, examples in chosen.items():
         size = len(dataset.splits[split])
-        out.print(
-            f"[bold]{dataset.name}:{split}[/bold] [dim]version {dataset.version}, {size:,} examples[/dim]"
-        )
+        about = (f" version {dataset.version}, {size:,} examples", "dim")
+        out.print(Text.assemble((f"{dataset.name}:{split}", "bold"), about))
         for example in examples:
             out.print()
             _print_fields(_title(dataset, split, example), _fields(example))
@@ -44,7 +46,7 @@ def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in fields:
-        grid.add_row(f"  {name}", value)
+        grid.add_row(Text(f"  {name}"), value if isinstance(value, Text) else Text(visible(value)))
     out.print(grid)
 
 
@@ -55,11 +57,14 @@ def _fields(example: Example) -> Iterable[tuple[str, Any]]:
     for name, value in sorted(example.inputs.items(), key=_reading_order):
         if isinstance(value, Span):
             continue
-        yield name, marked(value, marks) if name == "text" and marks else plain(value)
+        yield (
+            name,
+            marked(value, marks) if name == "text" and marks and isinstance(value, str) else plain(value),
+        )
     for name, value in example.gold.items():
         if name == "spans":
             continue
-        yield name, Text.assemble(("→ ", "green"), (plain_gold(name, value, example), "green"))
+        yield name, Text.assemble(("→ ", "green"), (visible(plain_gold(name, value, example)), "green"))
     if not example.gold:
         yield "gold", Text("not published", style="dim")
 
@@ -78,6 +83,14 @@ def _marks(example: Example) -> list[Span]:
     return sorted(spans, key=lambda span: (span.start, span.end))
 
 
+def visible(text: str) -> str:
+    """Text without the control characters that would command the terminal."""
+    return "".join(
+        c if c in "\n\t" or c.isprintable() or not unicodedata.category(c).startswith("C") else "�"
+        for c in text
+    )
+
+
 def marked(text: str, spans: list[Span]) -> Text:
     """The text with each span in colour and its label behind it; of overlapping spans the first is shown."""
     from rich.text import Text
@@ -86,21 +99,21 @@ def marked(text: str, spans: list[Span]) -> Text:
     for span in spans:
         if span.start < at:
             continue
-        shown.append(text[at : span.start])
-        shown.append(text[span.start : span.end], style="bold magenta")
+        shown.append(visible(text[at : span.start]))
+        shown.append(visible(text[span.start : span.end]), style="bold magenta")
         shown.append(f"[{span.label}]", style="magenta")
         at = span.end
-    return shown.append(text[at:])
+    return shown.append(visible(text[at:]))
 
 
 def plain(value: Any) -> str:
-    """An input as text: choices numbered, turns with their speaker, words side by side."""
+    """An input as text: choices numbered, turns with their speaker, words side by side; else as it is."""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        if "role" in value[0]:
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        if all({"role", "text"} <= item.keys() for item in value):
             return "\n".join(f"{turn['role']}: {turn['text']}" for turn in value)
-        if "form" in value[0]:
+        if all("form" in item for item in value):
             return "  ".join(f"{i}:{word['form']}" for i, word in enumerate(value, start=1))
     if isinstance(value, list):
         return "  ".join(f"{i}:{item}" for i, item in enumerate(value))
@@ -108,7 +121,14 @@ def plain(value: Any) -> str:
 
 
 def plain_gold(name: str, value: Any, example: Example) -> str:
-    """A gold answer as text."""
+    """A gold answer as text; what does not have the shape of its kind is shown as it is."""
+    try:
+        return _shaped(name, value, example)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return str(value)
+
+
+def _shaped(name: str, value: Any, example: Example) -> str:
     if name == "choice" and isinstance(value, int):
         return f"{value}: {example.inputs['choices'][value]}"
     if name == "answers":

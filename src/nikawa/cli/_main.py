@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import signal
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import typer
@@ -73,6 +75,8 @@ def main() -> None:
 
 def _survive_any_terminal() -> None:
     """On a terminal that cannot show Japanese, escapes stand in for what it lacks."""
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed by the caller)
+    sys.stderr = sys.stderr or sys.stdout
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -148,7 +148,11 @@ def with_split(spec: str, split: str | None) -> str:
     """`jsick` and `test` make `jsick:test`; a file keeps its `@` part last."""
     if split is None:
         return spec
-    name, at, path = spec.partition("@")
+    name, at, path = (
+        spec.partition("@") if spec.partition("@")[0].partition(":")[0] in _names() else (spec, "", "")
+    )
+    if name not in _names() and name.partition(":")[0] not in _names():
+        return f"{spec}:{split}"
     if ":" in name and name.partition(":")[2] != split:
         raise BadInput(f"{spec} and --split {split} name two splits", cure="say one of them")
     return f"{name.partition(':')[0]}:{split}{at}{path}"

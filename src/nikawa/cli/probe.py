@@ -81,6 +81,11 @@ def _show(report: ArtifactReport, rows: int, fail_over: int | None) -> None:
     _show_pmi(report)
     _show_lengths(report)
     typer.echo(verdict(report))
+    for label in report.uneven:
+        share = 100 * report.labels[label] / report.examples
+        typer.echo(
+            f"{label} is the label of {share:.1f}% of all examples: frequent tokens are over the line for that."
+        )
     if len(report.over) > rows:
         typer.echo(f"{len(report.over) - rows:,} more pairs are not shown; -n shows more, --json all.")
     if fail_over is not None:

@@ -15,14 +15,14 @@ from functools import lru_cache
 from itertools import permutations, product
 from random import Random
 
-from nikawa.generate.condition import NEVER, Condition, Edge, bind, comparisons, compiled
+from nikawa.generate.condition import NEVER, Condition, Edge, comparisons, compiled
 from nikawa.generate.spans import RANDOM, Chance, Span, below
 from nikawa.generate.template import LABELS
 from nikawa.generate.time import CALENDAR, Clock, Format, Point, Value, day_before, exists
 
 MOST = 40_000
 """Assignments above which a domain is not enumerated."""
-POOL, TRIES, MOVES = 400, 3_000, 4
+POOL, TRIES, MOVES = 400, 2_000, 4
 """Assignments a pool keeps of a label, those it looks at, and how often a draw tries to move a point."""
 Values = dict[str, Value]
 
@@ -42,24 +42,40 @@ class TimeSpec:
     apart: tuple[tuple[str, str], ...]
     """(a, b): a is not the day before b."""
 
-    def label(self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR) -> str | None:
-        """The label of an assignment, None where it may not occur."""
-        if not self.allowed(values, fmt):
-            return None
-        env, unit = bind(values, fmt, clock), fmt.largest if fmt else ""
-        if not all(compiled(condition, clock, unit)(env) for condition in self.given):
-            return None
-        if compiled(self.entails, clock, unit)(env):
-            return "entailment"
-        return "contradiction" if compiled(self.contradicts, clock, unit)(env) else "neutral"
-
     def allowed(self, values: Mapping[str, Value], fmt: Format | None) -> bool:
         """Points differ from each other, and the days before exist and differ where they must."""
-        if len({values[name] for name in self.points}) < len(self.points):
+        if len(self.points) > 1 and len({values[name] for name in self.points}) < len(self.points):
             return False
         return not any(_day_before(values[name], fmt) is None for name in self.before) and not any(
             values[a] == _day_before(values[b], fmt) for a, b in self.apart
         )
+
+
+Labeller = Callable[[Mapping[str, Value]], str | None]
+"""The label of an assignment, None where it may not occur."""
+
+
+def labeller(spec: TimeSpec, fmt: Format | None, clock: Clock = CALENDAR) -> Labeller:
+    """The label as a function of the values alone; conditions are compiled and instants looked up once."""
+    unit = fmt.largest if fmt else ""
+    given = [compiled(condition, clock, unit) for condition in spec.given]
+    entails, contradicts = (
+        compiled(condition, clock, unit) for condition in (spec.entails, spec.contradicts)
+    )
+    ends = lru_cache(maxsize=1 << 14)(lambda point: (clock.start(point, fmt), clock.end(point, fmt)))
+    starts_of = [(name, f"{name}.start", f"{name}.end") for name in spec.points]
+
+    def label(values: Mapping[str, Value]) -> str | None:
+        if not spec.allowed(values, fmt):
+            return None
+        env = {name: values[name] for name in spec.sizes}
+        for name, start, end in starts_of:
+            env[start], env[end] = ends(values[name])
+        if given and not all(test(env) for test in given):
+            return None
+        return "entailment" if entails(env) else "contradiction" if contradicts(env) else "neutral"
+
+    return label
 
 
 def _day_before(value: Value, fmt: Format | None) -> Point | None:
@@ -85,7 +101,7 @@ class Index:
 def index(spec: TimeSpec, fmt: Format | None, span: Span | None) -> Index:
     """The index of one spec, format and span; built at the first call."""
     if fmt is None or span is None or not (spec.points or spec.sizes):
-        label = spec.label({}, None)
+        label = labeller(spec, None)({})
         return Index({label: lambda chance: {}} if label else {})
     if not spec.sizes and not spec.before and not spec.apart and _only_order(spec):
         orders = _orders(spec, fmt, span)
@@ -113,9 +129,10 @@ def _orders(spec: TimeSpec, fmt: Format, span: Span) -> Index | None:
     close, wide = (_spread(spec, fmt, chance, step) for step in (1, 2))
     if close is None:
         return None
+    label_of = labeller(spec, fmt)
     for order in permutations(range(len(spec.points))):
         labels = {
-            spec.label(dict(zip(spec.points, (points[i] for i in order), strict=True)), fmt)
+            label_of(dict(zip(spec.points, (points[i] for i in order), strict=True)))
             for points in (close, wide or close)
         }
         if len(labels) > 1:
@@ -209,8 +226,9 @@ def _exact(spec: TimeSpec, fmt: Format, span: Span, tails: list[tuple[int, ...]]
     chance = Random(0)  # noqa: S311  (a fixed draw, no secret)
     larger = span.draw_larger(fmt, chance) if spec.points else ()
     found: dict[str, list[tuple[int, ...]]] = {}
+    label_of = labeller(spec, fmt)
     for tail in tails:
-        label = spec.label(_values(spec, larger, tail), fmt)
+        label = label_of(_values(spec, larger, tail))
         if label is not None:
             found.setdefault(label, []).append(tail)
     return Index(
@@ -232,11 +250,13 @@ def _from_tails(
     if not spec.points or len(fmt.units) == 1:
         return lambda chance: _values(spec, (), tails[below(chance, len(tails))])
 
+    label_of = labeller(spec, fmt)
+
     def draw(chance: Chance) -> Values:
         tail = tails[below(chance, len(tails))]
         values = _values(spec, span.draw_larger(fmt, chance), tail)
         # Months are not equally long: where that tips the label, the month of the index is taken.
-        return values if spec.label(values, fmt) == label else _values(spec, larger, tail)
+        return values if label_of(values) == label else _values(spec, larger, tail)
 
     return draw
 
@@ -247,8 +267,9 @@ def _pool(spec: TimeSpec, fmt: Format, span: Span) -> Index:
     found: dict[str, list[Values]] = {}
     never = {"entailment": spec.entails == NEVER, "contradiction": spec.contradicts == NEVER}
     wanted = [label for label in LABELS if not never.get(label)]
+    label_of = labeller(spec, fmt)
     for values in _proposals(spec, fmt, span, chance):
-        label = spec.label(values, fmt)
+        label = label_of(values)
         known = found.setdefault(label or "", [])
         if len(known) < POOL:
             known.append(values)
@@ -285,13 +306,15 @@ def _near(value: Value, fmt: Format, span: Span, chance: Chance) -> Point:
 def _from_pool(
     spec: TimeSpec, fmt: Format, span: Span, label: str, known: list[Values]
 ) -> Callable[[Chance], Values]:
+    label_of = labeller(spec, fmt)
+
     def draw(chance: Chance) -> Values:
         values = known[below(chance, len(known))]
         if not spec.points:
             return dict(values)
         for _ in range(MOVES):
             other = {**values, spec.points[below(chance, len(spec.points))]: span.draw(fmt, chance)}
-            if spec.label(other, fmt) == label:
+            if label_of(other) == label:
                 return other
         return dict(values)
 

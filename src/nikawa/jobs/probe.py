@@ -20,6 +20,7 @@ from nikawa.analyse.artifacts import (
     count,
     over_the_line,
     tabulate,
+    uneven_labels,
 )
 from nikawa.analyse.artifacts_lengths import Explained, Length, explained, lengths
 from nikawa.errors import BadInput
@@ -60,6 +61,8 @@ class ArtifactReport(Record, frozen=True, kw_only=True):
     examples: int
     labels: dict[str, int]
     """Examples of each label."""
+    uneven: tuple[str, ...]
+    """Labels so frequent that a token in every example would be over the line."""
     left_out: int
     """Examples that `without` took away."""
     vocabulary: int
@@ -103,7 +106,7 @@ def artifacts(spec: str, data: Path | None = None, options: Options | None = Non
         dataset=spec, question=plan.question, sides=sides, tokeniser=tokeniser,
         examples=tally.examples.total(), left_out=kept.dropped,
         labels=dict(zip(table.labels, table.examples.tolist(), strict=True)),
-        vocabulary=len(table.tokens), alpha=how.alpha, threshold=float(table.exact_threshold),
+        uneven=uneven_labels(table), vocabulary=len(table.tokens), alpha=how.alpha, threshold=float(table.exact_threshold),
         over=over, tokens_over=len({pair.token for pair in over}),
         pmi=associations(table, how.top, how.smoothing),
         lengths=lengths(tally, table.labels), explained=explained(tally),
