@@ -141,6 +141,11 @@ def comparisons(condition: Condition) -> Iterator[Compare]:
             yield from comparisons(part)
 
 
+def only_order(condition: Condition) -> bool:
+    """Whether a condition compares points with points and nothing else."""
+    return all(isinstance(term, Edge) for c in comparisons(condition) for term in (c.left, c.right))
+
+
 def bind(values: Mapping[str, Value], fmt: Format | None, clock: Clock) -> dict[str, int]:
     """What compiled conditions read: both ends of every point, intervals and numbers as they are."""
     env: dict[str, int] = {}

@@ -127,6 +127,8 @@ class Pack:
     head: Head
     folder: Path
     templates: tuple[Template, ...]
+    sources: tuple[Path, ...]
+    """The file of each template."""
     spans: tuple[Span, ...]
     rules: Mapping[str, Rule]
 
@@ -199,14 +201,16 @@ def survey(spec: str | Path, *, find: Find | None = None) -> tuple[Pack, list[tu
     root = folder if folder.is_dir() else folder.parent
     notation = _notation(head, root / HEAD)
     templates: list[Template] = []
+    sources: list[Path] = []
     troubles: list[tuple[Path, Trouble]] = []
     for name in head.templates:
         path = _located(name, root, find)
         read, bad = read_file(path, notation, {template.id for template in templates})
         templates += read
+        sources += [path] * len(read)
         troubles += [(path, trouble) for trouble in bad]
-    pack = Pack(head, root, tuple(templates), _spans(head, root / HEAD), _rules(head, root / HEAD))
-    return pack, troubles
+    spans, rules = _spans(head, root / HEAD), _rules(head, root / HEAD)
+    return Pack(head, root, tuple(templates), tuple(sources), spans, rules), troubles
 
 
 def _folder(spec: str | Path) -> Path:

@@ -201,6 +201,9 @@ class Clock(Protocol):
 
     name: str
 
+    def __hash__(self) -> int:
+        """Clocks are told apart by identity."""
+
     def start(self, point: Point, fmt: Format) -> int:
         """The instant a point begins."""
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import permutations, product
 from random import Random
 
-from nikawa.generate.condition import NEVER, Condition, Edge, comparisons, compiled
+from nikawa.generate.condition import NEVER, Condition, compiled, only_order
 from nikawa.generate.spans import RANDOM, Chance, Span, below
 from nikawa.generate.template import LABELS
 from nikawa.generate.time import CALENDAR, Clock, Format, Point, Value, day_before, exists
@@ -103,21 +103,13 @@ def index(spec: TimeSpec, fmt: Format | None, span: Span | None) -> Index:
     if fmt is None or span is None or not (spec.points or spec.sizes):
         label = labeller(spec, None)({})
         return Index({label: lambda chance: {}} if label else {})
-    if not spec.sizes and not spec.before and not spec.apart and _only_order(spec):
+    conditions = (spec.entails, spec.contradicts, *spec.given)
+    if not spec.sizes and not spec.before and not spec.apart and all(map(only_order, conditions)):
         orders = _orders(spec, fmt, span)
         if orders is not None:
             return orders
     tails = _tails(spec, fmt, span)
     return _pool(spec, fmt, span) if tails is None else _exact(spec, fmt, span, tails)
-
-
-def _only_order(spec: TimeSpec) -> bool:
-    return all(
-        isinstance(term, Edge)
-        for condition in (spec.entails, spec.contradicts, *spec.given)
-        for compare in comparisons(condition)
-        for term in (compare.left, compare.right)
-    )
 
 
 def _orders(spec: TimeSpec, fmt: Format, span: Span) -> Index | None:
