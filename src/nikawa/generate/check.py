@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nikawa.errors import suggest
-from nikawa.generate.condition import NEVER, Condition, Every, compiled, leaves
+from nikawa.generate.condition import NEVER, Condition, Every, compiled, leaves, only_order
 from nikawa.generate.condition import Size as Amount
 from nikawa.generate.mistakes import At, Trouble
 from nikawa.generate.pack import Find, Pack, survey

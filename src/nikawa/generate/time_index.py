@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
 from random import Random
+from typing import Any
 
 from nikawa.generate.condition import NEVER, Condition, compiled, only_order
 from nikawa.generate.spans import RANDOM, Chance, Span, below
@@ -62,20 +63,35 @@ def labeller(spec: TimeSpec, fmt: Format | None, clock: Clock = CALENDAR) -> Lab
     entails, contradicts = (
         compiled(condition, clock, unit) for condition in (spec.entails, spec.contradicts)
     )
-    ends = lru_cache(maxsize=1 << 14)(lambda point: (clock.start(point, fmt), clock.end(point, fmt)))
-    starts_of = [(name, f"{name}.start", f"{name}.end") for name in spec.points]
+    bound = _binder(spec, fmt, clock)
 
     def label(values: Mapping[str, Value]) -> str | None:
         if not spec.allowed(values, fmt):
             return None
-        env = {name: values[name] for name in spec.sizes}
-        for name, start, end in starts_of:
-            env[start], env[end] = ends(values[name])
+        env = bound(values)
         if given and not all(test(env) for test in given):
             return None
         return "entailment" if entails(env) else "contradiction" if contradicts(env) else "neutral"
 
     return label
+
+
+def _binder(
+    spec: TimeSpec, fmt: Format | None, clock: Clock
+) -> Callable[[Mapping[str, Any]], dict[str, int]]:
+    """`condition.bind` for one format, which remembers the ends of points."""
+    if fmt is None:
+        return lambda values: {}
+    ends = lru_cache(maxsize=1 << 14)(lambda point: (clock.start(point, fmt), clock.end(point, fmt)))
+    names = [(name, f"{name}.start", f"{name}.end") for name in spec.points]
+
+    def bound(values: Mapping[str, Any]) -> dict[str, int]:
+        env = {name: values[name] for name in spec.sizes}
+        for name, start, end in names:
+            env[start], env[end] = ends(values[name])
+        return env
+
+    return bound
 
 
 def _day_before(value: Value, fmt: Format | None) -> Point | None:
