@@ -39,6 +39,28 @@ def test_explanations_belong_to_figures() -> None:
 
 def test_no_unexplained_difference(shared_data: Path) -> None:
     results = {r.figure: r for r in reproduce("jamp", shared_data)}
-    assert Counter(r.verdict for r in results.values()) == {"equal": 27, "absent": 8, "slip": 2, "version": 2}
+    assert Counter(r.verdict for r in results.values()) == {"equal": 28, "absent": 8, "slip": 3, "version": 2}
     assert all(".test." in name for name, r in results.items() if r.verdict == "absent")
     assert results["table12.train.total"].recomputed == 9950
+    only_ita = results["appendixD.tokens-over"]
+    assert (only_ita.paper, only_ita.recomputed, only_ita.verdict) == (1, 26, "slip")
+    assert results["appendixD.ita.over"].verdict == "equal"
+
+
+def test_artifacts_are_counted_on_the_segmented_rows_without_template_20(
+    write_rows: Write, segmented: tuple[str, ...], tmp_path: Path
+) -> None:
+    write_rows(*segmented, name="train_all_wakati.tsv")
+    assert {name: value for name, value in compute(tmp_path).items() if name.startswith("appendixD")} == {
+        "appendixD.tokens-over": 0,
+        "appendixD.ita.over": 0,
+    }
+    told = [
+        f"{i}\t港 に いた 。\t船 も いた 。\tneutral\t{20 if i > 40 else 1}\t年\tshort\t以来（状態動詞）"
+        for i in range(60)
+    ]
+    write_rows(*told, name="train_all_wakati.tsv")
+    found = compute(tmp_path)
+    assert (found["appendixD.tokens-over"], found["appendixD.ita.over"]) == (6, 1)
+    write_rows(*told[41:], name="train_all_wakati.tsv")  # template 20 alone
+    assert "appendixD.ita.over" not in compute(tmp_path)

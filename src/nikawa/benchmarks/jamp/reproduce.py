@@ -32,6 +32,8 @@ def compute(data: Path | None) -> Mapping[str, Number | Partial]:
             found.update(_table12(split, examples))
             if split == "train":
                 found.update(_section3(examples))
+    if f"train{WAKATI}" in files:
+        found.update(_appendix_d(jamp.read(files[f"train{WAKATI}"])))
     found.update(_table13(data))
     return found
 
@@ -82,6 +84,25 @@ def _values(pattern: re.Pattern[str], examples: Iterable[Example]) -> set[int]:
 def _ends(name: str, ends: tuple[str, str], values: set[int]) -> Iterator[Figure]:
     if values:
         yield from zip((f"{name}.{end}" for end in ends), (min(values), max(values)), strict=True)
+
+
+def _appendix_d(segmented: Iterable[Example]) -> Iterator[Figure]:
+    """The tokens over the line of Figure 3, on the rows the paper counts."""
+    from nikawa.analyse.artifacts import count, over_the_line, tabulate
+    from nikawa.text import analyser
+
+    sides = ("premise", "hypothesis")
+    items = (
+        (e.gold["label"], tuple(e.inputs[side] for side in sides))
+        for e in segmented
+        if e.meta["template"] != LEFT_OVER
+    )
+    tally = count(items, sides, analyser("whitespace", cache=0))
+    if not tally.examples:
+        return
+    tokens = {pair.token for pair in over_the_line(tabulate(tally, jamp.LABELS))}
+    yield "appendixD.tokens-over", len(tokens)
+    yield "appendixD.ita.over", int("いた" in tokens)
 
 
 def _table13(data: Path | None) -> Iterator[Figure]:
