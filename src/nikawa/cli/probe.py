@@ -68,7 +68,7 @@ def artifacts(
 
 
 def _title(report: ArtifactReport) -> str:
-    return f"{report.dataset}: {', '.join(report.sides)}, {report.tokeniser}"
+    return f"{report.dataset}: {' and '.join(report.sides)}, tokens by {report.tokeniser}"
 
 
 def _show(report: ArtifactReport, rows: int, fail_over: int | None) -> None:

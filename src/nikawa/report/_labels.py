@@ -35,6 +35,9 @@ OUTSIDE, COVERED, DOT, LINE, CROSSED, THROUGH, BELOW, DOUBT = (
 )
 """Prices in pixels of distance."""
 
+FAR = 120.0
+"""Pixels at which a wire costs twice its length."""
+
 
 class Box(NamedTuple):
     """A rectangle in pixels, y downwards."""
@@ -128,10 +131,11 @@ def _own_cost(mark: Mark, boxes: Floats, scene: Scene) -> Floats:
     ends = _nearest(spot, boxes)
     outside = (boxes[:, 0] < frame.left) | (boxes[:, 1] < frame.top)
     outside |= (boxes[:, 2] > frame.right) | (boxes[:, 3] > frame.bottom)
-    cost: Floats = np.hypot(*(ends - spot).T) + OUTSIDE * outside
+    distance = np.hypot(*(ends - spot).T)
+    cost: Floats = distance + distance**2 / FAR + OUTSIDE * outside
     cost += DOT * _holds(boxes, scene.dots, 4).sum(axis=1)
     cost += LINE * _holds(boxes, scene.line, 2).any(axis=1)
-    away = scene.dots[np.hypot(*(scene.dots - spot).T) > 8]
+    away = scene.dots[np.hypot(*(scene.dots - spot).T) > 4]
     cost += DOT / 4 * _near_wire(spot, ends, away).sum(axis=1)
     cost += DOUBT * _holds(boxes, away, 9).sum(axis=1)  # beside another dot it would seem that dot's name
     if len(scene.line):
