@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+WHAT, CURE, PLACE, QUOTED = 200, 400, 240, 60
+"""Most characters of a message's parts: what a file holds must not flood the terminal."""
+LISTED = 240
+"""Characters after which a message stops listing names."""
+
+_QUOTE = re.compile(r"(?<![^\s(\[{=:])(['\"`])((?:\\.|(?!\1).){%d,})\1(?!\w)" % (QUOTED + 1))
 
 
 class NikawaError(Exception):
@@ -24,11 +33,12 @@ class BadInput(NikawaError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        place = "" if self.file is None else str(self.file)
+        place = "" if self.file is None else _tail(str(self.file))
         if self.line is not None:
             place = f"{place}, line {self.line}" if place else f"line {self.line}"
-        text = f"{place}: {self.what}" if place else self.what
-        text = f"{text}; {self.cure}" if self.cure else text
+        what, cure = clip(self.what, WHAT), clip(self.cure, CURE)
+        text = f"{place}: {what}" if place else what
+        text = f"{text}; {cure}" if cure else text
         return " ".join(text.split())
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
@@ -54,14 +64,36 @@ def _rebuild(
     return kind(what, file=file, line=line, cure=cure)
 
 
+def clip(text: str, limit: int) -> str:
+    """`text` on one line, with long quoted parts shortened, then the whole if it is still too long."""
+    if len(text) <= QUOTED:
+        return text
+    text = " ".join(text.split())
+    text = _QUOTE.sub(lambda found: f"{found[1]}{found[2][: QUOTED - 1]}…{found[1]}", text)
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _tail(path: str) -> str:
+    return path if len(path) <= PLACE else f"…{path[1 - PLACE :]}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """`a, b, c`; of many the first few and how many more there are."""
+    found = [clip(name, QUOTED) for name in names]
+    ends = accumulate(len(name) + 2 for name in found)
+    count = max(1, sum(1 for end in takewhile(lambda end: end <= LISTED, ends)))
+    shown = ", ".join(found[:count])
+    return shown if len(found) <= count else f"{shown} and {len(found) - count} more"
+
+
 def suggest(name: str, known: Iterable[str], limit: int = 3) -> str:
-    """`did you mean …?` for the nearest known names, or the list of all when none is near."""
-    names = sorted(known)
+    """`did you mean …?` for the nearest known names, or the first of all when none is near."""
+    names, name = sorted(known), name[:WHAT]
     folded = {n.casefold(): n for n in names}
     near = [folded[n] for n in get_close_matches(name.casefold(), folded, n=limit, cutoff=0.6)]
     if near:
         return f"did you mean {' or '.join(repr(n) for n in near)}?"
-    return f"known: {', '.join(names)}" if names else "nothing is known under any name"
+    return f"known: {listed(names)}" if names else "nothing is known under any name"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
