@@ -16,7 +16,7 @@ WHAT, CURE, PLACE, QUOTED = 200, 400, 240, 60
 LISTED = 240
 """Characters after which a message stops listing names."""
 
-_QUOTE = re.compile(r"(?<![^\s(\[{=:])(['\"`])((?:\\.|(?!\1).){%d,})\1(?!\w)" % (QUOTED + 1))
+_QUOTE = re.compile(rf"(?<![^\s(\[{{=:])(['\"`])((?:\\.|(?!\1).){{{QUOTED + 1},}})\1(?!\w)")
 
 
 class NikawaError(Exception):
@@ -68,6 +68,8 @@ def clip(text: str, limit: int) -> str:
     """`text` on one line, with long quoted parts shortened, then the whole if it is still too long."""
     if len(text) <= QUOTED:
         return text
+    if len(text) > 16 * CURE:  # the ends are enough to find the quotes
+        text = f"{text[: 8 * CURE]}…{text[-8 * CURE :]}"
     text = " ".join(text.split())
     text = _QUOTE.sub(lambda found: f"{found[1]}{found[2][: QUOTED - 1]}…{found[1]}", text)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
