@@ -171,3 +171,17 @@ def test_jamp_by_name_is_recognised_as_segmented(shared_data: Path) -> None:
     report = artifacts("jamp:train-wakati", shared_data, Options(without=("template=20",))).report
     found = (report.tokeniser, report.examples, report.vocabulary, len(report.over), report.tokens_over)
     assert found == ("whitespace", 9750, 5035, 32, 26)
+
+
+def test_an_even_test_file_of_jamp_has_none(tmp_path: Path) -> None:
+    header = "num\tpremise\thypothesis\tgold_label\ttemplate_num\ttime_format\ttime_span\tcategory"
+    rows = [
+        f"{3 * i + j + 1}\tソラ が {i % 9} 日 に 鐘 を 鳴らした 。\tソラ は 鐘 を 鳴らした 。\t{label}\t1\t日\trandom\t以来（状態動詞）"
+        for i in range(116)
+        for j, label in enumerate(LABELS)
+    ]
+    path = tmp_path / "jamp" / "dataset" / "test_2_wakati.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{line}\n" for line in (header, *rows)), "utf-8")
+    report = artifacts("jamp:test-wakati", tmp_path).report
+    assert (report.tokeniser, report.examples, report.over, report.uneven) == ("whitespace", 348, (), ())
