@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from nikawa.errors import suggest
-from nikawa.generate.condition import Compare, Condition, Edge, parse_condition
+from nikawa.generate.condition import Compare, Condition, Edge
+from nikawa.generate.condition_text import parse_condition
 from nikawa.generate.mistakes import At, Mistake
 from nikawa.generate.template import Choice, Element, Literal, Side, Template, Time, Word, inferred, joined
 from nikawa.generate.time import INTERVALS, POINTS, UNITS, Format, formats
@@ -37,7 +39,10 @@ def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, At]]]:
 
 def parse_row(row: dict[str, str], places: dict[str, At]) -> Template:
     """The template of one row; a `Mistake` names the place of the first fault."""
-    premise, hypothesis = (_side(row[name], places[name]) for name in ("premise", "hypothesis"))
+    known: dict[str, bool | None] = {}
+    premise, hypothesis = (
+        tuple(_once(e, known) for e in _side(row[name], places[name])) for name in ("premise", "hypothesis")
+    )
     return Template(
         id=row["id"],
         premise=premise,
@@ -59,6 +64,17 @@ _FIELDS = {
     "ng time unit": "formats",
     "test time format": "test",
 }
+
+
+def _once(element: Element, known: dict[str, bool | None]) -> Element:
+    """Every use of a verb repeats ta or zi; only the first declares it, and one that differs is left for the check."""
+    if not isinstance(element, Word) or element.transitive is None:
+        return element
+    first = known.setdefault(element.slot, None)
+    if first is None:
+        known[element.slot] = element.transitive
+        return element
+    return replace(element, transitive=None) if first == element.transitive else element
 
 
 def _given(premise: Side) -> tuple[Condition, ...]:

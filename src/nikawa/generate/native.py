@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nikawa.errors import suggest
-from nikawa.generate.condition import NEVER, Condition, parse_condition
+from nikawa.generate.condition import NEVER, Condition
+from nikawa.generate.condition_text import parse_condition
 from nikawa.generate.mistakes import At, Mistake
 from nikawa.generate.native_slots import Notation, parse_side
 from nikawa.generate.template import Side, Template, Time

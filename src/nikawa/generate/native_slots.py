@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from nikawa.errors import suggest
-from nikawa.generate.condition import slot_name
+from nikawa.generate.condition_text import slot_name
 from nikawa.generate.mistakes import At, Mistake
 from nikawa.generate.template import (
     INFLECTED,

@@ -7,7 +7,7 @@ and the words they were written with do not count.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from nikawa.generate.condition import NEVER, Condition, bind, compiled
 from nikawa.generate.mistakes import At
-from nikawa.generate.time import CALENDAR, Clock, Format, Value, render_interval, render_point
+from nikawa.generate.time import CALENDAR, SURFACES, Clock, Format, Value, render_interval, render_point
 
 if TYPE_CHECKING:
     from nikawa.generate.spans import Span
@@ -194,23 +194,23 @@ class Template:
         return _printer(self.premise), _printer(self.hypothesis)
 
     def time_texts(self, values: Mapping[str, Value], fmt: Format | None) -> dict[str, str]:
-        """The text of every time key, particles left to the caller: intervals in the format's largest unit."""
-        return {use.key: text for use, text in self._time_texts(values, fmt)}
+        """The text of every time key; intervals are in the format's largest unit, particles attached."""
+        if fmt is None:
+            return {}
+        times = (use for use in self.uses if isinstance(use, Time))
+        return {use.key: _attached(self._time_text(use, values, fmt), use.particle) for use in times}
 
-    def _time_texts(self, values: Mapping[str, Value], fmt: Format | None) -> Iterator[tuple[Time, str]]:
+    def _time_text(self, use: Time, values: Mapping[str, Value], fmt: Format) -> str:
         from nikawa.generate.times import moved
 
-        for use in self.uses:
-            if isinstance(use, Time) and fmt is not None:
-                value = values.get(use.slot, 1)
-                if isinstance(value, tuple):
-                    yield use, render_point(moved(value, use.days, fmt), fmt, self.language)
-                elif use.kind == "unit":
-                    yield use, _unit_text(fmt, self.language)
-                elif fmt.measure is not None:
-                    yield use, fmt.measure.text.format(value)
-                else:
-                    yield use, render_interval(value, fmt.largest, self.language)
+        value = values.get(use.slot, 1)
+        if isinstance(value, tuple):
+            return render_point(moved(value, use.days, fmt), fmt, self.language)
+        if use.kind == "unit":
+            return SURFACES[self.language].unit[fmt.largest]
+        if fmt.measure is not None:
+            return fmt.measure.text.format(value)
+        return render_interval(value, fmt.largest, self.language)
 
     def label(self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR) -> str:
         """Entailment where its condition holds, else contradiction where its does, else neutral."""
@@ -248,10 +248,12 @@ def _printer(side: Side) -> _Printer:
     return text, itemgetter(*keys) if keys else lambda fillers: ()
 
 
-def _unit_text(fmt: Format, language: str) -> str:
-    from nikawa.generate.time import SURFACES
+def _attached(text: str, particle: str) -> str:
+    if not particle:
+        return text
+    from nikawa.text.korean_forms import attach
 
-    return SURFACES[language].unit[fmt.largest]
+    return attach(text, particle)
 
 
 def _merged(slot: Slot | None, use: Choice | Word | Time, name: str) -> Slot:

@@ -1,0 +1,129 @@
+"""`nikawa templates`: check, show and audit templates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, status
+
+if TYPE_CHECKING:
+    from nikawa.generate.audit import Report
+    from nikawa.jobs.templates import CheckReport, Shown
+
+SHOWN = 5
+"""Rows named of each finding; all of them are in the JSON."""
+Templates = Annotated[
+    str, typer.Argument(help="A pack's name or folder, a template file, or jamp for the published templates.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb and its parts."""
+    templates = typer.Typer(help="Check, show and audit templates.", no_args_is_help=True)
+    templates.command("check", epilog="Example: nikawa templates check my-pack/templates.txt")(check)
+    templates.command("show", epilog="Example: nikawa templates show 25 jamp")(show)
+    templates.command("audit", epilog="Example: nikawa templates audit jamp jamp:train")(audit)
+    app.add_typer(templates, name="templates", rich_help_panel="Probe")
+
+
+def check(
+    file: Templates,
+    strict: Annotated[bool, typer.Option("--strict", help="Status 1 for warnings as well.")] = False,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look for faults, each with line and column; status 1 when there is an error."""
+    from nikawa.jobs.templates import check as run
+
+    with status(f"checking {file}", quiet or json):
+        report = run(file, data)
+    if json:
+        print_json(report)
+    elif not quiet:
+        _print_check(report)
+    raise typer.Exit(int(bool(report.errors or (strict and report.warnings))))
+
+
+def _print_check(report: CheckReport) -> None:
+    for place in report.troubles:
+        typer.echo(f"{place.trouble.level}: {place}")
+    typer.echo(f"{report.templates} templates, {report.errors} errors, {report.warnings} warnings")
+
+
+def show(
+    id: Annotated[str, typer.Argument(help="The template's id.")],
+    file: Annotated[
+        str | None, typer.Argument(help="A pack or template file; else the temporal pack.")
+    ] = None,
+    n: Annotated[int, typer.Option("-n", help="How many sample problems.", min=1)] = 3,
+    seed: Annotated[int, typer.Option(help="Other samples.")] = 0,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Show a template and sample problems made from it."""
+    from nikawa.jobs.templates import show as run
+
+    with status(f"reading template {id}", json):
+        shown = run(id, file, data, n=n, seed=seed)
+    if json:
+        print_json(shown)
+    else:
+        _print_template(shown)
+
+
+def _print_template(shown: Shown) -> None:
+    rows = [
+        ("template", shown.id),
+        ("category", shown.category),
+        ("premise", shown.premise),
+        ("hypothesis", shown.hypothesis),
+        ("entails when", shown.entails),
+        ("contradicts when", shown.contradicts),
+        ("given", shown.given or "nothing"),
+        ("slots", " ".join(shown.slots)),
+        ("formats", " ".join(shown.formats) or "none"),
+        ("cells", ", ".join(f"{label} {n}" for label, n in shown.labels.items())),
+        ("out of reach", " ".join(shown.unreachable) or "none"),
+    ]
+    print_table(("", ""), rows)
+    columns = ("label", "format", "span", "premise", "hypothesis")
+    print_table(
+        columns, [(s.label, s.time_format, s.time_span, s.premise, s.hypothesis) for s in shown.samples]
+    )
+
+
+def audit(
+    templates: Templates,
+    dataset: Annotated[str, typer.Argument(help="What was made from them: jamp:train, a published .tsv, a records file.")],
+    compat: Annotated[bool, typer.Option("--compat", help="Compute with the base-100 numbers of JAMP's own generator.")] = False,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Read problems back through their templates and compute the labels again; status 1 when one disagrees."""
+    from nikawa.jobs.templates import audit as run
+
+    with status(f"auditing {dataset}", quiet or json):
+        report = run(templates, dataset, data, compat=compat)
+    if json:
+        print_json(report)
+    elif not quiet:
+        _print_audit(report)
+    raise typer.Exit(int(bool(report.disagree) or report.parsed < report.rows))
+
+
+def _print_audit(report: Report) -> None:
+    rows = [(f.check, f.count, _named(f.ids), f.note) for f in report.findings]
+    if rows:
+        print_table(("finding", "rows", "for example", "what"), rows, numbers=("rows",))
+    typer.echo(f"{report.rows:,} rows, {report.parsed:,} read back, {report.agree:,} labels agree")
+    if report.disagree:
+        typer.echo(f"Labels disagree: {', '.join(map(str, report.disagree))}")
+
+
+def _named(ids: tuple[str, ...]) -> str:
+    more = f" … +{len(ids) - SHOWN:,}" if len(ids) > SHOWN else ""
+    return ", ".join(ids[:SHOWN]) + more
