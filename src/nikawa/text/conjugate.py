@@ -28,6 +28,8 @@ _A_U_O = frozenset(
     "あかがさざただなはばぱまやらわうくぐすずつづぬふぶぷむゆるおこごそぞとどのほぼぽもよろゃゅょ"
 )
 
+_I_E = frozenset("いきぎしじちにひびみりえけげせぜてでねへべめれ")
+
 
 def conjugate(word: str, form: str, ctype: str | None = None) -> str:
     """A form (a name of `FORMS`) of a word in its dictionary form. 行く, past: 行った.
@@ -85,7 +87,10 @@ def _by_ending(word: str) -> str | None:
     if len(word) < 2:
         return None
     if last == "る":
-        return _GODAN["る"] if word[-2] in _A_U_O else None
+        if word[-2] in _A_U_O:
+            return _GODAN["る"]
+        # A kanji, then い or え, then る: 一段 without exception, where IPADIC may offer a literary 五段 (駆ける).
+        return "一段" if word[-2] in _I_E and len(word) > 2 and word[-3] >= "一" else None
     if last == "い":
         return "形容詞"
     if last == "だ":
