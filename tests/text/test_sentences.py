@@ -179,15 +179,11 @@ def test_nothing_but_white_space_is_lost(text: str, language: str, newline: bool
         ("ko", "ㅋㅋ...!" * 20_000),
     ],
 )
-def test_awkward_texts_take_linear_time(language: str, text: str) -> None:
-    def seconds(part: str) -> float:
-        began = time.perf_counter()
-        sentences(part, language)
-        return time.perf_counter() - began
-
-    seconds(text[:1000])
-    short = min(seconds(text[: len(text) // 8]) for _ in range(3))
-    assert seconds(text) < 40 * short + 0.2
+def test_awkward_texts_do_not_take_for_ever(language: str, text: str) -> None:
+    began = time.process_time()
+    spans = sentences(text, language)
+    assert time.process_time() - began < 20  # square time would be minutes
+    assert spans[-1].end <= len(text)
 
 
 @pytest.mark.slow
