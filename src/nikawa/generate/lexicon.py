@@ -2,7 +2,7 @@
 
 A lexicon is a folder: `lexicon.toml` (name, language, licence, where it comes from), `agents.txt`, `nouns.tsv` (class, nouns),
 `frames.tsv` (a verb, its cases and the nouns of each), and two that may be absent: `counts.tsv` (how often a verb was seen with
-a noun) and `exclude.txt` (words no text may hold). Every choice of nouns within one frame line makes a natural sentence.
+a noun) and `exclude.txt` (words no text may hold). `_` stands for a space inside a noun. Every choice of nouns within one frame line makes a natural sentence.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def excluded_words(path: Path) -> frozenset[str]:
 def _classes(path: Path) -> dict[str, NounClass]:
     classes: dict[str, NounClass] = {}
     for number, row in read_tsv(path, ("class", "kind", "nouns")):
-        name, nouns = row["class"], tuple(row["nouns"].split())
+        name, nouns = row["class"], tuple(map(_spaced, row["nouns"].split()))
         if name in classes:
             raise BadInput(
                 f"the class {name!r} comes twice", file=path, line=number, cure="join the two lines"
@@ -278,9 +278,14 @@ def _nouns(
                     raise BadInput(f"there is no noun class {word[1:]!r}", file=path, line=line, cure=cure)
                 found.update(dict.fromkeys(classes[word[1:]].nouns))
             elif word.startswith("-"):
-                found.pop(word[1:], None)
+                found.pop(_spaced(word[1:]), None)
             else:
-                found[word] = None
+                found[_spaced(word)] = None
         if not equals or not found:
             raise BadInput(f"{part!r} has no nouns", file=path, line=line, cure="write CASE=noun noun")
         yield case.strip(), tuple(found)
+
+
+def _spaced(word: str) -> str:
+    """A noun of several words is written with `_`."""
+    return word.replace("_", " ")
