@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.analyse.quality import distribution, repetition_findings, text_findings
+from nikawa.analyse.quality import distribution, repetition_findings, text_findings, tops
 from nikawa.benchmarks import load
 from nikawa.records import Example, Finding, Origin, Span
 
@@ -151,7 +151,7 @@ def test_the_distribution_of_every_kind_of_gold() -> None:
         gold(spans=[Span(0, 1, "PS"), Span(2, 3, "PS")]), gold(spans=[]), gold(answers=[{"text": "a", "start": 0}]),
         gold(tree={"heads": [0], "labels": ["VP"]}), gold(state=["宿-地域-北-上"]),
     ]  # fmt: skip
-    assert distribution(examples, top=5.0) == {
+    assert distribution(examples, {"score": 5.0}) == {
         "score": {"0-1": 1, "4-5": 2},
         "label": {"neutral": 1},
         "choice": {"3": 1},
@@ -162,13 +162,64 @@ def test_the_distribution_of_every_kind_of_gold() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("values", "bins"),
+    [
+        ([1.0, 5.0], {"1-2": 1, "4-5": 1}),
+        ([4.6, 5, 3.0], {"3-4": 1, "4-5": 2}),
+        ([0.0, 0.0], {"0-1": 2}),
+        ([0.4, 2.0, -1.0], {"-1-0": 1, "0-1": 1, "1-2": 1}),
+        ([1, 2], {"1": 1, "2": 1}),
+    ],
+)
+def test_the_last_bin_holds_its_end(values: list[float], bins: dict[str, int]) -> None:
+    examples = [Example(id=str(n), inputs={}, gold={"score": v}) for n, v in enumerate(values)]
+    assert distribution(examples, tops({"dev": examples})) == {"score": bins}
+
+
+def test_bins_are_the_same_in_all_splits() -> None:
+    splits = {"train": [sts("1", CAT, DOG, 5.0)], "dev": [sts("1", CAT, DOG, 4.0)]}
+    assert distribution(splits["dev"], tops(splits)) == {"score": {"4-5": 1}}
+
+
+def test_damaged_inputs_and_gold_are_the_same_as_nothing() -> None:
+    pairs = [{"premise": CAT, "hypothesis": 3}] * 2 + [{"premise": 3, "hypothesis": CAT}] * 2
+    odd: list[dict[str, Any]] = [
+        *pairs, {"sentence1": None, "sentence2": CAT}, {"text": ["x"]}, {"question": CAT, "choices": [1, "x"]},
+        {"turns": "x"}, {"turns": [{"role": "user"}]}, {"context": CAT, "question": {}},
+        {"text": CAT, "subject": [], "object": []},
+    ]  # fmt: skip
+    examples = [Example(id=str(n), inputs=inputs) for n, inputs in enumerate(odd + odd)]
+    assert list(repetition_findings("zoo", {"dev": examples})) == []
+
+
+@pytest.mark.parametrize(
+    ("inputs", "gold"),
+    [
+        ({"question": CAT, "choices": ["梟", "犬"]}, {"choice": 9}),
+        ({"question": CAT, "choices": ["梟", "犬"]}, {"choice": "梟"}),
+        ({"context": CAT, "question": DOG}, {"answers": "雲"}),
+        ({"context": CAT, "question": DOG}, {"answers": ["雲", {"start": 1}, {"text": ["x"]}]}),
+        ({"text": CAT}, {"tree": {"labels": None}}),
+        ({"text": CAT}, {"tree": {"labels": [{}]}}),
+    ],
+)
+def test_gold_of_a_wrong_type_can_be_compared_and_counted(
+    inputs: dict[str, Any], gold: dict[str, Any]
+) -> None:
+    examples = [Example(id=str(n), inputs=inputs, gold=gold) for n in range(2)]
+    assert [f.check.partition("-")[0] for f in repetition_findings("zoo", {"dev": examples})] == ["repeated"]
+    (counts,) = distribution(examples).values()
+    assert sum(counts.values()) >= 2
+
+
 def test_jsts_as_published(shared_data: Path) -> None:
     splits = load("jsts", data=shared_data).splits
     found = table(repetition_findings("jsts", {split: splits[split] for split in ("train", "dev")}))
     assert found[("repeated-pairs", "train+dev")] == 9
     assert found[("repeated-unordered-pairs", "train+dev")] == 13
     assert found[("conflicting-gold", "score in train+dev")] == 12
-    bins = distribution(splits["train"], top=5.0)["score"]
+    bins = distribution(splits["train"], {"score": 5.0})["score"]
     assert list(bins.values()) == [2837, 1752, 2784, 3719, 1359]
 
 

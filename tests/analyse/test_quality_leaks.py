@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nikawa.analyse.quality_leaks import dataset_leaks, families, split_leaks
+from nikawa.analyse.quality_leaks import dataset_leaks, families, lone_split_leaks, split_leaks
 from nikawa.benchmarks import load
 from nikawa.records import Example, Finding, Origin
 
@@ -32,6 +32,27 @@ def test_test_is_compared_with_all_before_it() -> None:
         ("leaked-pairs", "test in train+dev"): 1,
         ("leaked-sentences", "test in train+dev"): 2,
     }
+
+
+def test_one_split_is_compared_with_those_before_and_each_after() -> None:
+    splits = {
+        "train": [nli("1", CAT, DOG), nli("2", OWL, OWL)],
+        "dev": [nli("1", CAT, DOG)],
+        "test": [nli("1", CAT, DOG), nli("2", OWL, OWL)],
+    }
+    assert table(lone_split_leaks("zoo", splits, "train")) == {
+        ("leaked-pairs", "train in dev"): 1,
+        ("leaked-pairs", "train in test"): 2,
+    }
+    assert table(lone_split_leaks("zoo", splits, "dev")) == {
+        ("leaked-pairs", "dev in train"): 1,
+        ("leaked-sentences", "dev in train"): 1,
+        ("leaked-pairs", "dev in test"): 1,
+    }
+    whole = table(split_leaks("zoo", splits))
+    last = table(lone_split_leaks("zoo", splits, "test"))
+    assert last == {key: n for key, n in whole.items() if key[1] == "test in train+dev"}
+    assert last
 
 
 def test_reversed_and_loose_pairs() -> None:

@@ -110,10 +110,32 @@ def test_missing_input_and_missing_gold() -> None:
 
 def test_findings_name_the_examples_once() -> None:
     twice = [Span(0, 99, "PS"), Span(0, 98, "PS")]
-    (finding,) = schema_findings([task("tagging")], "dev", [example("tagging", twice)])
+    (finding,) = schema_findings("zoo", [task("tagging")], "dev", [example("tagging", twice)])
     assert (finding.check, finding.where, finding.count) == ("span-outside", "dev", 1)
     assert finding.ids == ("zoo:dev/1",)
     assert finding.note == NOTES["span-outside"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "gold", "inputs"),
+    [
+        ("text", "good", {"text": 3}),
+        ("inference", "neutral", {"premise": None}),
+        ("similarity", 1.0, {"sentence2": 2.5}),
+        ("choice", 1, {"choices": ["梟", 4]}),
+        ("choice", 1, {"choices": "梟犬"}),
+        ("relation", "alias", {"subject": "猫"}),
+        ("dialogue", [], {"turns": ["北の宿は？"]}),
+    ],
+)
+def test_an_input_of_another_type_is_told_once(kind: Kind, gold: Any, inputs: dict[str, Any]) -> None:
+    assert list(faults([task(kind)], example(kind, gold, **inputs))) == ["wrong-type"]
+
+
+def test_spans_are_checked_where_no_task_is_known() -> None:
+    empty = Example(id="1", inputs={"text": "猫が雲を編む。", "subject": Span(1, 1)})
+    (finding,) = schema_findings("mine", (), "dev", [empty])
+    assert (finding.check, finding.ids) == ("span-empty", ("mine:dev/1",))
 
 
 def test_a_dataset_may_ask_different_things_of_different_examples() -> None:

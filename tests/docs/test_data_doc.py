@@ -12,7 +12,7 @@ import pytest
 from nikawa.analyse.quality import TEXT_CHECKS
 from nikawa.analyse.quality_schema import NOTES
 from nikawa.jobs import fetch as fetching
-from nikawa.jobs.check import known_problems
+from nikawa.jobs._check_known import known_problems
 
 TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
 
@@ -37,7 +37,7 @@ def test_the_known_problem_is_listed() -> None:
 
 
 def test_named_checks_of_shape_and_text_exist() -> None:
-    for check in ("missing-input", "label-outside", "span-outside"):
+    for check in ("missing-input", "wrong-type", "label-outside", "span-outside"):
         assert f"`{check}`" in TEXT
         assert check in NOTES
     assert all(f"`{check}`" in TEXT for check in TEXT_CHECKS)

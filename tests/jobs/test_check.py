@@ -14,17 +14,11 @@ import pytest
 import nikawa.benchmarks
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.locate import present
+from nikawa.benchmarks.upstream import files_of
 from nikawa.errors import BadInput
-from nikawa.jobs.check import (
-    Report,
-    check,
-    comparable,
-    known_entries,
-    known_problems,
-    marked,
-    read_known,
-    without_views,
-)
+from nikawa.io.folders import write_folder
+from nikawa.jobs._check_known import known_problems, marked, read_known
+from nikawa.jobs.check import Report, check, comparable, known_entries, without_views
 from nikawa.records import Example, Finding
 
 CAT, DOG, OWL, FOX = "猫が雲を編む。", "犬が月を磨く。", "梟が砂を数える。", "狐が鍋を叩く。"
@@ -38,9 +32,9 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def write(data: Path) -> Write:
-    """Write pairs as a published file of JSTS or JNLI."""
+    """Write pairs as a published file of JSTS or JNLI, of a release that is not pinned."""
 
-    def run(dataset: str, split: str, *pairs: tuple[str, str, Any], version: str = "1.3") -> None:
+    def run(dataset: str, split: str, *pairs: tuple[str, str, Any], version: str = "1.2") -> None:
         path = data / "jglue" / "datasets" / f"{dataset}-v{version}" / f"{split}-v{version}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = [
@@ -83,6 +77,7 @@ def test_other_datasets_that_are_here_are_compared(data: Path, write: Write) -> 
     report = check("jnli", data, lambda *step: steps.append(step))
     assert "jsts" in report.compared
     assert table(report)[("leaked-unordered-pairs", "dev in jsts:train")] == 1
+    assert "jnli" not in report.compared
     assert [done for _, done, _ in steps] == list(range(len(report.compared) + 2))
     assert steps[-1] == ("done", len(report.compared) + 1, len(report.compared) + 1)
 
@@ -118,17 +113,140 @@ def test_files_of_mixed_versions(data: Path, write: Write) -> None:
 
 def test_a_records_file_is_compared_with_the_published_ones(data: Path, write: Write, tmp_path: Path) -> None:
     write("jsts", "train", (CAT, DOG, 1.0))
-    mine = tmp_path / "mine.test.jsonl"
-    row = {"id": "1", "inputs": {"premise": CAT, "hypothesis": DOG}, "gold": {"label": "neutral"}}
-    mine.write_text(json.dumps(row, ensure_ascii=False) + "\n", "utf-8")
+    mine = records(tmp_path / "mine.test.jsonl", ({"premise": CAT, "hypothesis": DOG}, {"label": "neutral"}))
     assert table(check(str(mine), data)) == {("leaked-pairs", "test in jsts:train"): 1}
 
 
+def records(path: Path, *rows: tuple[dict[str, Any], dict[str, Any]]) -> Path:
+    """A records file of (inputs, gold)."""
+    lines = [{"id": str(n), "inputs": inputs, "gold": gold} for n, (inputs, gold) in enumerate(rows)]
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+    return path
+
+
+PAIR = {"sentence1": CAT, "sentence2": DOG}
+
+
+@pytest.mark.parametrize("name", ["jsts.jsonl", "jsts.train.jsonl", "jsts"])
+def test_a_file_called_like_a_dataset_is_not_that_dataset(
+    data: Path, write: Write, tmp_path: Path, name: str
+) -> None:
+    write("jsts", "train", (CAT, DOG, 1.0))
+    mine = records(tmp_path / name, (PAIR, {"score": 9.0}), ({"sentence1": OWL, "sentence2": FOX}, {}))
+    report = check(str(mine), data)
+    (found,) = report.findings
+    assert (found.check, found.where.partition(" ")[2], found.count) == ("leaked-pairs", "in jsts:train", 1)
+    assert report.dataset == (name if "." in name else str(mine))
+    assert "jsts" in report.compared
+
+
+def test_a_known_count_is_not_known_of_a_file_of_ones_own(tmp_path: Path) -> None:
+    (count,) = (n for where, n in known_problems()["jsts"]["repeated-pairs"].items() if where == "dev")
+    assert count == 1
+    mine = records(tmp_path / "jsts.dev.jsonl", (PAIR, {"score": 1.0}), (PAIR, {"score": 1.0}))
+    report = check(str(mine), tmp_path)
+    assert table(report) == {("repeated-pairs", "dev"): 1}
+    assert report.new
+
+
+def test_a_copy_in_a_folder_is_compared_with_the_published_one(
+    data: Path, write: Write, tmp_path: Path
+) -> None:
+    write("jsts", "train", (CAT, DOG, 1.0))
+    copy = tmp_path / "jsts"
+    write_folder(load("jsts", data=data), copy)
+    report = check(str(copy), data)
+    assert report.dataset == "jsts/"
+    assert table(report) == {("leaked-pairs", "train in jsts:train"): 1}
+
+
+def test_one_split_is_compared_with_the_others(data: Path, write: Write) -> None:
+    write("jsts", "train", (CAT, DOG, 1.0), (OWL, FOX, 2.0))
+    write("jsts", "valid", (CAT, DOG, 1.0))
+    report = check("jsts:dev", data)
+    assert table(report) == {("leaked-pairs", "dev in train"): 1, ("leaked-sentences", "dev in train"): 1}
+    assert report.compared[0] == "jsts"
+    assert report.sizes == {"dev": 1}
+    assert table(check("jsts:train", data)) == {("leaked-pairs", "train in dev"): 1}
+
+
+def test_a_file_is_compared_with_the_other_published_splits(data: Path, write: Write, tmp_path: Path) -> None:
+    write("jsts", "train", (CAT, DOG, 1.0), (OWL, FOX, 2.0))
+    write("jsts", "valid", (DOG, OWL, 1.0))
+    train = data / "jglue/datasets/jsts-v1.2/train-v1.2.json"
+    mine = tmp_path / "valid-mine.json"
+    mine.write_bytes(train.read_bytes())
+    report = check(f"jsts@{mine}", data)
+    assert table(report) == {("leaked-pairs", "dev in jsts:train"): 2}
+    assert report.dataset == "jsts@valid-mine.json"
+    assert table(check(f"jsts:train@{mine}", data)) == {}
+    assert table(check(f"jsts@{mine.rename(tmp_path / 'mine.json')}", data)) == {
+        ("leaked-pairs", "all in jsts:train"): 2
+    }
+
+
+def test_a_damaged_sibling_is_told(data: Path, write: Write) -> None:
+    write("jsts", "train", (CAT, DOG, "much"))
+    write("jsts", "valid", (DOG, OWL, 1.0))
+    assert table(check("jsts:dev", data)) == {("not-compared", "other splits of jsts"): 1}
+
+
+def test_a_file_where_nothing_published_is_here(write: Write, data: Path, tmp_path: Path) -> None:
+    write("jsts", "train", (CAT, DOG, 1.0))
+    file = data / "jglue/datasets/jsts-v1.2/train-v1.2.json"
+    report = check(f"jsts@{file}", tmp_path / "empty")
+    assert report.findings == ()
+    assert "jsts" not in report.compared
+
+
+def test_a_changed_published_file_is_told(data: Path, write: Write) -> None:
+    write("jsts", "train", (CAT, DOG, 1.0), version="1.3")
+    write("jsts", "valid", (OWL, DOG, 1.0), version="1.3")
+    wrong = "not-the-published-file"
+    train, dev = (f"datasets/jsts-v1.3/{split}-v1.3.json" for split in ("train", "valid"))
+    report = check("jsts", data)
+    assert table(report) == {(wrong, train): 1, (wrong, dev): 1}
+    assert report.new
+    assert table(check("jsts:dev", data)) == {(wrong, dev): 1}
+    file = data / "jglue" / dev
+    assert table(check(f"jsts@{file}", data)) == {(wrong, "valid-v1.3.json"): 1}
+    assert table(check(f"jsts@{file.rename(file.with_name('mine.json'))}", data)) == {}
+
+
+def test_the_pinned_content_is_the_published_file(
+    data: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("jsts", "train", (CAT, DOG, 1.0), version="1.3")
+    monkeypatch.setattr("nikawa.jobs._check_files.is_published", lambda file, path: True)
+    assert check("jsts", data).findings == ()
+
+
 def test_a_gold_outside_the_closed_set(tmp_path: Path) -> None:
-    file = tmp_path / "jnli.jsonl"
-    row = {"id": "1", "inputs": {"premise": CAT, "hypothesis": DOG}, "gold": {"label": "perhaps"}}
-    file.write_text(json.dumps(row, ensure_ascii=False) + "\n", "utf-8")
-    assert table(check(str(file), tmp_path)) == {("label-outside", "all"): 1}
+    mine = records(tmp_path / "x.jsonl", ({"premise": CAT, "hypothesis": DOG}, {"label": "perhaps"}))
+    assert table(check(f"mini-ja@{mine}", tmp_path)) == {("label-outside", "all"): 1}
+    assert table(check(str(mine), tmp_path)) == {}
+
+
+def test_mixed_types(tmp_path: Path) -> None:
+    mine = records(
+        tmp_path / "x.jsonl",
+        (PAIR, {"score": 1.0}),
+        ({"sentence1": OWL, "sentence2": 7}, {"score": "x"}),
+        ({"sentence1": OWL, "sentence2": FOX}, {"score": 2}),
+    )
+    mixed = {("mixed-types", "inputs.sentence2 in all"): 1, ("mixed-types", "gold.score in all"): 1}
+    assert table(check(str(mine), tmp_path)) == mixed
+    assert table(check(f"mini-ja@{mine}", tmp_path)) == mixed | {("wrong-type", "all"): 1}
+
+
+def test_the_highest_score_is_in_the_last_bin(tmp_path: Path) -> None:
+    pair = {"premise": CAT, "hypothesis": DOG}
+    mine = records(
+        tmp_path / "x.jsonl",
+        (pair, {"relatedness": 5.0}),
+        ({**pair, "premise": OWL}, {"relatedness": 4.2}),
+    )
+    assert check(str(mine), tmp_path).labels == {"all": {"relatedness": {"4-5": 2}}}
 
 
 def test_a_finding_is_known_when_everything_agrees() -> None:
@@ -140,8 +258,10 @@ def test_a_finding_is_known_when_everything_agrees() -> None:
         Finding(check="repeated-texts", where="train", count=3),
         Finding(check="left-over", where="train", count=1, known=True),
     ]
-    assert [f.known for f in marked("zoo", found, known)] == [True, False, False, False, True]
-    assert not any(f.known for f in marked("farm", found[:4], known))
+    assert [f.known for f in marked(["zoo"], found, known)] == [True, False, False, False, True]
+    assert [f.known for f in marked(["farm", "zoo"], found[:2], known)] == [True, False]
+    assert not any(f.known for f in marked(["farm"], found[:4], known))
+    assert not any(f.known for f in marked([], found[:4], known))
 
 
 def test_known_entries_make_every_finding_known(data: Path, write: Write, tmp_path: Path) -> None:
@@ -150,7 +270,15 @@ def test_known_entries_make_every_finding_known(data: Path, write: Write, tmp_pa
     file = tmp_path / "known.toml"
     file.write_text(known_entries(report), "utf-8")
     assert len(report.findings) > 2
-    assert all(f.known for f in marked("jsts", report.findings, read_known(file)))
+    assert all(f.known for f in marked(["jsts"], report.findings, read_known(file)))
+
+
+def test_known_entries_of_a_file_stand_under_its_name(data: Path, write: Write, tmp_path: Path) -> None:
+    write("jsts", "train", (CAT, DOG, 1.0), (CAT, DOG, 1.0))
+    path = data / "jglue/datasets/jsts-v1.2/train-v1.2.json"
+    file = tmp_path / "known.toml"
+    file.write_text(known_entries(check(f"jsts@{path}", data)), "utf-8")
+    assert read_known(file) == {"jsts@train-v1.2.json": {"repeated-pairs": {"train": 1}}}
 
 
 @pytest.mark.parametrize("text", ["[jsick", '[jsick.repeated-pairs]\n"train" = "many"\n', "jsick = 3\n"])
@@ -163,7 +291,10 @@ def test_a_broken_list_is_told_in_one_line(tmp_path: Path, text: str) -> None:
 
 
 def test_known_problems_are_of_registered_datasets() -> None:
-    assert set(known_problems()) <= set(benchmarks())
+    for name in known_problems():
+        dataset, at, file = name.partition("@")
+        assert dataset in benchmarks()
+        assert not at or file in {Path(pinned.path).name for pinned in files_of(dataset)}
     assert "jsick" in known_problems()
 
 
@@ -188,9 +319,58 @@ def test_views_give_way_to_their_source() -> None:
     assert list(without_views(splits, None)) == ["easy-cut", "easy", "hard", "test-cut"]
 
 
+def new(report: Report) -> list[tuple[str, str, int]]:
+    return [(f.check, f.where, f.count) for f in report.findings if not f.known]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["jsts", "jnli", "jsick", "jcommonsenseqa", "jsquad", "jcola", "klue-ner"])
 def test_the_published_files_hold_nothing_new(shared_data: Path, name: str) -> None:
     assert present(benchmarks()[name], shared_data)
-    report = check(name, shared_data)
-    assert [f for f in report.findings if not f.known] == []
+    assert new(check(name, shared_data)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["jsts", "jsick", "jsick-en", "jcommonsenseqa", "jcola"])
+def test_the_published_splits_hold_nothing_new(shared_data: Path, name: str) -> None:
+    for split in load(name, data=shared_data).splits:
+        assert new(check(f"{name}:{split}", shared_data)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "file",
+    [
+        "jsick/jsick.tsv",
+        "jsick/train.tsv",
+        "jsick/test.tsv",
+        "jsick/jsick-all-annotations.tsv",
+        "jsick-stress/ex_ga_o/test.tsv",
+    ],
+)
+def test_the_published_files_of_jsick_hold_nothing_new(shared_data: Path, file: str) -> None:
+    name = "jsick-stress" if "stress" in file else "jsick"
+    report = check(f"{name}@{shared_data / 'jsick' / file}", shared_data)
+    assert new(report) == []
+    assert (("train-file-ids", "train") in table(report)) == (file == "jsick/train.tsv")
+
+
+@pytest.mark.slow
+def test_leaks_into_published_splits_are_told(shared_data: Path, tmp_path: Path) -> None:
+    assert table(check("jsick:test", shared_data))[("leaked-pairs", "test in train+dev")] == 87
+    mine = tmp_path / "valid-mine.json"
+    train = (shared_data / "jglue/datasets/jsts-v1.3/train-v1.3.json").read_bytes().splitlines(keepends=True)
+    mine.write_bytes(b"".join(train[:100]))
+    assert table(check(f"jsts@{mine}", shared_data))[("leaked-pairs", "dev in jsts:train")] == 100
+
+
+@pytest.mark.slow
+def test_a_flipped_label_is_told(shared_data: Path, tmp_path: Path) -> None:
+    place = "jglue/datasets/jnli-v1.3/valid-v1.3.json"
+    copy = tmp_path / place
+    copy.parent.mkdir(parents=True)
+    text = (shared_data / place).read_text("utf-8")
+    copy.write_text(text, "utf-8")
+    assert new(check("jnli", tmp_path)) == []
+    copy.write_text(text.replace('"label": "neutral"', '"label": "entailment"', 1), "utf-8")
+    assert new(check("jnli", tmp_path)) == [("not-the-published-file", place.removeprefix("jglue/"), 1)]

@@ -126,7 +126,9 @@ def _differ(examples: Sequence[Example], question: str) -> bool:
 def _answers(value: Any) -> set[str]:
     """The texts of a list of answers; an empty one stands for none."""
     listed = value if isinstance(value, list | tuple) else [value]
-    return {str(answer["text"] if isinstance(answer, dict) and "text" in answer else answer) for answer in listed} or {""}
+    return {
+        str(answer["text"] if isinstance(answer, dict) and "text" in answer else answer) for answer in listed
+    } or {""}
 
 
 def _plain(example: Example, question: str) -> Hashable:
@@ -168,7 +170,7 @@ def distribution(
 
 
 def _labels(value: Any, top: float | None) -> list[str]:
-    if top is not None and isinstance(value, int | float):
+    if top is not None and isinstance(value, int | float) and not isinstance(value, bool):
         low = min(floor(value), ceil(top) - 1) if value <= top else floor(value)
         return [f"{low}-{low + 1}"]
     if isinstance(value, dict):

@@ -143,7 +143,7 @@ def _readable(name: str, value: Any) -> bool:
         return isinstance(value, list | tuple) and all(isinstance(choice, str) for choice in value)
     if name == "turns":
         return isinstance(value, list | tuple) and all(_turn(turn) for turn in value)
-    return isinstance(value, str | Span)
+    return isinstance(value, str) or (name in ("subject", "object") and isinstance(value, Span))
 
 
 def _turn(turn: Any) -> bool:

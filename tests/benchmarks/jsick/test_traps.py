@@ -49,6 +49,19 @@ def test_train_file(write: Write, data: Path) -> None:
     assert found["texts-differ", "train.tsv"].ids == ("jsick:train/3",)
 
 
+def test_the_train_file_named_by_itself(write: Write, data: Path) -> None:
+    path = write("jsick/train.tsv", [{"pair_ID": "8"}, {"pair_ID": "9", "sentence_A_Ja": "凧が落ちた"}])
+    spec = f"jsick@{path}"
+    (alone,) = findings("jsick", data, spec).values()
+    assert (alone.check, alone.where, alone.count, alone.known) == ("train-file-ids", "train", 2, True)
+    assert "row number" in alone.note
+    write("jsick/jsick.tsv", [{"pair_ID": "8", "data": "train"}, {"pair_ID": "9", "data": "train"}])
+    write("jsick/test.tsv", [{"pair_ID": "8", "sentence_B_Ja": "凧が飛ぶ"}])
+    (beside,) = findings("jsick", data, spec).values()
+    assert (beside.where, beside.ids) == ("train", ("jsick:train/train.tsv-9",))
+    assert "1 of 2 rows are found" in beside.note
+
+
 def test_older_texts(write: Write, data: Path) -> None:
     write("jsick/jsick.tsv", [{"pair_ID": "1"}, {"pair_ID": "2"}])
     write("jsick/test.tsv", [{"pair_ID": "1"}, {"pair_ID": "2", "sentence_B_Ja": "凧が飛ぶ"}])
@@ -104,6 +117,7 @@ def test_scrambled_original(write: Write, data: Path) -> None:
     write("jsick-stress/scrum_ga_o/test.tsv", [{"pair_ID": "1"}, right])
     (finding,) = findings("jsick-stress", data).values()
     assert (finding.check, finding.ids) == ("scramble-origin", ("jsick-stress:scramble-o/1",))
+    assert findings("jsick-stress", data, "jsick-stress:swap-o") == {}
 
 
 def test_published_pairs(shared_data: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from nikawa.benchmarks.jsick._answers import Answers, majority, narrow, read_answers
 from nikawa.benchmarks.jsick._rows import ANSWERS, RELEASED, SPLITS, Row, read_cells, read_pairs
@@ -12,9 +13,12 @@ from nikawa.benchmarks.jsick.jsick_stress import FOLDERS, ORIGIN, find_originals
 from nikawa.records import Dataset, Finding, reference
 
 Pairs = dict[str, Row]
+NUMBERED = "train.tsv-"
+"""What the reader puts before the row numbers of `train.tsv`."""
 
 KNOWN = {
     ("train-file-ids", "train.tsv"): 4997,
+    ("train-file-ids", "train"): 4997,
     ("texts-differ", "train.tsv"): 3,
     ("texts-differ", "test.tsv"): 1,
     ("texts-differ", ANSWERS): 4,
@@ -37,11 +41,17 @@ def jsick_traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """Ids that mislead, texts that differ between the files, and gold that does not follow the answers."""
     yield from _conflicts(dataset)
     root = folder / "jsick"
-    if not (root / RELEASED).is_file():
+    pairs = {row.pair: row for _, row in read_pairs(root / RELEASED)} if (root / RELEASED).is_file() else {}
+    numbered = [e for e in dataset.splits.get("train", ()) if e.id.startswith(NUMBERED)]
+    if numbered:
+        rows = [_Text(e.id.removeprefix(NUMBERED), *e.inputs.values()) for e in numbered]
+        yield from _train_ids("train", rows, pairs)
+    if numbered or not pairs:
         return
-    pairs = {row.pair: row for _, row in read_pairs(root / RELEASED)}
     if (root / "train.tsv").is_file():
-        yield from _train_file(root / "train.tsv", pairs)
+        rows = [_Text(row.pair, row.premise, row.hypothesis) for _, row in read_pairs(root / "train.tsv")]
+        yield from _train_ids("train.tsv", rows, pairs)
+        yield from _train_texts("train.tsv", rows, pairs)
     for name in ("test.tsv", ANSWERS):
         if (root / name).is_file():
             yield from _texts(root / name, pairs)
@@ -49,11 +59,11 @@ def jsick_traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
         yield from _answers(root / ANSWERS, pairs)
 
 
-def stress_traps(folder: Path, _dataset: Dataset) -> Iterator[Finding]:
-    """Rows of the scrambled sets whose published original is not the original premise."""
+def stress_traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+    """Rows of the scrambled sets at hand whose published original is not the original premise."""
     for name, stress_set in FOLDERS.items():
         path = folder / "jsick-stress" / name / "test.tsv"
-        if not stress_set.startswith("scramble") or not path.is_file():
+        if stress_set not in dataset.splits or not stress_set.startswith("scramble") or not path.is_file():
             continue
         true = find_originals(path)
         rows = (cells for _, cells in read_cells(path, ("pair_ID", ORIGIN)))
@@ -76,20 +86,36 @@ def _conflicts(dataset: Dataset) -> Iterator[Finding]:
     yield from _finding("conflicting-labels", "+".join(dataset.splits), ids, note, count=len(repeated))
 
 
-def _train_file(path: Path, pairs: Pairs) -> Iterator[Finding]:
+class _Text(NamedTuple):
+    """A row of `train.tsv`."""
+
+    pair: str
+    premise: str
+    hypothesis: str
+
+
+def _train_ids(where: str, rows: Sequence[_Text], pairs: Pairs) -> Iterator[Finding]:
     """How far `train.tsv` is from the released pairs, joined by id and joined by text."""
-    rows = [row for _, row in read_pairs(path)]
+    if not pairs:
+        note = f"pair_ID is a row number, not SICK's id; get {RELEASED} and join on the two sentences"
+        every = tuple(reference("jsick", "train", NUMBERED + row.pair) for row in rows)
+        yield Finding(check="train-file-ids", where=where, count=len(rows), ids=every, note=note, known=True)
+        return
     by_text = {(row.premise, row.hypothesis) for row in pairs.values()}
     found = sum((row.premise, row.hypothesis) in by_text for row in rows)
     misled = [row.pair for row in rows if row.pair not in pairs or pairs[row.pair].premise != row.premise]
     note = f"pair_ID is a row number; joined on the two sentences, {found:,} of {len(rows):,} rows are found"
-    ids = [reference("jsick", "train", f"train.tsv-{pair}") for pair in misled]
-    yield from _finding("train-file-ids", path.name, ids, note)
+    ids = [reference("jsick", "train", NUMBERED + pair) for pair in misled]
+    yield from _finding("train-file-ids", where, ids, note)
+
+
+def _train_texts(where: str, rows: Sequence[_Text], pairs: Pairs) -> Iterator[Finding]:
+    """Released pairs that `train.tsv` does not have."""
     here = {(row.premise, row.hypothesis) for row in rows}
     changed = (
         row for row in pairs.values() if row.data != "test" and (row.premise, row.hypothesis) not in here
     )
-    yield from _finding("texts-differ", path.name, [_name(row) for row in changed], _OLDER)
+    yield from _finding("texts-differ", where, [_name(row) for row in changed], _OLDER)
 
 
 _OLDER = f"an older text than that of {RELEASED}"
