@@ -21,7 +21,7 @@ from nikawa.generate.pack import Find, Pack, survey
 from nikawa.generate.spans import RANDOM
 from nikawa.generate.template import Template, Time, Word, bare_case
 from nikawa.generate.time import CALENDAR, Format, Point, Value, exists
-from nikawa.generate.times import spec_of
+from nikawa.generate.time_index import TimeSpec
 
 
 class Size(NamedTuple):
@@ -147,7 +147,6 @@ def _conditions(template: Template) -> Iterator[Trouble]:
         isinstance(u, Time) and (u.days or u.apart) for u in template.uses
     ):
         return
-    spec = spec_of(template)
     for field, condition in _written(template):
         at = template.places.get(field, template.at)
         if condition == NEVER or not list(leaves(condition)):
@@ -155,7 +154,7 @@ def _conditions(template: Template) -> Iterator[Trouble]:
         if _witness(template, condition) is None:
             what = f"the {_LABEL[field]} condition can never hold"
             yield _trouble(template, "never", at, what, "look for comparisons that exclude each other")
-        elif _witness(template, Every((condition, *template.given)), spec.allowed) is None:
+        elif _witness(template, Every((condition, *template.given)), template.spec.allowed) is None:
             what = f"the {_LABEL[field]} condition never holds: times of one problem always differ"
             yield _trouble(template, "never", at, what, "write never, if that is meant", "warning")
     both = _witness(template, Every((template.entails, template.contradicts)))
@@ -195,43 +194,42 @@ def _search(
     allowed: Callable[[Mapping[str, Value], Format | None], bool] | None,
     size: Size,
 ) -> Witness | None:
+    terms = list(leaves(condition))
+    names = None if allowed else {term.name for term in terms}
+    if any(isinstance(term, Amount) and not term.name for term in terms):
+        # A condition that names an integer may need values far from the first ones.
+        size = size._replace(lengths=10_000)
     # Points that are only compared have the same orders in every format.
     formats = template.formats[:1] if only_order(condition) else template.formats
     for fmt in formats or (None,):
         test = compiled(condition, CALENDAR, fmt.largest if fmt else "")
-        for values, env in _assignments(template, condition, fmt, size):
+        for values, env in _assignments(template.spec, names, fmt, size):
             if test(env) and (allowed is None or allowed(values, fmt)):
                 return values, fmt
     return None
 
 
 def _assignments(
-    template: Template, condition: Condition, fmt: Format | None, size: Size
+    spec: TimeSpec, names: set[str] | None, fmt: Format | None, size: Size
 ) -> Iterator[tuple[dict[str, Value], dict[str, int]]]:
-    """Assignments of the slots a condition names, and what its compiled form reads."""
-    spec = template.spec
-    named = {leaf.name for leaf in leaves(condition)}
-    points = [name for name in spec.points if name in named or spec.apart or spec.before]
-    sizes = [name for name in spec.sizes if name in named]
+    """Assignments of the slots in `names` (all when None), and what compiled conditions read of them."""
+    points, sizes = ([n for n in some if names is None or n in names] for some in (spec.points, spec.sizes))
     if fmt is None or not (points or sizes):
         yield {}, {}
         return
-    domain = [(point, CALENDAR.start(point, fmt), CALENDAR.end(point, fmt)) for point in _points(fmt, size)]
+    domain = [
+        (point, CALENDAR.start(point, fmt), CALENDAR.end(point, fmt))
+        for point in (_points(fmt, size) if points else ())
+    ]
+    offered = RANDOM.numbers(fmt) if fmt.measure else RANDOM.lengths()
     for combination in product(domain, repeat=len(points)):
         values: dict[str, Value] = {}
         env: dict[str, int] = {}
         for name, (point, start, end) in zip(points, combination, strict=True):
             values[name], env[f"{name}.start"], env[f"{name}.end"] = point, start, end
-        for numbers in product(_lengths(condition, fmt, size), repeat=len(sizes)):
+        for numbers in product(offered[: size.lengths], repeat=len(sizes)):
             added = dict(zip(sizes, numbers, strict=True))
             yield {**values, **added}, {**env, **added}
-
-
-def _lengths(condition: Condition, fmt: Format, size: Size) -> range:
-    """Lengths of intervals or values of numbers; all of them where the condition names an integer."""
-    offered = RANDOM.numbers(fmt) if fmt.measure else RANDOM.lengths()
-    whole = any(isinstance(leaf, Amount) and not leaf.name for leaf in leaves(condition))
-    return offered if whole else offered[: size.lengths]
 
 
 def _points(fmt: Format, size: Size) -> Iterator[Point]:

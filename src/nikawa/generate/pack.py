@@ -48,7 +48,7 @@ from typing import Any, Literal
 import msgspec
 
 from nikawa.errors import BadInput, suggest, unknown
-from nikawa.generate.mistakes import Trouble
+from nikawa.generate.mistakes import At, Mistake, Trouble
 from nikawa.generate.native_slots import Notation
 from nikawa.generate.reading import read_file
 from nikawa.generate.spans import SPANS, Span
@@ -188,9 +188,7 @@ def load_pack(spec: str | Path, *, find: Find | None = None) -> Pack:
     """A shipped pack by name, a pack folder, or a template file alone (the authors' .tsv or the native notation)."""
     pack, troubles = survey(spec, find=find)
     for path, trouble in troubles:
-        raise BadInput(
-            f"column {trouble.column}: {trouble.what}", file=path, line=trouble.line, cure=trouble.cure
-        )
+        raise Mistake(trouble.check, trouble.what, At(trouble.line, trouble.column), trouble.cure, path)
     return pack
 
 
