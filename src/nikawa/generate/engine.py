@@ -1,0 +1,236 @@
+"""The generator: cells in, problems out. Item i of a cell depends on the seed, the cell and i, and on nothing else.
+
+A split is made of cells (template x format x span x label). The words of item i come from the template's `WordSpace`, whose
+numbers its cells share out among themselves (cell c of C takes c, c + C, c + 2C, …), so that no two problems of a template
+have all words in common until every way is used. The times come from the index of the label that is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from nikawa.errors import BadInput, unknown
+from nikawa.generate.engine_chance import Dice, key
+from nikawa.generate.engine_words import SIDES, WordSpace, attached, unit_of
+from nikawa.generate.lexicon import Lexicon, load_lexicon
+from nikawa.generate.pack import Pack
+from nikawa.generate.spans import Chance, below
+from nikawa.generate.template import Choice, Template, Time
+from nikawa.generate.time import SURFACES, Value, render_interval, render_point
+from nikawa.generate.time_index import index
+from nikawa.generate.times import Cell, moved
+from nikawa.records import Example, Origin
+
+__all__ = ["Generator", "Place", "lexicon_of"]
+
+
+class Place(NamedTuple):
+    """A cell of a split and how many problems it is asked for."""
+
+    number: int
+    """Its place among all cells of the pack, from 1: the first part of its problems' ids."""
+    cell: Cell
+    n: int
+    """As many as were asked for, or as there are."""
+
+
+def lexicon_of(pack: Pack) -> Lexicon:
+    """The lexicon a pack names: a folder beside it, or a shipped one."""
+    beside = pack.folder / pack.head.lexicon
+    if pack.head.lexicon and (beside / "lexicon.toml").is_file():
+        found = load_lexicon(beside)
+    else:
+        found = load_lexicon(pack.head.lexicon or pack.language)
+    if found.language != pack.language:
+        what = f"the pack {pack.name} is {pack.language!r}, its lexicon {found.about.name!r} is {found.language!r}"
+        raise BadInput(what, cure="name a lexicon of the same language")
+    return found
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Problems of one pack with one seed."""
+
+    pack: Pack
+    lexicon: Lexicon
+    seed: str = "0"
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Name of each cell of the pack to its number."""
+        every = [cell.name for t in self.pack.templates for cell in t.cells(spans=self.pack.spans)]
+        return {name: number for number, name in enumerate(every, start=1)}
+
+    def places(self, split: str, per: int) -> list[Place]:
+        """The cells of a split, each with the number of problems it gives: `per`, or as many as it has."""
+        return [
+            Place(self._numbers[cell.name], cell, min(per, self._most(cell, split)))
+            for cell in self.pack.cells(split)
+        ]
+
+    def _most(self, cell: Cell, split: str) -> int:
+        """How many different problems a cell is sure to have: times make more of the same words."""
+        space, share, offset = self._share(cell, split)
+        if cell.span is not None and space.size:
+            return 1 << 62
+        return len(range(offset, space.size, share))
+
+    def problems(
+        self, split: str, place: Place, start: int = 0, stop: int | None = None
+    ) -> Iterator[Example]:
+        """Items `start` to `stop` of a cell, all of them when left out."""
+        return map(self._maker(split, place), range(start, place.n if stop is None else stop))
+
+    def words(self, cell: Cell, chance: Chance) -> dict[str, str]:
+        """Texts for every key of a cell's template that is no time, drawn by chance."""
+        space, *_ = self._share(cell, self.first_split)
+        fillers = space.fill(below(chance, space.size), 0)
+        _chooser(cell.template)(fillers, chance)
+        return fillers
+
+    def _maker(self, split: str, place: Place) -> Callable[[int], Example]:
+        number, cell, _ = place
+        space, share, offset = self._share(cell, split)
+        if not space.size:
+            raise BadInput(
+                f"{cell.name}: the lexicon has too few words for {split}", cure="add nouns, or agents"
+            )
+        template, unit = cell.template, unit_of(cell.template, cell.format)
+        words = key(self.seed, self.pack.name, split, template.id, unit)
+        dice = key(self.seed, self.pack.name, split, cell.name)
+        draw, texts, choose = self._draw(cell), _timer(cell), _chooser(template)
+        meta = self.meta(cell, split)
+        tags, group = frozenset({template.category}), f"template-{template.id}"
+        origin = Origin(recipe=self.pack.name, step=template.id, gold="derived")
+        gold, fill, render = cell.label, space.fill, template.render
+
+        def make(i: int) -> Example:
+            chance = Dice(dice, i)
+            fillers = fill(i * share + offset, words)
+            texts(fillers, draw(chance))
+            choose(fillers, chance)
+            premise, hypothesis = render(fillers)
+            return Example(
+                id=f"{number}-{i + 1}",
+                inputs={"premise": premise, "hypothesis": hypothesis},
+                gold={"label": gold},
+                tags=tags,
+                meta=meta,
+                group=group,
+                origin=origin,
+            )
+
+        return make
+
+    def meta(self, cell: Cell, split: str) -> dict[str, str | None]:
+        """What a problem can be sliced by; test problems say which training splits have seen their kind."""
+        template = cell.template
+        found: dict[str, str | None] = {
+            "template": template.id,
+            "category": template.category,
+            "time_format": cell.format.name(template.language) if cell.format else None,
+            "time_span": cell.span.name if cell.span else None,
+            "cell": cell.name,
+        }
+        if split != self.first_split:
+            for name in self.pack.rules:
+                found[name] = "seen" if self.pack.seen(name, found) else "unseen"
+        return found
+
+    @property
+    def first_split(self) -> str:
+        """The split that is trained on."""
+        return next(iter(self.pack.head.cells))
+
+    @cached_property
+    def owned(self) -> dict[str, tuple[int, ...]]:
+        """Split to the residues it owns: one each, the rest for the first."""
+        names = list(self.pack.head.cells)
+        if len(names) > SIDES:
+            raise BadInput(
+                f"{self.pack.name} has {len(names)} splits", cure=f"at most {SIDES} can be kept apart"
+            )
+        rest = tuple(range(SIDES - len(names) + 1))
+        return {name: rest if i == 0 else (SIDES - i,) for i, name in enumerate(names)}
+
+    def _share(self, cell: Cell, split: str) -> tuple[WordSpace, int, int]:
+        """The words of a cell: the space, how many cells share it, and which of them this one is."""
+        if split not in self.owned:
+            raise unknown(f"split of {self.pack.name}", split, self.owned)
+        template, unit = cell.template, unit_of(cell.template, cell.format)
+        where = (template.id, unit, split)
+        if where not in self._spaces:
+            space = WordSpace(template, self.lexicon, unit, self.owned[split])
+            mates = [
+                c.name for c in template.cells(spans=self.pack.spans) if unit_of(template, c.format) == unit
+            ]
+            self._spaces[where] = space, {name: i for i, name in enumerate(mates)}
+        space, order = self._spaces[where]
+        return space, len(order), order[cell.name]
+
+    @cached_property
+    def _spaces(self) -> dict[tuple[str, str, str], tuple[WordSpace, dict[str, int]]]:
+        return {}
+
+    def _draw(self, cell: Cell) -> Callable[[Dice], Mapping[str, Value]]:
+        known = index(cell.template.spec, cell.format, cell.span)
+        return lambda chance: known.draw(cell.label, chance) or {}
+
+
+Timer = Callable[[dict[str, str], Mapping[str, Value]], None]
+"""Writes the texts of the times into the fillers."""
+
+
+def _timer(cell: Cell) -> Timer:
+    template = cell.template
+    uses = list({u.key: u for u in template.uses if isinstance(u, Time)}.values())
+    known_texts: list[dict[Value, str]] = [{} for _ in uses]
+    writers = [
+        (use.key, use.slot, _writer(use, cell), known) for use, known in zip(uses, known_texts, strict=True)
+    ]
+
+    def write(fillers: dict[str, str], values: Mapping[str, Value]) -> None:
+        for name, slot, make, known in writers:
+            value = values.get(slot, 1)
+            text = known.get(value)
+            if text is None:
+                text = make(value)
+                if len(known) < _REMEMBERED:
+                    known[value] = text
+            fillers[name] = text
+
+    return write
+
+
+_REMEMBERED = 4096
+
+
+def _writer(use: Time, cell: Cell) -> Callable[[Value], str]:
+    fmt, language = cell.format, cell.template.language
+    assert fmt is not None
+
+    def write(value: Value) -> str:
+        if isinstance(value, tuple):
+            text = render_point(moved(value, use.days, fmt), fmt, language)
+        elif use.kind == "unit":
+            text = SURFACES[language].unit[fmt.largest]
+        elif fmt.measure is not None:
+            text = fmt.measure.text.format(value)
+        else:
+            text = render_interval(value, fmt.largest, language)
+        return attached(text, use.particle) if use.particle else text
+
+    return write
+
+
+def _chooser(template: Template) -> Callable[[dict[str, str], Chance], None]:
+    choices = list({u.key: u.options for u in template.uses if isinstance(u, Choice)}.items())
+
+    def choose(fillers: dict[str, str], chance: Chance) -> None:
+        for name, options in choices:
+            fillers[name] = options[below(chance, len(options))]
+
+    return choose

@@ -1,0 +1,290 @@
+"""The words of a template as numbers: item k has words of its own, and no two items of a template share all of them.
+
+A `WordSpace` holds every way to fill a template's word slots, frame by frame, and unfolds a number into one of them.
+Frames take turns, so that a verb with few nouns comes up as often as one with many until its nouns are used up.
+
+Splits share no sentence: every way has a residue (the sum of its agents' and nouns' residues modulo `SIDES`), each split
+owns residues, and the last agent is drawn from those who make the sum come out right.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+from zlib import crc32
+
+from nikawa.errors import BadInput
+from nikawa.generate.engine_chance import key, mixed, shuffled
+from nikawa.generate.lexicon import Frame, Lexicon
+from nikawa.generate.template import TIME_KINDS, Slot, Template, Word, bare_case
+from nikawa.generate.time import Format
+
+SIDES = 5
+"""Residues there are to share among the splits."""
+FEW = 4
+"""Verbs below which the unit of time is no longer asked for."""
+PAIRS = 4096
+"""Combinations of verbs looked at where a template has several."""
+_TURN = 7919
+KINDS = {"place": "place"}
+"""Slot kinds that ask for nouns of a kind."""
+
+
+class _List(NamedTuple):
+    """What a slot may be filled with."""
+
+    slot: str
+    words: tuple[str, ...]
+    residues: tuple[int, ...]
+    smaller: int
+    """How many words may be gone already, taken by slots before it."""
+
+    @property
+    def size(self) -> int:
+        """How many choices are always left."""
+        return len(self.words) - self.smaller
+
+
+class _Ways(NamedTuple):
+    """Every way to fill a template with one choice of verbs."""
+
+    texts: dict[str, str]
+    """Keys of the verbs to their forms."""
+    lists: tuple[_List, ...]
+    last: _List
+    by_residue: tuple[tuple[str, ...], ...]
+    """Words of the last list that lie in an owned residue, by the residue of all others."""
+    least: int
+    """How many choices the last list always has."""
+    total: int
+
+
+class WordSpace:
+    """Every way to fill the word slots of a template, for one split."""
+
+    def __init__(self, template: Template, lexicon: Lexicon, unit: str, owned: Sequence[int]) -> None:
+        self._language = lexicon.language
+        self._uses = [(u.key, u.slot, u.particle) for u in _written_words(template)]
+        self._forms = [u for u in template.uses if isinstance(u, Word) and u.form]
+        found = [self._ways(template, lexicon, frames, owned) for frames in _frames(template, lexicon, unit)]
+        self._all = sorted((w for w in found if w.total), key=lambda w: w.total)
+        self._starts, self._firsts, self.size = _turns([w.total for w in self._all])
+
+    def fill(self, k: int, seed: int) -> dict[str, str]:
+        """The texts of all word keys for number k; numbers from `size` on begin again."""
+        k %= self.size
+        segment = bisect_right(self._starts, k) - 1
+        first, base = self._firsts[segment]
+        turn, place = divmod(k - self._starts[segment], len(self._all) - first)
+        turn += base
+        chosen = first + shuffled(place, len(self._all) - first, mixed(seed + turn))
+        ways = self._all[chosen]
+        words = _unfolded(ways, shuffled(turn, ways.total, mixed(seed ^ (chosen + 1))))
+        texts = dict(ways.texts)
+        for name, slot, particle in self._uses:
+            word = words[slot]
+            texts[name] = attached(word, particle) if particle else word
+        for use in self._forms:
+            if use.slot in words:
+                texts[use.key] = inflected(words[use.slot], use.form, "", self._language, use.kind)
+        return texts
+
+    def _ways(
+        self, template: Template, lexicon: Lexicon, frames: dict[str, Frame], owned: Sequence[int]
+    ) -> _Ways:
+        texts = {
+            use.key: inflected(frames[use.slot].verb, use.form, frames[use.slot].ctype, self._language)
+            for use in self._forms
+            if use.slot in frames
+        }
+        lists = _lists(template, lexicon, frames)
+        if not lists:
+            return _Ways(texts, (), _List("", (), (), 0), (), 0, 1 if 0 in owned else 0)
+        *others, last = lists
+        by_residue = tuple(
+            tuple(w for w, r in zip(last.words, last.residues, strict=True) if (rest + r) % SIDES in owned)
+            for rest in range(SIDES)
+        )
+        least = max(0, min(map(len, by_residue)) - last.smaller)
+        count = least
+        for one in others:
+            count *= max(0, one.size)
+        return _Ways(texts, tuple(others), last, by_residue, least, count)
+
+
+def _turns(counts: list[int]) -> tuple[list[int], list[tuple[int, int]], int]:
+    """Where the turns lose a member: numbers at which that is so, (first member left, turns so far), and the sum.
+
+    In turn t every member with more than t ways is used once; members are sorted by their ways.
+    """
+    starts, firsts, done, total = [], [], 0, 0
+    for first, count in enumerate(counts):
+        if count > done:
+            starts.append(total)
+            firsts.append((first, done))
+            total += (count - done) * (len(counts) - first)
+            done = count
+    return starts, firsts, total
+
+
+def _written_words(template: Template) -> list[Word]:
+    return list({u.key: u for u in template.uses if isinstance(u, Word) and not u.form}.values())
+
+
+def _unfolded(ways: _Ways, number: int) -> dict[str, str]:
+    """Slot to word, for the way with this number."""
+    words: dict[str, str] = {}
+    residue, whole = 0, number
+    for slot, offered, residues, smaller in ways.lists:
+        number, place = divmod(number, len(offered) - smaller)
+        if smaller:
+            place = _skipping(offered, place, words)
+        words[slot] = offered[place]
+        residue += residues[place]
+    if ways.last.slot:
+        fitting = ways.by_residue[residue % SIDES]
+        gone = _taken(fitting, words) if ways.last.smaller else []
+        # Turned by what the other words are, so that the end of the list comes up as often as its start.
+        turned = (number + (whole - number * (ways.total // ways.least)) * _TURN) % (len(fitting) - len(gone))
+        words[ways.last.slot] = fitting[_past(gone, turned)]
+    return words
+
+
+def _skipping(offered: tuple[str, ...], place: int, words: dict[str, str]) -> int:
+    return _past(_taken(offered, words), place)
+
+
+def _taken(offered: tuple[str, ...], words: dict[str, str]) -> list[int]:
+    """The places of the words that other slots hold already."""
+    return sorted(offered.index(word) for word in words.values() if word in offered)
+
+
+def _past(gone: list[int], place: int) -> int:
+    """The place once those that are gone are left out."""
+    for one in gone:
+        place += place >= one
+    return place
+
+
+def _frames(template: Template, lexicon: Lexicon, unit: str) -> list[dict[str, Frame]]:
+    """Every choice of a frame for each verb slot; different verbs where there are several."""
+    verbs = [slot for slot in template.slots.values() if slot.kind == "verb"]
+    offered = [_fitting(slot, template, lexicon, unit) for slot in verbs]
+    names = [slot.name for slot in verbs]
+    found = [
+        dict(zip(names, frames, strict=True))
+        for frames in _combined(offered, template.id)
+        if len({frame.verb for frame in frames}) == len(frames)
+    ]
+    if not found:
+        what = f"template {template.id} has a verb that no frame of the lexicon {lexicon.about.name!r} suits"
+        raise BadInput(what, cure=f"it asks for {', '.join(map(_asked, verbs))}: change it, or add frames")
+    return found
+
+
+def _asked(slot: Slot) -> str:
+    voice = {True: "transitive", False: "intransitive", None: ""}[slot.transitive]
+    return " ".join(filter(None, (voice, *slot.frame, slot.wants, "state" if slot.stative else "")))
+
+
+def _combined(offered: list[tuple[Frame, ...]], name: str) -> list[tuple[Frame, ...]]:
+    """All combinations, or as many as are looked at, spread evenly by chance."""
+    size = 1
+    for frames in offered:
+        size *= len(frames)
+    if size <= PAIRS:
+        return list(product(*offered))
+    found = []
+    for i in range(PAIRS):
+        number, chosen = shuffled(i, size, key(name)), []
+        for frames in offered:
+            number, place = divmod(number, len(frames))
+            chosen.append(frames[place])
+        found.append(tuple(chosen))
+    return found
+
+
+def _fitting(slot: Slot, template: Template, lexicon: Lexicon, unit: str) -> tuple[Frame, ...]:
+    """The frames that suit a verb slot, in the unit of the times as long as there are some."""
+    kinds = {
+        bare_case(s.case): KINDS[s.kind]
+        for s in template.slots.values()
+        if s.kind in KINDS and s.case in slot.frame
+    }
+    found = lexicon.choose(
+        slot.frame, transitive=slot.transitive, wants=slot.wants, state=slot.stative, kinds=kinds
+    )
+    measured = tuple(frame for frame in found if frame.suits(unit=unit))
+    return measured if len(measured) >= FEW else found
+
+
+def _lists(template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> list[_List]:
+    """What each slot that is no verb takes; agents come last, for they keep the splits apart."""
+    slots = [s for s in template.slots.values() if s.kind not in ("verb", "choice", *TIME_KINDS)]
+    lists: list[_List] = []
+    for slot in sorted(slots, key=lambda s: s.kind == "agent"):
+        if slot.kind == "agent":
+            words, residues = lexicon.agents, tuple(i % SIDES for i in range(len(lexicon.agents)))
+        else:
+            words = _nouns(slot, template, lexicon, frames)
+            residues = tuple(map(_residue, words))
+        smaller = sum(not set(words).isdisjoint(one.words) for one in lists)
+        lists.append(_List(slot.name, words, residues, smaller))
+    return lists
+
+
+def _nouns(slot: Slot, template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> tuple[str, ...]:
+    """The nouns of the slot's case in the frame of its verb; without a verb, the class or the kind of its name."""
+    for verb, frame in frames.items():
+        if slot.case and slot.case in template.slots[verb].frame:
+            return frame.nouns[bare_case(slot.case)]
+    words = of_kind(lexicon, slot.kind)
+    if not words:
+        what = f"template {template.id} asks for {slot.name}, of which the lexicon {lexicon.about.name!r} has none"
+        raise BadInput(
+            what, cure=f"add a class {slot.kind!r} to its nouns.tsv, or name the case it stands in"
+        )
+    return words
+
+
+def of_kind(lexicon: Lexicon, kind: str) -> tuple[str, ...]:
+    """The words of a class with this name, else of all classes of this kind, else (for `noun`) all nouns."""
+    if kind in lexicon.classes:
+        return lexicon.classes[kind].nouns
+    found = dict.fromkeys(n for c in lexicon.classes.values() if c.kind == kind for n in c.nouns)
+    return tuple(found) or (lexicon.nouns if kind == "noun" else ())
+
+
+def _residue(word: str) -> int:
+    return crc32(word.encode()) % SIDES
+
+
+@lru_cache(maxsize=1 << 16)
+def attached(word: str, particle: str) -> str:
+    """A word with a particle in its right shape."""
+    from nikawa.text.korean_forms import attach
+
+    return attach(word, particle)
+
+
+@lru_cache(maxsize=1 << 16)
+def inflected(word: str, form: str, ctype: str, language: str, kind: str = "verb") -> str:
+    """A form of a verb or an adjective."""
+    if language == "ko":
+        from nikawa.text.korean_forms import inflect
+
+        return inflect(word, form, kind == "adjective", ctype or None)
+    from nikawa.text.conjugate import conjugate
+
+    return conjugate(word, form, ctype or None)
+
+
+def unit_of(template: Template, fmt: Format | None) -> str:
+    """The unit a verb must suit: an interval's own, a point's smallest; none for numbers and for `every`."""
+    kinds = {slot.kind for slot in template.slots.values()}
+    if fmt is None or fmt.kind == "number" or not kinds & {"time", "interval"}:
+        return ""
+    return fmt.largest if "interval" in kinds else fmt.smallest
