@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import urllib.error
@@ -140,3 +141,19 @@ def _refused(job: Download, code: int, have: int) -> None:
         raise Interrupted(f"the server answered {code}")
     meaning = {404: "is not there (404)", 401: "asks for a login (401)", 403: "is forbidden (403)"}
     raise BadInput(f"{job.url} {meaning.get(code, f'was refused ({code})')}", cure=job.cure)
+
+
+class DiskFault(BadInput):
+    """The file system refuses; no other file would fare better."""
+
+
+def disk_fault(problem: OSError, target: Path) -> DiskFault:
+    """What a fault of the file system means; the part stays, so that nothing is fetched twice."""
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        cure = "make room and fetch again: what has come is kept"
+        return DiskFault("the disk is full", file=target, cure=cure)
+    if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
+        return DiskFault("may not be written", file=target, cure="check permissions, or name another --data")
+    return DiskFault(
+        f"cannot be written ({problem.strerror or problem})", file=target, cure="name another --data"
+    )

@@ -6,7 +6,6 @@ interrupted fetch takes up where it stopped and a wrong file never looks like a 
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from nikawa.benchmarks.locate import CLONES, data_root
 from nikawa.benchmarks.names import benchmarks, suites
 from nikawa.benchmarks.upstream import FILES, WITHDRAWN, Upstream, files_of, is_published
 from nikawa.errors import BadInput, unknown
-from nikawa.jobs._download import Download, Unreachable, download
+from nikawa.jobs._download import DiskFault, Download, Unreachable, disk_fault, download
 from nikawa.records import Record
 
 VARIABLE = "NIKAWA_UPSTREAM"
@@ -235,19 +234,3 @@ def setting_of(base: str | None) -> str:
     if base and base != variable:
         return "--base"
     return VARIABLE if variable else ""
-
-
-class DiskFault(BadInput):
-    """The file system refuses; no other file would fare better."""
-
-
-def disk_fault(problem: OSError, target: Path) -> DiskFault:
-    """What a fault of the file system means; the part stays, so that nothing is fetched twice."""
-    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-        cure = "make room and fetch again: what has come is kept"
-        return DiskFault("the disk is full", file=target, cure=cure)
-    if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
-        return DiskFault("may not be written", file=target, cure="check permissions, or name another --data")
-    return DiskFault(
-        f"cannot be written ({problem.strerror or problem})", file=target, cure="name another --data"
-    )
