@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nikawa.errors import BadInput
 from nikawa.generate.mistakes import At
 from nikawa.generate.native_slots import Notation, parse_side
 from nikawa.generate.native_write import write_native
 from nikawa.generate.pack import Pack, load_pack
-from nikawa.generate.template import Choice, Literal, Time, Word
+from nikawa.generate.template import Choice, Literal, Template, Time, Word
 
 Write = Callable[..., Path]
 START = "template one\n  category: x\n"
@@ -102,3 +105,41 @@ def test_mistakes_have_a_place(native: Write, text: str, place: str, word: str) 
     with pytest.raises(BadInput, match=word) as caught:
         load_pack(native(text))
     assert f"templates.txt, {place}: " in str(caught.value)
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        ["template a", "\n", "  ", "premise:", "hypothesis:", "category:", "entails when:", "formats:", "{time1}", "{", "}", "|", "{verb",
+         "ガ", " past}", "time1", "<", "(", "not ", "+", "interval1", "1 day", "{number}", "{time2 -1day}", "年", "x", "。", "{time9 !=time1-1day}"]
+    ),
+    max_size=40,
+)  # fmt: skip
+
+
+@given(st.one_of(WORDS.map("".join), st.text(max_size=60)))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.txt"
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        try:
+            pack = load_pack(path)
+        except BadInput:
+            return
+        for template in pack.templates:
+            assert load_pack_text(write_native(template), Path(folder)) == template
+
+
+def load_pack_text(text: str, folder: Path) -> Template:
+    (folder / "again.txt").write_text(text, "utf-8")
+    (template,) = load_pack(folder / "again.txt").templates
+    return template
+
+
+def test_deep_conditions_are_refused(native: Write) -> None:
+    text = f"{START}  premise: {{time}}。\n  hypothesis: 。\n  entails when: {'(' * 5000}time < time\n"
+    with pytest.raises(BadInput, match="too deep"):
+        load_pack(native(text))
+    with pytest.raises(BadInput, match="at most 5"):
+        load_pack(
+            native(START + "  premise: " + "".join(f"{{time{i}}}" for i in range(9)) + "\n  hypothesis: 。\n")
+        )

@@ -11,7 +11,18 @@ from nikawa.errors import suggest
 from nikawa.generate.condition import Compare, Condition, Edge
 from nikawa.generate.condition_text import parse_condition
 from nikawa.generate.mistakes import At, Mistake
-from nikawa.generate.template import Choice, Element, Literal, Side, Template, Time, Word, inferred, joined
+from nikawa.generate.template import (
+    Choice,
+    Element,
+    Literal,
+    Side,
+    Template,
+    Time,
+    Word,
+    inferred,
+    joined,
+    refuse_too_many,
+)
 from nikawa.generate.time import INTERVALS, POINTS, UNITS, Format, formats
 from nikawa.io.tsv import read_tsv
 
@@ -43,6 +54,7 @@ def parse_row(row: dict[str, str], places: dict[str, At]) -> Template:
     premise, hypothesis = (
         tuple(_once(e, known) for e in _side(row[name], places[name])) for name in ("premise", "hypothesis")
     )
+    refuse_too_many((*premise, *hypothesis), places["id"])
     return Template(
         id=row["id"],
         premise=premise,
@@ -176,7 +188,10 @@ def _formats(text: str, at: At, elements: Side) -> tuple[Format, ...]:
     for word in text.split(",") if text != "None" else ():
         banned.update(_banned(word, at.later(column)))
         column += len(word) + 1
-    return tuple(fmt for fmt in offered if fmt not in banned)
+    left = tuple(fmt for fmt in offered if fmt not in banned)
+    if offered and not left:
+        raise Mistake("format", "no format is left for its times", at, "allow at least one")
+    return left
 
 
 def _banned(word: str, at: At) -> Iterator[Format]:

@@ -9,19 +9,18 @@ never to hold: conditions only compare and shift, so larger domains repeat the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
 
-from nikawa.errors import suggest
 from nikawa.generate.condition import NEVER, Condition, Every, compiled, leaves, only_order
 from nikawa.generate.condition import Size as Amount
 from nikawa.generate.mistakes import At, Trouble
 from nikawa.generate.pack import Find, Pack, survey
 from nikawa.generate.spans import RANDOM
-from nikawa.generate.template import Template, Time, Word, bare_case
+from nikawa.generate.template import Template, Time, Word, bare_case, unbound
 from nikawa.generate.time import CALENDAR, Format, Point, Value, exists
-from nikawa.generate.time_index import TimeSpec
+from nikawa.generate.time_spec import TimeSpec
 
 
 class Size(NamedTuple):
@@ -33,6 +32,8 @@ class Size(NamedTuple):
 
 
 SMALL, LARGE = Size(6, 2, 3), Size(12, 3, 9)
+MOST = 50_000
+"""Combinations of points of one format that are tried."""
 Placed = tuple[Path, Trouble]
 
 
@@ -40,13 +41,14 @@ def check(spec: str | Path, *, find: Find | None = None) -> tuple[Pack, list[Pla
     """Every fault of a pack, a folder or a template file: those that stop reading, then the others."""
     pack, troubles = survey(spec, find=find)
     for template, path in zip(pack.templates, pack.sources, strict=True):
-        troubles += [(path, trouble) for trouble in check_template(template)]
+        placed = ((path, trouble) for trouble in check_template(template))
+        troubles += [pair for pair in placed if pair not in troubles]
     return pack, sorted(troubles, key=lambda pair: (str(pair[0]), pair[1].line, pair[1].column))
 
 
 def check_template(template: Template) -> Iterator[Trouble]:
     """The faults of one template."""
-    names = list(_names(template))
+    names = list(unbound(template))
     yield from names
     yield from _cases(template)
     yield from _slots(template)
@@ -72,25 +74,6 @@ def _written(template: Template) -> Iterator[tuple[str, Condition]]:
     yield "contradicts", template.contradicts
     if "given" in template.places:
         yield from (("given", condition) for condition in template.given)
-
-
-def _names(template: Template) -> Iterator[Trouble]:
-    """Conditions may speak only of times and numbers the sentences have."""
-    bound = {name for name, slot in template.slots.items() if slot.kind in ("time", "interval", "number")}
-    for _, condition in _written(template):
-        for leaf in leaves(condition):
-            if leaf.name and leaf.name not in bound:
-                what = f"{leaf.name} is in the condition but in no sentence"
-                yield _trouble(template, "unbound-name", leaf.at, what, suggest(leaf.name, bound))
-    for use in template.uses:
-        if isinstance(use, Time) and use.apart and use.apart[0] not in bound:
-            yield _trouble(
-                template,
-                "unbound-name",
-                use.at,
-                f"{use.apart[0]} is in no sentence",
-                suggest(use.apart[0], bound),
-            )
 
 
 def _cases(template: Template) -> Iterator[Trouble]:
@@ -137,9 +120,6 @@ def _days(template: Template) -> Iterator[Trouble]:
                 at = template.places.get("formats", template.at)
                 what = f"{use.written or use.key} needs a day, which {' '.join(without)} lack"
                 yield _trouble(template, "format", at, what, "leave these formats out")
-    if not template.formats and any(isinstance(use, Time) for use in template.uses):
-        at = template.places.get("formats", template.at)
-        yield _trouble(template, "format", at, "no time format is left", "allow at least one")
 
 
 def _conditions(template: Template) -> Iterator[Trouble]:
@@ -222,7 +202,7 @@ def _assignments(
         for point in (_points(fmt, size) if points else ())
     ]
     offered = RANDOM.numbers(fmt) if fmt.measure else RANDOM.lengths()
-    for combination in product(domain, repeat=len(points)):
+    for combination in islice(product(domain, repeat=len(points)), MOST):
         values: dict[str, Value] = {}
         env: dict[str, int] = {}
         for name, (point, start, end) in zip(points, combination, strict=True):

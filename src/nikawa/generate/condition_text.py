@@ -35,12 +35,14 @@ from nikawa.generate.time import UNITS
 
 ALIASES = {"tp": "time", "np": "noun", "time_unit": "unit"}
 """The authors' words for slots to ours."""
-_SLOT = re.compile(r"([A-Za-z]+(?:_[A-Za-z]+)*?)_?(\d*)")
+_SLOT = re.compile(r"([A-Za-z]+(?:_[A-Za-z]+)*?)_?([0-9]{0,3})")
 _SYNONYMS = {"=": "==", "before": "<", "after": ">", "≤": "<=", "≥": ">=", "≠": "!=", "＜": "<", "＞": ">"}
 _TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<number>\d+)|(?P<name>[A-Za-z][A-Za-z0-9_]*(?:\.\w+)?)"
+    r"(?P<space>\s+)|(?P<number>[0-9]{1,9})|(?P<name>[A-Za-z][A-Za-z0-9_]*(?:\.\w+)?)"
     r"|(?P<mark><=|>=|==|!=|[<>=≤≥≠＜＞(),+*-])"
 )
+DEEPEST = 50
+"""Brackets and negations within each other."""
 
 
 def slot_name(written: str) -> tuple[str, int] | None:
@@ -63,7 +65,7 @@ class _Parser:
         self.at = at
         self.tokens = list(self._scan(text))
         self.end = at.later(len(text))
-        self.place = 0
+        self.place = self.depth = 0
 
     def _scan(self, text: str) -> Iterator[tuple[str, str, At]]:
         position = 0
@@ -108,6 +110,15 @@ class _Parser:
         return True
 
     def one(self) -> Condition:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise Mistake("syntax", "the condition is too deep", self.peek()[2], "take it apart")
+        try:
+            return self.single()
+        finally:
+            self.depth -= 1
+
+    def single(self) -> Condition:
         if self.takes("not"):
             return Opposite(self.one())
         if self.takes("("):

@@ -23,7 +23,7 @@ from nikawa.generate.condition import NEVER, Condition
 from nikawa.generate.condition_text import parse_condition
 from nikawa.generate.mistakes import At, Mistake
 from nikawa.generate.native_slots import Notation, parse_side
-from nikawa.generate.template import Side, Template, Time
+from nikawa.generate.template import Side, Template, Time, refuse_too_many
 from nikawa.generate.time import INTERVALS, POINTS, Format
 from nikawa.io.lines import read_lines
 
@@ -104,6 +104,7 @@ def parse_block(block: Block, notation: Notation) -> Template:
         if not block.fields.get(name, ("", block.at))[0]:
             raise Mistake("syntax", f"template {block.id} has no {name}", block.at, f"add a line: {name}: …")
     premise, hypothesis = (parse_side(*block.fields[name], notation) for name in ("premise", "hypothesis"))
+    refuse_too_many((*premise, *hypothesis), block.at)
     given = block.fields.get("given")
     test = block.fields.get("test")
     return Template(
@@ -139,8 +140,16 @@ def _formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, 
         pool = POINTS if "time" in kinds else INTERVALS
         offered = tuple(fmt for fmt in pool if fmt in notation.formats.values())
     text, at = block.fields.get("formats", ("all", block.at))
-    if not kinds or text in ("all", "none"):
-        return offered
+    if kinds and text not in ("all", "none"):
+        offered = _chosen(text, at, notation, offered)
+    if kinds and not offered:
+        cure = "declare a [measure.…] in pack.toml" if "number" in kinds else "allow at least one"
+        raise Mistake("format", "no format is left for its times", at, cure)
+    return offered
+
+
+def _chosen(text: str, at: At, notation: Notation, offered: tuple[Format, ...]) -> tuple[Format, ...]:
+    """The formats a line names, or all but those."""
     but = re.match(r"all but\s+", text)
     start = but.end() if but else 0
     named = {

@@ -1,123 +1,29 @@
-"""A pack: a folder with `pack.toml` and template files. Everything a generator needs but the words.
-
-name = "temporal-ja"
-language = "ja"
-title = "Temporal inference"
-licence = "Apache-2.0"
-templates = ["templates.txt"]        # native notation, or the authors' .tsv; "data:jamp/…" lies with the published data
-lexicon = "ja"                       # a shipped lexicon, or a path from this folder
-
-# all of the following may be left out
-description = "…"
-slots = ["adjective"]                # kinds of word slots beside agent, noun, place, verb
-formats = ["年", "年月"]              # formats of times; all when left out
-spans = ["random", "short"]
-
-[span.near]                          # a span of your own, to be named in `spans`
-interval = [1, 2]
-years = [1990, 1999]
-window = { hour = 4, day = 5 }       # smallest unit: how many neighbouring values
-
-[measure.cm]                         # a measure for {number1}
-text = "{}センチ"
-low = 150
-high = 190
-
-[cells.train]                        # what a split is made of; these two are the default
-per = 10
-[cells.test]
-per = 2
-formats = "test"                     # only the test format of each template
-
-[split.easy]                         # training splits: what they leave out, by column
-category = ["…"]
-time_format = ["年月日"]
-time_span = ["short"]
-[split.hard]
-extends = "easy"
-"""
+"""A pack: a folder with `pack.toml` (see `pack_head`) and template files. Everything a generator needs but the words."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from nikawa.errors import BadInput, suggest, unknown
+from nikawa.errors import BadInput, unknown
 from nikawa.generate.mistakes import At, Mistake, Trouble
-from nikawa.generate.native_slots import Notation
+from nikawa.generate.pack_head import HEAD, Head, Rule, notation_of, read_head, rules_of, spans_of
 from nikawa.generate.reading import read_file
-from nikawa.generate.spans import SPANS, Span
-from nikawa.generate.template import TIME_KINDS, WORD_KINDS, Template
-from nikawa.generate.time import SURFACES, UNITS, Format, Measure, formats
+from nikawa.generate.spans import Span
+from nikawa.generate.template import Template
+from nikawa.generate.time import Format
 from nikawa.generate.times import Cell, cells_of, unreachable_cells
-from nikawa.io.lines import read_whole
+
+__all__ = ["HEAD", "PACKS", "Find", "Head", "Pack", "Rule", "load_pack", "pack_names", "survey"]
 
 PACKS = Path(__file__).parent / "packs"
-HEAD = "pack.toml"
 DATA = "data:"
 Find = Callable[[str], Path]
 """Where a file of the published data lies: `jamp/dataset/…` to a path."""
-COLUMNS = ("category", "time_format", "time_span", "template")
-"""What a split may choose by."""
-
-
-class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of `pack.toml`."""
-
-
-class SpanTable(_Part, frozen=True):
-    """`[span.NAME]`."""
-
-    interval: tuple[int, int] = (1, 9)
-    years: tuple[int, int] = (2000, 2020)
-    window: dict[str, int] = {}
-
-
-class MeasureTable(_Part, frozen=True):
-    """`[measure.NAME]`."""
-
-    text: str
-    low: int
-    high: int
-    step: int = 1
-    near: int = 4
-
-
-class CellTable(_Part, frozen=True):
-    """`[cells.SPLIT]`."""
-
-    per: int = 10
-    formats: Literal["all", "test"] = "all"
-
-
-class Head(_Part, frozen=True, kw_only=True):
-    """`pack.toml` as written."""
-
-    name: str
-    language: str
-    title: str
-    licence: str
-    templates: tuple[str, ...]
-    lexicon: str = ""
-    description: str = ""
-    slots: tuple[str, ...] = ()
-    formats: tuple[str, ...] = ()
-    spans: tuple[str, ...] = ("random", "short")
-    span: dict[str, SpanTable] = {}
-    measure: dict[str, MeasureTable] = {}
-    cells: dict[str, CellTable] = msgspec.field(
-        default_factory=lambda: {"train": CellTable(), "test": CellTable(per=2, formats="test")}
-    )
-    split: dict[str, dict[str, list[str] | str]] = {}
-
-
-Rule = Mapping[str, frozenset[str]]
-"""Column to the words whose problems are left out."""
 
 
 @dataclass(frozen=True)
@@ -194,10 +100,8 @@ def load_pack(spec: str | Path, *, find: Find | None = None) -> Pack:
 
 def survey(spec: str | Path, *, find: Find | None = None) -> tuple[Pack, list[tuple[Path, Trouble]]]:
     """The pack as far as it can be read, and every fault met on the way."""
-    folder = _folder(spec)
-    head = _read_head(folder / HEAD) if folder.is_dir() else _lone(folder)
-    root = folder if folder.is_dir() else folder.parent
-    notation = _notation(head, root / HEAD)
+    root, head = _head_of(_folder(spec))
+    notation = notation_of(head, root / HEAD)
     templates: list[Template] = []
     sources: list[Path] = []
     troubles: list[tuple[Path, Trouble]] = []
@@ -207,7 +111,7 @@ def survey(spec: str | Path, *, find: Find | None = None) -> tuple[Pack, list[tu
         templates += read
         sources += [path] * len(read)
         troubles += [(path, trouble) for trouble in bad]
-    spans, rules = _spans(head, root / HEAD), _rules(head, root / HEAD)
+    spans, rules = spans_of(head, root / HEAD), rules_of(head, root / HEAD)
     return Pack(head, root, tuple(templates), tuple(sources), spans, rules), troubles
 
 
@@ -221,9 +125,16 @@ def _folder(spec: str | Path) -> Path:
     raise unknown("pack", str(spec), pack_names())
 
 
-def _lone(path: Path) -> Head:
-    """A head for a template file that has none."""
-    return Head(
+def _head_of(path: Path) -> tuple[Path, Head]:
+    """The folder and head of a pack; a template file takes the head of the pack it belongs to, if any."""
+    if path.is_dir() or path.name == HEAD:
+        folder = path if path.is_dir() else path.parent
+        return folder, read_head(folder / HEAD)
+    if (path.parent / HEAD).is_file():
+        head = read_head(path.parent / HEAD)
+        if path.name in head.templates:
+            return path.parent, msgspec.structs.replace(head, templates=(path.name,))
+    return path.parent, Head(
         name=path.stem,
         language="ja",
         title=path.name,
@@ -233,84 +144,9 @@ def _lone(path: Path) -> Head:
     )
 
 
-def _read_head(path: Path) -> Head:
-    if not path.is_file():
-        raise BadInput(f"holds no {HEAD}", file=path.parent, cure="see docs/templates.md for what a pack is")
-    try:
-        return msgspec.convert(tomllib.loads(read_whole(path)), Head)
-    except tomllib.TOMLDecodeError as problem:
-        raise BadInput(f"is not TOML: {problem}", file=path, cure="mend the line it names") from None
-    except msgspec.ValidationError as problem:
-        raise BadInput(
-            str(problem), file=path, cure="see docs/templates.md for what pack.toml holds"
-        ) from None
-
-
-def _notation(head: Head, path: Path) -> Notation:
-    if head.language not in SURFACES:
-        raise BadInput(
-            f"there is no language {head.language!r}", file=path, cure=suggest(head.language, SURFACES)
-        )
-    known = formats(head.language)
-    for name in head.formats:
-        if name not in known:
-            raise BadInput(f"{name!r} is not a format", file=path, cure=suggest(name, known))
-    measures = {
-        name: Format("number", (name,), Measure(name, m.text, m.low, m.high, m.step, m.near))
-        for name, m in head.measure.items()
-    }
-    for kind in head.slots:
-        if kind in TIME_KINDS or not kind.isascii() or not kind.isalpha():
-            raise BadInput(f"{kind!r} cannot name a slot", file=path, cure="use a word of Latin letters")
-    chosen = {name: known[name] for name in head.formats or known}
-    return Notation(head.language, (*WORD_KINDS, *head.slots), chosen, measures)
-
-
 def _located(name: str, root: Path, find: Find | None) -> Path:
     if not name.startswith(DATA):
         return root / name
     if find is None:
         raise BadInput(f"{name} lies with the published data", file=root / HEAD, cure="say where the data is")
     return find(name.removeprefix(DATA))
-
-
-def _spans(head: Head, path: Path) -> tuple[Span, ...]:
-    for unit in (unit for table in head.span.values() for unit in table.window):
-        if unit not in UNITS:
-            raise BadInput(f"{unit!r} is not a unit", file=path, cure=suggest(unit, UNITS))
-    known = {**SPANS, **{name: _span(name, table) for name, table in head.span.items()}}
-    for name in head.spans:
-        if name not in known:
-            raise BadInput(f"there is no span {name!r}", file=path, cure=suggest(name, known))
-    return tuple(known[name] for name in head.spans)
-
-
-def _span(name: str, table: SpanTable) -> Span:
-    starts = {unit: _starts(unit, width, table.years) for unit, width in table.window.items()}
-    return Span(name, table.interval, table.window, starts, table.years)
-
-
-def _starts(unit: str, width: int, years: tuple[int, int]) -> tuple[int, int]:
-    """Where a window may start so that every month and day has its last value."""
-    first, last = {"year": years, "month": (1, 12), "day": (1, 28), "hour": (0, 23)}[unit]
-    return first, max(first, last - width + 1)
-
-
-def _rules(head: Head, path: Path) -> dict[str, Rule]:
-    return {name: dict(_rule(head, name, path, ())) for name in head.split}
-
-
-def _rule(head: Head, name: str, path: Path, below: tuple[str, ...]) -> Iterator[tuple[str, frozenset[str]]]:
-    if name not in head.split or name in below:
-        raise BadInput(f"split {name!r} cannot be extended", file=path, cure=suggest(name, head.split))
-    dropped: dict[str, frozenset[str]] = {}
-    for column, words in head.split[name].items():
-        if column == "extends" and isinstance(words, str):
-            for inherited, more in _rule(head, words, path, (*below, name)):
-                dropped[inherited] = dropped.get(inherited, frozenset()) | more
-        elif column in COLUMNS and isinstance(words, list):
-            dropped[column] = dropped.get(column, frozenset()) | frozenset(words)
-        else:
-            cure = suggest(column, (*COLUMNS, "extends"))
-            raise BadInput(f"split {name!r} cannot choose by {column!r}", file=path, cure=cure)
-    yield from dropped.items()

@@ -20,6 +20,8 @@ from nikawa.generate.time import (
 
 BETWEEN = "\n"
 """What stands between premise and hypothesis, so that one expression covers both."""
+LONGEST = 40
+"""Characters of a word; without a limit a long row that does not fit would take for ever to be refused."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Reader:
         if isinstance(element, Choice):
             return "|".join(map(re.escape, element.options))
         if isinstance(element, Word):
-            return f"[^。{BETWEEN}]+?"
+            return f"[^。{BETWEEN}]{{1,{LONGEST}}}?"
         match element.kind:
             case "time":
                 return point_pattern(language)
@@ -130,7 +132,7 @@ class Reader:
 def _number(fmt: Format) -> str:
     assert fmt.measure is not None
     before, _, after = fmt.measure.text.partition("{}")
-    return rf"{re.escape(before)}\d+{re.escape(after)}"
+    return f"{re.escape(before)}[0-9]{{1,9}}{re.escape(after)}"
 
 
 def _particle(written: str) -> str:

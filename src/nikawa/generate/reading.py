@@ -9,7 +9,7 @@ from nikawa.generate.authors import parse_row, read_rows
 from nikawa.generate.mistakes import At, Mistake, Trouble
 from nikawa.generate.native import parse_block, read_blocks
 from nikawa.generate.native_slots import Notation
-from nikawa.generate.template import Template
+from nikawa.generate.template import Template, unbound
 
 Parsed = tuple[str, At, Callable[[], Template]]
 
@@ -32,9 +32,12 @@ def read_file(
             continue
         seen[name] = f"line {at.line}"
         try:
-            templates.append(parse())
+            template = parse()
         except Mistake as mistake:
             troubles.append(mistake.trouble(name))
+        else:
+            templates.append(template)
+            troubles += unbound(template)
     if not templates and not troubles:
         troubles.append(Mistake("syntax", "holds no template", At(1, 1), "write one").trouble())
     return templates, troubles

@@ -7,25 +7,27 @@ and the words they were written with do not count.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from nikawa.generate.condition import NEVER, Condition, bind, compiled
-from nikawa.generate.mistakes import At
+from nikawa.errors import suggest
+from nikawa.generate.condition import NEVER, Condition, bind, compiled, leaves
+from nikawa.generate.mistakes import At, Mistake, Trouble
 from nikawa.generate.time import CALENDAR, SURFACES, Clock, Format, Value, render_interval, render_point
 
 if TYPE_CHECKING:
     from nikawa.generate.spans import Span
-    from nikawa.generate.time_index import TimeSpec
+    from nikawa.generate.time_spec import TimeSpec
     from nikawa.generate.times import Cell
 
 LABELS = ("entailment", "contradiction", "neutral")
 WORD_KINDS = ("agent", "noun", "place", "verb")
 """Kinds of word slots every pack has; a pack may add its own."""
 TIME_KINDS = ("time", "interval", "unit", "number")
+MOST_TIMES = 5
 INFLECTED = ("verb", "adjective")
 """Kinds whose uses name a form."""
 
@@ -209,7 +211,7 @@ class Template:
         if use.kind == "unit":
             return SURFACES[self.language].unit[fmt.largest]
         if fmt.measure is not None:
-            return fmt.measure.text.format(value)
+            return fmt.measure.text.replace("{}", str(value))
         return render_interval(value, fmt.largest, self.language)
 
     def label(self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR) -> str:
@@ -278,6 +280,30 @@ def joined(elements: list[Element]) -> Side:
         elif not (isinstance(element, Literal) and not element.text):
             side.append(element)
     return tuple(side)
+
+
+def refuse_too_many(side: Side, at: At) -> None:
+    """All orders of the times are tried, so there is a limit to them."""
+    for kind in TIME_KINDS:
+        count = len({e.index for e in side if isinstance(e, Time) and e.kind == kind})
+        if count > MOST_TIMES:
+            raise Mistake("syntax", f"has {count} slots of the kind {kind}", at, f"use at most {MOST_TIMES}")
+
+
+def unbound(template: Template) -> Iterator[Trouble]:
+    """Conditions may speak only of times and numbers the sentences have."""
+    bound = {name for name, slot in template.slots.items() if slot.kind in ("time", "interval", "number")}
+    used = [
+        (leaf.name, leaf.at)
+        for condition in (template.entails, template.contradicts, *template.given)
+        for leaf in leaves(condition)
+        if leaf.name
+    ]
+    used += [(use.apart[0], use.at) for use in template.uses if isinstance(use, Time) and use.apart]
+    for name, at in used:
+        if name not in bound:
+            what = f"{name} is in a condition but in no sentence"
+            yield Mistake("unbound-name", what, at, suggest(name, bound)).trouble(template.id)
 
 
 def inferred(premise: Side) -> tuple[str, str] | None:

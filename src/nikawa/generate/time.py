@@ -25,6 +25,7 @@ Kind = Literal["point", "interval", "number"]
 Point = tuple[int, ...]
 Value = Point | int
 LEAP_YEAR = 2000
+_NUMBER = "[0-9]{1,6}"
 _BASE = (LEAP_YEAR, 1, 1, 0)
 LAST_YEAR = 9900
 """Years above this leave no room for arithmetic."""
@@ -139,7 +140,7 @@ def render_interval(length: int, unit: str, language: str) -> str:
 def point_pattern(language: str) -> str:
     """A regular expression without groups that matches a point of any format."""
     surface = SURFACES[language]
-    parts = [rf"\d+{surface.point[unit]}" for unit in UNITS]
+    parts = [f"{_NUMBER}{surface.point[unit]}" for unit in UNITS]
     runs = ["".join(_spaced(parts[a:b], surface.gap)) for a in range(4) for b in range(4, a, -1)]
     return f"(?:{'|'.join(runs)})"
 
@@ -151,13 +152,13 @@ def _spaced(parts: Sequence[str], gap: str) -> list[str]:
 @cache
 def interval_pattern(language: str) -> str:
     """A regular expression without groups that matches an interval of any unit."""
-    return rf"\d+(?:{'|'.join(SURFACES[language].interval.values())})"
+    return rf"{_NUMBER}(?:{'|'.join(SURFACES[language].interval.values())})"
 
 
 def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
     """The format and numbers of a point, or None where `text` is none or its date does not exist."""
     by_word = {word: unit for unit, word in SURFACES[language].point.items()}
-    parts = re.findall(r"(\d+)(\D+)", text)
+    parts = re.findall(rf"({_NUMBER})(\D+)", text)
     units = tuple(by_word.get(word.strip(), "") for _, word in parts)
     fmt = Format("point", units)
     point = tuple(int(number) for number, _ in parts)
@@ -168,7 +169,7 @@ def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
 
 def parse_interval(text: str, language: str) -> tuple[Format, int] | None:
     """The format and length of an interval, or None where `text` is none."""
-    found = re.fullmatch(r"(\d+)(\D+)", text)
+    found = re.fullmatch(rf"({_NUMBER})(\D+)", text)
     if found is None:
         return None
     by_word = {word: unit for unit, word in SURFACES[language].interval.items()}

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from nikawa.generate.spans import RANDOM, SHORT, Chance, Span
 from nikawa.generate.template import LABELS, Template, Time
 from nikawa.generate.time import Format, Point, day_before
-from nikawa.generate.time_index import TimeSpec, Values, index
+from nikawa.generate.time_index import index
+from nikawa.generate.time_spec import TimeSpec, Values
 
 
 def moved(point: Point, days: int, fmt: Format) -> Point:
