@@ -16,7 +16,7 @@ from typing import Literal
 from nikawa.benchmarks.locate import CLONES, data_root
 from nikawa.benchmarks.names import benchmarks, suites
 from nikawa.benchmarks.upstream import FILES, WITHDRAWN, Upstream, files_of, is_published
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import BadInput, clip, unknown
 from nikawa.jobs._download import DiskFault, Download, Unreachable, disk_fault, download
 from nikawa.records import Record
 
@@ -26,6 +26,8 @@ PATIENT = 3
 """Files in a row a server may fail on before the rest are not asked for."""
 NAMED = 5
 """Failures that are named one by one."""
+REASON = 90
+"""Most characters of the reason given for each."""
 
 Outcome = Literal["fetched", "present"]
 Progress = Callable[[str, int, int | None], None]
@@ -101,6 +103,13 @@ def _fetch_all(wanted: Sequence[Upstream], job: Job) -> tuple[Fetched, ...]:
     return tuple(came)
 
 
+class Incomplete(BadInput):
+    """Files that did not come. Their names are ours, so the message is not shortened as one from a file is."""
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.cure}"
+
+
 def _failure(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput:
     """One error for all failures; a single file's own where nothing else was wanted."""
     if wanted == 1:
@@ -110,7 +119,7 @@ def _failure(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput
     left = wanted - came - len(failed)
     untried = f", {left} not tried" if left else ""
     cures = dict.fromkeys(problem.cure for problem in failed.values())
-    return BadInput(
+    return Incomplete(
         f"{came} of {wanted} files are in place, {len(failed)} failed{untried}: {', '.join(told)}{more}",
         cure="; ".join(cures),
     )
@@ -119,7 +128,7 @@ def _failure(failed: Mapping[str, BadInput], came: int, wanted: int) -> BadInput
 def _told(place: str, problem: BadInput) -> str:
     """A failure as `place (why)`: an address is told by the place already."""
     first, _, rest = problem.what.partition(" ")
-    return f"{place} ({rest if '://' in first else problem.what})"
+    return f"{place} ({clip(rest if '://' in first else problem.what, REASON)})"
 
 
 @dataclass(frozen=True)
