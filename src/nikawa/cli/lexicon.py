@@ -1,0 +1,146 @@
+"""`nikawa lexicon`: the words templates are filled with, built from text or looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nikawa.cli._show import Json, Quiet, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from nikawa.generate.lexicon import Frame, Lexicon
+    from nikawa.jobs.lexicon import Report
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb and its two parts."""
+    lexicon = typer.Typer(
+        help="Build and show the words templates are filled with.",
+        epilog="Example: nikawa lexicon show ja",
+        no_args_is_help=True,
+    )
+    lexicon.command("build", epilog="Example: nikawa lexicon build novel.txt --out my-lexicon")(build)
+    lexicon.command("show", epilog="Example: nikawa lexicon show ja --verb 読む")(show)
+    app.add_typer(lexicon, name="lexicon", rich_help_panel="Probe")
+
+
+def build(
+    texts: Annotated[list[Path], typer.Argument(help="Japanese text files: plain, .gz, .zst or .xz.")],
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    method: Annotated[str, typer.Option(help="adjacency, or ginza (slow, an extra).")] = "adjacency",
+    min_count: Annotated[int, typer.Option(help="A verb with a noun must be seen this often.", min=1)] = 2,
+    min_verb: Annotated[int, typer.Option(help="A verb must be seen this often.", min=1)] = 10,
+    min_nouns: Annotated[int, typer.Option(help="A frame needs this many nouns.", min=1)] = 3,
+    exclude: Annotated[
+        Path | None, typer.Option(help="Words to leave out, instead of the shipped list.")
+    ] = None,
+    agents: Annotated[Path | None, typer.Option(help="Names of agents, instead of the shipped ones.")] = None,
+    licence: Annotated[str | None, typer.Option(help="Licence of the texts, kept with the lexicon.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Count which nouns stand with which verbs in raw text; write a lexicon and a report."""
+    from nikawa.jobs.lexicon import Choices, build_lexicon
+
+    shipped = Choices()
+    choices = Choices(
+        method=method,
+        triple=min_count,
+        verb=min_verb,
+        nouns=min_nouns,
+        agents=agents or shipped.agents,
+        exclude=exclude or shipped.exclude,
+        licence=licence or shipped.licence,
+    )
+    with progress(quiet or json) as bar:
+        task = bar.add_task("counting lines", total=None)
+        report = build_lexicon(
+            texts, out, choices, overwrite=overwrite, news=lambda lines: bar.update(task, completed=lines)
+        )
+    if json:
+        print_json(report)
+    elif not quiet:
+        _print_report(report, out)
+
+
+def _print_report(report: Report, out: Path) -> None:
+    rows: list[tuple[str, Any]] = [
+        ("lines", report.lines),
+        ("sentences", report.sentences),
+        ("triples found", report.triples),
+        ("different", report.types),
+        ("verbs", report.verbs),
+        *((f"dropped: {why}", n) for why, n in report.dropped.items()),
+        ("kept, different", report.kept_types),
+        ("kept verbs", report.kept_verbs),
+        ("kept nouns", report.nouns),
+        ("frames", report.frames),
+    ]
+    print_table(("", "count"), rows, numbers=("count",))
+    typer.echo(f"Written to {out}. Read frames.tsv before you generate from it: nobody has.")
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="A shipped lexicon (ja, ko) or a lexicon folder.")] = "ja",
+    verb: Annotated[str | None, typer.Option(help="Show the frames of one verb.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """What a lexicon holds, or how one verb is used."""
+    from nikawa.errors import unknown
+    from nikawa.generate.lexicon import load_lexicon
+
+    lexicon = load_lexicon(name)
+    if verb is not None and verb not in lexicon.verbs:
+        raise unknown("verb", verb, lexicon.verbs)
+    frames = [frame for frame in lexicon.frames if verb in (None, frame.verb)]
+    if json:
+        print_json(frames if verb else _summary(lexicon))
+    elif not quiet:
+        if verb:
+            _print_frames(frames)
+        else:
+            _print_summary(lexicon)
+
+
+def _summary(lexicon: Lexicon) -> dict[str, Any]:
+    from collections import Counter
+
+    frames = Counter("-".join(frame.cases) for frame in lexicon.frames)
+    return {
+        "about": lexicon.about,
+        "agents": len(lexicon.agents),
+        "verbs": len(lexicon.verbs),
+        "nouns": len(lexicon.nouns),
+        "frames": dict(frames.most_common()),
+        "states": sum(frame.state for frame in lexicon.frames),
+        "counts": len(lexicon.counts),
+    }
+
+
+def _print_summary(lexicon: Lexicon) -> None:
+    found = _summary(lexicon)
+    rows = [(key, found[key]) for key in ("agents", "verbs", "nouns")]
+    rows += [(f"frames {cases}", n) for cases, n in found["frames"].items()]
+    rows += [("frames that tell a state", found["states"]), ("counted triples", found["counts"])]
+    print_table((lexicon.about.title, "count"), rows, numbers=("count",))
+    typer.echo(f"Licence: {lexicon.about.licence}\n{' '.join(lexicon.about.provenance.split())}")
+
+
+def _print_frames(frames: list[Frame]) -> None:
+    rows = [
+        (
+            frame.verb,
+            " ".join(frame.cases),
+            "transitive" if frame.transitive else "intransitive",
+            " ".join(frame.times),
+            " ".join(frame.units),
+            frame.state,
+            "  ".join(f"{case}: {' '.join(nouns[:8])}" for case, nouns in frame.nouns.items()),
+        )
+        for frame in frames
+    ]
+    print_table(("verb", "cases", "kind", "times", "units", "state", "nouns, the first eight"), rows)
