@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nikawa.benchmarks.base import Benchmark, Source
-from nikawa.benchmarks.upstream import FILES, INSTEAD, WITHDRAWN, files_of
+from nikawa.benchmarks.upstream import FILES, INSTEAD, files_of
 from nikawa.errors import MissingData
 
 VARIABLE = "NIKAWA_DATA"
@@ -85,8 +85,8 @@ def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> Mis
     """The error for a dataset none of whose files is here."""
     folder = repository_folder(benchmark, data)
     cure = f"run: nikawa data fetch {benchmark.name}, or set {VARIABLE} to the folder that holds {benchmark.repository}/"
-    if benchmark.name in WITHDRAWN:
-        cure = f"{WITHDRAWN[benchmark.name]}: {INSTEAD[benchmark.name].format(folder=folder)}"
+    if benchmark.name in INSTEAD:
+        cure = INSTEAD[benchmark.name].format(folder=folder)
     return MissingData(f"{benchmark.name}{what} is not in {folder}", cure=cure)
 
 

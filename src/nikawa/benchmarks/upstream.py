@@ -44,7 +44,7 @@ WITHDRAWN = {
 }
 """What a fetch cannot bring, by dataset."""
 INSTEAD = {
-    "marc-ja": "put your own copy of amazon_reviews_multilingual_JP_v1_00.tsv.gz into {folder}, or use marc-ja@FILE",
+    "marc-ja": "the reviews were withdrawn and cannot be fetched: put your own copy of amazon_reviews_multilingual_JP_v1_00.tsv.gz into {folder}, or use marc-ja@FILE",
 }
 """What to do where a fetch cannot help; `{folder}` is the folder of the repository."""
 CHUNK = 1 << 20
