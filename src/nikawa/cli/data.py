@@ -181,7 +181,7 @@ def fetch(
     name: Annotated[
         str,
         typer.Argument(
-            help="A dataset or a suite (jglue, klue, jsick, jamp).", autocompletion=complete_tasks
+            help="A dataset, a suite (jglue, klue, jsick, jamp), or all.", autocompletion=complete_tasks
         ),
     ],
     data: Data = None,
@@ -213,12 +213,14 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a copy that other tools read."""
-    from nikawa.benchmarks import benchmarks, load
+    from nikawa.benchmarks import load
+    from nikawa.benchmarks.load import named
     from nikawa.jobs.export import export as run
 
     with status(f"exporting {name}", quiet):
         dataset = load(name, data=data)
-        tasks = benchmarks()[dataset.name].tasks if dataset.name in benchmarks() else ()
+        known = named(name)
+        tasks = known.benchmark.tasks if known is not None else ()
         run(dataset, tasks, to, out, overwrite=overwrite)
     if json:
         sizes = {split: len(examples) for split, examples in dataset.splits.items()}
