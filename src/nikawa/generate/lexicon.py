@@ -2,7 +2,8 @@
 
 A lexicon is a folder: `lexicon.toml` (name, language, licence, where it comes from), `agents.txt`, `nouns.tsv` (class, nouns),
 `frames.tsv` (a verb, its cases and the nouns of each), and two that may be absent: `counts.tsv` (how often a verb was seen with
-a noun) and `exclude.txt` (words no text may hold). `_` stands for a space inside a noun. Every choice of nouns within one frame line makes a natural sentence.
+a noun) and `exclude.txt` (words no text may hold). `_` stands for a space inside a noun.
+A frame line is written so that every choice of its nouns makes a natural sentence.
 """
 
 from __future__ import annotations
