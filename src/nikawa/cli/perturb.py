@@ -1,0 +1,115 @@
+"""`nikawa perturb`: change the particles, the order or the surface of texts, and keep the link to the original."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from nikawa.jobs.perturb import Options, PerturbReport
+
+PANEL = "Probe"
+
+
+class AugmentGold(StrEnum):
+    """The label of additions whose meaning changed."""
+
+    random = "random"
+    neutral = "neutral"
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "perturb",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa perturb swap --case o mini-ja --split dev --out swapped.jsonl",
+    )(perturb)
+
+
+def complete_operations(incomplete: str) -> list[str]:
+    """Families, groups, and the names of all operations."""
+    from nikawa.perturb import perturbations
+    from nikawa.perturb.choose import FAMILIES, GROUPS
+
+    names = {*FAMILIES, *GROUPS, *(p.name for p in perturbations().values())}
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def perturb(
+    operation: Annotated[str | None, typer.Argument(help="scramble, swap, delete, particles, surface, or one by its name; several joined by commas. Without one, all are listed.", autocompletion=complete_operations)] = None,
+    dataset: Annotated[str | None, typer.Argument(help="A dataset, folder or records file.", autocompletion=complete_datasets)] = None,
+    case: Annotated[list[str] | None, typer.Option("--case", "-c", help="o, ni or de (Korean: eul, e or eseo); may be repeated. All when left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write to this records file, or to a dataset folder with a split an operation.")] = None,
+    split: Annotated[str | None, typer.Option(help="Take this split only.")] = None,
+    inputs: Annotated[list[str] | None, typer.Option("--input", help="Change this input (premise, hypothesis, …); may be repeated.")] = None,
+    assume: Annotated[bool, typer.Option("--assume-eligible", help="Rewrite every text that can be rewritten at all.")] = False,
+    augment: Annotated[int | None, typer.Option(help="Write so many training additions of each kind.", min=1)] = None,
+    augment_gold: Annotated[AugmentGold, typer.Option(help="Label of additions whose meaning changed.")] = AugmentGold.random,
+    seed: Annotated[int, typer.Option(help="Another seed draws others.")] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Rewrite examples and link each to its original: does the model read the particles?"""
+    from nikawa.errors import BadInput
+    from nikawa.jobs.perturb import Options
+
+    if operation is None:
+        return _list(json)
+    if dataset is None:
+        raise BadInput(f"{operation}: of which dataset?", cure="nikawa perturb OPERATION DATASET")
+    how = Options(
+        cases=tuple(case or ()), split=split, inputs=tuple(inputs or ()), assume_eligible=assume, seed=seed,
+        augment=augment, augment_gold=augment_gold.value, out=out, overwrite=overwrite,
+    )  # fmt: skip
+    report = _run(operation, dataset, data, how, quiet or json)
+    if json:
+        print_json(report)
+    elif not quiet:
+        show(report)
+    return None
+
+
+def _run(operation: str, dataset: str, data: Path | None, how: Options, quiet: bool) -> PerturbReport:
+    from nikawa.jobs.perturb import perturb as run
+
+    with progress(quiet) as bar:
+        shown = bar.add_task(f"perturbing {dataset}", total=None)
+
+        def tell(name: str, done: int, total: int | None) -> None:
+            bar.update(shown, description=name, completed=done, total=total)
+
+        return run(operation, dataset, data=data, options=how, progress=tell)
+
+
+def show(report: PerturbReport) -> None:
+    """Counts by operation, and some of the texts."""
+    columns = ("operation", "label", "examples", "eligible", "rewritten", "skipped")
+    rows = [
+        (o.operation, o.effect, o.examples, o.eligible, o.rewritten, o.skipped) for o in report.operations
+    ]
+    print_table(columns, rows, numbers=columns[2:])
+    most = 3 if len(report.operations) <= 3 else 1
+    texts = [(o.operation, s.example, s.before, s.after) for o in report.operations for s in o.samples[:most]]
+    if texts:
+        print_table(("operation", "id", "original", "rewritten"), texts)
+    if report.out is not None:
+        typer.echo(f"{report.written:,} examples written to {report.out}")
+
+
+def _list(json: bool) -> None:
+    from nikawa.perturb import perturbations
+
+    found = perturbations().values()
+    if json:
+        names = ("name", "language", "effect", "title", "inputs", "analysers")
+        return print_json([{name: getattr(p, name) for name in names} for p in found])
+    rows = [(p.name, p.language or "any", p.effect, p.title) for p in found]
+    return print_table(("operation", "language", "label", "what it does"), rows)

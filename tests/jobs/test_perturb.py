@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nikawa.benchmarks import load
+from nikawa.cli._main import build
+from nikawa.errors import BadInput
+from nikawa.io.records import read_examples, write_records
+from nikawa.jobs.perturb import Options, perturb
+from nikawa.records import Example
+
+LABELS = ("entailment", "contradiction", "neutral")
+ANIMALS = ("狐", "狸", "熊", "猿", "兎", "鹿", "亀", "鶴", "猫", "犬", "馬", "牛")
+
+
+def pairs() -> list[Example]:
+    """Twenty-four pairs: half with を, half with で; two that nothing can be done to."""
+    made = [
+        Example(
+            id=f"{case}{i}",
+            inputs={"premise": f"{animal}が{place}{case}{verb}", "hypothesis": f"{animal}が笛を吹く。"},
+            gold={"label": LABELS[i % 3], "relatedness": 3.0},
+        )
+        for case, place, verb in (("を", "赤い帽子", "洗った。"), ("で", "広い庭", "眠っている。"))
+        for i, animal in enumerate(ANIMALS)
+    ]
+    idle = [
+        Example(id=f"idle{i}", inputs={"premise": "眠い", "hypothesis": "暗い"}, gold={"label": "neutral"})
+        for i in (1, 2)
+    ]
+    return made + idle
+
+
+@pytest.fixture
+def zoo(tmp_path: Path) -> Path:
+    path = tmp_path / "zoo.train.jsonl"
+    write_records(path, pairs())
+    return path
+
+
+def test_one_operation_to_one_file(zoo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "swapped.jsonl"
+    report = perturb("swap", str(zoo), options=Options(cases=("o",), out=out))
+    (done,) = report.operations
+    assert (done.operation, done.effect, report.written) == ("swap-o", "neutral", 12)
+    assert (done.examples, done.eligible, done.rewritten, done.skipped) == (26, 12, 12, 14)
+    assert done.samples[0].after == "狐を赤い帽子が洗った。"
+    children = list(read_examples(out))
+    assert [child.id for child in children] == [f"を{i}" for i in range(12)]
+    assert children[0].origin is not None
+    assert children[0].origin.parents == ("zoo:train/を0",)
+
+
+def test_a_folder_has_a_split_an_operation(zoo: Path, tmp_path: Path) -> None:
+    report = perturb("particles,width-half", str(zoo), options=Options(out=tmp_path / "out"))
+    made = load(str(tmp_path / "out"))
+    assert set(made.splits) == {
+        f"{family}-{case}" for family in ("scramble", "swap", "delete") for case in ("o", "de")
+    } | {"width-half"}
+    assert report.written == len(made)
+    assert (made.name, made.language) == ("zoo-perturbed", "ja")
+
+
+def test_several_splits_are_kept_apart(tmp_path: Path) -> None:
+    perturb("width-half", "mini-ja", options=Options(out=tmp_path / "out"))
+    assert set(load(str(tmp_path / "out")).splits) == {
+        f"{split}-width-half" for split in ("train", "dev", "test")
+    }
+
+
+def test_without_out_nothing_is_written(zoo: Path, tmp_path: Path) -> None:
+    report = perturb("scramble-de", str(zoo))
+    assert (report.written, report.out, report.operations[0].rewritten) == (0, None, 12)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["zoo.train.jsonl"]
+
+
+def test_assume_eligible_rewrites_all_it_can(tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    texts = ("狐が笑いながら笛を吹く。", "狐が眠る。")
+    write_records(path, [Example(id=str(i), inputs={"premise": t}) for i, t in enumerate(texts)])
+    careful, bold = (
+        perturb("delete-o", str(path), options=Options(assume_eligible=assume)).operations[0]
+        for assume in (False, True)
+    )
+    assert (careful.eligible, careful.rewritten) == (0, 0)
+    assert (bold.eligible, bold.rewritten, bold.skipped) == (2, 1, 1)
+
+
+def test_inputs_can_be_named(zoo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "h.jsonl"
+    perturb("swap-o", str(zoo), options=Options(inputs=("hypothesis", "premise"), out=out))
+    first, *_, last = read_examples(out)
+    assert first.inputs == {"premise": "狐を赤い帽子が洗った。", "hypothesis": "狐を笛が吹く。"}
+    assert last.inputs == {"premise": "牛が広い庭で眠っている。", "hypothesis": "牛を笛が吹く。"}
+    assert last.meta["changed_inputs"] == "hypothesis"
+
+
+@pytest.mark.parametrize("case", ["o", "eul"])
+def test_a_case_serves_both_languages(case: str) -> None:
+    names = [
+        perturb("scramble", name, options=Options(cases=(case,), split="dev")).operations[0].operation
+        for name in ("mini-ja", "mini-ko")
+    ]
+    assert names == ["scramble-o", "scramble-eul"]
+
+
+def test_the_same_bytes_again_in_any_order(zoo: Path, tmp_path: Path) -> None:
+    turned = tmp_path / "turned" / "zoo.train.jsonl"
+    write_records(turned, pairs()[::-1])
+    for source, name in ((zoo, "a"), (zoo, "b"), (turned, "c")):
+        perturb("particles", str(source), options=Options(augment=5, out=tmp_path / f"{name}.jsonl"))
+    a, b, c = ((tmp_path / f"{name}.jsonl").read_bytes() for name in "abc")
+    assert a == b
+    assert sorted(a.splitlines()) == sorted(c.splitlines())
+
+
+class TestAugment:
+    """Training additions."""
+
+    @pytest.fixture
+    def drawn(self, zoo: Path, tmp_path: Path) -> Callable[..., list[Example]]:
+        def run(**how: object) -> list[Example]:
+            out = tmp_path / "added.jsonl"
+            options = Options(augment=8, out=out, overwrite=True, **how)  # type: ignore[arg-type]
+            perturb("particles", str(zoo), options=options)
+            return list(read_examples(out))
+
+        return run
+
+    def test_so_many_of_each_kind(self, drawn: Callable[..., list[Example]]) -> None:
+        added = drawn()
+        kinds = Counter(e.id.partition("~")[2].partition("-")[0] for e in added)
+        assert kinds == {"scramble": 8, "swap": 8, "delete": 8}
+        assert len({e.id for e in added}) == 24
+        assert {e.origin.gold for e in added if e.origin} == {"derived"}
+
+    def test_scrambled_keep_their_gold_others_draw_a_label(self, drawn: Callable[..., list[Example]]) -> None:
+        added = drawn()
+        for example in added:
+            kept = {"label": example.meta["inherited_label"], "relatedness": 3.0}
+            assert example.gold == kept if "scramble" in example.id else set(example.gold) == {"label"}
+        changed = [e for e in added if "scramble" not in e.id]
+        assert {e.gold["label"] for e in changed} == set(LABELS)
+        assert any(e.gold["label"] != e.meta["inherited_label"] for e in changed)
+
+    def test_neutral_is_the_sensible_label(self, drawn: Callable[..., list[Example]]) -> None:
+        added = drawn(augment_gold="neutral")
+        assert {e.gold["label"] for e in added if "scramble" not in e.id} == {"neutral"}
+
+    def test_another_seed_draws_others(self, drawn: Callable[..., list[Example]]) -> None:
+        assert {e.id for e in drawn(seed=1)} != {e.id for e in drawn()}
+
+    def test_too_few_are_said(self, zoo: Path) -> None:
+        with pytest.raises(BadInput, match="300 additions of scramble are asked for, 24 examples"):
+            perturb("particles", str(zoo), options=Options(augment=300, out=zoo.with_name("x.jsonl")))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("swop", "ZOO"), "did you mean 'swap'"),
+        (("swap", "ZOO", "--case", "x"), "there is no case of swap 'x'; known: de, ni, o"),
+        (("width-full", "ZOO", "--case", "o"), "'width-full' has no case"),
+        (("swap", "ZOO", "--out", "OUT.jsonl"), "3 operations do not fit into one file"),
+        (("swap-o", "ZOO", "--out", "ZOO"), "exists already"),
+        (("swap-o", "mini-ja", "--out", "OUT.jsonl", "--split", "tset"), "did you mean 'test'"),
+        (("swap-o", "mini-ja:dev", "--split", "test"), "name two splits"),
+        (("spacing-add", "ZOO"), "there is no perturbation 'spacing-add'"),
+        (("swap",), "of which dataset?"),
+        (("delete-de", "ZOO", "--augment", "3", "--out", "folder"), "is no records file"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_told_in_one_line(words: tuple[str, ...], said: str, zoo: Path, tmp_path: Path) -> None:
+    places = {"ZOO": str(zoo), "OUT.jsonl": str(tmp_path / "out.jsonl"), "folder": str(tmp_path / "folder")}
+    done = CliRunner().invoke(build(), ["perturb", *(places.get(word, word) for word in words)])
+    assert isinstance(done.exception, BadInput)
+    assert said in str(done.exception)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["zoo.train.jsonl"]
+
+
+def test_command_line(zoo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    words = ["perturb", "scramble", "--case", "o", str(zoo), "--out", str(out)]
+    done = CliRunner().invoke(build(), words)
+    assert done.exit_code == 0
+    assert "赤い帽子を狐が洗った。" in done.stdout
+    assert "12 examples written" in done.stdout
+    told = json.loads(CliRunner().invoke(build(), [*words, "--overwrite", "--json"]).stdout)
+    assert told["operations"][0]["rewritten"] == told["written"] == 12
+    assert CliRunner().invoke(build(), [*words, "--overwrite", "--quiet"]).stdout == ""
+
+
+def test_the_list_of_operations() -> None:
+    assert "jamo-compatibility" in CliRunner().invoke(build(), ["perturb"]).stdout
+    listed = json.loads(CliRunner().invoke(build(), ["perturb", "--json"]).stdout)
+    assert {"name", "language", "effect", "title", "inputs", "analysers"} == set(listed[0])
+
+
+@pytest.mark.slow
+def test_the_paper_s_additions(shared_data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "added.jsonl"
+    report = perturb("particles", "jsick:train", data=shared_data, options=Options(augment=300, out=out))
+    assert report.written == 900
+    assert all(
+        e.origin is not None and e.origin.parents[0].startswith("jsick:train/") for e in read_examples(out)
+    )
