@@ -75,6 +75,18 @@ def test_repeated_pairs_within_and_over_splits() -> None:
     }
 
 
+def test_a_copy_under_the_same_reference_is_a_repetition() -> None:
+    """One reference twice: a file was read twice, or two files number their rows alike."""
+    splits = {"dev": [nli("1", CAT, DOG, "neutral"), nli("1", CAT, DOG, "entailment")]}
+    assert table(repetition_findings("zoo", splits)) == {
+        ("repeated-pairs", "dev"): 1,
+        ("conflicting-gold", "label in dev"): 1,
+    }
+    made = Origin(recipe="swap", parents=("zoo:dev/1",))
+    kin = {"dev": [nli("1", CAT, DOG), nli("2", CAT, DOG, origin=made), nli("3", CAT, DOG, origin=made)]}
+    assert table(repetition_findings("zoo", kin)) == {}
+
+
 def test_unordered_pairs_are_told_where_they_are_more() -> None:
     splits = {"dev": [nli("1", CAT, DOG), nli("2", DOG.rstrip("。"), CAT)]}
     (finding,) = repetition_findings("zoo", splits)

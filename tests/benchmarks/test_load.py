@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.benchmarks import load
+from nikawa.benchmarks import benchmarks, load
+from nikawa.benchmarks.jamp.jamp import COLUMNS as JAMP
 from nikawa.benchmarks.load import named, readers_of
+from nikawa.benchmarks.locate import present
 from nikawa.errors import BadInput, MissingData, UnknownName
+from nikawa.jobs.versions import versions_here
 
 COLUMNS = (
     "pair_ID", "data", "sentence_A_En", "sentence_B_En", "entailment_label_En", "relatedness_score_En",
@@ -25,6 +28,46 @@ def write_jnli(data: Path, version: str) -> Path:
     row = {"sentence_pair_id": "0", "yjcaptions_id": "1-2-3", "sentence1": "猫が編む。", "sentence2": "犬が磨く。", "label": "neutral"}  # fmt: skip
     path.write_text(json.dumps(row, ensure_ascii=False) + "\n", "utf-8")
     return path
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "jnli-v1.3/valid-v1.3-old.json",
+        "jnli-v1.3/valid-v1.3 (1).json",
+        "jnli-v1.3/valid-v1.3.1b.json",
+        "jnli-v1.3/valid-v1.json.json",
+        "jnli-v1.3-old/valid-v1.3.json",
+    ],
+)
+def test_a_copy_beside_a_published_file_is_not_read(tmp_path: Path, copy: str) -> None:
+    path = write_jnli(tmp_path, "1.3")
+    other = path.parents[1] / copy
+    other.parent.mkdir(exist_ok=True)
+    other.write_bytes(path.read_bytes().replace(b'"0"', b'"1"'))
+    assert [e.id for e in load("jnli", data=tmp_path).splits["dev"]] == ["0"]
+    assert present(benchmarks()["jnli"], tmp_path) == {"dev": [path]}
+    assert versions_here("jnli", tmp_path) == ["1.3"]
+
+
+def test_an_id_in_two_files_of_a_split(tmp_path: Path) -> None:
+    path = write_jnli(tmp_path, "1.3")
+    other = tmp_path / "jglue/datasets/jnli-v1.2/valid-v1.3.json"
+    other.parent.mkdir()
+    other.write_bytes(path.read_bytes())
+    with pytest.raises(BadInput) as caught:
+        load("jnli", data=tmp_path)
+    assert str(caught.value).startswith(f"{path}: id '0' of dev is in {other} too; keep one")
+
+
+def test_a_published_table_without_rows(tmp_path: Path) -> None:
+    jsick, jamp = tmp_path / "jsick/jsick/jsick.tsv", tmp_path / "jamp/dataset/test_2.tsv"
+    for path, columns in ((jsick, COLUMNS), (jamp, JAMP)):
+        path.parent.mkdir(parents=True)
+        path.write_text("\t".join(columns) + "\n", "utf-8")
+    for spec, path in (("jsick", jsick), ("jsick:test", jsick), (f"jsick@{jsick}", jsick), ("jamp", jamp)):
+        with pytest.raises(BadInput, match=f"^{path}: holds no rows; fetch it again"):
+            load(spec, data=tmp_path)
 
 
 @pytest.mark.parametrize("spec", ["", " ", ":", ":dev", "@", "@x.tsv"])

@@ -51,9 +51,13 @@ class Placed(NamedTuple):
 
 
 def related(items: Iterable[Placed]) -> bool:
-    """Whether all were made from one example, so that their likeness is no accident."""
-    kins = [item.kin for item in items]
-    return bool(kins) and bool(set.intersection(*kins))
+    """Whether all were made from one example, so that their likeness is no accident.
+
+    Two items under one reference are no kin by that: a copy has the name of what it copies.
+    """
+    found = list(items)
+    common = set.intersection(*(item.kin for item in found)) if found else set()
+    return any(sum(item.ref == name for item in found) < 2 for name in common)
 
 
 def loose(text: str) -> str:

@@ -53,6 +53,8 @@ class Benchmark:
     """What is special to this dataset's files, for `nikawa data check`."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Further names of splits, beside valid, validation and trial for dev."""
+    sections: bool = False
+    """Whether a split comes in several files with ids of their own; ids that repeat are for its traps to tell."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Splits that are drawn from another one, or are it in another guise: view to that split."""
 

@@ -115,16 +115,27 @@ def _require(split: str, benchmark: Benchmark, have: Iterable[str], data: Path |
 
 def _read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str, tuple[Example, ...]]:
     splits: dict[str, list[Example]] = {}
+    homes: dict[tuple[str, str], Path] = {}
     for split, paths in files.items():
         for path in paths:
             for example in unique(benchmark.read(path), path):
                 name = split or (benchmark.split_of(example) if benchmark.split_of else "all")
+                if len(paths) > 1 and not benchmark.sections:
+                    _refuse_namesake(example.id, name, path, homes)
                 splits.setdefault(name, []).append(example)
     return {name: tuple(examples) for name, examples in splits.items()}
 
 
+def _refuse_namesake(name: str, split: str, path: Path, homes: dict[tuple[str, str], Path]) -> None:
+    """An id that two files of a split hold: one of them is a copy, or of another release."""
+    home = homes.setdefault((split, name), path)
+    if home != path:
+        cure = "keep one of the two files, or name it: NAME@FILE"
+        raise BadInput(f"id {name!r} of {split} is in {home} too", file=path, cure=cure)
+
+
 def unique(examples: Iterable[Example], path: Path) -> Iterator[Example]:
-    """Pass examples on; an id that comes twice in one file is an error."""
+    """Pass the examples of one file on; an id that comes twice is an error, and so is a file without any."""
     seen: set[str] = set()
     for example in examples:
         if example.id in seen:
@@ -133,6 +144,8 @@ def unique(examples: Iterable[Example], path: Path) -> Iterator[Example]:
             )
         seen.add(example.id)
         yield example
+    if not seen:
+        raise BadInput("holds no rows", file=path, cure="fetch it again, or name a file that holds some")
 
 
 def _dataset(benchmark: Benchmark, splits: dict[str, tuple[Example, ...]]) -> Dataset:

@@ -22,6 +22,7 @@ CLONES = {
 }
 """What a clone of each upstream repository is called."""
 EMBEDDED = Path(__file__).parent
+_ANY_VERSION, _VERSION = "v*", r"v[0-9]+(?:\.[0-9]+)*"
 
 
 def data_root(given: Path | None = None) -> Path:
@@ -49,13 +50,22 @@ def find_files(source: Source, folder: Path, version: str | None = None) -> list
     """The files of one split: first pattern that matches, newest version (or the one asked for)."""
     for pattern in source.patterns:
         by_version: dict[tuple[int, ...], list[Path]] = {}
-        for path in sorted(folder.glob(pattern)):
+        for path in matching(pattern, folder):
             by_version.setdefault(path_version(path.relative_to(folder)), []).append(path)
         if version is not None:
             by_version = {v: p for v, p in by_version.items() if v == _numbers(version)}
         if by_version:
             return by_version[max(by_version)]
     return []
+
+
+def matching(pattern: str, folder: Path) -> list[Path]:
+    """The files a pattern means, in order: `v*` is a version, so `valid-v1.3-old.json` is not `valid-v*.json`."""
+    found = sorted(folder.glob(pattern))
+    if _ANY_VERSION not in pattern:
+        return found
+    names = re.compile(_VERSION.join(re.escape(part) for part in pattern.split(_ANY_VERSION)))
+    return [path for path in found if names.fullmatch(path.relative_to(folder).as_posix())]
 
 
 def path_version(path: Path) -> tuple[int, ...]:
@@ -93,7 +103,7 @@ def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> Mis
 def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> MissingData:
     """The error for a version none of whose files is here: which ones are, and which can be fetched."""
     folder = repository_folder(benchmark, data)
-    paths = [path for source in benchmark.sources for p in source.patterns for path in folder.glob(p)]
+    paths = [path for source in benchmark.sources for p in source.patterns for path in matching(p, folder)]
     here = _versions(path.relative_to(folder) for path in paths)
     pinned = files_of(benchmark.name) if benchmark.name in FILES else ()
     fetched = _versions(Path(file.path) for file in pinned)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.benchmarks import benchmarks
-from nikawa.benchmarks.locate import path_version, repository_folder
+from nikawa.benchmarks.locate import matching, path_version, repository_folder
 from nikawa.errors import BadInput
 from nikawa.jobs.score import Options, Scored, ScoreReport, score, task_and_split
 from nikawa.records import Record
@@ -37,7 +37,7 @@ def versions_here(dataset: str, data: Path | None = None) -> list[str]:
         path_version(path.relative_to(folder))
         for source in benchmark.sources
         for pattern in source.patterns
-        for path in folder.glob(pattern)
+        for path in matching(pattern, folder)
     }
     return [".".join(map(str, version)) for version in sorted(found) if version]
 

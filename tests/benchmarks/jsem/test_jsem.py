@@ -9,6 +9,7 @@ import pytest
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.jsem.jsem import read
 from nikawa.errors import BadInput
+from nikawa.jobs.check import check
 
 Write = Callable[..., Path]
 
@@ -97,6 +98,13 @@ def test_all_sections_are_one_split(write: Write, tmp_path: Path) -> None:
     assert found == {"no-label": ("jsem:test/3",), "repeated-ids": ("jsem:test/1",)}
 
 
+def test_the_same_problem_in_two_sections_is_no_kin_of_itself(write: Write, tmp_path: Path) -> None:
+    for name in ("Tower", "Tower2"):
+        write(f"<jsem-dataset>{ONE}</jsem-dataset>", name=f"data/v1.0/{name}.xml")
+    found = {(f.check, f.count) for f in check("jsem", tmp_path).findings}
+    assert {("repeated-ids", 1), ("repeated-pairs", 1)} <= found
+
+
 def test_sections_may_lie_in_the_folder_itself(write: Write, tmp_path: Path) -> None:
     write(HEAD + PROBLEMS, name="Harbour.xml")
     assert len(load("jsem:test", data=tmp_path)) == 3
@@ -144,6 +152,22 @@ def test_text_that_is_not_utf8(write: Write) -> None:
     path.write_bytes(f"<jsem-dataset>\n{ONE}</jsem-dataset>".encode("cp932"))
     with pytest.raises(BadInput, match="line 2: is not well-formed XML"):
         list(read(path))
+
+
+@pytest.mark.parametrize("encoding", ["shift_jis", "euc-jp", "utf-7", "klingon", "idna", "rot13"])
+def test_an_encoding_that_is_not_read(write: Write, encoding: str) -> None:
+    path = write("")
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<jsem-dataset>{ONE}</jsem-dataset>'
+    path.write_bytes(text.encode("cp932"))
+    with pytest.raises(BadInput, match=f"line 1: declares the encoding '{encoding}'.*iconv -f {encoding}"):
+        list(read(path))
+
+
+def test_a_section_without_problems(write: Write, tmp_path: Path) -> None:
+    path = write("<jsem-dataset><comment>作例</comment></jsem-dataset>")
+    for spec in ("jsem", "jsem:test", f"jsem@{path}"):
+        with pytest.raises(BadInput, match=f"{path}: holds no rows"):
+            load(spec, data=tmp_path)
 
 
 def test_published_section(shared_data: Path) -> None:

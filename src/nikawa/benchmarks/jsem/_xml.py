@@ -22,6 +22,8 @@ def parse_problems(path: Path) -> list[tuple[int, Element]]:
             sink.parser.ParseFile(stream)
     except expat.ExpatError as problem:
         raise _fault(problem, path) from None
+    except (ValueError, LookupError):  # of several bytes a character, or unknown to Python
+        raise _unread(sink.encoding, path) from None
     return sink.problems
 
 
@@ -31,14 +33,19 @@ class _Sink:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problems: list[tuple[int, Element]] = []
+        self.encoding = ""
         self._builder = TreeBuilder()
         self._depth = 0
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
+        self.parser.XmlDeclHandler = self._declared
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._builder.data
         self.parser.EntityDeclHandler = self._refuse_entity
+
+    def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
+        self.encoding = encoding or ""
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self.parser.CurrentLineNumber
@@ -73,3 +80,8 @@ def _fault(problem: expat.ExpatError, path: Path) -> BadInput:
     return BadInput(
         f"is not well-formed XML ({said})", file=path, line=problem.lineno, cure="fetch or correct the file"
     )
+
+
+def _unread(encoding: str, path: Path) -> BadInput:
+    cure = f"convert it, e.g. with iconv -f {encoding} -t UTF-8, and declare UTF-8 in its first line"
+    return BadInput(f"declares the encoding {encoding!r}, which is not read", file=path, line=1, cure=cure)

@@ -136,4 +136,5 @@ DATASET = Benchmark(
     sources=(Source("test", ("data/v1.0/*.xml", "*.xml")),),
     read=read,
     traps=traps,
+    sections=True,
 )
