@@ -116,6 +116,24 @@ def test_slices_have_their_own_n(write: Write) -> None:
         score("mini-ja-nli", path, options=Options(by=("colour",)))
 
 
+def test_confusion_counts_every_item(write: Write) -> None:
+    answers = right("mini-ja-nli")
+    first = next(i for i, a in answers.items() if a == "entailment")
+    answers[first] = "no idea"
+    found = score("mini-ja-nli", write("c", answers), options=QUICK).report.confusion
+    assert found["entailment"] == {"entailment": 2, "contradiction": 0, "neutral": 0, "(unread)": 1}
+    assert sum(n for row in found.values() for n in row.values()) == 9
+
+
+def test_similarity_bins(write: Write) -> None:
+    report = score(
+        "mini-ko-sts", write("b", right("mini-ko-sts")), options=Options(by=("bin",), resamples=20)
+    ).report
+    bins = {s.where for s in report.scores if s.where}
+    assert bins <= {f"bin={i}-{i + 1}" for i in range(5)}
+    assert len(bins) > 1
+
+
 def test_what_can_be_sliced_by() -> None:
     assert {"gold", "tag"} <= set(sliceable(asked("mini-ja-nli")))
 

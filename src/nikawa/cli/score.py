@@ -17,6 +17,7 @@ from nikawa.cli._show import (
     print_table,
     status,
 )
+from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
     from nikawa.jobs.score import Options, Scored, ScoreReport
@@ -44,6 +45,7 @@ def score(
     form: Annotated[str | None, typer.Option(help="The form of the file, where its content does not tell.")] = None,
     partial: Annotated[bool, typer.Option("--partial", help="Score what is answered and say so.")] = False,
     versions: Annotated[bool, typer.Option("--versions", help="Score against every version that is here.")] = False,
+    confusion: Annotated[bool, typer.Option("--confusion", help="Show which label was answered for which.")] = False,
     per_item: Annotated[Path | None, typer.Option(help="Write the detail of every item to this file.")] = None,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
     data: Data = None,
@@ -65,6 +67,8 @@ def score(
         print_json(scored.report)
     elif not quiet:
         show(scored.report, style)
+        if confusion:
+            _show_confusion(scored.report)
     return None
 
 
@@ -80,6 +84,14 @@ def show(report: ScoreReport, style: str | None) -> None:
     for note in report.notes:
         typer.echo(f"{note.metric}: {note.difference}")
     return None
+
+
+def _show_confusion(report: ScoreReport) -> None:
+    if not report.confusion:
+        raise BadInput(f"{report.task} has no labels to confuse", cure="leave --confusion out")
+    answers = list(next(iter(report.confusion.values())))
+    rows = [(gold, *(row[a] for a in answers), sum(row.values())) for gold, row in report.confusion.items()]
+    print_table(("gold \\ answer", *answers, "total"), rows, numbers=(*answers, "total"))
 
 
 def counted(report: ScoreReport) -> str:

@@ -15,10 +15,15 @@ from nikawa.benchmarks.names import split_name
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
+from nikawa.metrics.confusion import confusion
 from nikawa.records import Example, Prediction, Record, Score, Task
 
+SIMILARITIES = ("relatedness", "score")
+"""Questions whose gold is a similarity."""
 GROUPED = ("inference", "similarity", "dialogue")
 """Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
+LABELLED = ("text", "inference", "relation")
+"""Kinds whose answers form a confusion matrix."""
 SLOW = ("auprc",)
 """Metrics that take long under weights."""
 SLOW_RESAMPLES = 1_000
@@ -50,6 +55,8 @@ class ScoreReport(Record, frozen=True, kw_only=True):
     """The form the answer file was recognised as."""
     scores: tuple[Score, ...]
     notes: tuple[MetricNote, ...] = ()
+    confusion: dict[str, dict[str, int]]
+    """Gold label to answer to count, for tasks with labels."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Options:
     """How to score."""
 
     by: tuple[str, ...] = ()
-    """What to slice by: `tag`, `gold`, or a key of the examples' meta."""
+    """What to slice by: `tag`, `gold`, `bin` (of similarity), or a key of the examples' meta."""
     partial: bool = False
     resamples: int = RESAMPLES
     seed: int = 0
@@ -111,6 +118,7 @@ def score(
         form=answered.form,
         scores=tuple(scores),
         notes=tuple(_notes(scores)),
+        confusion=confusion(items_of(task, kept, predictions)) if task.kind in LABELLED else {},
     )
     return Scored(report, task, kept, predictions)
 
@@ -194,19 +202,25 @@ def _values(example: Example, key: str, task: Task) -> Iterable[str]:
         return sorted(example.tags)
     if key == "gold":
         gold = example.gold[task.question]
-        return (
-            [str(int(gold)) if isinstance(gold, float) else str(gold)]
-            if not isinstance(gold, list | dict)
-            else []
-        )
+        return [] if isinstance(gold, list | dict) else [_bin(gold) if isinstance(gold, float) else str(gold)]
+    if key == "bin":
+        return [_bin(example.gold[name]) for name in SIMILARITIES if name in example.gold][:1]
     value = example.meta.get(key)
     return [] if value is None or isinstance(value, list | dict) else [str(value)]
+
+
+def _bin(value: float) -> str:
+    """Similarities in steps of one, lower bound included; 5 belongs to the last."""
+    start = min(int(value), 4)
+    return f"{start}-{start + 1}"
 
 
 def sliceable(examples: Iterable[Example]) -> list[str]:
     """What the examples can be sliced by."""
     keys = {k for e in examples for k, v in e.meta.items() if isinstance(v, str | int | bool)}
-    return sorted(keys | {"gold"} | ({"tag"} if any(e.tags for e in examples) else set()))
+    keys |= {"tag"} if any(e.tags for e in examples) else set()
+    keys |= {"bin"} if any(name in e.gold for e in examples for name in SIMILARITIES) else set()
+    return sorted(keys | {"gold"})
 
 
 def items_of(task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction]) -> Items:

@@ -1,0 +1,27 @@
+"""Confusion: how often each gold label was answered with each label (JSICK, Table 13).
+
+Rows are gold, columns answers, in the task's order of labels; answers outside it and answers that could not
+be read have columns of their own at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from nikawa.metrics._metric import Items
+
+UNREAD = "(unread)"
+
+
+def confusion(items: Items) -> dict[str, dict[str, int]]:
+    """Gold label to answer to count; every label that is declared or occurs has its row and column."""
+    counts = Counter(zip(map(str, items.gold), map(_name, items.answers), strict=True))
+    declared = [str(label) for label in items.labels]
+    others = sorted({name for pair in counts for name in pair} - {*declared, UNREAD})
+    rows = declared + [label for label in others if any(gold == label for gold, _ in counts)]
+    columns = declared + others + ([UNREAD] if any(answer == UNREAD for _, answer in counts) else [])
+    return {gold: {answer: counts[gold, answer] for answer in columns} for gold in rows}
+
+
+def _name(answer: object) -> str:
+    return UNREAD if answer is None else str(answer)
