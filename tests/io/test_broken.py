@@ -10,9 +10,11 @@ import pytest
 import zstandard
 
 from nikawa.errors import BadInput
+from nikawa.io import lines
 from nikawa.io.json import read_json
 from nikawa.io.lines import read_lines
 from nikawa.io.records import read_examples, read_records
+from nikawa.io.tsv import read_tsv
 from nikawa.records import Card, Example, Prediction
 
 Complain = Callable[[str, bytes], BadInput]
@@ -95,6 +97,37 @@ def test_text_about_nan_is_not_taken_for_nan(complain: Complain) -> None:
     assert "unknown field" in str(complain("x.jsonl", b'{"id":"1","inputs":{"text":"a: NaN"},"x":1}'))
 
 
+def test_a_bare_nan_in_a_document(tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text('{\n "name": "a NaN",\n "version": NaN}')
+    with pytest.raises(BadInput, match=r"card\.json, line 3: NaN and Infinity are not JSON"):
+        read_json(tmp_path / "card.json", Card)
+
+
+def test_last_line_without_line_feed(tmp_path: Path) -> None:
+    """JSON tells its own end; a published table may end so, and says so to the reader of tables."""
+    (tmp_path / "x.jsonl").write_bytes(GOOD + SECOND[:-1])
+    assert [example.id for example in read_examples(tmp_path / "x.jsonl")] == ["1", "2"]
+    (tmp_path / "x.tsv").write_bytes(b"a\tb\n1\t2")
+    assert list(read_tsv(tmp_path / "x.tsv")) == [(2, {"a": "1", "b": "2"})]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".tsv", ".conll", ".json", ".jsonl.gz", ".jsonl.zst"])
+def test_a_line_that_does_not_end(complain: Complain, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    monkeypatch.setattr(lines, "LINE_LIMIT", 1 << 20)
+    data = b'{"id":"1","inputs":{"text":"' + b"x" * (1 << 21)
+    packed = {".gz": gzip.compress, ".zst": zstandard.compress}.get(suffix[-4:].lstrip("l"), bytes)
+    assert "is longer than 1 MiB" in str(complain(f"x{suffix}", packed(data)))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_document_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    monkeypatch.setattr(lines, "WHOLE_LIMIT", 1 << 20)
+    data = b"[\n" + GOOD * (1 << 15) + b"]"
+    (tmp_path / f"x.json{suffix}").write_bytes(gzip.compress(data) if suffix else data)
+    with pytest.raises(BadInput, match="is one document of more than 1 MiB; convert it to JSON lines"):
+        read_json(tmp_path / f"x.json{suffix}", object)
+
+
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file; check the path"):
         list(read_examples(tmp_path / "none.jsonl"))
@@ -156,10 +189,15 @@ def test_prediction_given_twice(tmp_path: Path) -> None:
         (b"inputs.text\nx\n", None, "column 'id' is missing"),
         (b"id:json\tinputs.text\n1\tx\n", 2, "expected `str`, got `int` at id"),
         (b"id\tinputs.text\n\\N\tx\n", 2, "missing required field `id`"),
-        (b"id\tinputs.n:json\n1\tNaN\n", 2, "is not JSON"),
+        (b"id\tinputs.n:json\n1\tNaN\n", 2, "NaN and Infinity are not JSON"),
         (b"id\tinputs.n:json\n1\t[1\n", 2, "breaks off"),
         (b"id\tinputs.text\n1\ta\\x\n", 2, "is no escape"),
         (b"id\tinputs.text\n1\tx\n1\ty\n", 3, "'1' was on line 2 already"),
+        (b"id\tinputs.text\n1\tx\n2\ty", 3, "breaks off"),
+        (b"id\tinputs.te", 1, "breaks off"),
+        (b"id\tinputs.text\tinputs.text:json\n1\tx\t1\n", 1, "column 'inputs.text' occurs twice"),
+        (b"id\tinputs.n:json\n1\t-Infinity\n", 2, "NaN and Infinity are not JSON"),
+        (b"id\tinputs.n:json\n1\t{1}\n", 2, "is not JSON (JSON is malformed"),
     ],
 )
 def test_tables(complain: Complain, data: bytes, line: int | None, words: str) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from nikawa.errors import BadInput
 from nikawa.io import records as io_records
@@ -20,6 +21,16 @@ from pathlib import Path
 from nikawa.io.records import read_examples
 count = sum(1 for _ in read_examples(Path(sys.argv[1])))
 print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+SIP = """
+import resource, sys
+from pathlib import Path
+from nikawa.io.lines import open_bytes
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with open_bytes(Path(sys.argv[1])) as stream:
+    count = sum(map(len, stream))
+print(count, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -48,6 +59,20 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
     assert (few, many) == counts
     grown = (many - few) * 8 / 1e6
     assert high - low < 4 * grown + 5, "more than the hashes of the ids stays in memory"
+
+
+@pytest.mark.slow
+def test_well_packed_data_is_taken_in_sips(tmp_path: Path) -> None:
+    """The same line again and again packs ten thousandfold: memory must not follow what it unpacks to."""
+    path, line = tmp_path / "x.jsonl.zst", b'{"example":"1","worker":"w","question":"q","answer":"x"}\n'
+    with path.open("wb") as raw, zstandard.ZstdCompressor(level=19).stream_writer(raw) as stream:
+        for _ in range(100):
+            stream.write(line * 16_000)
+    assert path.stat().st_size < 20_000
+    done = subprocess.run([sys.executable, "-c", SIP, str(path)], check=True, capture_output=True, text=True)
+    count, before, after = map(int, done.stdout.split())
+    assert count == 1_600_000 * len(line)
+    assert after - before < 40_000, "kilobytes beyond what a reader of nothing takes"
 
 
 def numbered(*ids: int) -> bytes:

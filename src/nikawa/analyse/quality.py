@@ -98,9 +98,10 @@ def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Findi
     rows: dict[str, list[str]] = {}
     count: Counter[str] = Counter()
     for group in groups:
-        for question in _disputed([item.example for item in group]):
-            count[question] += 1
-            rows.setdefault(question, []).extend(item.ref for item in group)
+        for question, items in _by_question(group).items():
+            if _differ([item.example for item in items], question):
+                count[question] += 1
+                rows.setdefault(question, []).extend(item.ref for item in items)
     for question, found in rows.items():
         yield Finding(
             check="conflicting-gold",
@@ -111,9 +112,12 @@ def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Findi
         )
 
 
-def _disputed(examples: Sequence[Example]) -> list[str]:
-    questions = dict.fromkeys(question for example in examples for question in example.gold)
-    return [q for q in questions if _differ([e for e in examples if q in e.gold], q)]
+def _by_question(items: Iterable[Placed]) -> dict[str, list[Placed]]:
+    asked: dict[str, list[Placed]] = {}
+    for item in items:
+        for question in item.example.gold:
+            asked.setdefault(question, []).append(item)
+    return asked
 
 
 def _differ(examples: Sequence[Example], question: str) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nikawa.records import Example, Span, reference
+from nikawa.analyse.quality_types import fits
+from nikawa.records import Example, reference
 
 Key = Callable[[Mapping[str, Any]], Hashable]
 
@@ -137,21 +138,8 @@ def forms_of(example: Example) -> tuple[Form, ...]:
     inputs = example.inputs
     for needs, forms in SHAPES:
         if needs <= inputs.keys():
-            return forms if all(_readable(name, inputs[name]) for name in needs) else ()
+            return forms if all(fits(name, inputs[name]) for name in needs) else ()
     return ()
-
-
-def _readable(name: str, value: Any) -> bool:
-    """Whether a key can be made of an input; one of a wrong type is told elsewhere, and equals nothing."""
-    if name == "choices":
-        return isinstance(value, list | tuple) and all(isinstance(choice, str) for choice in value)
-    if name == "turns":
-        return isinstance(value, list | tuple) and all(_turn(turn) for turn in value)
-    return isinstance(value, str) or (name in ("subject", "object") and isinstance(value, Span))
-
-
-def _turn(turn: Any) -> bool:
-    return isinstance(turn, dict) and all(isinstance(turn.get(name), str) for name in ("role", "text"))
 
 
 def family(example: Example) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from nikawa.analyse.quality_types import type_of
+from nikawa.analyse.quality_types import fits, mistyped
 from nikawa.records import Example, Finding, Span, Task, reference
 
 Faults = Iterator[str]
@@ -26,7 +26,7 @@ def schema_findings(
 NOTES = {
     "missing-input": "the inputs of no task of the dataset are there",
     "missing-gold": "there is gold, but for no question that is asked",
-    "wrong-type": "an input or gold is not of the type the task asks for",
+    "wrong-type": "an input or gold has not the type of its name; no other check looked at it",
     "label-outside": "the label is not in the closed set",
     "score-outside": "the score is outside the scale",
     "choice-outside": "the right choice is not among the choices",
@@ -47,7 +47,9 @@ def faults(tasks: Sequence[Task], example: Example) -> Faults:
     asked = [task for task in tasks if all(name in example.inputs for name in task.inputs)]
     if tasks and not asked:
         yield "missing-input"
-    if any(not _fits(name, example.inputs[name]) for task in asked for name in task.inputs):
+    if mistyped(example) or any(
+        not fits(name, example.inputs[name]) for task in asked for name in task.inputs
+    ):
         yield "wrong-type"
         return
     yield from _input_spans(example)
@@ -56,20 +58,6 @@ def faults(tasks: Sequence[Task], example: Example) -> Faults:
         yield "missing-gold"
     for task in judged:
         yield from _judged(task, example)
-
-
-def _fits(name: str, value: Any) -> bool:
-    """Whether an input has the type its name promises; most are texts."""
-    return type_of(value) in _INPUT_TYPES.get(name, ("text",))
-
-
-_INPUT_TYPES = {
-    "choices": ("list of text",),
-    "turns": ("list of object", ""),
-    "words": ("list of object", ""),
-    "subject": ("span",),
-    "object": ("span",),
-}
 
 
 def _judged(task: Task, example: Example) -> Faults:

@@ -29,8 +29,8 @@ FEW = 4
 PAIRS = 4096
 """Combinations of verbs looked at where a template has several."""
 _TURN = 7919
-KINDS = {"place": "place"}
-"""Slot kinds that ask for nouns of a kind."""
+ANY = ("noun", "agent", "verb")
+"""Slot kinds that take any word of their case; another kind asks for nouns of that kind."""
 
 
 class _List(NamedTuple):
@@ -210,9 +210,9 @@ def _combined(offered: list[tuple[Frame, ...]], name: str) -> list[tuple[Frame, 
 def _fitting(slot: Slot, template: Template, lexicon: Lexicon, unit: str) -> tuple[Frame, ...]:
     """The frames that suit a verb slot, in the unit of the times as long as there are some."""
     kinds = {
-        bare_case(s.case): KINDS[s.kind]
+        bare_case(s.case): s.kind
         for s in template.slots.values()
-        if s.kind in KINDS and s.case in slot.frame
+        if s.kind not in ANY and s.case in slot.frame
     }
     found = lexicon.choose(
         slot.frame, transitive=slot.transitive, wants=slot.wants, state=slot.stative, kinds=kinds

@@ -66,7 +66,7 @@ def _take(block: Block, line: str, path: Path, number: int) -> None:
     if name in block.heads or name not in HEADS:
         raise _fault(f"{'repeated' if name in block.heads else 'unknown'} header {name!r}", path, number)
     text = plain_cell(value, path, number)
-    block.heads[name] = text if name in PLAIN else decode_json(text, object, path, number)
+    block.heads[name] = text if name in PLAIN else decode_json(text, object, path, number, unique=True)
 
 
 def plain_cell(cell: str, path: Path, number: int) -> str:

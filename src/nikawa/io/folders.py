@@ -39,7 +39,7 @@ def split_files(path: Path) -> dict[str, Path]:
 
 def read_folder(path: Path) -> Dataset:
     """Load a dataset folder."""
-    card = read_json(path / CARD, Card)
+    card = read_json(path / CARD, Card, unique=True)
     files = split_files(path)
     if not files:
         raise BadInput(

@@ -18,7 +18,7 @@ R = TypeVar("R", bound=Record)
 
 def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     """Stream (line, record)."""
-    return read_json_lines(path, kind)
+    return read_json_lines(path, kind, unique=True)
 
 
 def write(path: Path, records: Iterable[Record], overwrite: bool) -> int:
@@ -35,9 +35,9 @@ def read_array(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     with open_bytes(path) as stream:
         start = stream.read(64).lstrip()
     if not start.startswith(b"["):
-        yield from read_json_lines(path, kind)
+        yield from read_json_lines(path, kind, unique=True)
         return
-    records = read_json(path, cast(type[list[R]], GenericAlias(list, (kind,))))
+    records = read_json(path, cast(type[list[R]], GenericAlias(list, (kind,))), unique=True)
     if not records:
         raise BadInput("holds no records", file=path, cure="write at least one")
     yield from enumerate(records, start=1)

@@ -11,18 +11,24 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import zstandard
 
 from nikawa.errors import BadInput
+from nikawa.io.zstd import ZstdReader
 
-WHOLE_LIMIT = 2 * 1024**3
-"""Bytes above which a file that must be read in one piece is refused."""
-
-_PIECE = 1 << 14
-"""Packed bytes taken at a time: well-packed text may grow a thousandfold."""
+WHOLE_LIMIT = 256 * 1024**2
+"""Bytes above which a file that must be read in one piece is refused: decoded it takes several times that."""
+LINE_LIMIT = 256 * 1024**2
+"""Bytes above which a line is refused: a file without line feeds must not fill the memory."""
+CRS = (b"\r\n", b"\r")
+"""Ends of lines that are refused."""
+_BUFFER = 1 << 17
+_BLOCK = 1 << 14
+"""Bytes of lines decoded at a time: few enough to stay in the processor's cache."""
 
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
@@ -31,7 +37,7 @@ _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Open a plain, `.gz` or `.zst` file for reading; a missing or broken one is a `BadInput`."""
     try:
-        raw = path.open("rb")
+        raw = path.open("rb", buffering=_BUFFER)
     except FileNotFoundError:
         raise BadInput("no such file", file=path, cure="check the path") from None
     except IsADirectoryError:
@@ -50,65 +56,63 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 
 def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
     if suffix == ".gz":
-        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER))
     if suffix == ".zst":
-        return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), 1 << 20))
+        return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), _BUFFER))
     return raw
 
 
-class ZstdReader(io.RawIOBase):
-    """Decompressed bytes of a zstd file. Unlike the library's own reader it refuses a file cut short."""
+def read_blocks_of_lines(path: Path) -> Iterator[bytes]:
+    """Whole lines, as many as come at a time; only the very last may lack its LF."""
+    with open_bytes(path) as stream:
+        started, size = [], 0
+        while size < LINE_LIMIT and (data := stream.read1(_BLOCK)):  # type: ignore[attr-defined]  # it is buffered
+            end = data.rfind(b"\n") + 1
+            started.append(data[:end] if end else data)
+            size += len(data)
+            if end:
+                yield b"".join(started)
+                started, size = [data[end:]], len(data) - end
+        if size:
+            yield b"".join(started)
 
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._frame: zstandard.ZstdDecompressionObj | None = None
-        self._ready = b""
 
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill `buffer` with as much as is ready."""
-        while not self._ready:
-            packed = self._packed()
-            if not packed:
-                return 0
-            if self._frame is None or self._frame.eof:
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-            self._ready = self._frame.decompress(packed)
-        size = min(len(buffer), len(self._ready))
-        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size
-
-    def _packed(self) -> bytes:
-        """The next packed bytes: what follows a finished frame, else more of the file."""
-        rest = self._frame.unused_data if self._frame and self._frame.eof else b""
-        packed = rest or self._raw.read(_PIECE)
-        if not packed and self._frame is not None and not self._frame.eof:
-            raise EOFError("the end is missing")
-        return packed
+def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """(Number from 1, undecoded line with its LF) of an open file; `decode_line` refuses what is wrong with one."""
+    return enumerate(iter(partial(stream.readline, LINE_LIMIT), b""), start=1)
 
 
 def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, undecoded line with its LF); CR LF is refused here, the rest by `decode_line`."""
     with open_bytes(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            if raw.endswith((b"\r\n", b"\r")):
+        for number, raw in numbered_lines(stream):
+            if raw.endswith(CRS):
                 decode_line(raw, path, number)
             yield number, raw
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, text without its LF). Memory stays flat."""
+def read_lines(path: Path, *, ended: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, text without its LF). Memory stays flat.
+
+    With `ended` a last line without LF is refused: the file may be cut short. Some published files end so.
+    """
     with open_bytes(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            yield number, decode_line(raw, path, number)
+        for number, raw in numbered_lines(stream):
+            line = decode_line(raw, path, number)
+            if ended and not raw.endswith(b"\n"):
+                cure = "each line ends in a line feed: the file may be cut short, fetch or write it again"
+                raise BadInput("breaks off", file=path, line=number, cure=cure)
+            yield number, line
 
 
 def decode_line(raw: bytes, path: Path, number: int) -> str:
     """One raw line as text, or the `BadInput` that says what is wrong with it."""
     line = raw[:-1] if raw.endswith(b"\n") else raw
+    if len(line) >= LINE_LIMIT:
+        what = f"is longer than {LINE_LIMIT >> 20} MiB"
+        raise BadInput(
+            what, file=path, line=number, cure="write one record a line, each ended by a line feed"
+        )
     if number == 1 and line.startswith(b"\xef\xbb\xbf"):
         raise BadInput(
             "starts with a byte order mark", file=path, line=1, cure="save it as UTF-8 without BOM"
@@ -164,9 +168,16 @@ def _likeness(data: bytes, encoding: str) -> float:
 def read_whole(path: Path) -> str:
     """The text of a file that makes sense only in one piece, such as one JSON document."""
     if path.is_file() and path.stat().st_size > WHOLE_LIMIT:
-        raise BadInput(
-            f"is one document of {path.stat().st_size / 1024**3:.1f} GiB",
-            file=path,
-            cure="convert it to JSON lines",
-        )
-    return "\n".join(line for _, line in read_lines(path))
+        raise _too_long(path)
+    size, lines = 0, []
+    for number, raw in read_raw_lines(path):
+        size += len(raw)
+        if size > WHOLE_LIMIT:
+            raise _too_long(path)
+        lines.append(decode_line(raw, path, number))
+    return "\n".join(lines)
+
+
+def _too_long(path: Path) -> BadInput:
+    what = f"is one document of more than {WHOLE_LIMIT >> 20} MiB"
+    return BadInput(what, file=path, cure="convert it to JSON lines")

@@ -75,7 +75,7 @@ def _coded(schema: Any) -> set[str]:
 def _values(column: Any, coded: bool, path: Path) -> list[Any]:
     """The values of a column, unset where null: a JSON null is a value."""
     return [
-        UNSET if value is None else decode_json(value, object, path) if coded else value
+        UNSET if value is None else decode_json(value, object, path, unique=True) if coded else value
         for value in column.to_pylist()
     ]
 

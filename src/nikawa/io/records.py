@@ -73,11 +73,9 @@ def read_records(path: Path, kind: type[R]) -> Iterator[R]:
     chosen = format_of(path)
     pairs: Iterator[tuple[int, R]] = chosen.read(path, kind)
     if kind in _KEYS:
-        pairs = _unique(pairs, path, kind)
-    for place, record in pairs:
-        if isinstance(record, Example) and has_spans(record):
-            _check_spans(record, path, place)
-        yield record
+        yield from _unique(pairs, path, kind)
+    else:
+        yield from (record for _, record in pairs)
 
 
 def read_examples(path: Path) -> Iterator[Example]:
@@ -106,15 +104,18 @@ def fault(path: Path, place: int, what: str, cure: str) -> BadInput:
     return BadInput(f"{unit} {place}: {what}", file=path, cure=cure)
 
 
-def _unique(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
-    key, ids = attrgetter(_KEYS[kind]), Ids()
+def _unique(pairs: Iterator[tuple[int, R]], path: Path, kind: type[R]) -> Iterator[R]:
+    """The records, ids and spans checked."""
+    key, ids, spans = attrgetter(_KEYS[kind]), Ids(), kind is Example
     block, size = ids.block, ids.size
     for place, record in pairs:
         name = key(record)
         before = block.setdefault(name, place)
         if before != place:
             raise repeated(path, name, before, place)
-        yield place, record
+        if spans and has_spans(record):  # type: ignore[arg-type]
+            _check_spans(record, path, place)  # type: ignore[arg-type]
+        yield record
         if len(block) >= size:
             _settle(ids, path, kind)
     if ids.runs:  # within one block all is known already

@@ -14,7 +14,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.columns import check_columns, flat_rows, unflatten
 from nikawa.io.escapes import ABSENT, escape, unescape
 from nikawa.io.json import decode_json, encode_json
-from nikawa.io.tsv import read_tsv
+from nikawa.io.tsv import check_header, read_tsv
 from nikawa.records import Record
 
 R = TypeVar("R", bound=Record)
@@ -26,7 +26,7 @@ def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     """Stream (line, record)."""
     names: dict[str, str] = {}
     number = 1
-    for number, cells in read_tsv(path):
+    for number, cells in read_tsv(path, ended=True):
         names = names or _names(cells, kind, path)
         row = {
             names[head]: _value(head, cell, path, number) for head, cell in cells.items() if cell != ABSENT
@@ -43,6 +43,7 @@ def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
 
 def _names(heads: Iterable[str], kind: type[Record], path: Path) -> dict[str, str]:
     names = {head: _unescape(head.removesuffix(JSON), path, 1) for head in heads}
+    check_header(list(names.values()), (), path)  # `text` and `text:json` are one column
     check_columns(names.values(), kind, path)
     return names
 
@@ -56,7 +57,7 @@ def _unescape(cell: str, path: Path, number: int) -> str:
 
 def _value(head: str, cell: str, path: Path, number: int) -> Any:
     text = _unescape(cell, path, number)
-    return decode_json(text, object, path, number) if head.endswith(JSON) else text
+    return decode_json(text, object, path, number, unique=True) if head.endswith(JSON) else text
 
 
 def write(path: Path, records: Iterable[Record], overwrite: bool) -> int:

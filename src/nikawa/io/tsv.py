@@ -10,10 +10,13 @@ from nikawa.io.lines import read_lines
 
 
 def read_tsv(
-    path: Path, needs: Sequence[str] = (), separator: str = "\t"
+    path: Path, needs: Sequence[str] = (), separator: str = "\t", *, ended: bool = False
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (line number, row by column name). `needs` are the columns that must be there."""
-    lines = read_lines(path)
+    """Yield (line number, row by column name). `needs` are the columns that must be there.
+
+    With `ended` a last line without LF is refused; some published tables end so.
+    """
+    lines = read_lines(path, ended=ended)
     try:
         _, first = next(lines)
     except StopIteration:

@@ -280,14 +280,26 @@ def evaluate(
 ) -> Iterable[Score]:
     """The scores of some examples under every metric and mode, with intervals from the same resamples."""
     part = Part(task, examples, items_of(task, examples, predictions))
-    found = [
-        (metric, mode, *part.under(metric, mode))
-        for metric in chosen(task, how.metrics, part.items)
-        for mode in modes_of(metric)
-    ]
+    found = []
+    for metric in chosen(task, how.metrics, part.items):
+        for mode in modes_of(metric):
+            try:
+                found.append((metric, mode, *part.under(metric, mode)))
+            except BadInput:
+                if not where:
+                    raise
+                yield _undefined(part, metric, mode, where)
     for slow in (False, True):
         some = [(m, mode, e, units) for m, mode, e, units in found if (m.name in SLOW) == slow]
         yield from _with_intervals(part, some, how, where, slow)
+
+
+def _undefined(part: Part, metric: Metric, mode: Mode, where: str) -> Score:
+    """A slice too small for the metric, such as a correlation of one item."""
+    unit = part.task.unit if metric.scaled else "fraction"
+    return Score(
+        metric=metric.name, mode=mode, value=float("nan"), unit=unit, n=len(part.examples), where=where
+    )
 
 
 def modes_of(metric: Metric) -> tuple[Mode, ...]:
