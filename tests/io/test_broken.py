@@ -115,8 +115,11 @@ def test_last_line_without_line_feed(tmp_path: Path) -> None:
 def test_a_line_that_does_not_end(complain: Complain, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     monkeypatch.setattr(lines, "LINE_LIMIT", 1 << 20)
     data = b'{"id":"1","inputs":{"text":"' + b"x" * (1 << 21)
-    packed = {".gz": gzip.compress, ".zst": zstandard.compress}.get(suffix[-4:].lstrip("l"), bytes)
-    assert "is longer than 1 MiB" in str(complain(f"x{suffix}", packed(data)))
+    if suffix.endswith(".gz"):
+        data = gzip.compress(data)
+    elif suffix.endswith(".zst"):
+        data = zstandard.compress(data)
+    assert "is longer than 1 MiB" in str(complain(f"x{suffix}", data))
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
