@@ -1,0 +1,1 @@
+"""From judgements to gold: agreement, rules and models of aggregation, worker quality."""

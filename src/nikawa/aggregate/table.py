@@ -1,0 +1,252 @@
+"""Judgements of one question as integer codes: what agreement and aggregation compute from.
+
+One entry a judgement in three parallel arrays (item, worker, answer), never a matrix of workers by items: ten
+million judgements fit in a few hundred MB. Codes of items and workers number them in order of first appearance,
+codes of answers follow the sorted categories.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.errors import BadInput
+from nikawa.records import Judgement
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+CHUNK = 1 << 14
+"""Records taken from a stream at a time."""
+SHOWN = 5
+"""Names an error lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Who answered what about which item, for one question; no worker answers twice about an item."""
+
+    question: str
+    item: Codes
+    """The code of the item of each judgement: a place in `items`."""
+    worker: Codes
+    """The code of the worker of each judgement: a place in `workers`."""
+    answer: Codes
+    """The code of the answer of each judgement: a place in `categories`."""
+    items: Sequence[str]
+    workers: Sequence[str]
+    categories: tuple[Any, ...]
+    """The distinct answers, numbers by size, labels by name."""
+    seconds: NDArray[np.float32] | None = None
+    """Seconds a judgement took, NaN where unsaid; None where none says."""
+    missing: int = 0
+    """Judgements without an answer (null), which are not in the arrays."""
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_judgements(cls, judgements: Iterable[Judgement], question: str | None = None) -> Table:
+        """The judgements of one question; it may be left out where the records speak of one only."""
+        tables = {} if question is None else {question: _Growing(question)}
+        for chunk in _chunks(judgements):
+            for name in {judgement.question for judgement in chunk} if question is None else (question,):
+                part = [judgement for judgement in chunk if judgement.question == name]
+                tables.setdefault(name, _Growing(name)).add(part)
+            if len(tables) > 1:
+                raise BadInput(
+                    f"the judgements answer several questions: {', '.join(sorted(tables)[:SHOWN])}",
+                    cure="say which one with --question",
+                )
+        if not tables:
+            raise BadInput("there are no judgements", cure="give a file that holds some")
+        return next(iter(tables.values())).table()
+
+    @classmethod
+    def from_columns(
+        cls, items: Sequence[Any], workers: Sequence[Any], answers: Sequence[Any], question: str = "answer"
+    ) -> Table:
+        """The same from three parallel columns (lists or arrays), every answer given."""
+        item, item_names = factorise(items)
+        worker, worker_names = factorise(workers)
+        answer, answers_seen = factorise(answers)
+        return _checked(question, (item, worker, answer), (item_names, worker_names, answers_seen))
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every answer is a number."""
+        return all(isinstance(c, int | float) and not isinstance(c, bool) for c in self.categories)
+
+    @property
+    def values(self) -> Floats:
+        """The number of each category; labels are refused."""
+        if not self.numeric:
+            odd = next(c for c in self.categories if isinstance(c, bool) or not isinstance(c, int | float))
+            raise BadInput(
+                f"answers to {self.question!r} are no numbers (such as {odd!r})",
+                cure="take the nominal level",
+            )
+        return np.array(self.categories, dtype=np.float64)
+
+    @property
+    def numbers(self) -> Floats:
+        """The numeric answer of each judgement; labels are refused."""
+        return self.values[self.answer]
+
+    def per_item(self) -> Counts:
+        """How many answers each item has."""
+        return self._keep("per_item", lambda: np.bincount(self.item, minlength=len(self.items)))
+
+    def counts(self) -> Counts:
+        """Items by categories: how many workers gave each answer. Dense: ask `len(categories)` before."""
+        return self._keep("counts", self._count)
+
+    def _count(self) -> Counts:
+        wide = len(self.categories)
+        cell = self.item * np.int64(wide) + self.answer
+        return np.bincount(cell, minlength=len(self.items) * wide).reshape(len(self.items), wide)
+
+    def _keep(self, name: str, make: Callable[[], Counts]) -> Counts:
+        if name not in self._kept:
+            self._kept[name] = make()
+        found: Counts = self._kept[name]
+        return found
+
+    def select(self, keep: NDArray[np.bool_]) -> Table:
+        """The judgements where `keep` holds; items, workers and categories keep their codes."""
+        seconds = None if self.seconds is None else self.seconds[keep]
+        return replace(
+            self,
+            item=self.item[keep],
+            worker=self.worker[keep],
+            answer=self.answer[keep],
+            seconds=seconds,
+            _kept={},
+        )
+
+
+class _Numbering(dict[Any, int]):
+    """Names numbered in order of first appearance; looking one up numbers it."""
+
+    def __missing__(self, name: Any) -> int:
+        code = self[name] = len(self)
+        return code
+
+
+def factorise(column: Sequence[Any]) -> tuple[Codes, list[Any]]:
+    """Codes of a column, and the names they stand for."""
+    if isinstance(column, np.ndarray) and np.issubdtype(column.dtype, np.integer) and len(column):
+        low, high = int(column.min()), int(column.max())
+        if high - low < 4 * len(column) + 1024:
+            return _narrow_integers(column, low)
+    names = column.tolist() if hasattr(column, "tolist") else column
+    numbering = _Numbering()
+    codes = _encode(numbering, names, len(names))
+    return codes, list(numbering)
+
+
+def _narrow_integers(column: NDArray[Any], low: int) -> tuple[Codes, list[Any]]:
+    """Codes of integers in a narrow range, by counting: in the order of the integers."""
+    shifted = column - low
+    present = np.bincount(shifted) > 0
+    names = (np.flatnonzero(present) + low).tolist()
+    if len(names) == len(present):
+        return shifted.astype(np.int32), names
+    return (np.cumsum(present, dtype=np.int32) - 1)[shifted].astype(np.int32), names
+
+
+def _encode(numbering: _Numbering, names: Iterable[Any], size: int) -> Codes:
+    try:
+        return np.fromiter(map(numbering.__getitem__, names), dtype=np.int32, count=size)
+    except TypeError:
+        raise BadInput(
+            "an answer is a list or a mapping", cure="agreement and aggregation take labels and numbers"
+        ) from None
+
+
+def _chunks(judgements: Iterable[Judgement]) -> Iterable[list[Judgement]]:
+    stream = iter(judgements)
+    while chunk := list(islice(stream, CHUNK)):
+        yield chunk
+
+
+class _Growing:
+    """A table under construction."""
+
+    def __init__(self, question: str) -> None:
+        self.question = question
+        self.numberings = (_Numbering(), _Numbering(), _Numbering())
+        self.codes = (array("i"), array("i"), array("i"))
+        self.seconds = array("f")
+        self.missing = 0
+
+    def add(self, judgements: list[Judgement]) -> None:
+        """Take more judgements of this question."""
+        given = [judgement for judgement in judgements if judgement.answer is not None]
+        self.missing += len(judgements) - len(given)
+        columns = ([j.example for j in given], [j.worker for j in given], [j.answer for j in given])
+        for numbering, codes, names in zip(self.numberings, self.codes, columns, strict=True):
+            codes.frombytes(_encode(numbering, names, len(names)).tobytes())
+        self.seconds.extend([math.nan if j.seconds is None else j.seconds for j in given])
+
+    def table(self) -> Table:
+        """What was taken, checked."""
+        names = [list(numbering) for numbering in self.numberings]
+        self.numberings = ()  # type: ignore[assignment]  # frees the memory before the check needs some
+        item, worker, answer = (np.frombuffer(codes, dtype=np.int32) for codes in self.codes)
+        table = _checked(self.question, (item, worker, answer), (names[0], names[1], names[2]))
+        seconds = np.frombuffer(self.seconds, dtype=np.float32)
+        said = len(seconds) and not np.isnan(seconds).all()
+        return replace(table, seconds=seconds if said else None, missing=self.missing)
+
+
+def _checked(
+    question: str, codes: tuple[Codes, Codes, Codes], names: tuple[list[Any], list[Any], list[Any]]
+) -> Table:
+    item, worker, answer = codes
+    if not len(item):
+        raise BadInput(f"there is no answer to {question!r}", cure="check the name of the question")
+    categories, order = _sorted_categories(names[2], question)
+    table = Table(question, item, worker, order[answer], names[0], names[1], categories)
+    _refuse_twice(table)
+    return table
+
+
+def _sorted_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...], Codes]:
+    """The categories in order, and the place of each answer among them."""
+    odd = next((a for a in answers if isinstance(a, float) and not math.isfinite(a)), None)
+    if odd is not None:
+        raise BadInput(f"an answer to {question!r} is {odd}", cure="leave the answer out where there is none")
+    sequence = sorted(
+        range(len(answers)), key=lambda i: (isinstance(answers[i], str), *_sortable(answers[i]))
+    )
+    place = np.empty(len(answers), dtype=np.int32)
+    place[sequence] = np.arange(len(answers), dtype=np.int32)
+    return tuple(answers[i] for i in sequence), place
+
+
+def _sortable(answer: Any) -> tuple[float, str]:
+    return (answer, "") if isinstance(answer, int | float) else (0.0, str(answer))
+
+
+def _refuse_twice(table: Table) -> None:
+    """Refuse a worker who answers twice about an item."""
+    keys = table.item * np.int64(len(table.workers)) + table.worker
+    keys.sort()
+    same = keys[1:] == keys[:-1]
+    if same.any():
+        item, worker = divmod(int(keys[1:][same][0]), len(table.workers))
+        raise BadInput(
+            f"worker {table.workers[worker]} answers {table.question!r} twice about {table.items[item]}"
+            f" ({int(same.sum())} answers too many in all)",
+            cure="keep one answer a worker and item",
+        )
