@@ -1,0 +1,129 @@
+"""`nikawa stress`: do the answers change when the text does, and only when its meaning does?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import (
+    Data,
+    Json,
+    Quiet,
+    complete_tasks,
+    print_json,
+    print_rendered,
+    print_table,
+    status,
+)
+
+if TYPE_CHECKING:
+    from nikawa.analyse.stress import Cell
+    from nikawa.jobs.stress import StressReport
+
+PANEL = "Probe"
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "stress",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa stress test.jsonl perturbed/ --task jsick-stress-nli",
+    )(stress)
+
+
+def stress(
+    original: Annotated[Path, typer.Argument(help="Answers to the original examples.")],
+    perturbed: Annotated[Path, typer.Argument(help="Answers to the perturbed ones: a file, or a folder with a file a set (swap-o.jsonl, …).")],
+    task: Annotated[str, typer.Option(help="The task that was answered.", autocompletion=complete_tasks)],
+    sets: Annotated[str | None, typer.Option(help="The perturbed examples, as nikawa perturb wrote them; else the task's own dataset.")] = None,
+    partial: Annotated[bool, typer.Option("--partial", help="Leave out examples without an answer.")] = False,
+    form: Annotated[str | None, typer.Option(help="The form of the answer files, where their content does not tell.")] = None,
+    resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=100)] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 0,
+    style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Compare answers to originals and to their perturbed versions, beside those of people."""
+    from nikawa.jobs.stress import Options
+    from nikawa.jobs.stress import stress as run
+
+    how = Options(sets, partial, resamples, seed, form)
+    with status("comparing", quiet or json):
+        report = run(original, perturbed, task=task, data=data, options=how)
+    if json:
+        print_json(report)
+    elif not quiet:
+        show(report, style)
+
+
+def show(report: StressReport, style: str | None) -> None:
+    """One row an operation, then one an operation and case."""
+    labels = list(dict.fromkeys(cell.gold for cell in report.cells if cell.gold))
+    by_place = {(c.operation, c.case, c.gold): c for c in report.cells}
+    name = "same" if report.measure == "same" else "Pearson"
+    columns = (
+        "operation",
+        "case",
+        *labels,
+        name,
+        "95% interval",
+        "n",
+        "to neutral",
+        "human",
+        "on judged",
+        "judged",
+    )
+    rows = [
+        _row(cell, [by_place.get((cell.operation, cell.case, label)) for label in labels])
+        for cell in sorted(report.cells, key=lambda c: bool(c.case))
+        if not cell.gold
+    ]
+    used = [i for i, column in enumerate(columns) if any(row[i] for row in rows)]
+    columns, rows = tuple(columns[i] for i in used), [tuple(row[i] for i in used) for row in rows]
+    numbers = tuple(c for c in columns if c not in ("operation", "case"))
+    if style is not None:
+        return print_rendered(columns, rows, style, numbers=numbers)
+    print_table(columns, rows, numbers=numbers)
+    for line in _notes(report):
+        typer.echo(line)
+    return None
+
+
+def _row(cell: Cell, by_label: list[Cell | None]) -> tuple[str, ...]:
+    span = "" if cell.low is None or cell.high is None else f"{cell.low:.1f} to {cell.high:.1f}"
+    return (
+        cell.operation,
+        cell.case or "all",
+        *("" if found is None else _number(found.value) for found in by_label),
+        _number(cell.value),
+        span,
+        f"{cell.n:,}",
+        _number(cell.to_neutral),
+        _number(cell.human),
+        _number(cell.judged),
+        f"{cell.human_n:,}" if cell.human_n else "",
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _notes(report: StressReport) -> list[str]:
+    same = "Share of answers that stay the same (%), by the original's label and in all"
+    pearson = "Pearson correlation of the scores before and after (times 100)"
+    notes = [f"{same if report.measure == 'same' else pearson}; scrambling should change none of them."]
+    if any(cell.human_n for cell in report.cells):
+        notes.append("human: people on the items they judged; on judged: the model on those items.")
+    if report.absent:
+        notes.append(f"No answers to: {', '.join(report.absent)}")
+    if report.unread or report.left_out:
+        notes.append(
+            f"{report.unread:,} answers could not be read, {report.left_out:,} examples were left out."
+        )
+    return notes
