@@ -18,7 +18,7 @@ from nikawa.jobs.score import task_and_split
 from nikawa.metrics import Items, metrics
 from nikawa.metrics._metric import mean
 from nikawa.metrics.accuracy import right
-from nikawa.perturb.choose import case_of, family_of
+from nikawa.perturb.choose import CASES, FAMILIES, case_of, family_of
 from nikawa.records import Dataset, Example, Prediction, Record, Task
 
 Sets = dict[str, tuple[Example, ...]]
@@ -117,7 +117,17 @@ def sets_of(dataset: Dataset, task: Task, where: str) -> Sets:
     for name, made in found.items():
         if len({e.id for e in made}) < len(made):
             raise BadInput(f"{where} holds ids of {name} twice", cure="name one split: NAME:SPLIT")
-    return {name: tuple(examples) for name, examples in found.items()}
+    return {name: tuple(found[name]) for name in sorted(found, key=_reading_order)}
+
+
+def _reading_order(name: str) -> tuple[int, int]:
+    """As the paper's tables have it; sorting keeps the others behind them, as they come."""
+    cases = [case for pair in CASES.items() for case in pair]
+    family, case = family_of(name), case_of(name)
+    return (
+        FAMILIES.index(family) if family in FAMILIES else len(FAMILIES),
+        cases.index(case) if case in cases else 0,
+    )
 
 
 def parent_of(example: Example) -> tuple[str, str]:
