@@ -132,6 +132,22 @@ def test_an_input_of_another_type_is_told_once(kind: Kind, gold: Any, inputs: di
     assert list(faults([task(kind)], example(kind, gold, **inputs))) == ["wrong-type"]
 
 
+@pytest.mark.parametrize(
+    "wrong", [float("nan"), float("inf"), [1.0, float("nan")], {"a": float("nan")}, None]
+)
+@pytest.mark.parametrize("question", ["score", "mine"])
+def test_gold_that_cannot_be_compared(question: str, wrong: Any) -> None:
+    odd = Example(id="1", inputs=INPUTS["similarity"], gold={question: wrong})
+    assert list(faults((), odd)) == ["wrong-type"]
+
+
+def test_names_of_ones_own_may_hold_anything() -> None:
+    own = Example(
+        id="1", inputs={"picture": None, "boxes": [{"x": 1}]}, gold={"label": 1, "mine": {"a": [True]}}
+    )
+    assert list(faults((), own)) == []
+
+
 def test_spans_are_checked_where_no_task_is_known() -> None:
     empty = Example(id="1", inputs={"text": "猫が雲を編む。", "subject": Span(1, 1)})
     (finding,) = schema_findings("mine", (), "dev", [empty])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,15 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replace_fields
 
 import nikawa.benchmarks
+from nikawa.analyse.quality import repetition_findings
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.locate import present
 from nikawa.benchmarks.upstream import files_of
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.jobs._check_known import known_problems, marked, read_known
-from nikawa.jobs.check import Report, check, comparable, known_entries, without_views
+from nikawa.jobs._check_others import comparable
+from nikawa.jobs.check import Report, check, known_entries, without_views
 from nikawa.records import Example, Finding
 
 CAT, DOG, OWL, FOX = "猫が雲を編む。", "犬が月を磨く。", "梟が砂を数える。", "狐が鍋を叩く。"
@@ -90,6 +94,35 @@ def test_another_dataset_that_cannot_be_read_is_told(data: Path, write: Write) -
     assert report.new
 
 
+@pytest.mark.parametrize("spec", ["jnli", "jnli:dev"])
+def test_a_loop_of_links_elsewhere_is_told(data: Path, write: Write, spec: str) -> None:
+    write("jnli", "valid", (DOG, CAT, "neutral"))
+    write("jsts", "train", (OWL, FOX, 1.0))
+    (loop := data / "jglue/datasets/jsts-v1.2/valid-v1.2.json").symlink_to(loop.name)
+    report = check(spec, data)
+    (found,) = report.findings
+    assert (found.check, found.where) == ("not-compared", "jsts")
+    assert str(loop) in found.note
+    assert "jsts" not in report.compared
+    assert "mini-ja" in report.compared
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told(
+    data: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("jnli", "valid", (DOG, CAT, "neutral"))
+    is_dir = Path.is_dir
+
+    def closed(path: Path, **more: Any) -> bool:
+        if path == data / "jsick":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_dir(path, **more)
+
+    monkeypatch.setattr(Path, "is_dir", closed)
+    found = {f.where: f.note for f in check("jnli", data).findings}
+    assert found["jsick"] == f"{data / 'jsick'}: Permission denied"
+
+
 def test_datasets_of_other_languages_and_shapes_are_not_compared(data: Path, write: Write) -> None:
     write("jsts", "train", (CAT, DOG, 1.0))
     names = {other.name for other in comparable(load("jsts", data=data), data)}
@@ -158,6 +191,15 @@ def test_a_copy_in_a_folder_is_compared_with_the_published_one(
     report = check(str(copy), data)
     assert report.dataset == "jsts/"
     assert table(report) == {("leaked-pairs", "train in jsts:train"): 1}
+
+
+def test_one_split_of_a_folder_whose_card_has_a_published_name(tmp_path: Path) -> None:
+    mini = load("mini-ja")
+    named = replace_fields(mini, name="jsick", card=replace_fields(mini.card, name="jsick"))
+    write_folder(named, tmp_path / "jsick")
+    report = check(f"{tmp_path / 'jsick'}:trial", tmp_path / "none")
+    assert (report.dataset, list(report.sizes)) == ("jsick/", ["dev"])
+    assert {f.check.partition("-")[0] for f in report.findings} == {"leaked"}
 
 
 def test_one_split_is_compared_with_the_others(data: Path, write: Write) -> None:
@@ -235,8 +277,71 @@ def test_mixed_types(tmp_path: Path) -> None:
         ({"sentence1": OWL, "sentence2": FOX}, {"score": 2}),
     )
     mixed = {("mixed-types", "inputs.sentence2 in all"): 1, ("mixed-types", "gold.score in all"): 1}
-    assert table(check(str(mine), tmp_path)) == mixed
+    assert table(check(str(mine), tmp_path)) == mixed | {("wrong-type", "all"): 1}
     assert table(check(f"mini-ja@{mine}", tmp_path)) == mixed | {("wrong-type", "all"): 1}
+
+
+NLI = {"premise": CAT, "hypothesis": DOG}
+CHOICE = {"question": "飛ぶのは？", "choices": ["梟", "犬"]}
+READING = {"title": "梟", "context": OWL, "question": "何を数える？"}
+TURNS = {"turns": [{"role": "user", "text": "北の宿は？"}]}
+TREE = {"text": "梟が 数える", "words": [{"form": "梟が"}, {"form": "数える"}]}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "gold"),
+    [
+        (NLI | {"premise": 7}, {"label": "neutral"}),
+        (NLI | {"premise": None}, {"label": "neutral"}),
+        (NLI | {"premise": {"text": CAT}}, {"label": "neutral"}),
+        (NLI | {"hypothesis": [CAT, DOG]}, {"label": "neutral"}),
+        (NLI, {"label": None}),
+        (NLI, {"label": ["neutral"]}),
+        (NLI, {"mine": None}),
+        (CHOICE | {"choices": ["梟", 1]}, {"choice": 0}),
+        (CHOICE | {"choices": None}, {"choice": 0}),
+        (CHOICE, {"choice": "0"}),
+        (READING, {"answers": [{"start": 2}]}),
+        (READING, {"answers": [{"text": None, "start": 2}]}),
+        (READING, {"answers": None}),
+        (TURNS | {"turns": None}, {"state": []}),
+        (TURNS | {"turns": [{"text": "北の宿は？"}]}, {"state": []}),
+        (TURNS, {"state": [None]}),
+        (TREE, {"tree": {"heads": [2, 0], "labels": None}}),
+        (TREE, {"tree": {"heads": None, "labels": ["NP", "VP"]}}),
+        (TREE, {"tree": [2, 0]}),
+    ],
+)
+@pytest.mark.parametrize("reader", ["", "mini-ja@"])
+def test_odd_records_are_told_and_left_alone(
+    tmp_path: Path, inputs: dict[str, Any], gold: dict[str, Any], reader: str
+) -> None:
+    """Two of them and a sound one: nothing but their type is told, and nothing is counted of them."""
+    mine = records(tmp_path / "x.jsonl", (inputs, gold), (inputs, gold), ({"text": FOX}, {"spans": []}))
+    report = check(f"{reader}{mine}", tmp_path)
+    found = {f.check: f.count for f in report.findings}
+    assert found.pop("wrong-type") == 2
+    assert found.keys() <= {"mixed-types", "missing-input"}
+    assert report.sizes == {"all": 3}
+    assert report.labels == {"all": {"spans": {"(none)": 1}}}
+
+
+@pytest.mark.parametrize("reader", ["", "mini-ja@"])
+def test_a_choice_that_is_not_there(tmp_path: Path, reader: str) -> None:
+    mine = records(
+        tmp_path / "x.jsonl", (CHOICE, {"choice": 0}), (CHOICE | {"question": "泳ぐのは？"}, {"choice": 7})
+    )
+    assert table(check(f"{reader}{mine}", tmp_path)) == {("choice-outside", "all"): 1}
+
+
+def test_a_question_of_its_own_for_each_example() -> None:
+    rows = [
+        Example(id=str(n), inputs={"text": CAT}, gold={f"{n}": "a", f"{n // 2}b": n}) for n in range(12_000)
+    ]
+    began = time.process_time()
+    found = [f for f in repetition_findings("zoo", {"dev": rows}) if f.check == "conflicting-gold"]
+    assert time.process_time() - began < 3  # square time would be a minute
+    assert (len(found), {len(f.ids) for f in found}) == (6_000, {2})
 
 
 def test_the_highest_score_is_in_the_last_bin(tmp_path: Path) -> None:

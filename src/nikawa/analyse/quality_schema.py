@@ -53,6 +53,8 @@ def faults(tasks: Sequence[Task], example: Example) -> Faults:
         yield "wrong-type"
         return
     yield from _input_spans(example)
+    if not tasks and "choices" in example.inputs and "choice" in example.gold:
+        yield from _among(example.gold["choice"], example.inputs["choices"])
     judged = [task for task in asked if task.question in example.gold]
     if asked and example.gold and not judged:
         yield "missing-gold"
@@ -98,7 +100,12 @@ def _score(task: Task, example: Example, value: Any) -> Faults:
 def _choice(task: Task, example: Example, value: Any) -> Faults:
     if isinstance(value, bool) or not isinstance(value, int):
         yield "wrong-type"
-    elif not 0 <= value < len(example.inputs["choices"]):
+    else:
+        yield from _among(value, example.inputs["choices"])
+
+
+def _among(choice: int, choices: Sequence[str]) -> Faults:
+    if not 0 <= choice < len(choices):
         yield "choice-outside"
 
 

@@ -48,7 +48,7 @@ def _print_finding(finding: Finding, widths: Sequence[int]) -> None:
     row = f"  {check:<{widths[0]}}  {where:<{widths[1]}}  {count:>{widths[2]}}"
     out.print(mark.append(row, "default not dim not bold"), no_wrap=True, overflow="ignore", crop=False)
     for line in filter(None, (finding.note, _ids(finding.ids))):
-        out.print(Padding(Text(line, "dim"), (0, 0, 0, 7)))
+        out.print(Padding(Text(line, "dim"), (0, 0, 0, 7), expand=False))
 
 
 def _print_labels(report: Report) -> None:

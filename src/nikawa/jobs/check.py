@@ -14,28 +14,19 @@ from pathlib import Path
 import msgspec
 
 from nikawa.analyse.quality import distribution, repetition_findings, text_findings, tops
-from nikawa.analyse.quality_leaks import dataset_leaks, families, lone_split_leaks, split_leaks
+from nikawa.analyse.quality_leaks import dataset_leaks, lone_split_leaks, split_leaks
 from nikawa.analyse.quality_schema import schema_findings
 from nikawa.analyse.quality_types import mixed_types
 from nikawa.benchmarks import Benchmark, benchmarks, load
 from nikawa.benchmarks.load import Named, named, own_path
 from nikawa.benchmarks.locate import present
-from nikawa.errors import BadInput
 from nikawa.jobs._check_files import file_findings
 from nikawa.jobs._check_known import known_problems, marked
-from nikawa.records import Dataset, Example, Finding, Record
+from nikawa.jobs._check_others import comparable, telling
+from nikawa.records import Dataset, Example, Finding, Record, reference
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and how many there are."""
-
-FAMILY = {
-    "inference": "pairs",
-    "similarity": "pairs",
-    "choice": "questions",
-    "reading": "reading",
-    "dialogue": "dialogues",
-}
-"""Kind of task to the family of shapes its examples have; the others are `texts`."""
 
 
 class Report(Record, frozen=True, kw_only=True):
@@ -61,21 +52,47 @@ def check(spec: str, data: Path | None = None, progress: Progress | None = None)
     dataset = load(spec, data=data)
     if published is None:
         dataset = as_own(dataset, spec)
-    others = comparable(dataset, data)
-    compared = [other.name for other in others]
-    tell = progress or (lambda what, done, total: None)
-    tell(f"reading {dataset.name}", 0, len(others) + 1)
-    findings = list(_own(dataset, published))
+    findings = list(_shape(dataset, published))
+    sound = without_mistyped(dataset, findings)
+    findings += _own(sound, published)
     if published is not None:
-        findings += file_findings(published, dataset, data)
+        findings += file_findings(published, sound, data)
+    found, compared = _compare(sound, published, data, progress or (lambda what, done, total: None))
+    return _report(dataset, sound, published, (*findings, *found), compared)
+
+
+def _compare(
+    dataset: Dataset, published: Named | None, data: Path | None, tell: Progress
+) -> tuple[list[Finding], list[str]]:
+    """What other splits and datasets hold too, and the names of those; one that cannot be read is told."""
+    others = comparable(dataset, data)
+    tell(f"comparing {dataset.name}", 0, len(others) + 1)
+    findings: list[Finding] = []
+    compared: list[str] = []
     if published is not None and is_part(published) and present(published.benchmark, data):
-        findings += _among_siblings(dataset, published, data)
-        compared.insert(0, published.benchmark.name)
+        name = published.benchmark.name
+        with telling(f"other splits of {name}", findings):
+            findings += _among_siblings(dataset, published, load(name, data=data))
+            compared.append(name)
     for done, other in enumerate(others, start=1):
         tell(f"comparing with {other.name}", done, len(others) + 1)
-        findings += _between(dataset, published, other, data)
+        with telling(other.name, findings):
+            findings += _between(dataset, published, load(other.name, data=data))
+            compared.append(other.name)
     tell("done", len(others) + 1, len(others) + 1)
-    return _report(dataset, published, findings, compared)
+    return findings, compared
+
+
+def without_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
+    """The dataset without the examples that were found to be of a wrong type: no other check can use them."""
+    wrong = {ref for finding in findings if finding.check == "wrong-type" for ref in finding.ids}
+    if not wrong:
+        return dataset
+    splits = {
+        split: tuple(e for e in examples if reference(dataset.name, split, e.id) not in wrong)
+        for split, examples in dataset.splits.items()
+    }
+    return msgspec.structs.replace(dataset, splits=splits)
 
 
 def is_part(published: Named) -> bool:
@@ -99,18 +116,22 @@ def as_own(dataset: Dataset, spec: str) -> Dataset:
 
 
 def _report(
-    dataset: Dataset, published: Named | None, findings: Iterable[Finding], compared: Sequence[str]
+    dataset: Dataset,
+    sound: Dataset,
+    published: Named | None,
+    findings: Iterable[Finding],
+    compared: Sequence[str],
 ) -> Report:
     lists = (published.benchmark.name, list_name(published)) if published else ()
     told = tuple(marked(lists, findings, known_problems()))
-    bins = tops(dataset.splits) | _scales(published)
+    bins = tops(sound.splits) | _scales(published)
     return Report(
         dataset=list_name(published) if published else dataset.name,
         version=dataset.version,
         sizes={split: len(examples) for split, examples in dataset.splits.items()},
         findings=told,
         new=not all(finding.known for finding in told),
-        labels={split: distribution(examples, bins) for split, examples in dataset.splits.items()},
+        labels={split: distribution(examples, bins) for split, examples in sound.splits.items()},
         compared=tuple(compared),
     )
 
@@ -120,26 +141,25 @@ def _scales(published: Named | None) -> dict[str, float]:
     return {task.question: task.scale[1] for task in tasks if task.scale}
 
 
+def _shape(dataset: Dataset, published: Named | None) -> Iterator[Finding]:
+    """Faults of type and shape, each example by itself."""
+    tasks = published.benchmark.tasks if published else ()
+    for split, examples in dataset.splits.items():
+        yield from schema_findings(dataset.name, tasks, split, examples)
+        yield from mixed_types(dataset.name, split, examples)
+
+
 def _own(dataset: Dataset, published: Named | None) -> Iterator[Finding]:
     """What the examples show by themselves."""
-    benchmark = published.benchmark if published else None
-    for split, examples in dataset.splits.items():
-        yield from schema_findings(dataset.name, benchmark.tasks if benchmark else (), split, examples)
-        yield from mixed_types(dataset.name, split, examples)
-    roots = without_views(dataset.splits, benchmark)
+    roots = without_views(dataset.splits, published.benchmark if published else None)
     yield from text_findings(dataset.name, roots)
     yield from repetition_findings(dataset.name, roots)
     yield from split_leaks(dataset.name, roots)
 
 
-def _among_siblings(dataset: Dataset, published: Named, data: Path | None) -> Iterator[Finding]:
+def _among_siblings(dataset: Dataset, published: Named, whole: Dataset) -> Iterator[Finding]:
     """Rows that the dataset's other published splits hold."""
-    name, views = published.benchmark.name, published.benchmark.views
-    try:
-        splits = load(name, data=data).splits
-    except BadInput as problem:
-        yield Finding(check="not-compared", where=f"other splits of {name}", count=1, note=str(problem))
-        return
+    name, views, splits = published.benchmark.name, published.benchmark.views, whole.splits
     sources = {_source(split, views) for split in dataset.splits}
     others = {split: rows for split, rows in splits.items() if _source(split, views) not in sources}
     others = without_views(others, published.benchmark)
@@ -174,29 +194,10 @@ def _source(name: str, views: Mapping[str, str]) -> str:
     return name
 
 
-def comparable(dataset: Dataset, data: Path | None = None) -> list[Benchmark]:
-    """The other published datasets of this language that are here and hold items of the same family."""
-    own = families(dataset.splits)
-    return [
-        other
-        for other in benchmarks().values()
-        if other.name != dataset.name
-        and other.language == dataset.language
-        and own & {FAMILY.get(task.kind, "texts") for task in other.tasks}
-        and present(other, data)
-    ]
-
-
-def _between(
-    dataset: Dataset, published: Named | None, other: Benchmark, data: Path | None
-) -> Iterator[Finding]:
-    try:
-        theirs = load(other.name, data=data)
-    except BadInput as problem:  # another dataset's damage is no reason to refuse this one
-        yield Finding(check="not-compared", where=other.name, count=1, note=str(problem))
-        return
+def _between(dataset: Dataset, published: Named | None, theirs: Dataset) -> Iterator[Finding]:
     own = without_views(dataset.splits, published.benchmark if published else None)
-    yield from dataset_leaks(dataset.name, own, other.name, without_views(theirs.splits, other))
+    held = without_views(theirs.splits, benchmarks()[theirs.name])
+    yield from dataset_leaks(dataset.name, own, theirs.name, held)
 
 
 def known_entries(report: Report) -> str:
