@@ -87,6 +87,18 @@ def test_small_answers(write: Write, data: Path) -> None:
     assert found["section3.2.percent.two-agree"] == 25
 
 
+def test_full_width_answers_count_as_intended(write: Write, data: Path) -> None:
+    scores = [("1", "2", "５"), ("5", "5", "５"), ("3", "", "4"), ("1", "1", "２")]
+    rows = [
+        {"pair_ID": str(n)} | {f"relatedness_score_Ja{k}": text for k, text in enumerate(row, start=1)}
+        for n, row in enumerate(scores, start=1)
+    ]
+    write("jsick/jsick-all-annotations.tsv", rows)
+    found = compute(data)
+    bins = {name: found[f"table3.sts-intended.{name}.total"] for name in ("1-2", "2-3", "3-4", "4-5")}
+    assert bins == {"1-2": 1, "2-3": 1, "3-4": 1, "4-5": 1}
+
+
 def test_one_content_worker_makes_it_natural(write: Write, data: Path) -> None:
     bad, wide = "文Aはとても不自然だ", "文Ａは少し不自然です"
     remarks = [(bad, wide, bad), (bad, "文Bだけが不自然だと思う", bad), (bad, bad, "\u3000"), (bad, bad, "")]

@@ -15,6 +15,7 @@ from nikawa.benchmarks.jsick._answers import (
     OPERATIONS,
     STRESS_ANSWERS,
     StressAnswers,
+    narrow,
     read_answers,
     read_stress_answers,
 )
@@ -44,7 +45,9 @@ def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
             _changed_to_neutral(japanese, english), "the authors' choice by hand of those due to grammar"
         )
     if (folder / "jsick" / ANSWERS).is_file():
-        found.update(_section32(row.labels for row in read_answers(folder / "jsick" / ANSWERS)))
+        rows = list(read_answers(folder / "jsick" / ANSWERS))
+        found.update(_section32(row.labels for row in rows))
+        found.update(_intended(row.scores for row in rows))
     if (folder / "jsick-stress" / STRESS_ANSWERS).is_file():
         found.update(_table16(list(read_stress_answers(folder / "jsick-stress" / STRESS_ANSWERS))))
     found.update(_section51(_splits("jsick-stress", data)))
@@ -179,6 +182,14 @@ def _section32(labels: Iterable[tuple[str, ...]]) -> Found:
     alpha = _nominal_alpha(rows)
     if alpha is not None:
         yield "section3.2.alpha", alpha
+
+
+def _intended(scores: Iterable[tuple[str, ...]]) -> Found:
+    """Table 3's bins of relatedness as section 3.2 defines it: the mean of all answers, full-width digits read as well."""
+    answers = ([float(narrow(text)) for text in row if text] for row in scores)
+    counts = Counter(BINS[min(int(sum(some) / len(some)), 4) - 1] for some in answers if some)
+    for name in BINS:
+        yield f"table3.sts-intended.{name}.total", counts[name]
 
 
 def _section51(stress: Splits) -> Found:
