@@ -57,6 +57,11 @@ class Handler(BaseHTTPRequestHandler):
         if step == "drop":
             self.close_connection = True
             return
+        if isinstance(step, str) and "://" in step:
+            self.send_response(302)
+            self.send_header("Location", step)
+            self.end_headers()
+            return
         if step in (403, 404, 500, 503):
             self.send_error(int(step))
             return
@@ -72,7 +77,9 @@ class Handler(BaseHTTPRequestHandler):
         first = start + 1 if step == "wrong-range" else start
         if wanted:
             self.send_header("Content-Range", f"bytes {first}-{len(content) - 1}/{len(content)}")
-        if step != "no-length":
+        if isinstance(step, str) and step.startswith("length="):
+            self.send_header("Content-Length", step.removeprefix("length="))
+        elif step != "no-length":
             self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
         end = start + step if isinstance(step, int) else len(content)
@@ -373,6 +380,71 @@ def test_the_address_comes_from_argument_then_environment(
 def test_only_http_is_fetched(pinned: Upstream, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="http"):
         fetch("jsts", tmp_path, base="file:///etc/{path}")
+
+
+@pytest.mark.parametrize("said", ["²", "²²", "many", "-1", "9" * 5000])
+def test_a_length_that_makes_no_sense(bring: Callable[..., Path], server: Server, said: str) -> None:
+    server.plan = [f"length={said}"]
+    assert bring().read_bytes() == CONTENT
+
+
+def test_a_redirection_is_followed(bring: Callable[..., Path], server: Server) -> None:
+    server.plan = [f"{server.base}/elsewhere"]
+    assert bring().read_bytes() == CONTENT
+    assert server.paths[1] == "/elsewhere"
+
+
+@pytest.mark.parametrize("address", ["http://[::bad", "http://x:abc/", "http://..invalid/", "http://a b/"])
+def test_a_redirection_to_nowhere(
+    bring: Callable[..., Path], server: Server, naps: list[float], address: str
+) -> None:
+    server.plan = [address]
+    with pytest.raises(BadInput, match=r"leads to no address \(.*check --base") as caught:
+        bring()
+    assert "\n" not in str(caught.value)
+    assert naps == []
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["http://[bad/", "http://[::bad", "http://猫.invalid/", "http://x.invalid/猫", "http://x.invalid:abc/",
+     "http:///x", "http://a b.invalid/", "http://a\nb.invalid/"],
+)  # fmt: skip
+def test_a_base_that_is_no_address(pinned: Upstream, tmp_path: Path, base: str) -> None:
+    with pytest.raises(BadInput, match=r"is not an address \(.*; check --base$") as caught:
+        fetch("jsts", tmp_path, base=base)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.rglob("*.part")) == []
+
+
+@pytest.mark.parametrize("step", ["whole", "no-length"])
+@pytest.mark.parametrize("begun", [0, 777])
+def test_a_file_without_end_is_left(
+    bring: Callable[..., Path], server: Server, pinned: Upstream, tmp_path: Path, step: str, begun: int
+) -> None:
+    server.content = CONTENT + b"and more" * 500_000
+    server.plan = [step]
+    part_of(tmp_path, pinned).write_bytes(CONTENT[:begun])
+    with pytest.raises(
+        BadInput, match=f"brings more than the {len(CONTENT):,} bytes it should have; nothing was"
+    ):
+        bring()
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
+    assert len(server.ranges) == 1
+
+
+@pytest.mark.parametrize("step", ["whole", "no-length"])
+def test_a_file_of_unknown_size_is_bounded_too(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    file = Upstream("jglue", "someone/Some", "c0ffee0", "a.tsv", git_blob(CONTENT), None)
+    monkeypatch.setattr(module, "files_of", lambda name: (file,))
+    monkeypatch.setattr("nikawa.jobs._download.LIMIT", 3_000_000)
+    server.content = b"more" * 1_000_000
+    server.plan = [step]
+    with pytest.raises(BadInput, match="brings more than 3 MB; nothing was kept"):
+        fetch("jsts", tmp_path, base=server.base)
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
 def test_marc_ja_says_that_the_reviews_are_withdrawn(

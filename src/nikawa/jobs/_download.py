@@ -10,12 +10,14 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import IO, Any, cast
 
 from nikawa.errors import BadInput
 
 CHUNK = 1 << 18
 AGENT = "nikawa"
+LIMIT = 512 * 10**6
+"""Bytes after which a file whose size is not known is taken for something else."""
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -31,6 +33,11 @@ class Download:
     sleep: Callable[[float], None]
     setting: str = ""
     """The setting the address comes from, where the user chose it: `--base` or a variable."""
+
+    @property
+    def limit(self) -> int:
+        """The most bytes that may come."""
+        return LIMIT if self.size is None else self.size
 
     @property
     def cure(self) -> str:
@@ -87,9 +94,29 @@ def _attempt(job: Download, progress: Callable[[int, int | None], None]) -> None
     except urllib.error.HTTPError as problem:
         with problem:
             _refused(job, problem.code, have)
+    except (ValueError, http.client.InvalidURL) as problem:  # of a redirection, or of what no one can look up
+        raise BadInput(f"{job.url} leads to no address ({problem})", cure=job.cure) from None
     except (http.client.HTTPException, urllib.error.URLError, TimeoutError, ConnectionError) as problem:
         reason = getattr(problem, "reason", problem)
         raise Interrupted(str(reason) or type(reason).__name__) from None
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Closes the answer that sends elsewhere also where elsewhere is no address, which Python forgets."""
+
+    def http_error_302(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+    ) -> Any:
+        """Follow a redirection."""
+        with fp:
+            return super().http_error_302(req, fp, code, msg, headers)
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 def _open(job: Download, have: int) -> http.client.HTTPResponse:
@@ -97,7 +124,10 @@ def _open(job: Download, have: int) -> http.client.HTTPResponse:
     if have:
         headers["Range"] = f"bytes={have}-"
     request = urllib.request.Request(job.url, headers=headers)  # noqa: S310 - `url_of` checks the scheme
-    return cast(http.client.HTTPResponse, urllib.request.urlopen(request, timeout=job.timeout))  # noqa: S310
+    return cast(http.client.HTTPResponse, _OPENER.open(request, timeout=job.timeout))
+
+
+_OPENER = urllib.request.build_opener(_Redirects)
 
 
 def _starts_at(response: http.client.HTTPResponse, have: int) -> bool:
@@ -111,19 +141,40 @@ def _copy(
     progress: Callable[[int, int | None], None],
 ) -> None:
     """Append to the part, or begin it anew where the server sends the whole file."""
-    length = response.headers.get("Content-Length")
-    total = start + int(length) if length and length.isdigit() else job.size
+    length = _length(response)
+    total = job.size if length is None else start + length
+    if total is not None and total > job.limit:
+        raise _too_long(job)
     done = start
     with job.part.open("ab" if start else "wb") as out:
         progress(done, total)
         while chunk := _read(response):
-            out.write(chunk)
             done += len(chunk)
+            if done > job.limit:
+                raise _too_long(job)
+            out.write(chunk)
             progress(done, total)
         out.flush()
         os.fsync(out.fileno())
     if total is not None and done < total:
         raise Interrupted(f"{done} of {total} bytes came")
+
+
+def _length(response: http.client.HTTPResponse) -> int | None:
+    """The bytes a server says it sends; None where it says nothing that makes sense."""
+    said = response.headers.get("Content-Length") or ""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 20 else None
+
+
+def _too_long(job: Download) -> BadInput:
+    """A server that sends another file, or no end of one: nothing of it is worth keeping."""
+    job.part.unlink(missing_ok=True)
+    what = (
+        f"more than {LIMIT // 10**6} MB"
+        if job.size is None
+        else f"more than the {job.size:,} bytes it should have"
+    )
+    return BadInput(f"{job.url} brings {what}", cure=f"nothing was kept; {job.cure}")
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:

@@ -234,7 +234,26 @@ def url_of(file: Upstream, base: str | None = None) -> str:
         raise BadInput(
             f"{url} is not an http address", cure=f"check {setting}: http:// or https:// is needed"
         )
+    fault = _fault(url)
+    if fault:
+        raise BadInput(f"{url} is not an address ({fault})", cure=f"check {setting}")
     return url
+
+
+def _fault(url: str) -> str:
+    """What keeps an address from being asked; empty where nothing does."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as problem:
+        return str(problem)
+    if not host:
+        return "it names no server"
+    return (
+        "" if url.isascii() and url.isprintable() and " " not in url else "it holds characters no address has"
+    )
 
 
 def setting_of(base: str | None) -> str:
