@@ -1,4 +1,4 @@
-"""Hold our metrics against a golden file: inputs with what the official functions return for them.
+"""Hold our metrics and measures of agreement against a golden file: inputs with what the official functions return for them.
 
 Numbers agree within 1e-9, correlations of float32 scores within 1e-6 (1e-5 in percent). `{"special": "nan"}` stands
 for NaN; `{"raises": …}`, on top or under a key, for an input the official function refuses. Every key of an
@@ -18,6 +18,7 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.json import plain_fault, read_json
 from nikawa.records import Record
+from nikawa.registry import scan
 
 EXACT = 1e-9
 TOLERANCES = {"jsts_pearson_spearman": 1e-6, "klue_sts_pearsonr": 1e-5}
@@ -76,12 +77,20 @@ class Refusal:
 
 def conformance(path: Path) -> Report:
     """Run every case of the golden file at `path`."""
-    from nikawa.metrics import golden_adapters
-
-    known = golden_adapters()
-    adapters = {name: known[name] for name in known}
+    adapters = golden_adapters()
     groups = tuple(run_group(name, cases, adapters.get(name)) for name, cases in read_golden(path).items())
     return Report(groups=groups, failed=sum(len(group.failures) for group in groups))
+
+
+def golden_adapters() -> dict[str, Callable[[Any], Any]]:
+    """Group of a golden file to the function that answers its cases, from the metrics and from aggregation."""
+    import nikawa.aggregate
+    from nikawa.metrics import golden_adapters as of_metrics
+
+    adapters = {name: of_metrics()[name] for name in of_metrics()}
+    for module in scan(nikawa.aggregate):
+        adapters |= getattr(module, "GOLDEN", {})
+    return adapters
 
 
 def read_golden(path: Path) -> dict[str, list[Case]]:

@@ -1,0 +1,88 @@
+"""What a measure of agreement is: a value, and how to recompute it when items are drawn anew.
+
+Every interval resamples items, that is, puts whole-number weights on them; from sums over items a thousand
+resamples cost one product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A measure that is a function of sums over items."""
+
+    name: str
+    level: Level
+    statistics: Floats
+    """Items by statistics."""
+    finish: Callable[[Floats], Floats]
+    """The measure from summed statistics; works on the last axis, so on many sums at once."""
+
+    @property
+    def value(self) -> float:
+        """The measure over all items; NaN where it is undefined."""
+        return float(self.finish(self.statistics.sum(axis=0)))
+
+    def under(self, weights: Floats) -> Floats:
+        """The measure for each row of item weights."""
+        return self.finish(weights @ self.statistics)
+
+    def grouped(self, groups: NDArray[np.int64]) -> Measure:
+        """The same over groups of items as the unit."""
+        summed = np.zeros((int(groups.max()) + 1, self.statistics.shape[1]))
+        for column, values in enumerate(self.statistics.T):
+            summed[:, column] = np.bincount(groups, values, minlength=len(summed))
+        return Measure(self.name, self.level, summed, self.finish)
+
+
+@dataclass(frozen=True, eq=False)
+class Reweighed:
+    """A measure that must see the judgements anew for each weighting."""
+
+    name: str
+    level: Level
+    items: int
+    weigh: Callable[[Floats], float]
+    """The measure under one weight an item."""
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def value(self) -> float:
+        """The measure over all items; NaN where it is undefined."""
+        return self.weigh(np.ones(self.items))
+
+    def under(self, weights: Floats) -> Floats:
+        """The measure for each row of weights, spread from groups to items where there are groups."""
+        rows = weights if self.groups is None else weights[:, self.groups]
+        return np.array([self.weigh(row) for row in rows])
+
+    def grouped(self, groups: NDArray[np.int64]) -> Reweighed:
+        """Keep the items, remember whose weight each takes."""
+        return Reweighed(self.name, self.level, self.items, self.weigh, groups)
+
+
+Agreement = Measure | Reweighed
+
+
+def ratio(top: Floats, bottom: Floats) -> Floats:
+    """`top / bottom`, NaN where the bottom is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = np.where(bottom == 0, np.nan, top / np.where(bottom == 0, 1, bottom))
+    return found
+
+
+def mean_of(name: str, level: Level, values: Floats, counted: NDArray[np.bool_]) -> Measure:
+    """The mean of a value an item over the items that count."""
+    statistics = np.column_stack([np.where(counted, values, 0.0), counted.astype(np.float64)])
+    return Measure(name, level, statistics, lambda sums: ratio(sums[..., 0], sums[..., 1]))
