@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import builtins
+import datetime
+import decimal
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow
@@ -55,7 +58,7 @@ def test_columns_are_typed(tmp_path: Path) -> None:
         Example(
             id="1", inputs={"text": "石橋", "n": 1}, gold={"spans": spans, "score": 0.5}, meta={"x": "a"}
         ),
-        Example(id="2", inputs={"text": "木橋", "n": 2}, gold={"spans": [], "score": 1}, meta={"x": 3}),
+        Example(id="2", inputs={"text": "木橋", "n": 2}, gold={"spans": [], "score": 1.0}, meta={"x": 3}),
     ]
     path = tmp_path / "x.parquet"
     write_records(path, examples)
@@ -65,6 +68,72 @@ def test_columns_are_typed(tmp_path: Path) -> None:
     assert types["gold.spans"] == "list<element: struct<start: int64, end: int64, label: string>>"
     assert types["meta.x"] == "string"  # mixed: JSON text
     assert list(read_examples(path)) == examples
+
+
+@pytest.mark.parametrize("value", [[1, 2.5], [[1], [2.5]], {"a": [1, 2.5]}, 1, 2.5, [1, 2**60, 0.5]])
+def test_integers_stay_integers(tmp_path: Path, value: Any) -> None:
+    given = [Example(id=str(n), inputs={"v": v}) for n, v in enumerate([value, 3, 0.5])]
+    write_records(tmp_path / "x.parquet", given)
+    assert repr(list(read_examples(tmp_path / "x.parquet"))) == repr(given)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([float("nan")], "column 'meta.v' holds NaN or Infinity"),
+        ([[1.0, float("inf")]], "column 'meta.v' holds NaN or Infinity"),
+        ([{"a": float("-inf")}], "column 'meta.v' holds NaN or Infinity"),
+        ([datetime.date(2020, 1, 1)], "column 'meta.v' is date32[day]"),
+        ([b"bytes"], "column 'meta.v' is binary"),
+        ([[decimal.Decimal("1.5")]], "column 'meta.v' is list<element: decimal128(2, 1)>"),
+    ],
+)
+def test_values_that_json_has_not(tmp_path: Path, values: list[Any], words: str) -> None:
+    path = table(tmp_path / "x.parquet", id=["1"], inputs__text=["x"], meta__v=values)
+    with pytest.raises(BadInput, match=r"x\.parquet: ") as caught:
+        list(read_examples(path))
+    assert words in str(caught.value)
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    columns = [pyarrow.array(["1"]), pyarrow.array(["a"]), pyarrow.array(["b"])]
+    both = pyarrow.Table.from_arrays(columns, names=["id", "inputs.text", "inputs.text"])
+    pyarrow.parquet.write_table(both, tmp_path / "x.parquet")
+    with pytest.raises(BadInput, match=r"x\.parquet: column 'inputs\.text' occurs twice"):
+        list(read_examples(tmp_path / "x.parquet"))
+
+
+def test_a_column_marked_as_json_that_is_not(tmp_path: Path) -> None:
+    field = pyarrow.field("inputs.n", pyarrow.int64(), metadata={"nikawa": "json"})
+    schema = pyarrow.schema([("id", pyarrow.string()), field])
+    pyarrow.parquet.write_table(pyarrow.table([["1"], [1]], schema=schema), tmp_path / "x.parquet")
+    with pytest.raises(BadInput, match=r"column 'inputs\.n' is int64; make it JSON text"):
+        list(read_examples(tmp_path / "x.parquet"))
+
+
+@pytest.mark.slow
+def test_damaged_anywhere(tmp_path: Path) -> None:
+    """Whatever byte is wrong: it reads, or it is a `BadInput` of one short line."""
+    path, random = tmp_path / "x.parquet", Random(1)
+    words = [{"form": "橋", "lemma": "橋", "pos": "NN"}]
+    given = [
+        Example(id=str(n), inputs={"text": "橋" * n, "words": words, "n": n}, meta={"x": [n, 0.5]})
+        for n in range(9)
+    ]
+    write_records(path, given)
+    whole = path.read_bytes()
+    said = []
+    for _ in range(1500):
+        broken = bytearray(whole)
+        for _ in range(random.randint(1, 3)):
+            broken[random.randrange(len(broken))] = random.randrange(256)
+        path.write_bytes(broken)
+        try:
+            list(read_examples(path))
+        except BadInput as problem:
+            said.append(str(problem))
+    assert len(said) > 500
+    assert max(map(len, said)) < 500
 
 
 def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

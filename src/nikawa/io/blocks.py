@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 from nikawa.io.escapes import escape, unescape
+from nikawa.io.fit import fit
 from nikawa.io.json import decode_json, encode_json, plain_fault
 from nikawa.io.lines import read_lines
+from nikawa.io.spans import checked
 from nikawa.records import Example, Record
 
 PLAIN = ("id", "sent_id", "group", "text")
@@ -30,11 +32,26 @@ class Block:
     rows: list[tuple[int, list[str]]]
 
 
+@dataclass(frozen=True)
+class BlockForm:
+    """How one of the formats reads and writes an example."""
+
+    lines: Callable[[Example, Path], Iterable[Sequence[str]]]
+    """The lines of an example, by their cells."""
+    examples: Callable[[Iterable[Block], Path], Iterator[tuple[int, Example]]]
+    """(Line, example) of blocks."""
+
+
 def read_blocks(path: Path) -> Iterator[Block]:
-    """Stream the blocks of a file, cells unescaped."""
+    """Stream the blocks of a file."""
+    return parse_blocks(read_lines(path), path)
+
+
+def parse_blocks(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Block]:
+    """Gather numbered lines into blocks."""
     block: Block | None = None
     number = 0
-    for number, line in read_lines(path):
+    for number, line in lines:
         if not line:
             if block is None:
                 raise BadInput(
@@ -81,14 +98,29 @@ def _fault(what: str, path: Path, number: int) -> BadInput:
     return BadInput(what, file=path, line=number, cure="see docs/files.md")
 
 
-def write_blocks(path: Path, blocks: Iterable[Iterable[Sequence[str]]], overwrite: bool) -> int:
-    """Write blocks of lines, given by their cells."""
+def write_blocks(path: Path, records: Iterable[Record], form: BlockForm, overwrite: bool) -> int:
+    """Write a block an example; one that would not be read back the same is refused."""
     count = 0
     with atomic_write(path, overwrite=overwrite) as stream:
-        for count, lines in enumerate(blocks, start=1):  # noqa: B007  (the count is the result)
-            text = "".join("\t".join(cells) + "\n" for cells in lines)
-            stream.write(f"{text}\n".encode())
+        for count, record in enumerate(records, start=1):  # noqa: B007  (the count is the result)
+            if not isinstance(record, Example):
+                what = f"holds examples, not {type(record).__name__.lower()}s"
+                raise BadInput(what, file=path, cure="use .jsonl")
+            example = fit(record, path)[1]
+            text = "".join("\t".join(cells) + "\n" for cells in form.lines(example, path)) + "\n"
+            _read_again(example, text, form, path)
+            stream.write(text.encode())
     return count
+
+
+def _read_again(example: Example, text: str, form: BlockForm, path: Path) -> None:
+    lines = enumerate(text.split("\n")[:-1], start=1)
+    try:
+        read = [checked(back) for _, back in form.examples(parse_blocks(lines, path), path)]
+    except BadInput as problem:
+        raise unfit(example, problem.what, path) from None
+    if read != [example]:
+        raise unfit(example, "not all of it would be read back", path)
 
 
 def head_lines(heads: Mapping[str, Any]) -> Iterator[tuple[str]]:
@@ -128,17 +160,6 @@ def needed(block: Block, name: str, path: Path) -> str:
     if name not in block.heads:
         raise BadInput(f"the example has no `# {name} = ` line", file=path, line=block.line, cure="add one")
     return str(block.heads[name])
-
-
-def only_examples(records: Iterable[Record], path: Path) -> Iterator[Example]:
-    """The records, each of which must be an example."""
-    for record in records:
-        if not isinstance(record, Example):
-            raise BadInput(
-                f"holds examples, not {type(record).__name__.lower()}s", file=path, cure="use .jsonl"
-            )
-        encode_json(record)  # refuses NaN and half characters
-        yield record
 
 
 def unfit(example: Example, why: str, path: Path) -> BadInput:

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nikawa.errors import BadInput, suggest
-from nikawa.io.json import encode_json, plain_fault
+from nikawa.errors import BadInput, listed, suggest
+from nikawa.io.fit import fit
+from nikawa.io.json import plain_fault
 from nikawa.records import Example, Record
 
 R = TypeVar("R", bound=Record)
@@ -19,9 +20,9 @@ ORDER = ("id", "group", *SPREAD, "tags", "origin")
 """Columns of examples, in the order people want to see them."""
 
 
-def flatten(record: Record) -> dict[str, Any]:
-    """Column to value, in plain types; what is absent has no column. NaN and half characters are refused."""
-    encode_json(record)
+def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
+    """Column to value, in plain types; what is absent has no column. What no file can hold is refused."""
+    fit(record, path)
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(record))  # names keep their order
     if not isinstance(record, Example):
         return _without_defaults(record, plain)
@@ -53,7 +54,7 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 def flat_rows(records: Iterable[Record], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """The flat rows of all records and their columns."""
     kept = list(records)
-    rows = [flatten(record) for record in kept]
+    rows = [flatten(record, path) for record in kept]
     columns = columns_of(rows)
     if kept:
         check_columns(columns, type(kept[0]), path)
@@ -74,9 +75,7 @@ def check_columns(columns: Iterable[str], kind: type[Record], path: Path) -> Non
     for field in fields:
         if field.required and not any(column.partition(".")[0] == field.encode_name for column in have):
             name = f"{field.encode_name}.NAME" if field.encode_name in spread else field.encode_name
-            raise BadInput(
-                f"column {name!r} is missing", file=path, cure=f"it has: {', '.join(have) or 'none'}"
-            )
+            raise BadInput(f"column {name!r} is missing", file=path, cure=f"it has: {listed(have) or 'none'}")
 
 
 def unflatten(row: Mapping[str, Any], kind: type[R]) -> R:

@@ -9,15 +9,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from nikawa.errors import BadInput
 from nikawa.io.blocks import (
     Block,
+    BlockForm,
     example_of,
     head_lines,
     needed,
-    only_examples,
     plain_cell,
     read_blocks,
     rest_heads,
@@ -36,7 +34,11 @@ def read(path: Path, kind: type[R]) -> Iterator[tuple[int, Any]]:
     """Stream (line, example)."""
     if kind is not Example:
         raise BadInput(f"holds examples, not {kind.__name__.lower()}s", file=path, cure="use .jsonl")
-    for block in read_blocks(path):
+    return _examples(read_blocks(path), path)
+
+
+def _examples(blocks: Iterable[Block], path: Path) -> Iterator[tuple[int, Example]]:
+    for block in blocks:
         text, tags = _columns(block, path)
         gold = {} if set(tags) == {HIDDEN} else {"spans": list(_spans(tags, block, path))}
         own = {"id": needed(block, "id", path), "inputs": {"text": text}, "gold": gold}
@@ -76,7 +78,7 @@ def _spans(tags: list[str], block: Block, path: Path) -> Iterator[Span]:
 
 def write(path: Path, records: Iterable[Record], overwrite: bool) -> int:
     """A block an example."""
-    return write_blocks(path, (_lines(example, path) for example in only_examples(records, path)), overwrite)
+    return write_blocks(path, records, BlockForm(_lines, _examples), overwrite)
 
 
 def _lines(example: Example, path: Path) -> Iterator[tuple[str, ...]]:
@@ -92,7 +94,7 @@ def _tags(example: Example, text: str, path: Path) -> list[str]:
     if "spans" not in example.gold:
         return [HIDDEN] * len(text)
     tags, end = [OUTSIDE] * len(text), 0
-    for span in msgspec.convert(msgspec.to_builtins(example.gold["spans"]), list[Span]):
+    for span in example.gold["spans"]:
         if not end <= span.start < span.end <= len(text):
             raise unfit(
                 example, f"span {span.start}-{span.end} overlaps, is out of order, empty or outside", path

@@ -5,17 +5,17 @@ A text that is itself an underscore is escaped with a backslash, so that nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nikawa.errors import BadInput
 from nikawa.io.blocks import (
     Block,
+    BlockForm,
     example_of,
     head_lines,
     needed,
-    only_examples,
     plain_cell,
     read_blocks,
     rest_heads,
@@ -37,7 +37,11 @@ def read(path: Path, kind: type[R]) -> Iterator[tuple[int, Any]]:
     """Stream (line, example)."""
     if kind is not Example:
         raise BadInput(f"holds examples, not {kind.__name__.lower()}s", file=path, cure="use .jsonl")
-    for block in read_blocks(path):
+    return _examples(read_blocks(path), path)
+
+
+def _examples(blocks: Iterable[Block], path: Path) -> Iterator[tuple[int, Example]]:
+    for block in blocks:
         words = [_word(cells, at, path, number) for at, (number, cells) in enumerate(block.rows, start=1)]
         inputs = {"text": needed(block, "text", path), "words": words}
         own = {"id": needed(block, "sent_id", path), "inputs": inputs, "gold": _gold(block, path)}
@@ -75,34 +79,42 @@ def _gold(block: Block, path: Path) -> dict[str, Any]:
 
 def write(path: Path, records: Iterable[Record], overwrite: bool) -> int:
     """A block an example."""
-    return write_blocks(path, (_lines(example, path) for example in only_examples(records, path)), overwrite)
+    return write_blocks(path, records, BlockForm(_lines, _examples), overwrite)
 
 
-def _lines(example: Example, path: Path) -> Iterator[list[str] | tuple[str]]:
+def _lines(example: Example, path: Path) -> Iterator[Sequence[str]]:
     words, text = example.inputs.get("words"), example.inputs.get("text")
     if not isinstance(text, str) or not isinstance(words, list) or not words:
         raise unfit(example, "it has no text and words", path)
-    tree = example.gold.get("tree", {"heads": ["_"] * len(words), "labels": [""] * len(words)})
-    if not len(tree["heads"]) == len(tree["labels"]) == len(words):
-        raise unfit(example, f"heads or labels for {len(words)} words differ in number", path)
     yield from head_lines(
         {"sent_id": example.id, "text": text, **rest_heads(example, ("text", "words"), "tree")}
     )
-    for at, (word, head, label) in enumerate(zip(words, tree["heads"], tree["labels"], strict=True), start=1):
-        if set(word) != set(WORD):
-            raise unfit(example, f"a word is {', '.join(WORD)}", path)
-        yield [
-            str(at),
-            _cell(word["form"]),
-            _cell(word["lemma"]),
-            "_",
-            _cell(word["pos"]),
-            "_",
-            str(head),
-            _cell(label),
-            "_",
-            "_",
-        ]
+    edges = _edges(example, len(words), path)
+    for at, (word, (head, label)) in enumerate(zip(words, edges, strict=True), start=1):
+        if not isinstance(word, dict) or set(word) != set(WORD) or not _are_texts(word.values()):
+            raise unfit(example, f"a word is {', '.join(WORD)}, each a text", path)
+        form, lemma, pos = (_cell(word[part]) for part in WORD)
+        yield str(at), form, lemma, "_", pos, "_", head, _cell(label), "_", "_"
+
+
+def _edges(example: Example, count: int, path: Path) -> list[tuple[str, str]]:
+    """Head and label of each word; `_` and nothing where gold is hidden."""
+    if "tree" not in example.gold:
+        return [("_", "")] * count
+    tree = example.gold["tree"]
+    heads, labels = (tree.get(part) if isinstance(tree, dict) else None for part in ("heads", "labels"))
+    if not isinstance(heads, list) or not isinstance(labels, list) or not len(heads) == len(labels) == count:
+        raise unfit(example, f"heads or labels for {count} words differ in number", path)
+    wrong = [head for head in heads if type(head) is not int or not 0 <= head <= count]
+    if wrong:
+        raise unfit(example, f"head {wrong[0]!r} is no word: 0 (the root) to {count} is expected", path)
+    if not _are_texts(labels):
+        raise unfit(example, "a label is not text", path)
+    return [(str(head), label) for head, label in zip(heads, labels, strict=True)]
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _cell(text: str) -> str:

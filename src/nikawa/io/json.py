@@ -21,6 +21,8 @@ _HALF_PAIR = re.compile(
     r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F])"
 )
 """An escaped surrogate without its other half."""
+DEEPEST = 100
+"""Levels of nesting that are written; more can be read, but not by everything that takes records."""
 _NOT_FINITE = re.compile(rb"(NaN|Infinity)\b")
 
 
@@ -185,15 +187,25 @@ def _byte(said: str) -> int | None:
 
 def encode_json(value: Any) -> bytes:
     """Compact JSON in UTF-8; the same value gives the same bytes. NaN and half characters are refused."""
-    try:
-        packed = msgspec.json.encode(value, order="deterministic")
-    except UnicodeEncodeError:
-        raise BadInput(
-            f"{name_of(value)} holds half of a surrogate pair", cure="decode the text it came from as UTF-8"
-        ) from None
-    if b"null" in packed and _not_finite(msgspec.to_builtins(value)):  # NaN is written as null
+    packed = pack_json(value)
+    if b"null" in packed and not_finite(msgspec.to_builtins(value)):  # NaN is written as null
         raise BadInput(f"{name_of(value)} holds NaN or Infinity", cure="use None, or leave the field out")
     return packed
+
+
+def pack_json(value: Any, path: Path | None = None) -> bytes:
+    """The same, but NaN becomes null."""
+    try:
+        return msgspec.json.encode(value, order="deterministic")
+    except UnicodeEncodeError:
+        what, cure = "holds half of a surrogate pair", "decode the text it came from as UTF-8"
+    except RecursionError:
+        what, cure = f"nests more than {DEEPEST} levels deep", "flatten it"
+    except TypeError as problem:
+        what, cure = f"cannot be written: {plain_fault(str(problem))}", "make it a plain text, number or list"
+        if "keys are supported" in str(problem):
+            what, cure = "has a key that is not text", "make every key a text"
+    raise BadInput(f"{name_of(value)} {what}", file=path, cure=cure)
 
 
 def name_of(value: Any) -> str:
@@ -202,9 +214,10 @@ def name_of(value: Any) -> str:
     return f"{type(value).__name__.lower()} {own}".strip() if own else "the value"
 
 
-def _not_finite(value: Any) -> bool:
+def not_finite(value: Any) -> bool:
+    """Whether NaN or Infinity is anywhere in a value."""
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, dict):
-        return any(map(_not_finite, value.values()))
-    return isinstance(value, list | tuple) and any(map(_not_finite, value))
+        return any(map(not_finite, value.values()))
+    return isinstance(value, list | tuple) and any(map(not_finite, value))

@@ -9,7 +9,8 @@ from typing import TypeVar, cast
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
-from nikawa.io.json import encode_json, read_json, read_json_lines
+from nikawa.io.fit import fit
+from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.lines import open_bytes
 from nikawa.records import Record
 
@@ -26,7 +27,7 @@ def write(path: Path, records: Iterable[Record], overwrite: bool) -> int:
     count = 0
     with atomic_write(path, overwrite=overwrite) as stream:
         for count, record in enumerate(records, start=1):  # noqa: B007  (the count is the result)
-            stream.write(encode_json(record) + b"\n")
+            stream.write(fit(record, path)[0] + b"\n")
     return count
 
 
@@ -49,6 +50,6 @@ def write_array(path: Path, records: Iterable[Record], overwrite: bool) -> int:
     with atomic_write(path, overwrite=overwrite) as stream:
         stream.write(b"[")
         for count, record in enumerate(records, start=1):
-            stream.write((b",\n" if count > 1 else b"\n") + encode_json(record))
+            stream.write((b",\n" if count > 1 else b"\n") + fit(record, path)[0])
         stream.write(b"\n]\n")
     return count

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Literal
 
-Scalar = Literal["text", "flag", "integer", "long", "number", "json", "unknown"]
+Scalar = Literal["text", "flag", "integer", "long", "number", "mixed", "json", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,28 @@ Shape = Scalar | ListOf | Struct
 _SCALARS: dict[type, Shape] = {str: "text", bool: "flag", float: "number"}
 _EXACT = 1 << 53
 """Integers beyond this are not exact as floats."""
+_DEEPEST = 8
+"""Levels of columns within columns; what is nested deeper is JSON."""
 
 
-def column_shape(values: Iterable[Any]) -> Shape:
-    """The shape of a column; anything that is not plain all the way down is `json`."""
+def column_shape(values: Iterable[Any], *, exact: bool = False) -> Shape:
+    """The shape of a column; anything that is not plain all the way down is `json`.
+
+    Integers among other numbers are numbers, or JSON where `exact`: 1 is not 1.0 there.
+    """
     seen = {shape_of(value) for value in values}
-    return settled(reduce(merged, sorted(seen, key=repr), "unknown"))
+    return settled(reduce(merged, sorted(seen, key=repr), "unknown"), "json" if exact else "number")
 
 
-def shape_of(value: Any) -> Shape:
+def shape_of(value: Any, depth: int = 0) -> Shape:
     """The shape of one value."""
+    if depth > _DEEPEST:
+        return "json"
     if isinstance(value, list):
-        return ListOf(reduce(merged, {shape_of(item) for item in value}, "unknown"))
+        items = {shape_of(item, depth + 1) for item in value}
+        return ListOf(reduce(merged, sorted(items, key=repr), "unknown"))
     if isinstance(value, dict) and value:
-        return Struct(tuple((key, shape_of(value[key])) for key in value))
+        return Struct(tuple((key, shape_of(value[key], depth + 1)) for key in value))
     if type(value) is int:
         within = -_EXACT <= value <= _EXACT
         return "integer" if within else "long" if -(1 << 63) <= value < 1 << 63 else "json"
@@ -63,8 +71,8 @@ def merged(one: Shape, other: Shape) -> Shape:
     if isinstance(one, Struct) and isinstance(other, Struct):
         return _merged_structs(one, other)
     pair = {one, other}
-    if pair == {"integer", "number"}:
-        return "number"
+    if pair <= {"integer", "number", "mixed"}:
+        return "mixed"
     return "long" if pair == {"integer", "long"} else "json"
 
 
@@ -75,12 +83,12 @@ def _merged_structs(one: Struct, other: Struct) -> Shape:
     return Struct(tuple((key, merged(shape, second[key])) for key, shape in one.fields))
 
 
-def settled(shape: Shape) -> Shape:
+def settled(shape: Shape, mixed: Shape = "number") -> Shape:
     """`json` where any part is JSON; items of lists that are always empty become text."""
     if isinstance(shape, ListOf):
-        item = settled("text" if shape.item == "unknown" else shape.item)
+        item = settled("text" if shape.item == "unknown" else shape.item, mixed)
         return "json" if item == "json" else ListOf(item)
     if isinstance(shape, Struct):
-        fields = tuple((key, settled(part)) for key, part in shape.fields)
+        fields = tuple((key, settled(part, mixed)) for key, part in shape.fields)
         return "json" if any(part == "json" for _, part in fields) else Struct(fields)
-    return "json" if shape == "unknown" else shape
+    return {"unknown": "json", "mixed": mixed}.get(shape, shape)
