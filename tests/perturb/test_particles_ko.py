@@ -95,6 +95,9 @@ LEFT_ALONE = (
     "눈이 오는 중에 차가 멈췄다.",
     "강아지가 식사 후에 잔다.",
     "내가 숲에서 주운 시계를 닦았다.",
+    "꼬리가 긴 여우를 선장이 보았다.",
+    "축제가 시작되는 밤까지 등불을 켠다.",
+    "선장은 시계를 여우가 닦는다고 믿는다.",
 )
 """Not eligible in any case: no argument at once after the subject, a relative clause that may own it, an adverbial."""
 

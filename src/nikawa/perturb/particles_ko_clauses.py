@@ -154,6 +154,8 @@ class _Sentence:
         noun = self.tokens[q - 1].form
         if self.governors[m] < 0:
             return "no predicate"
+        if any(self.phrases[i].kind in ("subject", "topic") for i in range(m + 1, self.governors[m])):
+            return "second subject"
         if k and self.phrases[k - 1].kind == "argument" and self.phrases[k - 1].comma:
             return "shared predicate"
         if self.phrases[m].mark != "eul" and (noun in _TIMES or noun in _ADVERBIAL):

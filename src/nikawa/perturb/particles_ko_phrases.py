@@ -24,12 +24,13 @@ _PREDICATES = frozenset({"VV", "VA", "VX", "VCP", "VCN", "XSV", "XSA"})
 _PREDICATE_ENDS: dict[str, Kind] = {"ETM": "modifier", "EF": "final", "EC": "and"}
 _WORDS: dict[str, Kind] = {"MM": "modifier", "MAJ": "link", "IC": "link", "MAG": "adverb"}
 _DESCRIBING = frozenset({"VA", "VCP", "VCN", "XSA"})
-_STATES = frozenset({
-    "있", "없", "계시", "놓이", "쌓이", "열리", "닫히", "걸리", "덮이", "박히", "적히", "섞이", "묶이", "잠기", "매달리", "남",
+_THERE = frozenset({"있", "없", "계시"})
+_RESULTS = frozenset({
+    "놓이", "쌓이", "열리", "닫히", "걸리", "덮이", "박히", "적히", "섞이", "묶이", "잠기", "매달리", "남",
     "죽", "마르", "젖", "익", "썩", "얼", "녹", "식", "늙", "낡", "되", "당하",
 })  # fmt: skip
 """Verbs that say how a thing is: their subject is the noun they stand before."""
-_TRANSITIVE = frozenset({"가지", "던지", "만지", "지", "꼬집", "빠뜨리"})
+_TRANSITIVE = frozenset({"가지", "던지", "만지", "지"})
 """Verbs in 지 that are no such passives (깨지다, 버려지다)."""
 
 CLAUSE_NOUNS = frozenset({
@@ -98,7 +99,7 @@ def _closed(tokens: Sequence[Token], first: int, i: int) -> Phrase | None:
         return None if after.startswith("J") or after == "VCP" else _marked(tokens, first, i)
     if tag in _PREDICATE_ENDS:
         goes_on = tag == "EC" and (after == "VX" or after.startswith("J"))
-        acts = tag == "ETM" and _acts(tokens[first:i])
+        acts = tag == "ETM" and _acts(tokens[first : i + 1])
         return None if goes_on else Phrase(first, i + 1, _PREDICATE_ENDS[tag], acts=acts, predicate=True)
     if tag in _WORDS and not (tag == "MAG" and after.startswith(("J", "XS", "VCP"))):
         return Phrase(first, i + 1, _WORDS[tag])
@@ -114,16 +115,19 @@ def _ends_clause(tokens: Sequence[Token], i: int, after: str) -> bool:
 
 
 def _acts(tokens: Sequence[Token]) -> bool:
+    """Whether a verb before a noun may have a subject other than that noun: 여우가 잡은, 축제가 시작되는 (날)."""
     verbs = [token for token in tokens if _tag(token) in _PREDICATES]
-    return bool(verbs) and not any(_describes(verb) for verb in (verbs[0], verbs[-1]))
+    lasting = tokens[-1].form != "는"
+    return bool(verbs) and not any(_describes(verb, lasting) for verb in (verbs[0], verbs[-1]))
 
 
-def _describes(verb: Token) -> bool:
-    if _tag(verb) in _DESCRIBING:
+def _describes(verb: Token, lasting: bool) -> bool:
+    """Whether the verb says how a thing is; a passive does so in what has come of it (깨진), not while it goes on."""
+    tag, form = _tag(verb), verb.form
+    if tag in _DESCRIBING or (form in _THERE and tag != "VX"):
         return True
-    passive = verb.form.endswith("지") and verb.form not in _TRANSITIVE
-    resting = verb.form in _STATES and not (_tag(verb) == "VX" and verb.form == "있")
-    return passive or resting or (_tag(verb) == "VX" and verb.form == "지")
+    passive = form.endswith("지") and (form not in _TRANSITIVE or tag == "VX")
+    return lasting and (passive or form in _RESULTS)
 
 
 def _marked(tokens: Sequence[Token], first: int, i: int) -> Phrase:
