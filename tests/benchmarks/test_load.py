@@ -9,9 +9,11 @@ import pytest
 
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.jamp.jamp import COLUMNS as JAMP
-from nikawa.benchmarks.load import named, readers_of
-from nikawa.benchmarks.locate import present
+from nikawa.benchmarks.load import named, peek, read_judgements
+from nikawa.benchmarks.locate import present, require_folder
+from nikawa.benchmarks.recognise import readers_of
 from nikawa.errors import BadInput, MissingData, UnknownName
+from nikawa.io.folders import write_folder
 from nikawa.jobs.versions import versions_here
 
 COLUMNS = (
@@ -154,3 +156,64 @@ def test_a_broken_records_file_keeps_its_own_cure(tmp_path: Path) -> None:
     assert readers_of(path) == []
     with pytest.raises(BadInput, match=r"unknown column 'colour'; known: gold\.NAME"):
         load(str(path))
+
+
+@pytest.mark.parametrize("packed", ["mine.dev.jsonl", "folder"])
+def test_a_peek_reads_no_further(tmp_path: Path, packed: str) -> None:
+    """The third line is broken, and nobody gets there."""
+    file = tmp_path / packed
+    if packed == "folder":
+        write_folder(load("mini-ja:dev"), file)
+        file = file / "dev.jsonl"
+    lines = [f'{{"id":"{n}","inputs":{{"text":"猫が{n}匹。"}}}}' for n in range(2)]
+    file.write_text("\n".join([*lines, "broken"]) + "\n", "utf-8")
+    for spec in (str(tmp_path / packed), f"{tmp_path / packed}:valid"):
+        assert [e.id for e in peek(spec, 2).splits["dev"]] == ["0", "1"]
+        with pytest.raises(BadInput, match="line 3"):
+            peek(spec, 3)
+
+
+def test_a_peek_at_a_published_dataset_is_the_whole() -> None:
+    assert peek("mini-ja:dev", 1) == load("mini-ja:dev")
+
+
+def test_a_peek_still_hints_at_the_reader(tmp_path: Path) -> None:
+    path = write_jnli(tmp_path, "1.3")
+    with pytest.raises(BadInput, match=f"write jnli@{path}$"):
+        peek(str(path), 1)
+
+
+def test_the_judgements_of_one_split() -> None:
+    every = list(read_judgements("mini-ja"))
+    for split in ("train", "dev"):
+        assert list(read_judgements(f"mini-ja:{split}")) == [
+            j for j in every if j.example.startswith(f"mini-ja:{split}/")
+        ]
+    assert list(read_judgements("mini-ja:valid")) == list(read_judgements("mini-ja:dev"))
+    assert 0 < len(list(read_judgements("mini-ja:dev"))) < len(every)
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("mini-ja:tets", "no split of mini-ja 'tets'; did you mean 'test'"),
+        ("mini-jaa:test", "did you mean 'mini-ja'"),
+        ("mini-ja@x.jsonl", "names a file; .* write mini-ja"),
+        ("jcola:dev", "publishes no workers' answers"),
+    ],
+)
+def test_judgements_that_cannot_be_had(spec: str, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        read_judgements(spec)
+
+
+def test_a_data_folder_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (file := tmp_path / "file").touch()
+    require_folder(None)
+    require_folder(tmp_path)
+    with pytest.raises(BadInput, match="file: is not a folder; name the folder that holds"):
+        require_folder(file)
+    with pytest.raises(BadInput, match="none: no such folder; name the folder that holds"):
+        require_folder(tmp_path / "none")
+    monkeypatch.setenv("NIKAWA_DATA", str(tmp_path / "none"))
+    require_folder(tmp_path / "none")

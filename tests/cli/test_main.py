@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nikawa.benchmarks.jamp.jamp import COLUMNS as JAMP
 from nikawa.cli._main import build
 
 
@@ -73,6 +74,45 @@ def test_bad_input_is_one_line_and_status_2(words: tuple[str, ...], said: str, t
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("data", "list"), ("reproduce", "jsick")])
+def test_a_data_folder_that_is_none(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, said in (("file", "is not a folder"), ("none", "no such folder")):
+        done = nikawa(*words, "--data", str(tmp_path / name))
+        assert (done.returncode, done.stderr.count("\n"), said in done.stderr) == (2, 1, True)
+        assert done.stdout == ""
+
+
+@pytest.mark.parametrize("verb", ["show", "check", "export"])
+def test_a_table_without_rows(verb: str, tmp_path: Path) -> None:
+    table = tmp_path / "jamp/dataset/test_2.tsv"
+    table.parent.mkdir(parents=True)
+    table.write_text("\t".join(JAMP) + "\n", "utf-8")
+    more = ("--to", "jsonl", "--out", str(tmp_path / "out")) if verb == "export" else ()
+    done = nikawa("data", verb, "jamp", "--data", str(tmp_path), *more)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"{table}: holds no rows" in done.stderr
+
+
+def test_a_file_is_read_only_as_far_as_it_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    lines = [f'{{"id":"{n}","inputs":{{"text":"猫が{n}匹。"}}}}' for n in range(3)]
+    path.write_text("\n".join([*lines, "broken"]) + "\n", "utf-8")
+    assert "version 0, first 2 examples" in nikawa("data", "show", str(path), "-n", "2").stdout
+    assert nikawa("data", "show", str(path), "-n", "3").returncode == 2
+    assert nikawa("data", "show", str(path), "-n", "1", "--id", "0").returncode == 2
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    assert "version 0, 3 examples" in nikawa("data", "show", str(path), "-n", "3").stdout
+
+
+def test_a_report_in_a_pipe_is_not_padded(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"id":"1","inputs":{"text":""}}\n', "utf-8")
+    done = nikawa("data", "check", str(path))
+    assert "empty-text" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) < 1000
 
 
 def test_mistyped_verb_gets_a_suggestion() -> None:

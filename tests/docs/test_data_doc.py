@@ -26,7 +26,8 @@ def test_the_python_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "files_of", lambda name: ())
     space: dict[str, Any] = {}
     exec(compile(code, "docs/data.md", "exec"), space)
-    assert {"summary", "report", "known_entries"} & space.keys()
+    assert {"summary", "report", "known_entries", "answers"} & space.keys()
+    assert space.get("answers", True)
 
 
 def test_the_known_problem_is_listed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +13,11 @@ import msgspec
 from nikawa.benchmarks.base import Benchmark
 from nikawa.benchmarks.locate import missing_data, missing_version, present, repository_folder
 from nikawa.benchmarks.names import SPLIT_ALIASES, benchmarks, split_name, tasks
-from nikawa.errors import BadInput, unknown
+from nikawa.benchmarks.recognise import declared_split, hinted
+from nikawa.errors import BadInput, MissingData, unknown
 from nikawa.io.folders import is_dataset_folder, read_folder
 from nikawa.io.records import SUFFIXES, read_examples
-from nikawa.records import Card, Dataset, Example, Judgement, Task
+from nikawa.records import Card, Dataset, Example, Judgement, Task, reference
 
 
 class Named(NamedTuple):
@@ -48,8 +49,20 @@ def load(spec: str, *, data: Path | None = None, version: str | None = None) -> 
         return _load_file(*published[:2], published.file)
     if published is not None:
         return _load_published(*published[:2], data, version)
+    return _load_own(spec)
+
+
+def peek(spec: str, n: int, *, data: Path | None = None) -> Dataset:
+    """The same, but of a file or folder of one's own the first `n` examples a split, without reading on.
+
+    What comes later in a file is not looked at, be it broken.
+    """
+    return _load_own(spec, n) if named(spec) is None else load(spec, data=data)
+
+
+def _load_own(spec: str, first: int | None = None) -> Dataset:
     path, part = own_path(spec)
-    dataset = _load_path(path)
+    dataset = _load_path(path, first)
     return pick_split(dataset, part, path) if part else dataset
 
 
@@ -78,13 +91,32 @@ def load_task(name: str, split: str, *, data: Path | None = None) -> tuple[Task,
     return task, tuple(example for example in examples if task.asks(example))
 
 
-def read_judgements(name: str, *, data: Path | None = None) -> Iterator[Judgement]:
-    """Every published worker's answer of a dataset."""
-    benchmark = benchmarks()[name]
+def read_judgements(spec: str, *, data: Path | None = None) -> Iterator[Judgement]:
+    """Every published worker's answer of a dataset (`jsick`) or of one split (`jsick:test`)."""
+    benchmark, split, file = named(spec) or Named(benchmarks()[spec.partition(":")[0]], None, None)
+    name = benchmark.name
+    if file is not None:
+        raise BadInput(
+            f"{spec!r} names a file", cure=f"workers' answers lie beside it: write {name}, and --data"
+        )
     if benchmark.judgements is None:
         have = [b.name for b in benchmarks().values() if b.judgements is not None]
         raise BadInput(f"{name} publishes no workers' answers", cure=f"these do: {', '.join(have)}")
-    return benchmark.judgements(repository_folder(benchmark, data))
+    if split not in (None, "all", *benchmark.split_names()):
+        raise unknown(f"split of {name}", str(split), benchmark.split_names())
+    found = benchmark.judgements(repository_folder(benchmark, data))
+    return found if split is None else _of_split(found, benchmark, split)
+
+
+def _of_split(found: Iterator[Judgement], benchmark: Benchmark, split: str) -> Iterator[Judgement]:
+    """The judgements of one split; where some could be of any, for want of a file, that is an error."""
+    wanted, unsaid = (reference(benchmark.name, name, "") for name in (split, "all"))
+    for judgement in found:
+        if judgement.example.startswith(wanted):
+            yield judgement
+        elif judgement.example.startswith(unsaid):
+            what = f"the file that tells the splits of {benchmark.name}'s judgements is not here"
+            raise MissingData(what, cure=f"run: nikawa data fetch {benchmark.name}, or leave out :{split}")
 
 
 def _load_published(
@@ -178,14 +210,6 @@ def pick_split(dataset: Dataset, split: str, path: Path | str) -> Dataset:
     return msgspec.structs.replace(dataset, splits={wanted: dataset.splits[wanted]})
 
 
-def declared_split(benchmark: Benchmark, path: Path) -> str | None:
-    """The split whose published files are called like `path`: `out_of_domain_valid-v1.0.tsv` is `ood`."""
-    known = [(s.split, pattern) for s in benchmark.sources if s.split for pattern in s.patterns]
-    by_path = {split for split, pattern in known if path.absolute().match(pattern)}
-    by_name = {split for split, pattern in known if fnmatch(path.name, Path(pattern).name)}
-    return next((found.pop() for found in (by_path, by_name) if len(found) == 1), None)
-
-
 def guess_split(path: Path) -> str:
     """The split a file name speaks of, else `all`."""
     words = re.findall(r"[a-z]+", path.name.lower())
@@ -194,43 +218,17 @@ def guess_split(path: Path) -> str:
     )
 
 
-def _load_path(path: Path) -> Dataset:
+def _load_path(path: Path, first: int | None) -> Dataset:
     if path.is_dir():
         if not is_dataset_folder(path):
             raise BadInput(
                 "is a folder without card.json", file=path, cure="name a dataset folder or a records file"
             )
-        return read_folder(path)
+        return read_folder(path, first)
     try:
-        return loose_dataset(path, tuple(read_examples(path)))
+        return loose_dataset(path, tuple(islice(read_examples(path), first)))
     except BadInput as problem:
         raise hinted(problem, path) from None
-
-
-def hinted(problem: BadInput, path: Path) -> BadInput:
-    """The same error, with the reader to name where the file is no records file but a published one."""
-    names = readers_of(path) if path.is_file() else []
-    if not names:
-        return problem
-    more = f" (or {', '.join(names[1:])} before the @)" if names[1:] else ""
-    cure = f"it looks like a published file: write {names[0]}@{path}{more}"
-    return BadInput(problem.what, file=problem.file, line=problem.line, cure=cure)
-
-
-def readers_of(path: Path) -> list[str]:
-    """The published datasets whose reader takes the beginning of a file, those alone that call a file so."""
-    found = [b for b in benchmarks().values() if b.repository and _takes(b, path)]
-    return [b.name for b in found if declared_split(b, path) is not None] or [b.name for b in found]
-
-
-def _takes(benchmark: Benchmark, path: Path) -> bool:
-    patterns = [pattern for source in benchmark.sources for pattern in source.patterns]
-    if not any(path.name.endswith("".join(Path(pattern).suffixes[-1:])) for pattern in patterns):
-        return False
-    try:
-        return next(iter(benchmark.read(path)), None) is not None
-    except BadInput:
-        return False
 
 
 def loose_dataset(path: Path, examples: tuple[Example, ...]) -> Dataset:

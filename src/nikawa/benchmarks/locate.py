@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nikawa.benchmarks.base import Benchmark, Source
 from nikawa.benchmarks.upstream import FILES, INSTEAD, files_of
-from nikawa.errors import MissingData
+from nikawa.errors import BadInput, MissingData
 
 VARIABLE = "NIKAWA_DATA"
 CLONES = {
@@ -33,6 +33,17 @@ def data_root(given: Path | None = None) -> Path:
         return Path(os.environ[VARIABLE])
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "nikawa"
+
+
+def require_folder(given: Path | None) -> None:
+    """Refuse a data folder that was named and is none; the default one and the variable's may be yet to come."""
+    if given is None or given.is_dir():
+        return
+    cure = "name the folder that holds the repositories (jglue/, jsick/, …)"
+    if given.exists():
+        raise BadInput("is not a folder", file=given, cure=cure)
+    if str(given) != os.environ.get(VARIABLE):
+        raise BadInput("no such folder", file=given, cure=cure)
 
 
 def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:

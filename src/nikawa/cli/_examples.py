@@ -16,14 +16,15 @@ ORDER = ("title", "context", "premise", "hypothesis", "sentence1", "sentence2", 
 """The order in which a person reads the inputs; files keep them by name."""
 
 
-def print_examples(dataset: Dataset, chosen: Mapping[str, Sequence[Example]]) -> None:
-    """The chosen examples of each split."""
+def print_examples(dataset: Dataset, chosen: Mapping[str, Sequence[Example]], whole: bool = True) -> None:
+    """The chosen examples of each split; where not all was read, a split may hold more than is known."""
     from rich.text import Text
 
     out = console()
     for split, examples in chosen.items():
         size = len(dataset.splits[split])
-        about = (f" version {dataset.version}, {size:,} examples", "dim")
+        first = "" if whole or size <= len(examples) else "first "
+        about = (f" version {dataset.version}, {first}{len(examples) if first else size:,} examples", "dim")
         out.print(Text.assemble((f"{dataset.name}:{split}", "bold"), about))
         for example in examples:
             out.print()

@@ -56,8 +56,9 @@ def register(app: typer.Typer) -> None:
 def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -> None:
     """What exists, what is here, and where."""
     from nikawa.benchmarks import benchmarks
-    from nikawa.benchmarks.locate import data_root
+    from nikawa.benchmarks.locate import data_root, require_folder
 
+    require_folder(data)
     rows = [_listed(benchmark, data) for benchmark in benchmarks().values()]
     if json:
         print_json(rows)
@@ -107,21 +108,23 @@ def show(
     quiet: Quiet = False,
 ) -> None:
     """Show examples a person can read; with --quiet only tell, by the status, whether they can be read."""
-    from nikawa.benchmarks import load
+    from nikawa.benchmarks.load import load, named, peek
     from nikawa.cli._examples import print_card, print_examples
 
     if card and name.partition(":")[0] in _names():
         from nikawa.benchmarks import benchmarks
 
         return print_card(benchmarks()[name.partition(":")[0]].card, json)
+    spec = with_split(name, split)
+    whole = bool(ids) or named(spec) is not None
     with status(f"reading {name}"):
-        dataset = load(with_split(name, split), data=data)
+        dataset = load(spec, data=data) if whole else peek(spec, n + 1)
     if card:
         return print_card(dataset.card, json)
     chosen = picked(dataset, n, ids)
     if quiet:
         return None
-    return print_json(chosen) if json else print_examples(dataset, chosen)
+    return print_json(chosen) if json else print_examples(dataset, chosen, whole)
 
 
 def picked(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, list[Example]]:

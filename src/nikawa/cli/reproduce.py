@@ -41,9 +41,11 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Recompute a paper's figures; status 1 when one differs unexplained."""
+    from nikawa.benchmarks.locate import require_folder
     from nikawa.errors import unknown
     from nikawa.jobs.reproduce import reproduce as run
 
+    require_folder(data)
     if verdict is not None and verdict not in STYLES:
         raise unknown("verdict", verdict, STYLES)
     with status(f"recomputing the figures of {paper}", quiet):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -37,8 +38,8 @@ def split_files(path: Path) -> dict[str, Path]:
     return dict(sorted(found.items(), key=lambda pair: (first.get(pair[0], 3), pair[0])))
 
 
-def read_folder(path: Path) -> Dataset:
-    """Load a dataset folder."""
+def read_folder(path: Path, first: int | None = None) -> Dataset:
+    """Load a dataset folder, or the first examples of each split."""
     card = read_json(path / CARD, Card, unique=True)
     files = split_files(path)
     if not files:
@@ -47,7 +48,7 @@ def read_folder(path: Path) -> Dataset:
         )
     if not card.languages:
         raise BadInput("names no language", file=path / CARD, cure='write e.g. "languages": ["ja"]')
-    splits = {split: tuple(read_examples(file)) for split, file in files.items()}
+    splits = {split: tuple(islice(read_examples(file), first)) for split, file in files.items()}
     return Dataset(name=card.name, language=card.languages[0], version=card.version, card=card, splits=splits)
 
 

@@ -48,6 +48,16 @@ def test_blank_cells_are_no_answers(write: Write, data: Path) -> None:
 def test_without_the_released_table_the_split_is_unknown(write: Write, data: Path) -> None:
     write(ANSWERS, [{"pair_ID": "9"}])
     assert {j.example for j in read_judgements("jsick", data=data)} == {"jsick:all/9"}
+    assert len(list(read_judgements("jsick:all", data=data))) == 6
+    with pytest.raises(MissingData, match="tells the splits of jsick's judgements is not here"):
+        list(read_judgements("jsick:test", data=data))
+
+
+def test_the_answers_of_one_split(write: Write, data: Path) -> None:
+    write("jsick/jsick.tsv", [{"pair_ID": "9", "data": "trial"}, {"pair_ID": "10", "data": "test"}])
+    write(ANSWERS, [{"pair_ID": "9"}, {"pair_ID": "10"}])
+    assert [j.example for j in read_judgements("jsick:test", data=data)] == ["jsick:test/10"] * 6
+    assert {j.example for j in read_judgements("jsick:trial", data=data)} == {"jsick:dev/9"}
 
 
 def test_remarks_are_kept_as_written(write: Write, data: Path) -> None:
