@@ -98,7 +98,7 @@ class Generator:
             raise BadInput(
                 f"{cell.name}: the lexicon has too few words for {split}", cure="add nouns, or agents"
             )
-        template, unit = cell.template, unit_of(cell.template, cell.format)
+        template, unit = cell.template, unit_of(cell)
         words = key(self.seed, self.pack.name, split, template.id, unit)
         dice = key(self.seed, self.pack.name, split, cell.name)
         draw, texts, choose = self._draw(cell), _timer(cell), _chooser(template)
@@ -160,13 +160,11 @@ class Generator:
         """The words of a cell: the space, how many cells share it, and which of them this one is."""
         if split not in self.owned:
             raise unknown(f"split of {self.pack.name}", split, self.owned)
-        template, unit = cell.template, unit_of(cell.template, cell.format)
+        template, unit = cell.template, unit_of(cell)
         where = (template.id, unit, split)
         if where not in self._spaces:
             space = WordSpace(template, self.lexicon, unit, self.owned[split])
-            mates = [
-                c.name for c in template.cells(spans=self.pack.spans) if unit_of(template, c.format) == unit
-            ]
+            mates = [c.name for c in template.cells(spans=self.pack.spans) if unit_of(c) == unit]
             self._spaces[where] = space, {name: i for i, name in enumerate(mates)}
         space, order = self._spaces[where]
         return space, len(order), order[cell.name]

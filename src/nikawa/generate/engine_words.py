@@ -20,7 +20,7 @@ from nikawa.errors import BadInput
 from nikawa.generate.engine_chance import key, mixed, shuffled
 from nikawa.generate.lexicon import Frame, Lexicon
 from nikawa.generate.template import TIME_KINDS, Slot, Template, Word, bare_case
-from nikawa.generate.time import Format
+from nikawa.generate.times import Cell
 
 SIDES = 5
 """Residues there are to share among the splits."""
@@ -240,7 +240,8 @@ def _nouns(slot: Slot, template: Template, lexicon: Lexicon, frames: dict[str, F
     """The nouns of the slot's case in the frame of its verb; without a verb, the class or the kind of its name."""
     for verb, frame in frames.items():
         if slot.case and slot.case in template.slots[verb].frame:
-            return frame.nouns[bare_case(slot.case)]
+            words = frame.nouns[bare_case(slot.case)]
+            return words if slot.kind in ANY else tuple(w for w in words if lexicon.kinds.get(w) == slot.kind)
     words = of_kind(lexicon, slot.kind)
     if not words:
         what = f"template {template.id} asks for {slot.name}, of which the lexicon {lexicon.about.name!r} has none"
@@ -282,9 +283,14 @@ def inflected(word: str, form: str, ctype: str, language: str, kind: str = "verb
     return conjugate(word, form, ctype or None)
 
 
-def unit_of(template: Template, fmt: Format | None) -> str:
-    """The unit a verb must suit: an interval's own, a point's smallest; none for numbers and for `every`."""
-    kinds = {slot.kind for slot in template.slots.values()}
+def unit_of(cell: Cell) -> str:
+    """The unit a verb must suit: that of an interval, the smallest of a point; the largest where a verb lasts
+    from one point of a wide span to another. None for numbers and for `every`.
+    """
+    slots, fmt = cell.template.slots.values(), cell.format
+    kinds = {slot.kind for slot in slots}
     if fmt is None or fmt.kind == "number" or not kinds & {"time", "interval"}:
         return ""
-    return fmt.largest if "interval" in kinds else fmt.smallest
+    wide = cell.span is not None and not cell.span.window
+    lasts = any(slot.wants == "during" or slot.stative for slot in slots)
+    return fmt.largest if "interval" in kinds or (wide and lasts) else fmt.smallest

@@ -1,0 +1,128 @@
+"""`nikawa generate`: a dataset from templates, its labels computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from nikawa.jobs.generate import GenerateReport
+
+PANEL = "Probe"
+SHOWN = 8
+"""Cells or tokens named of a list; all of them are in the JSON."""
+
+
+def complete_packs(incomplete: str) -> list[str]:
+    """The packs that ship."""
+    from nikawa.generate.pack import pack_names
+
+    return [name for name in pack_names() if name.startswith(incomplete)]
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "generate",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa generate temporal-ja -n 10 --per cell --seed 1 --out my-temporal",
+    )(generate)
+
+
+def generate(
+    pack: Annotated[str, typer.Argument(help="A pack that ships (temporal-ja, temporal-ko, comparative-ja, jamp), a pack folder or a template file.", autocompletion=complete_packs)],
+    out: Annotated[Path, typer.Option(help="Folder for the dataset.")],
+    n: Annotated[list[str] | None, typer.Option("-n", help="Problems of each cell: 10 for the first split, test=2 for another; else as the pack says.")] = None,
+    per: Annotated[str, typer.Option(help="What -n counts: cell, or total.")] = "cell",
+    seed: Annotated[int, typer.Option(help="Other words, other times.")] = 0,
+    split: Annotated[list[str] | None, typer.Option(help="Write a training split of the pack beside the whole (template-easy, …; all); may be repeated.")] = None,
+    gate: Annotated[bool, typer.Option("--gate", help="Go on until the artifact test passes, or say why it cannot.")] = False,
+    gate_over: Annotated[int, typer.Option(help="Pairs over the line that the gate lets pass.", metavar="N", min=0)] = 0,
+    tokeniser: Annotated[str | None, typer.Option("--tokeniser", "--tokenizer", "-t", help="What the gate cuts texts with; else the language's own.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes; the bytes are the same with any number.", min=1)] = 1,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the dataset that is there.")] = False,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Generate a dataset from a pack of templates: the same number of problems from every cell."""
+    from nikawa.jobs.generate import Options
+    from nikawa.jobs.generate import generate as run
+
+    how = Options(
+        counts=dict(map(_count, n or ())), per=per, seed=seed, splits=tuple(split or ()), workers=workers,
+        overwrite=overwrite, gate=gate_over if gate else None, tokeniser=tokeniser,
+    )  # fmt: skip
+    with progress(quiet or json) as bar:
+        report = run(pack, out, data=data, options=how, progress=_teller(bar))
+    if json:
+        print_json(report)
+    elif not quiet:
+        _print(report)
+    raise typer.Exit(int(report.gate is not None and not report.gate.passed))
+
+
+def _count(text: str) -> tuple[str, int]:
+    """`10` is for the first split, `test=2` for another."""
+    from nikawa.errors import BadInput
+
+    name, _, number = text.rpartition("=")
+    if not number.isdecimal():
+        raise BadInput(f"-n {text} is no number", cure="write -n 10, or -n test=2")
+    return name, int(number)
+
+
+def _teller(bar: Any) -> Callable[[int, int], None]:
+    task = bar.add_task("generating", total=None)
+    return lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print(report: GenerateReport) -> None:
+    rows = [
+        (name, found.problems, found.cells, *(found.labels.get(label, 0) for label in LABELS))
+        for name, found in report.splits.items()
+    ]
+    columns = ("split", "problems", "cells", *LABELS)
+    print_table(columns, rows, numbers=columns[1:])
+    if report.unreachable:
+        typer.echo(f"Out of reach: {len(report.unreachable)} cells, {_some(report.unreachable)}")
+    if report.short:
+        named = [f"{name} ({n})" for name, n in report.short.items()]
+        typer.echo(f"Fewer problems than asked for: {len(named)} cells, {_some(named)}")
+    if report.gate is not None:
+        _print_gate(report)
+    if report.gate is None or report.gate.passed:
+        typer.echo(f"Written to {report.folder}, seed {report.seed}.")
+
+
+LABELS = ("entailment", "contradiction", "neutral")
+
+
+def _some(names: list[str] | tuple[str, ...]) -> str:
+    more = f" … +{len(names) - SHOWN:,}" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _print_gate(report: GenerateReport) -> None:
+    gate = report.gate
+    assert gate is not None
+    tries = f"{report.attempt + 1} attempt{'s' if report.attempt else ''}"
+    over = f"{len(gate.over):,} pairs over the line, {gate.allowed:,} allowed ({gate.tokeniser}, {tries})"
+    if gate.passed:
+        typer.echo(f"Gate: passed, {over}.")
+        return
+    typer.echo(f"Gate: failed, {over}; nothing was kept.")
+    if not gate.impossible:
+        named = [f"{pair.token} {pair.label}" for pair in gate.over]
+        typer.echo(f"Chance did not help with: {_some(named)}")
+        return
+    typer.echo("No words can help, these literals give the label away:")
+    for culprit in gate.impossible[:SHOWN]:
+        typer.echo(f"  {culprit.sentence()}")
+    if len(gate.impossible) > SHOWN:
+        typer.echo(f"  … {len(gate.impossible) - SHOWN:,} more; --json has all of them.")

@@ -1,0 +1,122 @@
+"""Files of a generation under way: each grows in place and is renamed when all are whole; a journal says how far they are.
+
+A chunk is written, made to last, and then told to the journal. What a killed run wrote after the last word of the
+journal is cut off, so that the next run goes on with the very bytes the first would have written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_write, sync_folder
+from nikawa.io.folders import CARD, split_files
+from nikawa.io.json import read_json
+from nikawa.records import Record
+
+JOURNAL = ".generate.json"
+UNFINISHED = ".unfinished"
+
+
+class Journal(Record, frozen=True, kw_only=True):
+    """How far a run has come."""
+
+    settings: str
+    """What was asked for, as a hash."""
+    attempt: int = 0
+    chunks: int = 0
+    """Chunks that are in the files."""
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
+    """Split to the bytes of its file."""
+
+
+def part(folder: Path, split: str) -> Path:
+    """Where the file of a split grows."""
+    return folder / f".{split}.jsonl{UNFINISHED}"
+
+
+def whole(folder: Path, split: str) -> Path:
+    """Where it lies when it is done."""
+    return folder / f"{split}.jsonl"
+
+
+def prepare(folder: Path, settings: str, overwrite: bool) -> Journal:
+    """The journal to go on from: that of an unfinished run of the same settings, else a new one."""
+    if (folder / CARD).exists() and not overwrite:
+        raise BadInput(
+            "holds a dataset already", file=folder, cure="choose another folder, or say --overwrite"
+        )
+    path = folder / JOURNAL
+    if path.exists():
+        journal = read_json(path, Journal)
+        if journal.settings == settings:
+            return journal
+        if not overwrite:
+            cure = "repeat the command that began it, choose another folder, or say --overwrite"
+            raise BadInput("holds an unfinished run with other settings", file=folder, cure=cure)
+    elif folder.is_dir() and split_files(folder) and not overwrite:
+        raise BadInput("holds splits already", file=folder, cure="choose another folder, or say --overwrite")
+    clear(folder)
+    return Journal(settings=settings)
+
+
+def clear(folder: Path) -> None:
+    """Remove a dataset and all that unfinished runs left; other files stay."""
+    if folder.is_dir():
+        (folder / CARD).unlink(missing_ok=True)
+        for file in (*split_files(folder).values(), *folder.glob(f".*{UNFINISHED}"), folder / JOURNAL):
+            file.unlink(missing_ok=True)
+
+
+class Files:
+    """The growing files of one run."""
+
+    def __init__(self, folder: Path, splits: Iterable[str], journal: Journal) -> None:
+        self.folder, self.journal = folder, journal
+        folder.mkdir(parents=True, exist_ok=True)
+        self._streams = {split: self._open(split) for split in splits}
+
+    def _open(self, split: str) -> BinaryIO | None:
+        """The file cut to the size the journal tells; None where it was whole and renamed already."""
+        path, size = part(self.folder, split), self.journal.sizes.get(split, 0)
+        if whole(self.folder, split).exists() and not path.exists():
+            return None
+        if size and (not path.exists() or path.stat().st_size < size):
+            what = f"{path.name} is shorter than the journal says"
+            raise BadInput(what, file=self.folder, cure="say --overwrite to begin again")
+        stream = path.open("r+b" if size else "wb")
+        stream.truncate(size)
+        stream.seek(size)
+        return stream
+
+    def add(self, parts: Iterable[tuple[str, bytes]]) -> None:
+        """Write a chunk: texts for each split, in order; then tell the journal."""
+        for split, text in parts:
+            stream = self._streams[split]
+            assert stream is not None
+            stream.write(text)
+        for stream in filter(None, self._streams.values()):
+            stream.flush()
+            os.fsync(stream.fileno())
+        sizes = {split: stream.tell() for split, stream in self._streams.items() if stream is not None}
+        self.journal = msgspec.structs.replace(self.journal, chunks=self.journal.chunks + 1, sizes=sizes)
+        with atomic_write(self.folder / JOURNAL, overwrite=True) as stream:
+            stream.write(msgspec.json.encode(self.journal) + b"\n")
+
+    def close(self) -> None:
+        """Let go of the files; they stay where they are."""
+        for stream in filter(None, self._streams.values()):
+            stream.close()
+
+    def finish(self) -> None:
+        """Give every file its name."""
+        self.close()
+        for split, stream in self._streams.items():
+            if stream is not None:
+                part(self.folder, split).replace(whole(self.folder, split))
+        sync_folder(self.folder)
