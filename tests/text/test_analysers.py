@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from nikawa.errors import BadInput, MissingExtra, UnknownName
 from nikawa.text import ANALYSERS, Analyser, Token, analyser
 from nikawa.text import _engine as engine_module
+from nikawa.text.sentences import sentences
 
 FAST = [name for name in ANALYSERS if name != "ginza"]
 PIECES = (
@@ -147,6 +149,17 @@ def test_sudachi_takes_text_that_grows_past_its_limit() -> None:
 
 
 @pytest.mark.slow
+def test_ginza_takes_text_that_grows_past_its_limit() -> None:
+    text = "ﷺ" * 3000
+    many, cat = analyser("ginza", cache=0).analyse_many([text, "猫が走った"])
+    assert {t.surface for t in many} == {"ﷺ"}
+    assert [t.start for t in many] == sorted(t.start for t in many)
+    assert many[-1].end == len(text)
+    assert all(t.head is not None and 0 <= t.head < len(many) for t in many)
+    assert cat == analyser("ginza", cache=0).analyse("猫が走った")
+
+
+@pytest.mark.slow
 def test_ginza_finds_heads() -> None:
     found = analyser("ginza").analyse("犬が 庭を走った。")
     heads = {t.surface: (found[t.head or 0].surface, t.deprel) for t in found}
@@ -184,6 +197,30 @@ def test_a_language_stands_for_its_default(language: str, name: str) -> None:
 def test_a_wrong_name_gets_suggestions() -> None:
     with pytest.raises(UnknownName, match="there is no analyser 'ipadik'; did you mean 'ipadic'"):
         analyser("ipadik")
+
+
+@pytest.mark.parametrize("name", [None, 3, ["ja"], b"ja"])
+def test_a_name_that_is_no_text(name: Any) -> None:
+    with pytest.raises(TypeError, match=r"the name of an analyser cannot be .*: say analyser\('ja'\)"):
+        analyser(name)
+
+
+def test_further_arguments_are_refused() -> None:
+    with pytest.raises(TypeError, match="positional argument"):
+        analyser("characters", "x")  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError, match="the cache of an analyser cannot be 'x'"):
+        analyser("characters", cache="x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [None, 3, b"x", ["x"]])
+def test_what_is_no_text_is_refused(text: Any) -> None:
+    found = analyser("characters")
+    with pytest.raises(TypeError, match=f"a text is needed, not {type(text).__name__}"):
+        found.analyse(text)
+    with pytest.raises(TypeError, match=f"a text is needed, not {type(text).__name__}"):
+        list(found.analyse_many(["犬", text]))
+    with pytest.raises(TypeError, match=f"a text is needed, not {type(text).__name__}"):
+        sentences(text, "ja")
 
 
 @pytest.mark.parametrize("name", [n for n in ANALYSERS if ANALYSERS[n].extra])

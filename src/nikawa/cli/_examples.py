@@ -24,7 +24,8 @@ def print_examples(dataset: Dataset, chosen: Mapping[str, Sequence[Example]], wh
     for split, examples in chosen.items():
         size = len(dataset.splits[split])
         first = "" if whole or size <= len(examples) else "first "
-        about = (f" version {dataset.version}, {first}{len(examples) if first else size:,} examples", "dim")
+        count = len(examples) if first else size
+        about = (f" version {dataset.version}, {first}{count:,} example{'s' * (count != 1)}", "dim")
         out.print(Text.assemble((f"{dataset.name}:{split}", "bold"), about))
         for example in examples:
             out.print()

@@ -101,7 +101,7 @@ def count_frames(
     name, extract = METHODS[method]
     counts: Counter[Triple] = Counter()
     seen: Counter[str] = Counter()
-    for tokens in analyser(name, 0).analyse_many(line for path in texts for line in _lines(path)):
+    for tokens in analyser(name, cache=0).analyse_many(line for path in texts for line in _lines(path)):
         seen["lines"] += 1
         seen["sentences"] += sentences_in(tokens)
         counts.update(extract(tokens))

@@ -112,6 +112,12 @@ class Cache:
                 self.size -= len(dropped) + 1
 
 
+def need_text(value: object) -> None:
+    """Refuse what is no text at all: a mistake of the caller's code, not of the data."""
+    if not isinstance(value, str):
+        raise TypeError(f"a text is needed, not {type(value).__name__}")
+
+
 def check(text: str) -> None:
     """Refuse what no engine can take: NUL ends a C string, a lone surrogate has no UTF-8."""
     if "\0" in text:
@@ -170,10 +176,11 @@ class Loaded:
 
     def __reduce__(self) -> tuple[Any, tuple[str, int]]:
         """A dictionary cannot travel to another process; its name can."""
-        return (import_module("nikawa.text").analyser, (self.name, self._capacity))
+        return (import_module("nikawa.text.analysers").again, (self.name, self._capacity))
 
     def analyse(self, text: str) -> tuple[Token, ...]:
         """The morphemes of `text`, in order."""
+        need_text(text)
         kept = self.cache.get(text) if self.cache else None
         return self._fresh([text])[0] if kept is None else kept
 
@@ -181,6 +188,8 @@ class Loaded:
         """The same for many texts, in order, as a stream."""
         stream = iter(texts)
         while batch := list(islice(stream, BATCH)):
+            for text in batch:
+                need_text(text)
             known = {t: self.cache.get(t) for t in batch} if self.cache else dict.fromkeys(batch)
             new = [t for t, found in known.items() if found is None]
             known.update(zip(new, self._fresh(new), strict=True))

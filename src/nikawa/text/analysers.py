@@ -47,12 +47,17 @@ for _info in (
     ANALYSERS.add(_info.name, _info)
 
 
-def analyser(name: str, cache: int = CACHE) -> Analyser:
+def analyser(name: str, *, cache: int = CACHE) -> Analyser:
     """The analyser called `name`, or the default of a language (`ja`, `ko`).
 
     Its dictionary is loaded at once, once a process. `cache` is how many characters of text it remembers the
     analyses of; 0 remembers none.
     """
+    if not isinstance(name, str) or not isinstance(cache, int):
+        what, wrong = ("name", name) if not isinstance(name, str) else ("cache", cache)
+        raise TypeError(
+            f"the {what} of an analyser cannot be {wrong!r}: say analyser('ja') or analyser('ja', cache=0)"
+        )
     name = DEFAULTS.get(name, name)
     if name not in ANALYSERS:
         raise unknown("analyser", name, [*ANALYSERS, *DEFAULTS])
@@ -60,6 +65,11 @@ def analyser(name: str, cache: int = CACHE) -> Analyser:
         found = _loaded(name, cache)
     _shared(name).run([])
     return found
+
+
+def again(name: str, cache: int) -> Analyser:
+    """The same in another process; see `Loaded.__reduce__`."""
+    return analyser(name, cache=cache)
 
 
 @once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nikawa.text._engine import require
+from nikawa.text._engine import join, require
 from nikawa.text.protocol import Engine, Token
 
 EXTRA = "ja-ginza"
@@ -17,11 +17,23 @@ def load_ginza() -> Engine:
     spacy = require("spacy", EXTRA)
     require("ginza", EXTRA)
     require("ja_ginza", EXTRA)
-    pipe = spacy.load("ja_ginza", exclude=["ner"]).pipe
+    error = require("sudachipy.errors", EXTRA).SudachiError
+    language = spacy.load("ja_ginza", exclude=["ner"])
+
+    def tokens(text: str) -> list[Token]:
+        try:
+            return _tokens(language(text))
+        except error:
+            # A few characters grow eighteenfold when Sudachi normalises them, past its own limit.
+            half = len(text) // 2
+            return list(join((tokens(text[:half]), tokens(text[half:])), (0, half)))
 
     def run(texts: Sequence[str]) -> Iterator[list[Token]]:
-        for doc in pipe(texts):
-            yield _tokens(doc)
+        try:
+            found = [_tokens(doc) for doc in language.pipe(texts)]
+        except error:
+            found = [tokens(text) for text in texts]
+        return iter(found)
 
     return run
 

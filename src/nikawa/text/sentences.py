@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from nikawa.errors import BadInput, unknown
 from nikawa.records import Span
+from nikawa.text._engine import need_text
 
 Method = Literal["rules", "kiwi"]
 
@@ -35,8 +36,9 @@ def sentences(text: str, language: str, *, newline: bool = True, method: Method 
 
     `method="kiwi"` asks Kiwi, which also finds ends without a full stop (Korean only, slower).
     """
+    need_text(text)
     if language not in ("ja", "ko"):
-        raise unknown("language with sentence rules", language, ("ja", "ko"))
+        raise unknown("language with sentence rules", str(language), ("ja", "ko"))
     if method == "kiwi":
         return _by_kiwi(text, language)
     if method != "rules":
