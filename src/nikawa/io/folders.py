@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_write
+from nikawa.io.atomic import atomic_folder, atomic_write
 from nikawa.io.json import read_json
 from nikawa.io.records import read_examples, write_records
+from nikawa.io.staged import recover, staged_files
 from nikawa.records import Card, Dataset
 
 CARD = "card.json"
@@ -26,10 +30,9 @@ def split_files(path: Path) -> dict[str, Path]:
     """Split name to file, in the order train, dev, test, then by name; two files of one split are an error."""
     found: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
-        suffix = next((s for s in SPLIT_SUFFIXES if file.name.endswith(s)), None)
-        if suffix is None or file.name.startswith("."):
+        if not _may_be_split(file.name):
             continue
-        split = file.name.removesuffix(suffix)
+        split = file.name.removesuffix(next(s for s in SPLIT_SUFFIXES if file.name.endswith(s)))
         if split in found:
             what = f"holds the split {split!r} twice ({found[split].name}, {file.name})"
             raise BadInput(what, file=path, cure="remove one of them")
@@ -53,22 +56,52 @@ def read_folder(path: Path, first: int | None = None) -> Dataset:
 
 
 def write_folder(dataset: Dataset, path: Path, *, overwrite: bool = False, suffix: str = ".jsonl") -> None:
-    """Write a dataset folder; the card goes last, so a folder with a card is complete.
+    """Write a dataset folder, whole or not at all; the card goes last, so a folder with a card is complete.
 
-    Overwriting removes the splits that were there; files of other kinds are left alone.
+    Overwriting replaces the card and the splits that were there; files of other kinds are left alone.
     """
-    if (path / CARD).exists() and not overwrite:
-        raise BadInput("holds a dataset already", file=path, cure="choose another folder, or say --overwrite")
+    if path.exists() and not path.is_dir():
+        raise BadInput("is a file, not a folder", file=path, cure="choose another name")
     for split in dataset.splits:
         check_split_name(split)
-    if overwrite and path.is_dir():
-        (path / CARD).unlink(missing_ok=True)
-        for file in split_files(path).values():
-            file.unlink()
-    for split, examples in dataset.splits.items():
-        write_records(path / f"{split}{suffix}", examples, overwrite=overwrite)
-    card = msgspec.structs.replace(dataset.card, version=dataset.version)
-    write_card(card, path, overwrite=overwrite)
+    with _target(path, {f"{split}{suffix}" for split in dataset.splits}, overwrite) as folder:
+        for split, examples in dataset.splits.items():
+            write_records(folder / f"{split}{suffix}", examples)
+        write_card(msgspec.structs.replace(dataset.card, version=dataset.version), folder)
+
+
+@contextmanager
+def _target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
+    """A folder to fill, that becomes `path` or part of it."""
+    if path.is_dir():
+        recover(path, CARD)
+    if (path / CARD).exists() and not overwrite:
+        raise BadInput("holds a dataset already", file=path, cure="choose another folder, or say --overwrite")
+    found = {file.name for file in path.iterdir()} if path.is_dir() else set()
+    old = {name for name in found if name == CARD or _may_be_split(name)} if overwrite else set()
+    for name in sorted(old - names - {CARD}):
+        _refuse_stranger(path / name)
+    whole = not path.is_dir() or (bool(old) and found == old and _may_be_replaced(path))
+    with atomic_folder(path, overwrite=overwrite) if whole else staged_files(path, old, CARD) as folder:
+        yield folder
+
+
+def _may_be_replaced(path: Path) -> bool:
+    """Not the folder a shell stands in, nor one that is mounted or whose parent is not ours to change."""
+    return not (path.samefile(Path.cwd()) or path.is_mount()) and os.access(path.resolve().parent, os.W_OK)
+
+
+def _may_be_split(name: str) -> bool:
+    return name.endswith(SPLIT_SUFFIXES) and not name.startswith(".")
+
+
+def _refuse_stranger(file: Path) -> None:
+    """Refuse to remove what looks like a split by its name only."""
+    try:
+        next(read_examples(file))
+    except BadInput:
+        what = f"holds {file.name!r}, which is no split of a dataset"
+        raise BadInput(what, file=file.parent, cure="move it away, or choose another folder") from None
 
 
 def check_split_name(split: str) -> None:
