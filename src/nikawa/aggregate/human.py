@@ -1,0 +1,110 @@
+"""A human baseline from the judgements themselves: each answer against the gold that the item's other answers make.
+
+Leaving one answer out needs no identity: it works where workers are columns too, though then there is no figure a
+worker. The gold of n - 1 answers is a little worse than that of n, so the baseline errs low. Items whose other answers
+are tied have no gold for that answer; they are counted, not guessed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nikawa.errors import BadInput
+from nikawa.records import Judgement, Span
+
+Combine = Callable[[Sequence[Any]], Any]
+"""The gold of some answers; None where they do not settle on one."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Every answer that could be held against the rest, side by side."""
+
+    gold: list[Any]
+    answers: list[Any]
+    examples: list[str]
+    workers: list[str]
+    tied: int = 0
+    """Answers whose rest is tied."""
+    alone: int = 0
+    """Answers that are the only one about their item."""
+
+
+def leave_one_out(judgements: Iterable[Judgement], combine: Combine) -> LeftOut:
+    """Hold each answer against the gold of the others about the same item."""
+    items: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        if judgement.answer is not None:
+            items.setdefault(judgement.example, []).append(judgement)
+    if not items:
+        raise BadInput("there are no judgements", cure="check the question")
+    gold: list[Any] = []
+    kept: list[Judgement] = []
+    tied = alone = 0
+    for given in items.values():
+        if len(given) == 1:
+            alone += 1
+            continue
+        answers = [judgement.answer for judgement in given]
+        for place, judgement in enumerate(given):
+            found = combine([*answers[:place], *answers[place + 1 :]])
+            if found is None:
+                tied += 1
+            else:
+                gold.append(found)
+                kept.append(judgement)
+    if not kept:
+        raise BadInput("no item has answers that settle on a gold without one", cure="ask more workers")
+    return LeftOut(
+        gold, [j.answer for j in kept], [j.example for j in kept], [j.worker for j in kept], tied, alone
+    )
+
+
+def most(answers: Sequence[Any]) -> Any:
+    """The answer most workers gave; None for a tie."""
+    ranked = Counter(answers).most_common(2)
+    return None if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+
+
+def mean(answers: Sequence[float]) -> float:
+    """The mean."""
+    return sum(answers) / len(answers)
+
+
+def texts(answers: Sequence[str]) -> list[dict[str, Any]]:
+    """The others' texts, each of them a right answer (as JSQuAD measures people)."""
+    return [{"text": answer, "start": 0} for answer in answers if answer]
+
+
+def by_half(answers: Sequence[Iterable[Any]]) -> list[Any]:
+    """Of answers that are sets (spans, states): the elements that at least half of the others gave."""
+    found = Counter(element for answer in answers for element in dict.fromkeys(map(_whole, answer)))
+    return [element for element, votes in found.items() if votes * 2 >= len(answers)]
+
+
+def _whole(element: Any) -> Any:
+    return Span(**element) if isinstance(element, dict) else element
+
+
+COMBINE: dict[str, Combine] = {
+    "text": most,
+    "inference": most,
+    "choice": most,
+    "relation": most,
+    "similarity": mean,
+    "reading": texts,
+    "tagging": by_half,
+    "dialogue": by_half,
+}
+"""How answers become gold, by kind of task; trees have no such rule here."""
+
+
+def combine_for(kind: str) -> Combine:
+    """The rule of a kind of task."""
+    if kind not in COMBINE:
+        cure = f"these have: {', '.join(COMBINE)}"
+        raise BadInput(f"there is no rule that makes gold of several {kind} answers", cure=cure)
+    return COMBINE[kind]
