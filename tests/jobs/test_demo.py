@@ -56,7 +56,7 @@ def test_json_is_a_summary() -> None:
     told = json.loads(result.stdout)
     assert [step["title"] for step in told["steps"]] == [step.title for step in STEPS]
     assert told["steps"][0]["figures"] == {"tasks": 10, "examples": 232}
-    assert told["steps"][5]["figures"]["same"] is True
+    assert next(s for s in told["steps"] if "copy" in s["title"])["figures"]["same"] is True
     assert told["seconds"] >= max(step["seconds"] for step in told["steps"])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from nikawa.errors import MissingExtra
+from nikawa.jobs import _demo_probe as probe
 from nikawa.jobs import _demo_steps as acts
 from nikawa.jobs._demo_steps import Outcome
 from nikawa.records import Record
@@ -64,6 +65,24 @@ STEPS: tuple[Step, ...] = (
         why="Tags, perturbations and metrics rest on morphemes whose offsets point into the original text.",
         command="""python -c "from nikawa.text import analyser; print(analyser('ja').analyse('猫が眠る。'))\"""",
         act=acts.analyse_sentences,
+    ),
+    Step(
+        title="Find phenomena",
+        why="A score by phenomenon says more than one number: packs of patterns tag any text.",
+        command="nikawa tag mini-ja",
+        act=probe.count_tags,
+    ),
+    Step(
+        title="Change word order and particles",
+        why="A model that reads particles keeps its answer when words move and changes it when particles do.",
+        command="nikawa perturb swap --case o mini-ja --out swapped.jsonl",
+        act=probe.perturb_pairs,
+    ),
+    Step(
+        title="Score answers and compare systems",
+        why="The official number with its interval, and whether a difference is more than chance.",
+        command="nikawa compare a.jsonl b.jsonl --task mini-ja-sts",
+        act=probe.score_and_compare,
     ),
     Step(
         title="Write a copy and read it back",
