@@ -55,8 +55,7 @@ def _paired_counts(table: Table) -> Floats:
 def _pairable(table: Table) -> Floats:
     """How often each category occurs in items with two answers or more."""
     paired = (table.per_item() > 1)[table.item].astype(np.float64)
-    found = np.bincount(table.answer, paired, minlength=len(table.categories)).astype(np.float64)
-    return found
+    return np.bincount(table.answer, paired, minlength=len(table.categories)).astype(np.float64)
 
 
 def _ranks(marginals: Floats) -> Floats:

@@ -135,6 +135,12 @@ class Table:
             _kept={},
         )
 
+    def of_items(self, keep: NDArray[np.bool_]) -> Table:
+        """The judgements of the items where `keep` holds, which are numbered anew; workers keep their codes."""
+        part = self.select(keep[self.item])
+        codes = (np.cumsum(keep, dtype=np.int32) - 1)[part.item].astype(np.int32)
+        return replace(part, item=codes, items=[self.items[i] for i in np.flatnonzero(keep).tolist()])
+
 
 class _Numbering(dict[Any, int]):
     """Names numbered in order of first appearance; looking one up numbers it."""

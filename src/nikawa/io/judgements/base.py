@@ -1,0 +1,123 @@
+"""What reading judgements gives: numbered records, what was odd about them, and whether workers are persons."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from nikawa.errors import BadInput
+from nikawa.records import Judgement, Record
+
+Numbered = Iterator[tuple[int, Judgement]]
+WorkersAre = Literal["persons", "columns", "simulated", "unknown"]
+
+BLANK, WIDE, SPACES, BLANK_ROW = "blank answers", "full-width digits", "stray spaces", "blank rows"
+SHOWN = 5
+"""Places a note keeps."""
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+
+
+class Note(Record, frozen=True, kw_only=True):
+    """Something odd about a file that was not refused: how often, and where first."""
+
+    what: str
+    done: str
+    """What was done about it."""
+    count: int
+    lines: tuple[int, ...]
+
+
+DONE = {
+    BLANK: "no answer counted",
+    WIDE: "read as plain digits",
+    SPACES: "cut off",
+    BLANK_ROW: "skipped",
+}
+
+
+class Notes:
+    """What was odd, counted while a file is read."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, tuple[int, ...]]] = {}
+        self._done: dict[str, str] = {}
+
+    def add(self, what: str, line: int, done: str = "") -> None:
+        """One more of these."""
+        count, lines = self._found.get(what, (0, ()))
+        self._found[what] = (count + 1, (*lines, line) if len(lines) < SHOWN else lines)
+        self._done[what] = done or DONE.get(what, "")
+
+    def report(self) -> tuple[Note, ...]:
+        """All notes, in the order they were first met."""
+        return tuple(
+            Note(what=what, done=self._done[what], count=count, lines=lines)
+            for what, (count, lines) in self._found.items()
+        )
+
+
+@dataclass
+class Reading:
+    """A file of judgements about to be read: `notes` fill while `rows` are taken."""
+
+    path: Path
+    form: str
+    rows: Numbered
+    workers_are: WorkersAre = "unknown"
+    notes: Notes = field(default_factory=Notes)
+    place: str = "line"
+    """What the numbers of the rows count."""
+
+    def fault(self, place: int, what: str, cure: str) -> BadInput:
+        """The error for what stands at a place."""
+        if self.place == "line":
+            return BadInput(what, file=self.path, line=place, cure=cure)
+        return BadInput(f"{self.place} {place}: {what}", file=self.path, cure=cure)
+
+    def known(self, names: Container[str]) -> Numbered:
+        """The rows; an answer about an item that is not among `names` is refused."""
+        for place, judgement in self.rows:
+            if judgement.example not in names:
+                cure = "check the column of the ids, or the examples"
+                raise self.fault(place, f"answers about {judgement.example!r}, which is no example", cure)
+            yield place, judgement
+
+
+def clean(cell: str, line: int, notes: Notes) -> str:
+    """A cell without the white space around it, which is noted; the ideographic space counts as such."""
+    stripped = cell.strip()
+    if stripped != cell and stripped:
+        notes.add(SPACES, line)
+    return stripped
+
+
+def answer_of(cell: str, line: int, notes: Notes) -> str | int | float | None:
+    """The answer in a cell: a number where it is written as one, None (noted) where it is blank."""
+    text = clean(cell, line, notes)
+    if not text:
+        notes.add(BLANK, line)
+        return None
+    narrow = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if not _NUMBER.fullmatch(narrow):
+        return text
+    if narrow != text:
+        notes.add(WIDE, line)
+    return float(narrow) if "." in narrow else int(narrow)
+
+
+def seconds_of(cell: str, line: int, path: Path) -> float | None:
+    """Seconds, or minutes and seconds with colons between them."""
+    text = unicodedata.normalize("NFKC", cell).strip().rstrip("秒초s ").replace(",", "")
+    if not text:
+        return None
+    try:
+        parts = [float(part) for part in text.split(":")]
+    except ValueError:
+        raise BadInput(
+            f"the time {cell!r} is no number of seconds", file=path, line=line, cure="write 12.5 or 0:12"
+        ) from None
+    return sum((part * float(60**power) for power, part in enumerate(reversed(parts))), 0.0)
