@@ -49,6 +49,8 @@ class Benchmark:
     """The version, told from the content; None where the content does not tell."""
     judgements: Callable[[Path], Iterator[Judgement]] | None = None
     """Every published worker's answer, from the repository folder."""
+    counted: Callable[[Path], Iterator[Judgement]] | None = None
+    """Those of them that the published gold was made from, where it is not all."""
     traps: Callable[[Path, Dataset], Iterable[Finding]] | None = None
     """What is special to this dataset's files, for `nikawa data check`."""
     aliases: Mapping[str, str] = field(default_factory=dict)

@@ -91,8 +91,11 @@ def load_task(name: str, split: str, *, data: Path | None = None) -> tuple[Task,
     return task, tuple(example for example in examples if task.asks(example))
 
 
-def read_judgements(spec: str, *, data: Path | None = None) -> Iterator[Judgement]:
-    """Every published worker's answer of a dataset (`jsick`) or of one split (`jsick:test`)."""
+def read_judgements(spec: str, *, data: Path | None = None, counted: bool = False) -> Iterator[Judgement]:
+    """Every published worker's answer of a dataset (`jsick`) or of one split (`jsick:test`).
+
+    With `counted` only those that the published gold was made from.
+    """
     benchmark, split, file = named(spec) or Named(benchmarks()[spec.partition(":")[0]], None, None)
     name = benchmark.name
     if file is not None:
@@ -104,7 +107,8 @@ def read_judgements(spec: str, *, data: Path | None = None) -> Iterator[Judgemen
         raise BadInput(f"{name} publishes no workers' answers", cure=f"these do: {', '.join(have)}")
     if split not in (None, "all", *benchmark.split_names()):
         raise unknown(f"split of {name}", str(split), benchmark.split_names())
-    found = benchmark.judgements(repository_folder(benchmark, data))
+    read = benchmark.counted if counted and benchmark.counted is not None else benchmark.judgements
+    found = read(repository_folder(benchmark, data))
     return found if split is None else _of_split(found, benchmark, split)
 
 

@@ -101,11 +101,22 @@ def _known(word: str, words: Mapping[str, str], path: Path, line: int) -> str:
 
 def judgements(folder: Path) -> Iterator[Judgement]:
     """Every worker's label and relatedness; blank cells are no answers and are left out."""
+    yield from _all_judged(folder, plain=False)
+
+
+def counted(folder: Path) -> Iterator[Judgement]:
+    """The answers that made the published gold: scores in full-width digits were lost on the way."""
+    yield from _all_judged(folder, plain=True)
+
+
+def _all_judged(folder: Path, plain: bool) -> Iterator[Judgement]:
     path = folder / "jsick" / ANSWERS
     _require(path)
     words = split_words(path.with_name("jsick.tsv"))
     for row in read_answers(path):
         split = SPLITS.get(words.get(row.pair, "all"), "all")
+        if plain:
+            row = row._replace(scores=tuple(text if text.isascii() else "" for text in row.scores))  # noqa: PLW2901
         yield from _judged(row, reference("jsick", split, row.pair))
 
 

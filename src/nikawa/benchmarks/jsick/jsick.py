@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nikawa.benchmarks.base import Benchmark, Source
-from nikawa.benchmarks.jsick._answers import judgements
+from nikawa.benchmarks.jsick._answers import counted, judgements
 from nikawa.benchmarks.jsick._rows import (
     LABELS,
     Row,
@@ -118,5 +118,6 @@ DATASET = Benchmark(
     read=read,
     split_of=split_of,
     judgements=judgements,
+    counted=counted,
     traps=traps,
 )
