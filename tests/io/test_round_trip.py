@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -168,14 +171,29 @@ def test_example_that_does_not_fit(tmp_path: Path, suffix: str, example: Example
     assert list(tmp_path.iterdir()) == []
 
 
+WRITE = """
+import sys
+from pathlib import Path
+from nikawa.io.records import FORMATS, write_records
+from nikawa.records import Example
+words = [{"pos": "NN", "form": "x", "lemma": "x"}]
+meta = {"b": {"y": 1, "x": 2}, "a": 1}
+tags = frozenset(f"tag-{n}" for n in range(20))
+for suffix in FORMATS:
+    example = Example(id="1", inputs={"text": "x", "words": words}, tags=tags, meta=meta)
+    write_records(Path(sys.argv[1]) / f"x{suffix}", [example])
+"""
+
+
+@pytest.mark.slow
 def test_same_records_same_bytes(tmp_path: Path) -> None:
-    tags = frozenset(f"tag-{n}" for n in range(20))
-    for suffix in FORMATS:
-        words = [{"form": "橋", "lemma": "橋", "pos": "NN"}]
-        example = Example(id="1", inputs={"text": "橋", "words": words}, tags=tags)
-        write_records(tmp_path / f"a{suffix}", [example])
-        write_records(tmp_path / f"b{suffix}", [example])
-        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+    """Whatever the order in which a process walks its sets."""
+    for seed in ("1", "2"):
+        command = [sys.executable, "-c", WRITE, str(tmp_path / seed)]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    one, other = ({f.name: f.read_bytes() for f in (tmp_path / seed).iterdir()} for seed in ("1", "2"))
+    assert one.keys() == {f"x{suffix}" for suffix in FORMATS}
+    assert one == other
 
 
 def test_the_table_people_see(tmp_path: Path) -> None:

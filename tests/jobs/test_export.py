@@ -5,22 +5,28 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
+import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nikawa.benchmarks.load import load
 from nikawa.benchmarks.locate import present
 from nikawa.benchmarks.names import benchmarks
 from nikawa.errors import BadInput, MissingData, UnknownName
-from nikawa.io.folders import read_folder
+from nikawa.io.folders import read_folder, write_folder
 from nikawa.jobs._export_columns import column_names, lay_out
 from nikawa.jobs._export_croissant import licence_url
 from nikawa.jobs._export_hf import licence_tag, size_tag
+from nikawa.jobs._export_manifest import files_in
 from nikawa.jobs.export import WRITERS, export
 from nikawa.records import Card, Dataset, Example, Kind, Span, Task
 
@@ -208,19 +214,33 @@ def test_our_own_formats_come_back_the_same(tmp_path: Path, kind: Kind, to: str)
 
 
 def test_the_version_found_in_the_files_is_the_one_exported(tmp_path: Path) -> None:
-    import msgspec
-
     export(msgspec.structs.replace(dataset("text"), version="9"), [], "jsonl", tmp_path / "out")
     assert read_folder(tmp_path / "out").version == "9"
 
 
-@pytest.mark.parametrize("to", list(WRITERS))
-def test_same_dataset_same_bytes(tmp_path: Path, to: str) -> None:
-    for name in ("a", "b"):
-        export(dataset("tagging"), [task("tagging")], to, tmp_path / name)
-    files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*") if path.is_file())
-    assert files
-    assert all((tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes() for file in files)
+EXPORT = """
+import sys
+from pathlib import Path
+from nikawa.io.folders import read_folder
+from nikawa.jobs.export import WRITERS, export
+for to in WRITERS:
+    export(read_folder(Path(sys.argv[1])), [], to, Path(sys.argv[2]) / to)
+"""
+
+
+@pytest.mark.slow
+def test_same_dataset_same_bytes(tmp_path: Path) -> None:
+    """Whatever the order in which a process walks its sets."""
+    tags = frozenset(f"tag-{n}" for n in range(20))
+    shapes = {split: dataset("tagging").splits["train"] for split in ("train", "dev")}
+    tagged = {split: tuple(msgspec.structs.replace(e, tags=tags) for e in shapes[split]) for split in shapes}
+    export(msgspec.structs.replace(dataset("tagging"), splits=tagged), [], "jsonl", tmp_path / "given")
+    for seed in ("1", "2"):
+        command = [sys.executable, "-c", EXPORT, str(tmp_path / "given"), str(tmp_path / seed)]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    one, other = ({f: (tmp_path / s / f).read_bytes() for f in files_in(tmp_path / s)} for s in ("1", "2"))
+    assert {name.partition("/")[0] for name in one} == set(WRITERS)
+    assert one == other
 
 
 @pytest.mark.parametrize("to", list(WRITERS))
@@ -251,6 +271,56 @@ def test_failure_leaves_nothing(tmp_path: Path, to: str) -> None:
     bad = Example(id="7", inputs={"text": "橋", "weight": float("nan")})
     broken = Dataset(name="x", language="ja", version="1", card=CARD, splits={"train": (bad,)})
     with pytest.raises(BadInput, match="example 7 holds NaN"):
+        export(broken, [], to, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("to", list(WRITERS))
+@pytest.mark.parametrize(
+    "name", ["data/mine.csv", "judgements.jsonl", "README.md", "notes/README.md", ".hidden"]
+)
+def test_strangers_within_an_export_are_never_replaced(tmp_path: Path, to: str, name: str) -> None:
+    out = tmp_path / "out"
+    export(dataset("text"), [task("text")], to, out)
+    (out / name).parent.mkdir(exist_ok=True)
+    (out / name).write_text("mine")
+    before = {file: (out / file).read_bytes() for file in files_in(out)}
+    with pytest.raises(BadInput, match=re.escape(f"holds {name!r}, which ")) as caught:
+        export(dataset("choice"), [task("choice")], to, out, overwrite=True)
+    assert "move it away" in caught.value.cure
+    assert {file: (out / file).read_bytes() for file in files_in(out)} == before
+
+
+def test_a_folder_that_no_export_wrote(tmp_path: Path) -> None:
+    """A dataset folder of one's own looks like an export but has no list."""
+    write_folder(dataset("text"), tmp_path / "own")
+    with pytest.raises(BadInput, match=r"holds 'card\.json', which no export wrote"):
+        export(dataset("text"), [], "jsonl", tmp_path / "own", overwrite=True)
+    assert read_folder(tmp_path / "own") == dataset("text")
+
+
+def test_links_within_and_to_an_export(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    export(dataset("text"), [], "jsonl", real)
+    link.symlink_to(real)
+    export(dataset("choice"), [], "jsonl", link, overwrite=True)
+    assert link.is_symlink()
+    assert read_folder(real) == dataset("choice")
+    (tmp_path / "precious").mkdir()
+    (real / "inside").symlink_to(tmp_path / "precious")
+    with pytest.raises(BadInput, match="holds 'inside'"):
+        export(dataset("text"), [], "jsonl", real, overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "precious", "real"]
+
+
+@pytest.mark.parametrize("to", list(WRITERS))
+def test_values_nested_hundreds_deep(tmp_path: Path, to: str) -> None:
+    deep: Any = "x"
+    for _ in range(400):
+        deep = [deep]
+    given = (Example(id="7", inputs={"text": "橋"}, meta={"deep": deep}),)
+    broken = msgspec.structs.replace(dataset("text"), splits={"train": given})
+    with pytest.raises(BadInput, match="example 7 nests more than 100 levels deep"):
         export(broken, [], to, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 

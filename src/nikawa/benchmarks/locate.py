@@ -30,7 +30,7 @@ def data_root(given: Path | None = None) -> Path:
     if given is not None:
         return given
     if os.environ.get(VARIABLE):
-        return Path(os.environ[VARIABLE])
+        return Path(os.path.expanduser(os.environ[VARIABLE]))  # noqa: PTH111  (~nobody stays as it is)
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "nikawa"
 

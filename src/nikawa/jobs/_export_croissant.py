@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.shapes import ListOf, Shape, Struct
 from nikawa.jobs._export_columns import Column, Layout
 from nikawa.jobs._export_hf import data_file, licence_tag
+from nikawa.jobs._export_manifest import sha256
 from nikawa.records import Card, Dataset
 
 CROISSANT = "croissant.json"
@@ -129,8 +129,6 @@ def _version(version: str) -> str:
 
 def _file(split: str, folder: Path) -> dict[str, Any]:
     path = folder / data_file(split)
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return {
         "@type": "cr:FileObject",
         "@id": f"{split}.parquet",
@@ -138,7 +136,7 @@ def _file(split: str, folder: Path) -> dict[str, Any]:
         "contentUrl": data_file(split),
         "contentSize": f"{path.stat().st_size} B",
         "encodingFormat": "application/x-parquet",
-        "sha256": digest,
+        "sha256": sha256(path),
     }
 
 

@@ -1,26 +1,23 @@
 """Give a dataset to other tools: a dataset folder, Parquet, a Hugging Face folder, Croissant metadata.
 
-The folder appears whole or not at all; it never replaces a folder that holds anything else.
+The folder appears whole or not at all; it replaces only what the list that an earlier export left names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import unknown
 from nikawa.io.atomic import atomic_folder, refuse_existing
-from nikawa.io.folders import CARD, check_split_name, write_folder
+from nikawa.io.folders import check_split_name, write_folder
 from nikawa.jobs._export_columns import lay_out
-from nikawa.jobs._export_croissant import CROISSANT, write_croissant
-from nikawa.jobs._export_hf import DATA, README, write_hf
+from nikawa.jobs._export_croissant import write_croissant
+from nikawa.jobs._export_hf import write_hf
+from nikawa.jobs._export_manifest import refuse_strangers, write_manifest
 from nikawa.records import Dataset, Task
 
 Writer = Callable[[Dataset, Sequence[Task], Path], None]
-
-OURS = (CARD, README, CROISSANT, DATA, "*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*.parquet", ".*.part")
-"""What an export may find and replace in a folder."""
 
 
 def export(dataset: Dataset, tasks: Sequence[Task], to: str, out: Path, *, overwrite: bool = False) -> None:
@@ -33,16 +30,7 @@ def export(dataset: Dataset, tasks: Sequence[Task], to: str, out: Path, *, overw
         check_split_name(split)
     with atomic_folder(out, overwrite=overwrite) as folder:
         WRITERS[to](dataset, tasks, folder)
-
-
-def refuse_strangers(folder: Path) -> None:
-    """Refuse to replace what no export wrote."""
-    if folder.exists() and not folder.is_dir():
-        raise BadInput("is a file, not a folder", file=folder, cure="choose another name")
-    for found in sorted(folder.iterdir()) if folder.exists() else ():
-        if not any(fnmatch(found.name, pattern) for pattern in OURS):
-            what = f"holds {found.name!r}, which is no part of an export"
-            raise BadInput(what, file=folder, cure="move it away, or choose another folder")
+        write_manifest(folder)
 
 
 def _jsonl(dataset: Dataset, tasks: Sequence[Task], folder: Path) -> None:
