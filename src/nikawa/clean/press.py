@@ -1,0 +1,25 @@
+"""What a newsroom adds to its text: datelines, reporters' names, agencies, credits of pictures, copyright lines.
+
+Only forms that prose does not have: 기자 and 記者 as words of a sentence stay.
+"""
+
+from __future__ import annotations
+
+from nikawa.clean._patterns import merged, removals
+from nikawa.clean._press_ja import PATTERNS as JAPANESE
+from nikawa.clean._press_ko import PATTERNS as KOREAN
+from nikawa.clean.base import Edit, Step
+
+_PATTERNS = {"ja": JAPANESE, "ko": KOREAN}
+
+
+def press(text: str, language: str) -> list[Edit]:
+    """Remove what the newsroom added."""
+    edits: list[Edit] = []
+    for marks, pattern in _PATTERNS[language]:
+        if any(mark in text for mark in marks):
+            edits += removals(pattern, text)
+    return merged(edits) if edits else edits
+
+
+STEPS = (Step("press", "reporters, agencies, picture credits, copyright lines", 40, edits=press),)

@@ -1,0 +1,25 @@
+"""Web addresses: https://…, www.…, and bare names of sites with a well-known ending (example.co.kr/news)."""
+
+from __future__ import annotations
+
+import re
+
+from nikawa.clean._patterns import removals
+from nikawa.clean.base import Edit, Step
+
+_CHARACTER = r"[A-Za-z0-9\-._~:/?#\[\]@!$&'*+,;=%]"
+_LAST = r"[A-Za-z0-9\-_~/#@$&*+=%]"
+_ENDINGS = r"(?:com|net|org|edu|gov|info|co\.kr|or\.kr|go\.kr|ac\.kr|re\.kr|pe\.kr|ne\.kr|co\.jp|or\.jp|go\.jp|ac\.jp|ne\.jp|gr\.jp|lg\.jp|ed\.jp)"
+_PATTERN = re.compile(
+    rf"(?<![A-Za-z0-9])(?:(?:https?|ftp|h?ttps?)://|www\.){_CHARACTER}*{_LAST}"
+    rf"|(?<![A-Za-z0-9@＠._-])[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{1,63}}){{0,3}}\.{_ENDINGS}(?![A-Za-z0-9-]|\.[A-Za-z])(?:/{_CHARACTER}*{_LAST})?/?",
+    re.IGNORECASE,
+)
+
+
+def url(text: str, language: str) -> list[Edit]:
+    """Find addresses."""
+    return removals(_PATTERN, text, "<url>") if "." in text or "://" in text else []
+
+
+STEPS = (Step("url", "web addresses", 51, edits=url, pii=True),)

@@ -1,0 +1,48 @@
+"""`nikawa rank`: which articles to take, by the links between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nikawa.cli._show import Json, Quiet, print_json, print_table, status
+
+PANEL = "Build"
+SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "rank", rich_help_panel=PANEL, epilog="Example: nikawa rank links.tsv -n 10000 --out articles.tsv"
+    )(rank)
+
+
+def rank(
+    links: Annotated[Path, typer.Argument(help="A link a line: from, tab, to.")],
+    count: Annotated[int, typer.Option("-n", help="How many of the best to take.", min=1)] = 10_000,
+    sample: Annotated[int | None, typer.Option(help="Of these, draw so many at random.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="What the draw depends on.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Write name and rank to this file (for clean --only).")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Rank articles by PageRank over their links, as JSQuAD's were chosen."""
+    from nikawa.jobs.rank import rank_articles
+
+    with status("ranking", quiet or json):
+        found = rank_articles(links, count, sample=sample, seed=seed, out=out, overwrite=overwrite)
+    if json:
+        print_json([{"article": name, "rank": score} for name, score in found])
+    elif not quiet:
+        rows = [(i, name, f"{score:.6g}") for i, (name, score) in enumerate(found[:SHOWN], start=1)]
+        print_table(("", "article", "rank"), rows, numbers=("", "rank"))
+        if len(found) > SHOWN:
+            typer.echo(f"… and {len(found) - SHOWN:,} more")
+        if out is not None:
+            typer.echo(f"Written to {out}")
