@@ -1,7 +1,7 @@
 """How far the answers about an item carry: unanimous, majority or none; their variance; the author and the validators.
 
-A majority is an answer of more than half the workers of an item. Where every worker was to answer every item (some
-item has an answer of each), an item that lacks one is `incomplete`, neither unanimous nor a majority: a blank is
+A majority is an answer of more than half the workers of an item. Where every worker was to answer every item (most
+items have an answer of each), an item that lacks one is `incomplete`, neither unanimous nor a majority: a blank is
 no vote. The variance of an item is that of its own answers (divided by their number, not by one less).
 """
 
@@ -24,7 +24,8 @@ SHARES = ("unanimous", "majority", "none", "incomplete")
 def standing(table: Table) -> dict[str, NDArray[np.bool_]]:
     """Which items are unanimous, which have a majority, which neither, which too few answers."""
     m, most = table.per_item(), table.counts().max(axis=1)
-    wanted = len(table.workers) if m.max() == len(table.workers) else 2
+    crossed = 2 * int((m == len(table.workers)).sum()) > len(m)
+    wanted = len(table.workers) if crossed else 2
     full = m >= wanted
     unanimous, over_half = full & (most == m), full & (2 * most > m)
     return {

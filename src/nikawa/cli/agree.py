@@ -1,0 +1,131 @@
+"""`nikawa agree`: how far workers agree, with intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import (
+    Data,
+    Json,
+    Quiet,
+    complete_datasets,
+    complete_from,
+    print_json,
+    print_table,
+    status,
+)
+
+if TYPE_CHECKING:
+    from nikawa.jobs.agree import Agreed, AgreeReport, MeasureRow, Options
+
+PANEL = "Build"
+COLUMNS = ("measure", "level", "value", "95% interval")
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "agree", rich_help_panel=PANEL, epilog="Example: nikawa agree judgements.jsonl --question label"
+    )(agree)
+
+
+def agree(
+    judgements: Annotated[str, typer.Argument(help="judgements.jsonl, a platform's sheet, Label Studio or doccano files, or a dataset (jsick, klue-sts, mini-ja).", autocompletion=complete_datasets)],
+    question: Annotated[str | None, typer.Option(help="The question, where there are several.")] = None,
+    level: Annotated[str | None, typer.Option(help="nominal, ordinal, interval or ratio; else all that fit.", autocompletion=complete_from("nominal", "ordinal", "interval", "ratio"))] = None,
+    by: Annotated[list[str] | None, typer.Option(help="Slice by tag, source, …; may be repeated.")] = None,
+    author: Annotated[str | None, typer.Option(help="The worker who wrote the items, to be held against the validators.")] = None,
+    examples: Annotated[str | None, typer.Option(help="The examples: answers about others are refused, slices are made by them.")] = None,
+    columns: Annotated[str | None, typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label.")] = None,
+    form: Annotated[str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a sheet, where the detected one is wrong.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Write a page of plots to this folder.", metavar="DIR")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the judgements to this file.", metavar="FILE")] = None,
+    save_as: Annotated[str | None, typer.Option(help="Form of --save: label-studio, doccano, yahoo, lancers, selectstar; else by suffix.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --page and --save find.")] = False,
+    resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=10)] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 0,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Measure how far workers agree: alpha, kappas, shares, variance, each with a 95% interval over items."""
+    from nikawa.io.judgements import How, parse_map
+    from nikawa.jobs.agree import Options
+    from nikawa.jobs.agree import agree as run
+
+    how = How(form=form, mapping=parse_map(columns) if columns else None, encoding=encoding)
+    if question is not None:
+        how = How(form=how.form, mapping=how.mapping, question=question, encoding=encoding)
+    options = Options(
+        question=question, level=level, by=tuple(by or ()), author=author, examples=examples, how=how,
+        resamples=resamples, seed=seed,
+    )  # fmt: skip
+    with status(f"measuring the agreement of {judgements}", quiet or json):
+        found = run(judgements, data, options)
+    _write(found, judgements, (page, save, save_as), options, data, overwrite)
+    if json:
+        print_json(found.report)
+    elif not quiet:
+        show(found.report)
+
+
+def _write(
+    found: Agreed,
+    spec: str,
+    targets: tuple[Path | None, Path | None, str | None],
+    options: Options,
+    data: Path | None,
+    overwrite: bool,
+) -> None:
+    page, save, save_as = targets
+    if page is not None:
+        from nikawa.report.agreement_page import write_page
+
+        write_page(page, found.report, found.table, overwrite=overwrite)
+    if save is not None:
+        from nikawa.jobs.agree import save as write
+
+        write(save, spec, data, options, (save_as, overwrite))
+
+
+def show(report: AgreeReport) -> None:
+    """The measures as a table, what was counted and what was odd."""
+    print_table(COLUMNS, [_row(m) for m in report.measures], numbers=COLUMNS[2:])
+    for part in report.slices:
+        title = f"{part.where} ({part.items:,} items, {part.answers:,} answers)"
+        print_table(COLUMNS, [_row(m) for m in part.measures], title=title, numbers=COLUMNS[2:])
+    for line in sentences(report):
+        typer.echo(line)
+
+
+def _row(measure: MeasureRow) -> tuple[str, str, str, str]:
+    if measure.value is None:
+        return measure.name, measure.level, "undefined", ""
+    interval = "" if measure.low is None else f"{measure.low:.4f} to {measure.high:.4f}"
+    return measure.name, measure.level, f"{measure.value:.4f}", interval
+
+
+def sentences(report: AgreeReport) -> list[str]:
+    """What was counted, who the workers are, and what was odd about the file."""
+    lines = [
+        f"{report.question}: {report.items:,} items, {report.workers:,} workers ({_who(report.workers_are)}), "
+        f"{report.answers:,} answers; {report.form}."
+    ]
+    if report.counts:
+        lines.append(", ".join(f"{count:,} {name}" for name, count in report.counts.items() if count) + ".")
+    if report.missing:
+        lines.append(f"{report.missing:,} judgements hold no answer and are left out.")
+    for note in report.notes:
+        where = ", ".join(map(str, note.lines)) + (", …" if note.count > len(note.lines) else "")
+        lines.append(f"{note.what}: {note.count:,} ({note.done}; line {where})")
+    return lines
+
+
+def _who(workers_are: str) -> str:
+    return {"columns": "columns, not persons", "unknown": "persons or columns: not said"}.get(
+        workers_are, workers_are
+    )
