@@ -11,7 +11,9 @@ _PATTERN = re.compile(r"\s{2,}|[^\S \n]|^\s|\s$")
 
 def blanks(text: str, language: str) -> list[Edit]:
     """Make every run of white space one."""
-    edits = []
+    edits: list[Edit] = []
+    if text == " ".join(text.split()):
+        return edits
     for found in _PATTERN.finditer(text):
         inside = found.start() > 0 and found.end() < len(text)
         new = ("\n" if "\n" in found.group() else " ") if inside else ""

@@ -11,13 +11,20 @@ from nikawa.clean._press_ko import PATTERNS as KOREAN
 from nikawa.clean.base import Edit, Step
 
 _PATTERNS = {"ja": JAPANESE, "ko": KOREAN}
+_MARKS = {
+    language: sorted({mark for marks, _ in patterns for mark in marks})
+    for language, patterns in _PATTERNS.items()
+}
 
 
 def press(text: str, language: str) -> list[Edit]:
     """Remove what the newsroom added."""
     edits: list[Edit] = []
+    there = {mark for mark in _MARKS[language] if mark in text}
+    if not there:
+        return edits
     for marks, pattern in _PATTERNS[language]:
-        if any(mark in text for mark in marks):
+        if not there.isdisjoint(marks):
             edits += removals(pattern, text)
     return merged(edits) if edits else edits
 
