@@ -1,8 +1,8 @@
 """A human baseline from the judgements themselves: each answer against the gold that the item's other answers make.
 
 Leaving one answer out needs no identity: it works where workers are columns too, though then there is no figure a
-worker. The gold of n - 1 answers is a little worse than that of n, so the baseline errs low. Items whose other answers
-are tied have no gold for that answer; they are counted, not guessed.
+worker. Where the other answers are tied there is no gold to hold it against: without those answers the baseline errs
+high, as they are on the hard items; with the tie drawn by lot it errs low, as the gold is then half a guess.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from nikawa.errors import BadInput
 from nikawa.records import Judgement, Span
@@ -27,40 +28,45 @@ class LeftOut:
     answers: list[Any]
     examples: list[str]
     workers: list[str]
-    tied: int = 0
-    """Answers whose rest is tied."""
+    tied: list[bool]
+    """Whether the rest was tied, so that its gold was drawn."""
     alone: int = 0
-    """Answers that are the only one about their item."""
+    """Items with a single answer."""
+
+    def untied(self) -> list[int]:
+        """The places of the answers whose rest has a gold of its own."""
+        return [place for place, tied in enumerate(self.tied) if not tied]
 
 
 def leave_one_out(judgements: Iterable[Judgement], combine: Combine) -> LeftOut:
-    """Hold each answer against the gold of the others about the same item."""
+    """Hold each answer against the gold of the others about the same item; ties are drawn, and marked."""
     items: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         if judgement.answer is not None:
             items.setdefault(judgement.example, []).append(judgement)
     if not items:
         raise BadInput("there are no judgements", cure="check the question")
-    gold: list[Any] = []
-    kept: list[Judgement] = []
-    tied = alone = 0
+    found = LeftOut([], [], [], [], [], sum(len(given) == 1 for given in items.values()))
     for given in items.values():
-        if len(given) == 1:
-            alone += 1
-            continue
         answers = [judgement.answer for judgement in given]
-        for place, judgement in enumerate(given):
-            found = combine([*answers[:place], *answers[place + 1 :]])
-            if found is None:
-                tied += 1
-            else:
-                gold.append(found)
-                kept.append(judgement)
-    if not kept:
-        raise BadInput("no item has answers that settle on a gold without one", cure="ask more workers")
-    return LeftOut(
-        gold, [j.answer for j in kept], [j.example for j in kept], [j.worker for j in kept], tied, alone
-    )
+        for place, judgement in enumerate(given if len(given) > 1 else ()):
+            rest = [*answers[:place], *answers[place + 1 :]]
+            gold = combine(rest)
+            found.tied.append(gold is None)
+            found.gold.append(lot(rest, f"{judgement.example}/{place}") if gold is None else gold)
+            found.answers.append(judgement.answer)
+            found.examples.append(judgement.example)
+            found.workers.append(judgement.worker)
+    if not found.gold:
+        raise BadInput("no item has two answers", cure="let several workers judge the same items")
+    return found
+
+
+def lot(answers: Sequence[Any], key: str) -> Any:
+    """One of the answers that share the lead; which, depends on the key alone."""
+    counts = Counter(answers)
+    tied = sorted((a for a, n in counts.items() if n == max(counts.values())), key=str)
+    return tied[crc32(key.encode()) % len(tied)]
 
 
 def most(answers: Sequence[Any]) -> Any:

@@ -1,0 +1,193 @@
+"""What `nikawa aggregate` writes: gold, a reason an item, the list of ties, skills, agreement, a summary.
+
+`examples.jsonl` (with the examples at hand) or `gold.jsonl`; `items.jsonl`; `adjudicate.tsv`, a sheet to fill in
+and give back; `skills.jsonl` of a model of workers; `agreement.json`; `summary.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_folder
+from nikawa.io.json import encode_json
+from nikawa.io.tsv import read_tsv
+from nikawa.records import Example, Origin
+
+if TYPE_CHECKING:
+    from nikawa.aggregate.rules import Verdicts
+    from nikawa.jobs.aggregate import Aggregated
+
+HEAD = ("example", "question", "votes", "answer")
+"""Columns of the sheet of ties; `answer` is for a person to fill in, the inputs follow."""
+STATES = ("accepted", "dropped", "tied")
+
+
+def write(found: Aggregated, out: Path, *, overwrite: bool = False) -> list[str]:
+    """Write the folder whole or not at all; returns the names of its files."""
+    from nikawa.jobs.aggregate import gold_of
+
+    gold = gold_of(found.verdicts)
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        if found.examples is None:
+            _lines(folder / "gold.jsonl", ({"example": i, "gold": g} for i, g in gold.items()))
+        else:
+            _lines(folder / "examples.jsonl", merged(gold, found.examples, found.verdicts))
+        _lines(folder / "items.jsonl", items(found.verdicts))
+        _sheet(folder / "adjudicate.tsv", found)
+        skills = list(skill_lines(found.verdicts))
+        if skills:
+            _lines(folder / "skills.jsonl", iter(skills))
+        _json(folder / "agreement.json", agreement(found))
+        _json(folder / "summary.json", found.report)
+        return sorted(path.name for path in folder.iterdir())
+
+
+def _lines(path: Path, records: Iterator[Any]) -> None:
+    with path.open("wb") as stream:
+        for record in records:
+            stream.write(encode_json(record) + b"\n")
+
+
+def _json(path: Path, value: Any) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def merged(
+    gold: Mapping[str, Mapping[str, Any]], known: Mapping[str, Example], verdicts: Mapping[str, Verdicts]
+) -> Iterator[Example]:
+    """The examples that got gold, with it; other gold they have stays."""
+    step = ", ".join(f"{question}={found.rule.text}" for question, found in verdicts.items())
+    for item, answers in gold.items():
+        if item not in known:
+            cure = "name the examples the judgements are about"
+            raise BadInput(f"judgements speak of {item!r}, which is no example", cure=cure)
+        example = known[item]
+        origin = example.origin or Origin(recipe="aggregate", step=step)
+        yield msgspec.structs.replace(
+            example,
+            gold={**example.gold, **answers},
+            origin=msgspec.structs.replace(origin, gold="annotated"),
+        )
+
+
+def items(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
+    """For every item and rule: what became of it, which step decided, on what votes; soft labels kept."""
+    from nikawa.aggregate.soft import as_mapping, soft_labels
+
+    for question, found in verdicts.items():
+        answers, names = found.answers(), found.names
+        soft = None if found.label is None else soft_labels(found)
+        for place, item in enumerate(found.table.items):
+            line = {
+                "example": item,
+                "question": question,
+                "gold": answers[place],
+                "verdict": STATES[found.state[place]],
+                "by": names[found.by[place]],
+                "why": why(found, place),
+            }
+            if soft is not None:
+                line["soft"] = as_mapping(soft[place], found.table.categories)
+            yield line
+
+
+def why(found: Verdicts, place: int) -> str:
+    """The figures an item was judged by: `2 of 3 for entailment`, `mean of 5, variance 0.96`."""
+    n = int(found.table.per_item()[place])
+    if found.label is None:
+        return f"{found.rule.decider.name} of {n}, variance {found.strength[place]:.4g}"
+    if found.fit is not None:
+        name = found.table.categories[found.label[place]]
+        return f"probability {found.strength[place]:.4f} for {name}, {n} answers"
+    return votes(found, place)
+
+
+def votes(found: Verdicts, place: int) -> str:
+    """`entailment 2, neutral 1`, the most first."""
+    counts = found.table.counts()[place].tolist()
+    ranked = sorted(zip(counts, found.table.categories, strict=True), key=lambda pair: -pair[0])
+    return ", ".join(f"{name} {count}" for count, name in ranked if count)
+
+
+def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
+    """Every worker's skill under a model, with the table of errors (Dawid-Skene) or of guesses (MACE)."""
+    for question, found in verdicts.items():
+        if found.fit is None:
+            continue
+        names = [str(category) for category in found.table.categories]
+        for code, worker in enumerate(found.table.workers):
+            errors = found.fit.errors[code]
+            if errors.ndim == 1:
+                told: Any = dict(zip(names, errors.tolist(), strict=True))
+            else:
+                told = {
+                    true: dict(zip(names, errors[:, t].tolist(), strict=True)) for t, true in enumerate(names)
+                }
+            yield {
+                "worker": worker,
+                "question": question,
+                "model": found.rule.decider.name,
+                "skill": float(found.fit.skill[code]),
+                "answers_given" if errors.ndim == 1 else "answers_by_true": told,
+            }
+
+
+def _sheet(path: Path, found: Aggregated) -> None:
+    """The ties, with the votes and the inputs, and an empty column for the decision."""
+    from nikawa.aggregate.rules import TIED
+
+    ties = [
+        (question, verdicts, place)
+        for question, verdicts in found.verdicts.items()
+        for place in (verdicts.state == TIED).nonzero()[0].tolist()
+    ]
+    if not ties:
+        return
+    known = found.examples or {}
+    about = [known.get(verdicts.table.items[place]) for _, verdicts, place in ties]
+    inputs = list(dict.fromkeys(name for example in about if example for name in example.inputs))
+    rows = ["\t".join((*HEAD, *inputs))]
+    for (question, verdicts, place), example in zip(ties, about, strict=True):
+        texts = [_cell(example.inputs.get(name, "")) if example else "" for name in inputs]
+        said = _cell(votes(verdicts, place))
+        rows.append("\t".join((_cell(verdicts.table.items[place]), question, said, "", *texts)))
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+
+
+def _cell(value: Any) -> str:
+    """A value on one line without tabs."""
+    return " ".join((value if isinstance(value, str) else encode_json(value).decode()).split())
+
+
+def read_adjudicated(path: Path) -> dict[str, dict[str, Any]]:
+    """A filled-in sheet of ties: question to item to answer. Rows without an answer stay ties."""
+    found: dict[str, dict[str, Any]] = {}
+    for line, row in read_tsv(path, ("example", "question", "answer")):
+        answer = row["answer"].strip()
+        settled = found.setdefault(row["question"], {})
+        if row["example"] in settled:
+            cure = "keep one line an item"
+            raise BadInput(f"{row['example']!r} is decided twice", file=path, line=line, cure=cure)
+        if answer:
+            settled[row["example"]] = answer
+    return found
+
+
+def agreement(found: Aggregated) -> dict[str, Any]:
+    """The measures of agreement of each table, as `nikawa agree` has them."""
+    from nikawa.jobs.agree import Options, _measure
+
+    told = {}
+    for table in {id(table): table for table in found.tables.values()}.values():
+        told[table.question] = {
+            "items": len(table.items),
+            "workers": len(table.workers),
+            "answers": len(table),
+            "measures": list(_measure(table, Options())),
+        }
+    return told

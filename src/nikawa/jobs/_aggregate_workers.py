@@ -1,0 +1,211 @@
+"""Who works well, and how well people do the task: the two reports on workers behind `nikawa aggregate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nikawa.benchmarks import benchmarks, load, tasks
+from nikawa.benchmarks.load import named
+from nikawa.errors import BadInput
+from nikawa.io.tsv import read_tsv
+from nikawa.jobs._judgements import load_examples, table_of
+from nikawa.jobs.aggregate import Options, opened, read_rules
+from nikawa.records import Example, Record, Score, Task
+
+if TYPE_CHECKING:
+    from nikawa.aggregate.human import LeftOut
+    from nikawa.metrics import Items
+
+GROUPED = ("inference", "similarity", "dialogue")
+"""Kinds whose items share a premise or a dialogue: there the group is the unit of resampling."""
+
+
+class WorkersReport(Record, frozen=True, kw_only=True):
+    """Every worker's figures, the pilot test, and what exclusions would change."""
+
+    judgements: str
+    question: str
+    workers: tuple[Any, ...]
+    trials: tuple[Any, ...] = ()
+    """Where there are known answers and a pass mark."""
+    excluded: tuple[Any, ...] = ()
+
+
+class HumanReport(Record, frozen=True, kw_only=True):
+    """How people score against each other."""
+
+    judgements: str
+    question: str
+    task: str
+    scores: tuple[Score, ...]
+    """Over all answers, with ties of the rest drawn by lot (errs low), and over the untied ones (errs high)."""
+    by_worker: dict[str, dict[str, float]]
+    """Worker to metric to value over the untied answers, where workers are persons."""
+    tied: int
+    """Answers whose rest is tied."""
+    alone: int
+    """Items with a single answer."""
+
+
+def workers(
+    spec: str,
+    data: Path | None,
+    options: Options,
+    known: Mapping[str, Any] | None = None,
+    pass_mark: float | None = None,
+) -> WorkersReport:
+    """Figures of every worker; `known` are answers that are right, by item."""
+    from nikawa.aggregate.rules import Ties
+    from nikawa.aggregate.workers import pilot_test, quality
+    from nikawa.aggregate.workers_exclude import Limit, changes, to_exclude
+
+    given = opened(spec, data, options)
+    table = table_of(given, options.question, options.how)
+    figures = quality(table, known, workers_are="columns" if options.columns else given.workers_are)
+    if pass_mark is not None and not known:
+        raise BadInput("a pass mark needs known answers", cure="give them with --known FILE")
+    gone = to_exclude(figures, [Limit.parse(limit) for limit in options.exclude])
+    rule = next(iter(read_rules(options.rules).values()))
+    return WorkersReport(
+        judgements=spec,
+        question=table.question,
+        workers=tuple(figures),
+        trials=() if pass_mark is None or not known else tuple(pilot_test(table, known, pass_mark)),
+        excluded=tuple(changes(table, gone, rule, Ties.parse(options.ties))),
+    )
+
+
+def read_known(path: Path, question: str | None, data: Path | None = None) -> dict[str, Any]:
+    """Known answers by item: a sheet with the columns example and answer, or examples with gold."""
+    if path.name.endswith(".tsv"):
+        return {row["example"]: _plain(row["answer"]) for _, row in read_tsv(path, ("example", "answer"))}
+    examples = load_examples(str(path), str(path), data) or {}
+    found = {item: _gold(example, question) for item, example in examples.items() if example.gold}
+    if not found:
+        raise BadInput("holds no gold", file=path, cure="give examples with gold, or a sheet example, answer")
+    return found
+
+
+def _plain(text: str) -> Any:
+    """A number where the text is one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return int(value) if value.is_integer() else value
+
+
+def _gold(example: Example, question: str | None) -> Any:
+    if question is None and len(example.gold) > 1:
+        raise BadInput("the known answers are to several questions", cure="name one with --question")
+    return example.gold.get(question or next(iter(example.gold)))
+
+
+def human(
+    spec: str, data: Path | None, options: Options, task: str | None = None, resamples: int = 10_000
+) -> HumanReport:
+    """Each answer against the gold of the item's other answers, under the task's metrics, with intervals."""
+    from nikawa.aggregate.human import combine_for, leave_one_out
+
+    asked = _task(spec, task, options.question)
+    question = options.question or asked.question
+    given = opened(spec, data, options)
+    rows = [judgement for judgement in given.judgements if judgement.question == question]
+    left = leave_one_out(rows, combine_for(asked.kind))
+    units = _units(asked, spec, data, left.examples)
+    persons = not options.columns and given.workers_are != "columns"
+    kept = left.untied()
+    by_worker: dict[str, list[int]] = {}
+    for place in kept if persons else ():
+        by_worker.setdefault(left.workers[place], []).append(place)
+    everything = range(len(left.gold))
+    pools = [("", everything)] if len(kept) == len(left.gold) else [("", everything), ("untied", kept)]
+    return HumanReport(
+        judgements=spec,
+        question=question,
+        task=asked.name,
+        scores=tuple(
+            score
+            for where, places in pools
+            for score in _scores(asked, left, units, (where, places), resamples)
+        ),
+        by_worker={worker: _values(asked, left, places) for worker, places in by_worker.items()},
+        tied=sum(left.tied),
+        alone=left.alone,
+    )
+
+
+def _task(spec: str, task: str | None, question: str | None) -> Task:
+    """The task that is named, else the one of the dataset that asks the question."""
+    if task is not None:
+        return tasks()[task]
+    published = named(spec)
+    if published is None:
+        raise BadInput("which task are the answers to?", cure="name one that is scored alike: --task jnli")
+    own = [t for t in benchmarks()[published.benchmark.name].tasks if question in (None, t.question)]
+    if not own:
+        raise BadInput(f"no task of {spec} asks {question!r}", cure="name a task with --task")
+    return own[0]
+
+
+def _units(task: Task, spec: str, data: Path | None, items: Sequence[str]) -> Sequence[str]:
+    """What is resampled: the premise or dialogue an item belongs to where that is known, else the item."""
+    if task.kind not in GROUPED or named(spec) is None:
+        return items
+    dataset = load(spec, data=data)
+    groups = {
+        f"{dataset.name}:{split}/{example.id}": example.group or example.id
+        for split, examples in dataset.splits.items()
+        for example in examples
+    }
+    return [groups.get(item, item) for item in items]
+
+
+def _scores(
+    task: Task, left: LeftOut, units: Sequence[str], pool: tuple[str, Sequence[int]], resamples: int
+) -> list[Score]:
+    """Every metric of the task over some of the answers, with intervals."""
+    from nikawa.analyse.resample import bootstrap_all, group_numbers, interval
+    from nikawa.metrics import metrics
+
+    where, places = pool
+    if not places:
+        return []
+    chosen = [metrics()[name] for name in task.metrics]
+    found = [metric.evaluate(_items(task, left, places), "official") for metric in chosen]
+    drawn = bootstrap_all(found, group_numbers([units[i] for i in places]), resamples=resamples)
+    scores = []
+    for metric, evaluation, values in zip(chosen, found, drawn, strict=True):
+        scale = 100.0 if metric.scaled and task.unit == "percent" else 1.0
+        low, high = (bound * scale for bound in interval(values))
+        unit = task.unit if metric.scaled else "fraction"
+        value = evaluation.value * scale
+        scores.append(
+            Score(
+                metric=metric.name, mode="official", value=value, unit=unit,
+                low=low, high=high, n=len(places), where=where,
+            )
+        )  # fmt: skip
+    return scores
+
+
+def _items(task: Task, left: LeftOut, places: Sequence[int]) -> Items:
+    from nikawa.metrics import Items
+
+    return Items([left.gold[i] for i in places], [left.answers[i] for i in places], labels=task.labels)
+
+
+def _values(task: Task, left: LeftOut, places: Sequence[int]) -> dict[str, float]:
+    """One worker's scores; a metric that needs more answers than there are is left out."""
+    from nikawa.metrics import metrics
+
+    found = {}
+    for metric in (metrics()[name] for name in task.metrics):
+        try:
+            value = metric.evaluate(_items(task, left, places), "official").value
+        except BadInput:
+            continue
+        found[metric.name] = value * (100.0 if metric.scaled and task.unit == "percent" else 1.0)
+    return found

@@ -1,0 +1,292 @@
+"""Make gold of judgements by named rules, say why for every item, and write it all down.
+
+A rule may be named after the question it answers (`binary=mean+binary:3`); several rules make several answers an
+item, and an example is kept when every rule accepts it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from nikawa.benchmarks.load import named, read_judgements
+from nikawa.errors import BadInput
+from nikawa.io.judgements import How, Note
+from nikawa.jobs._judgements import Given, load_examples, open_given, table_of
+from nikawa.records import Example, Judgement, Record
+
+if TYPE_CHECKING:
+    from nikawa.aggregate.rules import Ties, Verdicts
+    from nikawa.aggregate.rules_parse import Rule
+    from nikawa.aggregate.table import Table
+    from nikawa.aggregate.workers_exclude import Change
+
+_NAMED = re.compile(r"([^\W\d][\w-]*)=(.+)", re.DOTALL)
+LISTED = 50
+"""Items a summary lists by name."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to make of the judgements, and how they are read."""
+
+    rules: tuple[str, ...] = ("majority",)
+    ties: str = "adjudicate"
+    question: str | None = None
+    examples: str | None = None
+    adjudicated: Path | None = None
+    """A sheet of ties that were settled by hand."""
+    exclude: tuple[str, ...] = ()
+    """Limits on workers, such as `r<0.80`; who is beyond one is left out."""
+    as_published: bool = False
+    """Only the answers that a published dataset's own gold was made from."""
+    columns: bool = False
+    """Whether workers are only columns, where the file does not tell."""
+    how: How = field(default_factory=How)
+
+
+class Compared(Record, frozen=True, kw_only=True):
+    """How the gold made here and the gold that the examples have go together."""
+
+    items: int
+    same: int
+    different: tuple[str, ...]
+    """Items that have both and they differ: the first few."""
+    differing: int
+    only_there: int
+    """Items with gold there and none here (ties and what was dropped)."""
+
+
+class RuleReport(Record, frozen=True, kw_only=True):
+    """What one rule made."""
+
+    question: str
+    """The question the gold is written under."""
+    rule: str
+    ties: str
+    items: int
+    accepted: int
+    dropped: dict[str, int]
+    """By the step that dropped them."""
+    tied: int
+    """Left to be adjudicated."""
+    tied_items: tuple[str, ...]
+    settled: int
+    """Ties that were settled, by the tie rule or by hand."""
+    iterations: int = 0
+    published: Compared | None = None
+
+
+class AggregateReport(Record, frozen=True, kw_only=True):
+    """Everything `nikawa aggregate` says."""
+
+    judgements: str
+    workers_are: str
+    items: int
+    workers: int
+    answers: int
+    missing: int
+    kept: int
+    """Items that every rule accepted."""
+    rules: tuple[RuleReport, ...]
+    excluded: tuple[Any, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """The report and what it was made from."""
+
+    report: AggregateReport
+    verdicts: Mapping[str, Verdicts]
+    """By the question their gold is written under."""
+    examples: Mapping[str, Example] | None
+    tables: Mapping[str, Table]
+
+
+def aggregate(spec: str, data: Path | None = None, options: Options | None = None) -> Aggregated:
+    """Make gold of a file of judgements, or of a dataset that publishes its workers' answers."""
+    from nikawa.aggregate.rules import Ties
+
+    options = options or Options()
+    known = load_examples(spec, options.examples, data)
+    rules, ties = read_rules(options.rules), Ties.parse(options.ties)
+    tables, given = _tables(spec, data, options, rules)
+    changed: list[Change] = []
+    for rule in rules.values():
+        _check_identity(rule, given, options)
+    if options.exclude:
+        tables, changed = _leave_out(tables, rules, ties, options.exclude)
+    verdicts = _decide(tables, rules, ties, options.adjudicated)
+    return Aggregated(_report(spec, given, verdicts, known, changed), verdicts, known, tables)
+
+
+def read_rules(texts: Sequence[str]) -> dict[str, Rule]:
+    """Rules by the question they answer; a single one may go without ("" stands for the question itself)."""
+    from nikawa.aggregate.rules_parse import parse_rule
+
+    found: dict[str, Rule] = {}
+    for text in texts:
+        match = _NAMED.fullmatch(text.strip())
+        name = match[1] if match else ""
+        if name in found or (not name and len(texts) > 1):
+            raise BadInput(f"the rule {text!r} needs a name of its own", cure="write QUESTION=RULE for each")
+        found[name] = parse_rule(match[2] if match else text.strip())
+    return found
+
+
+def _check_identity(rule: Rule, given: Given, options: Options) -> None:
+    from nikawa.aggregate.workers import need_persons
+
+    kind = "columns" if options.columns else given.workers_are
+    if rule.needs_persons:
+        need_persons(kind, rule.decider.name)
+    if options.exclude:
+        need_persons(kind, "leaving workers out")
+
+
+def _tables(
+    spec: str, data: Path | None, options: Options, rules: Mapping[str, Rule]
+) -> tuple[dict[str, Table], Given]:
+    """A table for each rule; rules on the same answers share one."""
+    given = opened(spec, data, options)
+    wanted = dict.fromkeys(rules, options.question)
+    if any(rules):
+        asked = {judgement.question for judgement in given.judgements}
+        wanted = {name: name if name in asked else options.question for name in rules}
+        given = opened(spec, data, options)
+    tables: dict[tuple[str | None, bool], Table] = {}
+    for name, rule in rules.items():
+        key = (wanted[name], rule.first)
+        if key not in tables:
+            given = given if not tables else opened(spec, data, options)
+            given.judgements = first_choices(given.judgements) if rule.first else given.judgements
+            tables[key] = table_of(given, wanted[name], options.how)
+    return {name: tables[wanted[name], rule.first] for name, rule in rules.items()}, given
+
+
+def opened(spec: str, data: Path | None, options: Options) -> Given:
+    """The judgements, all or those that were counted."""
+    known = load_examples(spec, options.examples, data) if options.examples else None
+    given = open_given(spec, data, options.how, known)
+    if options.as_published:
+        if named(spec) is None:
+            raise BadInput(f"{spec!r} is no published dataset", cure="leave out --as-published")
+        given.judgements = read_judgements(spec, data=data, counted=True)
+    return given
+
+
+def first_choices(judgements: Iterator[Judgement]) -> Iterator[Judgement]:
+    """Ranked answers (lists, or text with `>` or `|` between) cut to the first choice."""
+    for judgement in judgements:
+        answer = judgement.answer
+        if isinstance(answer, str):
+            answer = re.split(r"\s*[>|]\s*", answer)[0]
+        elif isinstance(answer, list):
+            answer = answer[0] if answer else None
+        yield msgspec.structs.replace(judgement, answer=answer)
+
+
+def _leave_out(
+    tables: dict[str, Table], rules: Mapping[str, Rule], ties: Ties, limits: Sequence[str]
+) -> tuple[dict[str, Table], list[Change]]:
+    from nikawa.aggregate.workers import quality
+    from nikawa.aggregate.workers_exclude import Limit, changes, to_exclude, without
+
+    name, table = next(iter(tables.items()))
+    gone = to_exclude(quality(table), [Limit.parse(limit) for limit in limits])
+    told = changes(table, gone, rules[name], ties)
+    return {question: without(each, list(gone)) for question, each in tables.items()}, told
+
+
+def _decide(
+    tables: Mapping[str, Table], rules: Mapping[str, Rule], ties: Ties, sheet: Path | None
+) -> dict[str, Verdicts]:
+    from nikawa.aggregate.rules import adjudicated
+    from nikawa.aggregate.rules import aggregate as apply
+    from nikawa.jobs._aggregate_files import read_adjudicated
+
+    decided = read_adjudicated(sheet) if sheet is not None else {}
+    found = {}
+    for name, rule in rules.items():
+        table = tables[name]
+        verdicts = apply(table, rule, ties)
+        question = name or table.question
+        found[question] = adjudicated(verdicts, decided.get(question, {})) if decided else verdicts
+    return found
+
+
+def _report(
+    spec: str,
+    given: Given,
+    verdicts: Mapping[str, Verdicts],
+    known: Mapping[str, Example] | None,
+    changed: Sequence[Change],
+) -> AggregateReport:
+    table = next(iter(verdicts.values())).table
+    return AggregateReport(
+        judgements=spec,
+        workers_are=given.workers_are,
+        items=len(table.items),
+        workers=len(table.workers),
+        answers=len(table),
+        missing=table.missing,
+        kept=len(gold_of(verdicts)),
+        rules=tuple(_rule_report(question, found, known) for question, found in verdicts.items()),
+        excluded=tuple(changed),
+        notes=given.notes,
+    )
+
+
+def gold_of(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:
+    """Gold by item, of the items that every rule accepted."""
+    found: dict[str, dict[str, Any]] = {}
+    for question, each in verdicts.items():
+        for item, answer in zip(each.table.items, each.answers(), strict=True):
+            if answer is not None:
+                found.setdefault(item, {})[question] = answer
+    return {item: gold for item, gold in found.items() if len(gold) == len(verdicts)}
+
+
+def _rule_report(question: str, found: Verdicts, known: Mapping[str, Example] | None) -> RuleReport:
+    from nikawa.aggregate.rules import ACCEPTED, TIED
+
+    tied = [found.table.items[i] for i in (found.state == TIED).nonzero()[0].tolist()]
+    by_ties = (found.by == len(found.names) - 2) & (found.state == ACCEPTED)
+    return RuleReport(
+        question=question,
+        rule=found.rule.text,
+        ties=str(found.ties),
+        items=len(found.table.items),
+        accepted=found.count(ACCEPTED),
+        dropped=found.by_step(),
+        tied=len(tied),
+        tied_items=tuple(tied[:LISTED]),
+        settled=int(by_ties.sum()),
+        iterations=0 if found.fit is None else len(found.fit.likelihood),
+        published=None if known is None else compare(question, found, known),
+    )
+
+
+def compare(question: str, found: Verdicts, known: Mapping[str, Example]) -> Compared | None:
+    """Hold the gold made here against the examples' own; None where they have none for the question."""
+    pairs = [
+        (item, answer, known[item].gold[question])
+        for item, answer in zip(found.table.items, found.answers(), strict=True)
+        if item in known and question in known[item].gold
+    ]
+    if not pairs:
+        return None
+    different = [item for item, here, there in pairs if here is not None and here != there]
+    return Compared(
+        items=len(pairs),
+        same=sum(here == there for _, here, there in pairs),
+        different=tuple(different[:LISTED]),
+        differing=len(different),
+        only_there=sum(here is None for _, here, _ in pairs),
+    )
