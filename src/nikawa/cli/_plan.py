@@ -1,46 +1,69 @@
-"""How a plan is shown: a row a number of workers, and which of them will do."""
+"""How a plan made from a pilot is shown; `nikawa agree --plan`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from nikawa.cli._show import print_table
+from nikawa.cli._show import print_json, print_table, status
 
 if TYPE_CHECKING:
-    from nikawa.aggregate.plan import Plan, Row
+    from nikawa.aggregate.plan import Plan
+    from nikawa.jobs.agree import Options
 
-COLUMNS = (
-    "workers",
-    "reliability",
-    "95% interval",
-    "yield",
-    "items to judge",
-    "answers",
-    "cost",
-    "how",
-    "enough",
-)
+COLUMNS = ("workers", "reliability", "95% interval", "yield", "items to judge", "answers", "cost", "")
+DEFAULT = 0.9
 
 
-def show_plan(plan: Plan) -> None:
-    """The table, then the answer in one sentence."""
-    print_table(COLUMNS, [_row(row) for row in plan.rows], numbers=COLUMNS[:7])
+def show_plan(
+    spec: str,
+    data: Path | None,
+    options: Options,
+    wish: tuple[float | None, float | None, str | None, int, float],
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Make the plan and print it; `wish` is reliability, yield, rule, items, price."""
+    from nikawa.aggregate.plan import Wish
+    from nikawa.jobs.agree import plan_from
+
+    reliability, share, rule, items, price = wish
+    if reliability is None and share is None:
+        reliability = DEFAULT
+    wished = Wish(reliability=reliability, yield_=share, rule=rule, items=items, price=price)
+    with status(f"planning from {spec}", quiet or json):
+        plan = plan_from(spec, data, options, wished)
+    if json:
+        print_json(plan)
+    elif not quiet:
+        _print(plan, items)
+
+
+def _print(plan: Plan, items: int) -> None:
+    rows = [
+        (
+            row.workers,
+            "" if row.reliability is None else f"{row.reliability:.3f}",
+            "" if row.low is None else f"{row.low:.3f} to {row.high:.3f}",
+            f"{row.yield_:.3f}",
+            row.judged,
+            row.answers,
+            f"{row.cost:,.2f}",
+            ("enough, " if row.enough else "") + row.how,
+        )
+        for row in plan.rows
+    ]
+    print_table(COLUMNS, rows, numbers=COLUMNS[:-1])
+    told = (
+        f"{plan.workers} workers an item will do"
+        if plan.workers
+        else "no number of workers shown here will do"
+    )
+    typer.echo(
+        f"{plan.question}: {told} for {items:,} items with gold (rule {plan.rule}, from {plan.answers:,} answers)."
+    )
     for note in plan.notes:
-        typer.echo(f"Note: {note}.")
-    if plan.workers is None:
-        typer.echo(f"Up to {plan.rows[-1].workers} workers an item do not fulfil the wish under {plan.rule}.")
-        return
-    row = next(row for row in plan.rows if row.workers == plan.workers)
-    cost = f", at a cost of {row.cost:,.0f}" if row.cost else ""
-    typer.echo(f"{plan.workers} workers an item will do under {plan.rule}: {row.answers:,} answers{cost}.")
-
-
-def _row(row: Row) -> tuple[object, ...]:
-    interval = "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
-    value = "" if row.reliability is None else f"{row.reliability:.3f}"
-    return (
-        row.workers, value, interval, f"{row.yield_:.3f}", row.judged, row.answers, f"{row.cost:,.0f}", row.how,
-        "yes" if row.enough else "",
-    )  # fmt: skip
+        typer.echo(note)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa.cli._plan import show_plan
 from nikawa.cli._show import (
     Data,
     Json,
@@ -46,6 +47,12 @@ def agree(
     save: Annotated[Path | None, typer.Option(help="Write the judgements to this file.", metavar="FILE")] = None,
     save_as: Annotated[str | None, typer.Option(help="Form of --save: label-studio, doccano, yahoo, lancers, selectstar; else by suffix.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --page and --save find.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Take the judgements for a pilot: how many workers does an item need?")] = False,
+    reliability: Annotated[float | None, typer.Option(help="With --plan: the wished reliability, 0.9 unless --yield is wished.")] = None,
+    wished_yield: Annotated[float | None, typer.Option("--yield", help="With --plan: the wished share of items that get gold.")] = None,
+    rule: Annotated[str | None, typer.Option(help="With --plan: the rule of aggregation, such as votes:{half}/{k}.")] = None,
+    items: Annotated[int, typer.Option(help="With --plan: items with gold that are wanted.", min=1)] = 1000,
+    price: Annotated[float, typer.Option(help="With --plan: paid for one answer.", min=0)] = 0.0,
     resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=10)] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 0,
     data: Data = None,
@@ -53,17 +60,19 @@ def agree(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Measure how far workers agree: alpha, kappas, shares, variance, each with a 95% interval over items."""
-    from nikawa.io.judgements import How, parse_map
+    from nikawa.io.judgements import QUESTION, How, parse_map
     from nikawa.jobs.agree import Options
     from nikawa.jobs.agree import agree as run
 
-    how = How(form=form, mapping=parse_map(columns) if columns else None, encoding=encoding)
-    if question is not None:
-        how = How(form=how.form, mapping=how.mapping, question=question, encoding=encoding)
+    mapping = parse_map(columns) if columns else None
+    how = How(form=form, mapping=mapping, question=question or QUESTION, encoding=encoding)
     options = Options(
         question=question, level=level, by=tuple(by or ()), author=author, examples=examples, how=how,
         resamples=resamples, seed=seed,
     )  # fmt: skip
+    if plan:
+        wish = (reliability, wished_yield, rule, items, price)
+        return show_plan(judgements, data, options, wish, json=json, quiet=quiet)
     with status(f"measuring the agreement of {judgements}", quiet or json):
         found = run(judgements, data, options)
     _write(found, judgements, (page, save, save_as), options, data, overwrite)
@@ -71,6 +80,7 @@ def agree(
         print_json(found.report)
     elif not quiet:
         show(found.report)
+    return None
 
 
 def _write(

@@ -14,6 +14,7 @@ from nikawa.jobs._judgements import load_examples, open_given, table_of
 from nikawa.records import Example, Record
 
 if TYPE_CHECKING:
+    from nikawa.aggregate.plan import Plan, Wish
     from nikawa.aggregate.table import Table
 
 RESAMPLES = 1000
@@ -112,6 +113,14 @@ def agree(spec: str, data: Path | None = None, options: Options | None = None) -
         slices=tuple(_slices(table, known or {}, options)),
     )
     return Agreed(report, table)
+
+
+def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Plan:
+    """How many workers an item needs, from a pilot's judgements."""
+    from nikawa.aggregate.plan import plan
+
+    given = open_given(spec, data, options.how)
+    return plan(table_of(given, options.question, options.how), wish, seed=options.seed)
 
 
 def _measure(table: Table, options: Options) -> Iterator[MeasureRow]:
