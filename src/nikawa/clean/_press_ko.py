@@ -18,7 +18,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE)
 
 
-_REST = r"(?:[^\n]{0,30}|[^\n]*(?:무단|금지|[Rr]ights)[^\n]*)$"
+_REST = r"(?:[^\n]{0,30}|[^\n]{0,80}(?:무단|금지|[Rr]ights)[^\n]{0,80})$"
 """What follows a mark of copyright: little, or the rest of the notice. ⓒ also counts (ⓐ, ⓑ, ⓒ)."""
 
 

@@ -1,4 +1,4 @@
-"""Hash tags: #맛집, ＃猫の日. Not C#, not an address's #part, not #1."""
+"""Hash tags: #맛집, ＃猫の日. Not C#, not an address's #part, not #1 or #3위."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nikawa.clean.base import Edit, Step
 
 _CJK = "\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _PATTERN = re.compile(
-    rf"(?:(?<![^\s(（\[「『【,.!?。、！？~…\"'”’{_CJK}])|(?<=[{_CJK}]))[#＃](?=\d*[^\W\d_])\w+(?:[#＃](?=\d*[^\W\d_])\w+)*"
+    rf"(?:(?<![^\s(（\[「『【,.!?。、！？~…\"'”’{_CJK}])|(?<=[{_CJK}]))[#＃](?=_*[^\W\d_])\w+(?:[#＃](?=_*[^\W\d_])\w+)*"
 )
 
 

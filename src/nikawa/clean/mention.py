@@ -7,7 +7,7 @@ import re
 from nikawa.clean._patterns import removals
 from nikawa.clean.base import Edit, Step
 
-_PATTERN = re.compile(r"(?<![A-Za-z0-9._%+@＠-])[@＠](?=[\d_]*[^\W\d_])[\w가-힣](?:[\w.-]{0,62}\w)?")
+_PATTERN = re.compile(r"(?<![A-Za-z0-9._%+@＠-])[@＠](?=_*[^\W\d_])\w(?:[\w.-]{0,62}\w)?")
 
 
 def mention(text: str, language: str) -> list[Edit]:
