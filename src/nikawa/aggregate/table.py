@@ -23,6 +23,7 @@ from nikawa.records import Judgement
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Column = Sequence[Any] | NDArray[Any]
 
 CHUNK = 1 << 14
 """Records taken from a stream at a time."""
@@ -71,9 +72,7 @@ class Table:
         return next(iter(tables.values())).table()
 
     @classmethod
-    def from_columns(
-        cls, items: Sequence[Any], workers: Sequence[Any], answers: Sequence[Any], question: str = "answer"
-    ) -> Table:
+    def from_columns(cls, items: Column, workers: Column, answers: Column, question: str = "answer") -> Table:
         """The same from three parallel columns (lists or arrays), every answer given."""
         item, item_names = factorise(items)
         worker, worker_names = factorise(workers)
@@ -150,7 +149,7 @@ class _Numbering(dict[Any, int]):
         return code
 
 
-def factorise(column: Sequence[Any]) -> tuple[Codes, list[Any]]:
+def factorise(column: Column) -> tuple[Codes, list[Any]]:
     """Codes of a column, and the names they stand for."""
     if isinstance(column, np.ndarray) and np.issubdtype(column.dtype, np.integer) and len(column):
         low, high = int(column.min()), int(column.max())
