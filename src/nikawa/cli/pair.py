@@ -1,0 +1,90 @@
+"""`nikawa pair`: from sentences to pairs that workers can judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import Json, Quiet, complete_from, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from nikawa.jobs.pair import Options, PairReport
+
+PANEL = "Build"
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "pair",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa pair greedy sentences.txt --out pairs.jsonl",
+    )(pair)
+
+
+def complete_methods(incomplete: str) -> list[str]:
+    """The ways to pair."""
+    from nikawa.pair import METHODS
+
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def pair(
+    method: Annotated[str | None, typer.Argument(help="greedy, greedy-global, same-image, different-image, same-intent, different-intent or round-trip. Without one, all are listed.", autocompletion=complete_methods)] = None,
+    file: Annotated[Path | None, typer.Argument(help="A text file, one sentence a line, or a records file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the pairs to this records file.")] = None,
+    rouge: Annotated[str, typer.Option(help="Greedy matching by ROUGE 1, 2 or L.", autocompletion=complete_from("1", "2", "L"))] = "L",
+    units: Annotated[str, typer.Option(help="ROUGE of words (between blanks), characters, or the morphemes of an analyser (ja, ko, …).", autocompletion=complete_from("words", "characters", "ja", "ko"))] = "words",
+    field: Annotated[str | None, typer.Option(help="The meta value that names the image or intent.")] = None,
+    within: Annotated[str | None, typer.Option(help="Pair only sentences that share this meta value (topic, …).")] = None,
+    most: Annotated[int, typer.Option(help="Pairs of one image or intent.", min=1)] = 1,
+    translator: Annotated[list[str] | None, typer.Option(help="A command that translates line by line; twice for there and back.")] = None,
+    seed: Annotated[int, typer.Option(help="Another seed draws others.", min=0)] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Pair sentences for a similarity or inference task, the similar ones and the less similar."""
+    from nikawa.errors import BadInput
+    from nikawa.jobs.pair import Options
+    from nikawa.pair import METHODS
+
+    if method is None:
+        return print_json(METHODS) if json else print_table(("method", "pairs"), METHODS.items())
+    if file is None:
+        raise BadInput(f"{method}: of which file?", cure="nikawa pair METHOD FILE --out PAIRS")
+    how = Options(
+        rouge=rouge, units=units, field=field, within=within, most=most, translators=tuple(translator or ()),
+        seed=seed, out=out, overwrite=overwrite,
+    )  # fmt: skip
+    report = _run(method, file, how, quiet or json)
+    if json:
+        print_json(report)
+    elif not quiet:
+        show(report)
+    return None
+
+
+def _run(method: str, file: Path, how: Options, quiet: bool) -> PairReport:
+    from nikawa.jobs.pair import pair as run
+
+    with progress(quiet) as bar:
+        shown = bar.add_task(f"pairing {file.name}", total=None)
+        return run(
+            method,
+            file,
+            options=how,
+            progress=lambda done, total: bar.update(shown, completed=done, total=total),
+        )
+
+
+def show(report: PairReport) -> None:
+    """Counts, and how alike the pairs are."""
+    columns = ("method", "sentences", "pairs", "paired", "left alone", "mean ROUGE", "share nothing")
+    mean = "" if report.mean is None else f"{report.mean:.4f}"
+    row = (report.method, report.sentences, report.pairs, report.paired, report.left, mean, report.zero)
+    print_table(columns, [row], numbers=columns[1:])
+    if report.out is not None:
+        typer.echo(f"{report.pairs:,} pairs written to {report.out}")

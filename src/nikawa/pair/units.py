@@ -1,0 +1,83 @@
+"""What sentences are made of: words (between blanks), characters or morphemes, as numbers."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.text import analyser
+
+Ints = NDArray[Any]
+Units = Callable[[Iterable[str]], Iterator[Sequence[str]]]
+"""The units of each text, in order."""
+
+
+def words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
+    """What stands between blanks."""
+    return map(str.split, texts)
+
+
+def characters(texts: Iterable[str]) -> Iterator[Sequence[str]]:
+    """Every character that is no blank."""
+    return ("".join(text.split()) for text in texts)
+
+
+def morphemes(name: str) -> Units:
+    """The surface forms an analyser finds; `name` as `nikawa.text.analyser` takes it."""
+    tool = analyser(name, cache=0)
+
+    def units(texts: Iterable[str]) -> Iterator[Sequence[str]]:
+        return ([token.surface for token in tokens] for tokens in tool.analyse_many(texts))
+
+    return units
+
+
+def units_of(name: str) -> Units:
+    """`words`, `characters`, or the name of an analyser (`ja`, `ko`, `ipadic`, …)."""
+    plain: dict[str, Units] = {"words": words, "characters": characters}
+    return plain[name] if name in plain else morphemes(name)
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Sentences as numbers: those of sentence i are `ids[starts[i] : starts[i + 1]]`."""
+
+    ids: Ints
+    starts: Ints
+    size: int
+    """How many different numbers there are."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        """Units a sentence."""
+        return np.diff(self.starts)
+
+
+def encode(sentences: Iterable[Sequence[str]]) -> Coded:
+    """Number the units in the order they are met."""
+    known: dict[str, int] = {}
+    ids, starts = array("i"), array("q", [0])
+    for sentence in sentences:
+        ids.extend([known.setdefault(unit, len(known)) for unit in sentence])
+        starts.append(len(ids))
+    return Coded(np.frombuffer(ids, np.int32), np.frombuffer(starts, np.int64), len(known))
+
+
+def bigrams(coded: Coded) -> Coded:
+    """Neighbouring units as one number."""
+    lengths = np.maximum(coded.lengths - 1, 0)
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    inside = np.ones(len(coded.ids), dtype=bool)
+    inside[coded.starts[1:][coded.lengths > 0] - 1] = False
+    first = np.flatnonzero(inside)
+    joined = coded.ids[first].astype(np.int64) * coded.size + coded.ids[first + 1]
+    kinds, ids = np.unique(joined, return_inverse=True)
+    return Coded(ids.astype(np.int32), starts, len(kinds))
