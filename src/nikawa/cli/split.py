@@ -1,0 +1,127 @@
+"""`nikawa split`: cut a dataset into parts that measure what they should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, status
+
+if TYPE_CHECKING:
+    from nikawa.jobs.split import SplitReport
+
+PANEL = "Build"
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "split",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa split mini-ja --by stratified --question label --out parts",
+    )(split)
+
+
+def complete_ways(incomplete: str) -> list[str]:
+    """The ways to split."""
+    from nikawa.split import splitters
+
+    return [name for name in splitters() if name.startswith(incomplete)]
+
+
+def split(
+    dataset: Annotated[str | None, typer.Argument(help="A dataset, folder or records file. Without one, the ways to split are listed.", autocompletion=complete_datasets)] = None,
+    by: Annotated[str, typer.Option(help="random, stratified, group, date, flat, balanced, least-artifact or entities.", autocompletion=complete_ways)] = "random",
+    sizes: Annotated[str, typer.Option(help="Shares (0.8,0.1,0.1) or counts (rest,500,500).")] = "0.8,0.1,0.1",
+    names: Annotated[str | None, typer.Option(help="Names of the parts, when not train,dev,test or train,test.")] = None,
+    field: Annotated[list[str] | None, typer.Option(help="The value to group, balance or date by: a meta value, an input or group; may be repeated.")] = None,
+    question: Annotated[str, typer.Option(help="The gold to look at, where there are several.")] = "",
+    after: Annotated[str, typer.Option(help="By date: all from this date on is for evaluation.")] = "",
+    unseen: Annotated[float, typer.Option(help="By date: share of evaluation examples that are older but hold terms met nowhere else.", min=0, max=1)] = 0.1,
+    analyser: Annotated[str, typer.Option(help="What cuts texts into words (ja, ko, …); blanks when left out.")] = "",
+    scale: Annotated[str, typer.Option(help="Flat: lowest and highest score.")] = "0,5",
+    bins: Annotated[int, typer.Option(help="Flat: number of bins.", min=2)] = 51,
+    model: Annotated[str, typer.Option(help="Least-artifact: the hypothesis-only model.")] = "char-linear",
+    seed: Annotated[int, typer.Option(help="Another seed draws others.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write a dataset folder.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Split a dataset, say what each part holds, and check what leaks from one into another."""
+    if dataset is None:
+        return _list(json)
+    from nikawa.jobs.split import Request
+    from nikawa.jobs.split import split as run
+    from nikawa.split import Options
+
+    low, high = _scale(scale)
+    options = Options(
+        seed=seed, question=question, fields=tuple(field or ()), after=after, unseen=unseen, scale=(low, high),
+        bins=bins,
+    )  # fmt: skip
+    request = Request(
+        by=by, sizes=sizes, names=tuple(names.split(",")) if names else (), options=options, analyser=analyser,
+        model=model, out=out, overwrite=overwrite,
+    )  # fmt: skip
+    with status(f"splitting {dataset}", quiet or json):
+        report = run(dataset, data=data, request=request)
+    if json:
+        print_json(report)
+    elif not quiet:
+        show(report)
+    return None
+
+
+def _scale(text: str) -> tuple[float, float]:
+    from nikawa.errors import BadInput
+
+    try:
+        low, high = (float(word) for word in text.split(","))
+    except ValueError:
+        raise BadInput(f"{text!r} is no scale", cure="write the lowest and the highest score: 0,5") from None
+    if not low < high:
+        raise BadInput(f"{text!r} is no scale", cure="the lowest score comes first")
+    return low, high
+
+
+def show(report: SplitReport) -> None:
+    """Sizes by part, labels by part, then what leaks."""
+    extra = list(dict.fromkeys(name for found in report.measured.values() for name in found))
+    columns = ("part", "asked", "examples", *extra)
+    rows = [
+        (name, report.asked[name], size, *(_percent(report.measured.get(name, {}).get(w)) for w in extra))
+        for name, size in report.sizes.items()
+    ]
+    print_table(columns, rows, numbers=columns[1:])
+    print_table(("gold", "label", *report.sizes), _labels(report), numbers=tuple(report.sizes))
+    if report.leaks:
+        found = [(leak.check, leak.where, leak.count, leak.note) for leak in report.leaks]
+        print_table(("leak", "where", "examples", "note"), found, numbers=("examples",))
+    else:
+        typer.echo("nothing leaks from one part into another")
+    if report.out is not None:
+        typer.echo(f"{sum(report.sizes.values()):,} examples written to {report.out}")
+
+
+def _labels(report: SplitReport) -> list[tuple[str, ...]]:
+    """A row a label, a column a part."""
+    found = dict.fromkeys((q, k) for part in report.labels.values() for q in part for k in part[q])
+    return [
+        (q, label, *(_percent(report.labels[name].get(q, {}).get(label, 0.0)) for name in report.sizes))
+        for q, label in found
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}%"
+
+
+def _list(json: bool) -> None:
+    from nikawa.split import splitters
+
+    rows = {splitter.name: splitter.title for splitter in splitters().values()}
+    return print_json(rows) if json else print_table(("--by", "what it does"), rows.items())

@@ -1,0 +1,162 @@
+"""Split a dataset: a dataset folder with a card, the sizes and labels of its parts, and what leaks between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from nikawa.analyse.quality import distribution, tops
+from nikawa.analyse.quality_leaks import split_leaks
+from nikawa.benchmarks import benchmarks, load
+from nikawa.benchmarks.load import named
+from nikawa.errors import BadInput
+from nikawa.io.atomic import refuse_existing
+from nikawa.io.folders import CARD, check_split_name, write_folder
+from nikawa.jobs._split_words import shares, word_function
+from nikawa.models import Trainable, models
+from nikawa.models.folds import out_of_fold
+from nikawa.records import Card, Dataset, Example, Finding, Record, Task
+from nikawa.split import Options, parse_sizes, splitters
+from nikawa.split.base import Signal, asked
+
+MODEL = "char-linear"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to split into, and how."""
+
+    by: str = "random"
+    sizes: str = "0.8,0.1,0.1"
+    names: tuple[str, ...] = ()
+    options: Options = field(default_factory=Options)
+    analyser: str = ""
+    """What cuts texts into words: an analyser, or blanks when empty."""
+    model: str = MODEL
+    """The hypothesis-only model of a least-artifact split."""
+    out: Path | None = None
+    overwrite: bool = False
+
+
+class SplitReport(Record, frozen=True, kw_only=True):
+    """What a dataset was split into."""
+
+    dataset: str
+    by: str
+    seed: int
+    asked: dict[str, int]
+    sizes: dict[str, int]
+    labels: dict[str, dict[str, dict[str, float]]]
+    """Part to question to label to share."""
+    measured: dict[str, dict[str, float]]
+    """Part to what the way of splitting is about: unseen terms, word overlap, unseen entities, …"""
+    leaks: tuple[Finding, ...]
+    out: str | None
+
+
+def split(spec: str, *, data: Path | None = None, request: Request | None = None) -> SplitReport:
+    """Split a dataset given as `load` takes it; the splits it has are thrown together first."""
+    how = request or Request()
+    splitter = splitters()[how.by]
+    if how.out is not None:
+        refuse_existing(how.out / CARD, how.overwrite)
+    dataset = load(spec, data=data)
+    examples = pooled(dataset)
+    sizes = parse_sizes(how.sizes, len(examples), how.names)
+    for name in sizes:
+        check_split_name(name)
+    options = _options(how, spec, dataset, examples)
+    parts = splitter.split(examples, sizes, options)
+    order = {example.id: place for place, example in enumerate(examples)}
+    splits = {name: tuple(sorted(part, key=lambda e: order[e.id])) for name, part in parts.items()}
+    made = _dataset(dataset, splits, how)
+    if how.out is not None:
+        write_folder(made, how.out, overwrite=how.overwrite)
+    return _report(made, sizes, how, options)
+
+
+def pooled(dataset: Dataset) -> list[Example]:
+    """The examples of all splits; an id that two of them use gets the split's name before it."""
+    uses = Counter(example.id for examples in dataset.splits.values() for example in examples)
+    found = [
+        example if uses[example.id] == 1 else replace(example, id=f"{split}-{example.id}")
+        for split, examples in dataset.splits.items()
+        for example in examples
+    ]
+    if not found:
+        raise BadInput(f"{dataset.name} holds no examples", cure="name a dataset that holds some")
+    if len({example.id for example in found}) != len(found):
+        raise BadInput(f"{dataset.name} uses ids more than once", cure="give each example its own")
+    return found
+
+
+def _options(how: Request, spec: str, dataset: Dataset, examples: Sequence[Example]) -> Options:
+    options = changed(how.options, words=word_function(how.analyser))
+    if how.by == "least-artifact":
+        return changed(options, signal=hypothesis_only(_task(spec, dataset, examples, options), how))
+    return options
+
+
+def hypothesis_only(task: Task, how: Request) -> Signal:
+    """Probabilities from a model that sees the hypothesis alone and never the premise set it is asked about."""
+    make = models()[how.model]
+    if not isinstance(make(), Trainable):
+        raise BadInput(f"the model {how.model} does not learn", cure=f"use {MODEL}")
+
+    def signal(examples: Sequence[Example], groups: Sequence[str]) -> list[dict[str, float]]:
+        found = out_of_fold(make, task, examples, groups, seed=how.options.seed)  # type: ignore[arg-type]
+        if any(prediction.scores is None for prediction in found):
+            raise BadInput(f"the model {how.model} gives no probabilities", cure=f"use {MODEL}")
+        return [prediction.scores or {} for prediction in found]
+
+    return signal
+
+
+def _task(spec: str, dataset: Dataset, examples: Sequence[Example], options: Options) -> Task:
+    """The inference task with the hypothesis as its only input."""
+    question = asked(examples, options)
+    published = named(spec)
+    known = benchmarks()[dataset.name].tasks if published else ()
+    labels = tuple(sorted({str(example.gold[question]) for example in examples}))
+    made = Task(
+        name=f"{dataset.name}, hypothesis only", dataset=dataset.name, kind="inference", question=question,
+        inputs=("hypothesis",), labels=labels, metrics=(),
+    )  # fmt: skip
+    found = next((task for task in known if task.question == question), made)
+    return replace(found, inputs=("hypothesis",))
+
+
+def _dataset(dataset: Dataset, splits: dict[str, tuple[Example, ...]], how: Request) -> Dataset:
+    kind = "" if how.by == "random" else f" ({splitters()[how.by].title})"
+    told = f"Split again by nikawa split --by {how.by} --sizes {how.sizes} --seed {how.options.seed}{kind}."
+    card: Card = replace(dataset.card, description=f"{dataset.card.description.rstrip('. ')}. {told}")
+    return replace(dataset, card=card, splits=splits)
+
+
+def _report(made: Dataset, sizes: dict[str, int], how: Request, options: Options) -> SplitReport:
+    bins = tops(made.splits)
+    counts = {name: distribution(part, bins) for name, part in made.splits.items()}
+    return SplitReport(
+        dataset=made.name,
+        by=how.by,
+        seed=how.options.seed,
+        asked=dict(sizes),
+        sizes={name: len(part) for name, part in made.splits.items()},
+        labels={
+            name: {question: _shares(found) for question, found in by_question.items()}
+            for name, by_question in counts.items()
+        },
+        measured=shares(how.by, made.splits, options),
+        leaks=tuple(split_leaks(made.name, made.splits)),
+        out=None if how.out is None else str(how.out),
+    )
+
+
+def _shares(counts: dict[str, int]) -> dict[str, float]:
+    total = max(sum(counts.values()), 1)
+    return {label: count / total for label, count in counts.items()}

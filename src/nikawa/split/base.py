@@ -1,0 +1,170 @@
+"""What every way to split shares: sizes, options, and draws that depend on names and the seed alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from nikawa.errors import BadInput
+from nikawa.records import Example
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+Sizes = Mapping[str, int]
+"""Name of a part to how many examples it should hold; the first part takes what the others leave."""
+Parts = dict[str, list[Example]]
+Words = Callable[[str], Sequence[str]]
+Signal = Callable[[Sequence[Example], Sequence[str]], Sequence[Mapping[str, float]]]
+"""Probabilities of the labels of each example from its hypothesis alone; the second argument is their groups."""
+
+NAMES = {2: ("train", "test"), 3: ("train", "dev", "test")}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a way to split may need; each says which it reads."""
+
+    seed: int = 0
+    question: str = ""
+    """The gold to look at; the only one when empty."""
+    fields: tuple[str, ...] = ()
+    """Meta values (or `group`, or an input) to group, balance or date by."""
+    after: str = ""
+    """First date of the evaluation parts."""
+    unseen: float = 0.1
+    """Share of the evaluation parts that are older but hold terms met nowhere else."""
+    scale: tuple[float, float] = (0.0, 5.0)
+    bins: int = 51
+    turn: float = 3.0
+    """Score from which the pairs that share the fewest words are preferred; below it, the most."""
+    words: Words = str.split
+    signal: Signal | None = None
+
+
+@dataclass(frozen=True)
+class Splitter:
+    """One way to split."""
+
+    name: str
+    title: str
+    split: Callable[[Sequence[Example], Sizes, Options], Parts]
+
+
+def draw(seed: int, *names: str) -> bytes:
+    """A random key that depends on the names and the seed alone."""
+    return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
+
+
+def shuffled(examples: Iterable[Example], seed: int) -> list[Example]:
+    """The examples in an order that depends on their ids and the seed alone."""
+    return sorted(examples, key=lambda example: (draw(seed, example.id), example.id))
+
+
+def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, int]:
+    """`0.8,0.1,0.1` as shares, `1000,1000` or `rest,500,500` as counts; the first part takes what is left."""
+    words = [word.strip() for word in text.split(",")]
+    parts = tuple(names) or NAMES.get(len(words), ())
+    if len(parts) != len(words) or len(set(parts)) != len(parts):
+        what = f"{len(words)} sizes and {len(parts)} names"
+        raise BadInput(what, cure="write as many different --names as --sizes")
+    counts = [_size(word, total) for word in words[1:]]
+    if words[0] != "rest":
+        _whole(_size(words[0], total) + sum(counts), total, text)
+    if sum(counts) > total:
+        raise BadInput(f"the sizes {text} ask for more than the {total:,} examples", cure="ask for less")
+    return dict(zip(parts, (total - sum(counts), *counts), strict=True))
+
+
+def _whole(asked: int, total: int, text: str) -> None:
+    if abs(asked - total) > text.count(",") + 1:
+        what = f"the sizes {text} make {asked:,} of {total:,} examples"
+        raise BadInput(what, cure="shares add up to 1; or write rest for the first")
+
+
+def _size(word: str, total: int) -> int:
+    """A count, or a share where there is a point in it."""
+    if not re.fullmatch(r"[0-9]+|[01]?\.[0-9]+", word) or float(word) > max(total, 1):
+        cure = "write shares (0.8,0.1,0.1) or counts (rest,500,500) of what there is"
+        raise BadInput(f"{word!r} is no size", cure=cure)
+    return round(float(word) * total) if "." in word else int(word)
+
+
+def evaluation(sizes: Sizes) -> dict[str, int]:
+    """The parts but the first, which is for learning."""
+    return dict(list(sizes.items())[1:])
+
+
+def learning(sizes: Sizes) -> str:
+    """The name of the first part."""
+    return next(iter(sizes))
+
+
+def cut(ordered: Sequence[T], sizes: Mapping[str, int]) -> dict[str, list[T]]:
+    """An ordered list cut at the sizes."""
+    parts, begin = {}, 0
+    for name, size in sizes.items():
+        parts[name] = list(ordered[begin : begin + size])
+        begin += size
+    return parts
+
+
+def share_out(ordered: Sequence[T], sizes: Mapping[str, int]) -> dict[str, list[T]]:
+    """All of an ordered list, dealt so that every stretch of it goes to the parts in the ratio of their sizes."""
+    wanted = max(sum(sizes.values()), 1)
+    parts: dict[str, list[T]] = {name: [] for name in sizes}
+    for place, item in enumerate(ordered, start=1):
+        name = max(sizes, key=lambda part: sizes[part] * place / wanted - len(parts[part]))
+        parts[name].append(item)
+    return parts
+
+
+def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
+    """The same ratio with another sum; what rounding leaves goes to the last."""
+    asked = max(sum(sizes.values()), 1)
+    counts = {name: size * total // asked for name, size in sizes.items()}
+    counts[list(counts)[-1]] += total - sum(counts.values())
+    return counts
+
+
+def quotas(available: Mapping[K, int], wanted: int) -> dict[K, int]:
+    """As even as can be: every kind gives the same, those that have less all they have; what is odd by order."""
+    given = dict.fromkeys(available, 0)
+    while wanted > 0 and (open_ := [kind for kind in available if given[kind] < available[kind]]):
+        least = min(available[kind] - given[kind] for kind in open_)
+        each = min(wanted // len(open_), least)
+        for kind in open_ if each else open_[:wanted]:
+            given[kind] += each or 1
+        wanted -= each * len(open_) if each else min(wanted, len(open_))
+    return given
+
+
+def asked(examples: Sequence[Example], options: Options) -> str:
+    """The question to look at: as named, else the only one there is."""
+    found = dict.fromkeys(key for example in examples for key in example.gold)
+    if options.question or len(found) == 1:
+        question = options.question or next(iter(found))
+        for example in examples:
+            if question not in example.gold:
+                raise BadInput(f"example {example.id!r} has no gold for {question!r}", cure=f"questions: {', '.join(found) or 'none'}")  # fmt: skip
+        return question
+    raise BadInput(f"which gold: {', '.join(found) or 'there is none'}?", cure="name it: --question NAME")
+
+
+def value_of(example: Example, field: str) -> Any:
+    """A meta value, an input, or `group`; an example without it is an error."""
+    if field == "group" and example.group is not None:
+        return example.group
+    value = example.meta.get(field, example.inputs.get(field))
+    if value is None:
+        here = ", ".join(dict.fromkeys((*example.meta, *example.inputs)))
+        raise BadInput(f"example {example.id!r} has no {field!r}", cure=f"it has: {here}")
+    return value
+
+
+def groups_of(examples: Sequence[Example], options: Options) -> list[str]:
+    """The group of each example: by the named fields, else its own."""
+    fields = options.fields or ("group",)
+    return ["\0".join(str(value_of(example, field)) for field in fields) for example in examples]
