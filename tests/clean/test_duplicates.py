@@ -109,6 +109,7 @@ def test_planted_repeats_are_found_and_others_kept() -> None:
     assert not any(seen.twins(signatures([changed(text, 15, rng) for text in texts[500:1000]])))
 
 
+@pytest.mark.slow
 def test_the_window_bounds_what_is_remembered() -> None:
     rng = random.Random(7)
     seen = Duplicates(0.8, 1)

@@ -38,6 +38,7 @@ def run(text: str, language: str, pii: Pii = "drop") -> list[Piece | Gone]:
     return list(cleaner.clean(text))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(text=TEXTS, language=st.sampled_from(["ja", "ko"]), pii=st.sampled_from(["drop", "replace"]))
 def test_cleaning_twice_is_cleaning_once(text: str, language: str, pii: Pii) -> None:

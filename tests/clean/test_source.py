@@ -6,6 +6,7 @@ import codecs
 import gzip
 import json
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,9 +76,14 @@ def test_a_character_across_blocks(tmp_path: Path, encoding: str, monkeypatch: p
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".xz"])
 def test_packed_files(tmp_path: Path, suffix: str) -> None:
-    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress, ".xz": lzma.compress}[suffix]
+    packs: dict[str, Callable[[bytes], bytes]] = {
+        "": bytes,
+        ".gz": gzip.compress,
+        ".zst": zstandard.compress,
+        ".xz": lzma.compress,
+    }
     path = tmp_path / f"text.txt{suffix}"
-    path.write_bytes(pack(KO.encode("cp949")))
+    path.write_bytes(packs[suffix](KO.encode("cp949")))
     assert lines(path) == KO.splitlines()
 
 

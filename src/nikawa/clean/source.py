@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import lzma
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ SAMPLE = 1 << 18
 LONGEST = 1 << 20
 """Characters of a document held at once."""
 _BLOCK = 1 << 16
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _STOPS = ("\n", "。", ". ", "! ", "? ", "！", "？", " ", "、")
 
 
@@ -61,7 +63,8 @@ def look(path: Path, encoding: str | None) -> tuple[str, str]:
         sample = stream.read(SAMPLE)
         whole = not stream.read(1)
     name = known_encoding(encoding) if encoding else detect_encoding(sample, path, whole=whole)
-    return name, sample.decode(name, "ignore")
+    start = sample.decode(name, "ignore")
+    return name, _ESCAPE.sub(lambda found: chr(int(found[1], 16)), start) if is_records(path) else start
 
 
 def is_records(path: Path) -> bool:
