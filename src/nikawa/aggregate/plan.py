@@ -4,7 +4,7 @@ Reliability of numbers: Spearman-Brown, R(k) = k ρ / (1 + (k - 1) ρ), ρ being
 (one-way random effects, unequal numbers of answers; Donner 1986). Reliability of labels: the probability that two
 panels of k different workers settle on the same gold, if both settle. Yield: the share of items that get gold under a
 rule. While the pilot has answers enough, panels are drawn from it without replacement, which assumes nothing; beyond
-that an item's answers come from a Dirichlet-multinomial fitted to it (concentration from the pairwise agreement).
+that an item's answers come from a model fitted to it (see plan_mixture; of numbers, a Dirichlet-multinomial).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nikawa.aggregate.plan_panels import Panels
 from nikawa.aggregate.rules import ACCEPTED, aggregate
-from nikawa.aggregate.rules_parse import Rule, parse_rule
+from nikawa.aggregate.rules_parse import FINISHERS, Rule, parse_rule
 from nikawa.aggregate.table import Floats, Table
 from nikawa.errors import BadInput
 from nikawa.records import Record
@@ -127,7 +127,8 @@ class _Setting:
 
 def _row(setting: _Setting, k: int) -> Row:
     wish, rule = setting.wish, parse_rule(filled(setting.rule, k))
-    share = float(_gold(setting.panels.draw(k), rule)[1].mean())
+    drops = not rule.numeric or any(step.name not in FINISHERS for step in rule.steps)
+    share = float(_gold(setting.panels.draw(k), rule)[1].mean()) if drops else 1.0
     if setting.numeric:
         value, low, high = _reliability(setting.table, k)
     else:
@@ -237,4 +238,8 @@ def _notes(table: Table, numeric: bool) -> tuple[str, ...]:
     notes = [f"beyond {drawn} workers panels are modelled: the pilot has at most {most} answers an item"]
     if numeric:
         notes.append("the reliability takes new workers and items to be like the pilot's")
+    else:
+        notes.append("an even number settles on less, and what it settles on is surer: look at the yield too")
+        if most < 5:
+            notes.append("with fewer than 5 answers an item the modelled rows are rough")
     return tuple(notes)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from nikawa.aggregate.plan_mixture import posterior
 from nikawa.aggregate.table import Codes, Floats, Table
 
-ROUNDS, PANELS = 20, 20_000
-"""Panels drawn an item, and in all: fewer an item where the pilot is large."""
+ROUNDS, PANELS, CELLS = 20, 20_000, 2_000_000
+"""Panels drawn an item, panels in all, panels times categories: fewer an item where the pilot is large."""
 SHARE = 0.5
 """Share of items that must have k answers for panels of k to be drawn from them."""
 
@@ -18,7 +19,9 @@ class Panels:
     def __init__(self, table: Table, seed: int = 0) -> None:
         self.table, self.seed = table, seed
         self.given = table.per_item()
-        self.rounds = max(1, min(ROUNDS, PANELS // max(1, int((self.given > 1).sum()))))
+        items = max(1, int((self.given > 1).sum()))
+        self.rounds = max(1, min(ROUNDS, PANELS // items, CELLS // (items * len(table.categories))))
+        self._fitted: tuple[Floats, Floats] | None = None
         self.counts = table.counts()[self.given > 1].astype(np.float64)
         order = np.argsort(table.item, kind="stable")
         self.answer, self.start = table.answer[order], np.cumsum(self.given) - self.given
@@ -72,10 +75,8 @@ class Panels:
         return np.asarray(self.answer[self.start[items][:, None] + picks]).reshape(-1, k)
 
     def _modelled(self, k: int, generator: np.random.Generator) -> Codes:
-        """Answers of new workers given the pilot's, by a Dirichlet-multinomial."""
-        weights = self.counts + self._prior()
-        shares = generator.standard_gamma(np.broadcast_to(weights, (self.rounds, *weights.shape)))
-        shares /= shares.sum(axis=-1, keepdims=True)
+        """Answers of new workers given the pilot's: of labels by a mixture, of numbers by a Dirichlet-multinomial."""
+        shares = self._dirichlet(generator) if self.table.numeric else self._mixture(generator)
         ends = np.cumsum(shares, axis=-1)
         drawn = generator.random((*shares.shape[:2], k))
         answers = np.zeros(drawn.shape, dtype=np.int32)
@@ -83,9 +84,24 @@ class Panels:
             answers += drawn > ends[..., category, None]
         return answers.reshape(-1, k)
 
-    def _prior(self) -> Floats:
-        """Pseudo-counts whose expected pairwise agreement is the pilot's: s = (1 - A) / (A - Σ share²)."""
-        observed, shares = self._agreement()
-        above = observed - float((shares**2).sum())
+    def _mixture(self, generator: np.random.Generator) -> Floats:
+        """Shares of each item in each round: a point of the grid, drawn by its probability."""
+        if self._fitted is None:
+            self._fitted = posterior(self.counts)
+        points, probable = self._fitted
+        ends = np.cumsum(probable, axis=1)
+        drawn = generator.random((self.rounds, len(ends)))
+        place = [np.searchsorted(end, drawn[:, item] * end[-1]) for item, end in enumerate(ends)]
+        return np.asarray(points[np.minimum(np.stack(place, axis=1), len(points) - 1)])
+
+    def _dirichlet(self, generator: np.random.Generator) -> Floats:
+        """Shares from the pilot's counts and pseudo-counts whose expected agreement is the pilot's.
+
+        Their sum is s = (1 - A) / (A - Σ share²), A being the share of pairs of answers that agree.
+        """
+        observed, pooled = self._agreement()
+        above = observed - float((pooled**2).sum())
         concentration = (1 - observed) / above if above > 1e-6 else 1e6
-        return np.asarray(np.maximum(1e-6, concentration * shares))
+        weights = self.counts + np.maximum(1e-6, concentration * pooled)
+        shares = generator.standard_gamma(np.broadcast_to(weights, (self.rounds, *weights.shape)))
+        return np.asarray(shares / shares.sum(axis=-1, keepdims=True))

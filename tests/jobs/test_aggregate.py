@@ -1,0 +1,257 @@
+"""From judgements to gold: published golds come back, files say why, ties make the round trip, people are scored."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nikawa.benchmarks import load
+from nikawa.errors import BadInput
+from nikawa.io.records import read_examples, write_records
+from nikawa.jobs._aggregate_files import read_adjudicated, write
+from nikawa.jobs._aggregate_workers import human, read_known, workers
+from nikawa.jobs.aggregate import Options, aggregate, gold_of, read_rules
+from nikawa.jobs.conformance import conformance
+from nikawa.records import Example, Judgement
+
+TEXTS = ("橋が落ちた。", "舟が着いた。", "鐘が鳴った。", "雪が積もった。")
+VOTES = ("aab", "abc", "bbb", "ca")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Judgements of four items by w0, w1, w2, and the examples they are about."""
+    judged = [
+        Judgement(example=f"i{i}", worker=f"w{w}", question="label", answer=answer, seconds=3.0 + w)
+        for i, votes in enumerate(VOTES)
+        for w, answer in enumerate(votes)
+    ]
+    examples = [Example(id=f"i{i}", inputs={"text": text}, gold={"old": i}) for i, text in enumerate(TEXTS)]
+    write_records(tmp_path / "judgements.jsonl", judged)
+    write_records(tmp_path / "examples.jsonl", examples)
+    return str(tmp_path / "judgements.jsonl"), str(tmp_path / "examples.jsonl")
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_files(files: tuple[str, str], tmp_path: Path) -> None:
+    found = aggregate(files[0], options=Options(rules=("majority",), examples=files[1]))
+    names = write(found, tmp_path / "out")
+    assert names == ["adjudicate.tsv", "agreement.json", "examples.jsonl", "items.jsonl", "summary.json"]
+    merged = list(read_examples(tmp_path / "out" / "examples.jsonl"))
+    assert [(e.id, e.gold) for e in merged] == [
+        ("i0", {"old": 0, "label": "a"}),
+        ("i2", {"old": 2, "label": "b"}),
+    ]
+    assert merged[0].origin is not None
+    assert (merged[0].origin.step, merged[0].origin.gold) == ("label=majority", "annotated")
+    told = lines(tmp_path / "out" / "items.jsonl")
+    assert [(t["verdict"], t["by"]) for t in told] == [
+        ("accepted", "majority"),
+        ("tied", "ties:adjudicate"),
+        ("accepted", "majority"),
+        ("tied", "ties:adjudicate"),
+    ]
+    assert (told[0]["why"], told[0]["soft"]) == ("a 2, b 1", {"a": 0.666667, "b": 0.333333})
+    measures = json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))["label"]["measures"]
+    assert {"name", "level", "value", "low", "high"} == set(measures[0])
+
+
+def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> None:
+    write(aggregate(files[0], options=Options(examples=files[1])), tmp_path / "out")
+    sheet = tmp_path / "out" / "adjudicate.tsv"
+    head, first, second = sheet.read_text("utf-8").splitlines()
+    assert head.split("\t") == ["example", "question", "votes", "answer", "text"]
+    assert first.split("\t") == ["i1", "label", "a 1, b 1, c 1", "", TEXTS[1]]
+    decided = tmp_path / "decided.tsv"
+    decided.write_text(f"{head}\n{first.replace(chr(9) * 2, f'{chr(9)}b{chr(9)}')}\n{second}\n", "utf-8")
+    found = aggregate(files[0], options=Options(adjudicated=decided))
+    assert gold_of(found.verdicts) == {"i0": {"label": "a"}, "i1": {"label": "b"}, "i2": {"label": "b"}}
+    assert (found.report.rules[0].tied, found.report.rules[0].settled) == (1, 1)
+
+
+def test_an_item_decided_twice(tmp_path: Path) -> None:
+    path = tmp_path / "decided.tsv"
+    path.write_text("example\tquestion\tanswer\ni1\tlabel\tb\ni1\tlabel\tc\n", "utf-8")
+    with pytest.raises(BadInput, match=r"line 3: 'i1' is decided twice"):
+        read_adjudicated(path)
+
+
+def test_nothing_is_overwritten_unasked(files: tuple[str, str], tmp_path: Path) -> None:
+    found = aggregate(files[0], options=Options(rules=("dawid-skene",)))
+    assert "skills.jsonl" in write(found, tmp_path / "out")
+    assert {"worker", "skill", "answers_by_true"} <= set(lines(tmp_path / "out" / "skills.jsonl")[0])
+    with pytest.raises(BadInput, match="exists already"):
+        write(found, tmp_path / "out")
+    write(aggregate(files[0], options=Options(rules=("mace",))), tmp_path / "out", overwrite=True)
+    assert "answers_given" in lines(tmp_path / "out" / "skills.jsonl")[0]
+    assert lines(tmp_path / "out" / "gold.jsonl")[0]["gold"] == {"label": "a"}
+
+
+def test_rules_by_question() -> None:
+    assert {
+        name: rule.text for name, rule in read_rules(("score=mean+sd<=2", "binary=mean+binary:3")).items()
+    } == {
+        "score": "mean+sd<=2",
+        "binary": "mean+binary:3",
+    }
+    assert list(read_rules(("mean+sd<=2",))) == [""]
+    with pytest.raises(BadInput, match="needs a name of its own"):
+        read_rules(("mean", "median"))
+
+
+def test_ranked_first_choice(tmp_path: Path) -> None:
+    ranked = [["x", "y"], ["x"], ["y", "x"], ["y"], ["x", "z"], ["z"]]
+    judged = [
+        Judgement(example=str(i // 3), worker=str(i % 3), question="topic", answer=answer)
+        for i, answer in enumerate(ranked)
+    ]
+    write_records(tmp_path / "ranked.jsonl", judged)
+    found = aggregate(str(tmp_path / "ranked.jsonl"), options=Options(rules=("first+votes:2/3",)))
+    assert gold_of(found.verdicts) == {"0": {"topic": "x"}}
+    assert found.report.rules[0].dropped == {"votes:2/3": 1}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [Options(rules=("dawid-skene",)), Options(rules=("mace",)), Options(exclude=("alpha<0.2",))],
+    ids=["dawid-skene", "mace", "exclude"],
+)
+def test_columns_are_no_persons(files: tuple[str, str], options: Options) -> None:
+    with pytest.raises(BadInput, match="only a column"):
+        aggregate(files[0], options=dataclasses.replace(options, columns=True))
+
+
+def test_only_published_data_has_a_published_way(files: tuple[str, str]) -> None:
+    with pytest.raises(BadInput, match="no published dataset"):
+        aggregate(files[0], options=Options(as_published=True))
+
+
+def test_workers_and_known_answers(files: tuple[str, str], tmp_path: Path) -> None:
+    sheet = tmp_path / "known.tsv"
+    sheet.write_text("example\tanswer\ni0\ta\ni2\tb\n", "utf-8")
+    report = workers(files[0], None, Options(), read_known(sheet, None), pass_mark=0.9)
+    assert [w.accuracy for w in report.workers] == [1.0, 1.0, 0.5]
+    assert [t.passed for t in report.trials] == [True, True, False]
+    with pytest.raises(BadInput, match="needs known answers"):
+        workers(files[0], None, Options(), None, pass_mark=0.9)
+    write_records(tmp_path / "bare.jsonl", [Example(id="i0", inputs={"text": "灯がともる。"})])
+    with pytest.raises(BadInput, match="holds no gold"):
+        read_known(tmp_path / "bare.jsonl", None)
+
+
+def test_people_against_people(files: tuple[str, str]) -> None:
+    report = human(files[0], None, Options(question="label"), task="mini-ja-nli", resamples=100)
+    everything, untied = report.scores
+    assert (everything.n, untied.n, report.tied) == (11, 6, 5)
+    assert untied.value == pytest.approx(100 * 3 / 6)
+    assert untied.low is not None
+    assert set(report.by_worker) == {"w0", "w1", "w2"}
+    assert human(files[0], None, Options(columns=True), task="mini-ja-nli", resamples=100).by_worker == {}
+    with pytest.raises(BadInput, match="which task"):
+        human(files[0], None, Options())
+
+
+def test_scores_of_people() -> None:
+    report = human("mini-ja", None, Options(question="score"), resamples=100)
+    assert [score.metric for score in report.scores] == ["pearson", "spearman"]
+    assert report.tied == 0
+
+
+def test_mini_gold_comes_back() -> None:
+    for name in ("mini-ja", "mini-ko"):
+        report = aggregate(name, options=Options(rules=("label=majority", "score=mean+round:1"))).report
+        for rule in report.rules:
+            assert rule.published is not None
+            assert rule.published.same == rule.published.items == rule.items
+
+
+def test_jsick_labels_come_back(shared_data: Path) -> None:
+    (rule,) = aggregate("jsick", shared_data, Options(question="label")).report.rules
+    assert rule.published is not None
+    assert (rule.published.same, rule.tied) == (9_879, 46)
+    assert rule.published.different == ("jsick:test/912", "jsick:test/7284")
+    assert len(rule.tied_items) == 46
+
+
+def test_jsick_relatedness_comes_back(shared_data: Path) -> None:
+    for as_published, same in ((True, 9_927), (False, 9_927 - 3_623)):
+        options = Options(rules=("mean+round:1",), question="relatedness", as_published=as_published)
+        (rule,) = aggregate("jsick", shared_data, options).report.rules
+        assert rule.published is not None
+        assert (rule.published.same, rule.accepted) == (same, 9_927)
+
+
+def test_klue_labels_come_back(shared_data: Path) -> None:
+    rules = ("score=mean+digits:16", "binary=mean+digits:16+binary:3", "rounded=mean+digits:16+round:1")
+    found = aggregate("klue-sts", shared_data, Options(rules=rules, question="score"))
+    assert [r.published.same for r in found.report.rules[:2] if r.published] == [519, 519]
+    rounded = {
+        f"klue-sts:dev/{e.id}": e.meta["rounded"] for e in load("klue-sts", data=shared_data).splits["dev"]
+    }
+    assert {item: gold["rounded"] for item, gold in gold_of(found.verdicts).items()} == rounded
+    (rule,) = aggregate("klue-nli", shared_data, Options(rules=("votes:3/5",))).report.rules
+    assert rule.published is not None
+    assert rule.published.same == 3_000
+
+
+def test_published_columns_are_refused(shared_data: Path) -> None:
+    for name in ("jsick", "klue-nli"):
+        with pytest.raises(BadInput, match="only a column"):
+            aggregate(name, shared_data, Options(rules=("dawid-skene",), question="label"))
+        with pytest.raises(BadInput, match="only a column"):
+            workers(name, shared_data, Options(question="label"))
+
+
+def test_golden_rules_conform(shared_data: Path) -> None:
+    report = conformance(shared_data.parent / "golden" / "agreement.json")
+    (group,) = [group for group in report.groups if group.name == "klue_sts_label_rules"]
+    assert (group.passed, group.failures) == (group.cases, ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--rule", "votes:2/3", "--examples"), "2 of 4 items have gold"),
+        (("--rule", "majority", "--json"), '"tied": 2'),
+        (("--workers", "--exclude", "agreement<0.5"), "what leaving workers out changes"),
+        (("--human", "--task", "mini-ja-nli"), "each answer against the rest"),
+    ],
+)
+def test_the_command(files: tuple[str, str], words: tuple[str, ...], said: str) -> None:
+    given = [word for word in words if word != "--examples"]
+    given += ["--examples", files[1]] if "--examples" in words else []
+    done = run("aggregate", files[0], *given)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "which rule"),
+        (("--rule", "majorty"), "did you mean 'majority'"),
+        (("--workers", "--human"), "two reports"),
+        (("--rule", "majority", "--ties", "toss"), "drop, adjudicate or prefer:LABEL"),
+        (("--rule", "dawid-skene", "--workers-are-columns"), "only a column"),
+    ],
+)
+def test_bad_input_is_one_line(files: tuple[str, str], words: tuple[str, ...], said: str) -> None:
+    done = run("aggregate", files[0], *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    code = "from nikawa.cli import main; main()"
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
