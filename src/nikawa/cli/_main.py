@@ -91,6 +91,8 @@ def _os_line(problem: OSError) -> str:
     cures = {
         errno.ENOSPC: "free some space and run the same command again",
         errno.EACCES: "check the permissions",
+        errno.EROFS: "choose a place that can be written",
+        errno.ENAMETOOLONG: "choose a shorter name",
     }
     cure = cures.get(problem.errno or 0, "")
     return f"{place}{problem.strerror or problem}{'; ' + cure if cure else ''}"
