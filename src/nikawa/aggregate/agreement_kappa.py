@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nikawa.aggregate.agreement_measure import Agreement, Floats, Level, Measure, Reweighed, mean_of, ratio
-from nikawa.aggregate.table import Table
+from nikawa.aggregate.table import Codes, Table
 
 MANY_WORKERS = 20
 """Workers above which Cohen's kappa, a mean over pairs of workers, is left out."""
-MANY_CELLS = 1 << 24
-"""Items times workers times categories above which it is left out too."""
+MANY_PAIRS = 1 << 22
+"""Pairs of answers above which it is left out too."""
 WIDE = 40
 """Categories above which kappas are left out: chance agreement of free answers says nothing."""
 NOMINAL: Level = "nominal"
@@ -66,50 +65,58 @@ def _finish_fleiss(sums: Floats) -> Floats:
 
 
 def comparable(table: Table) -> bool:
-    """Whether there are few enough workers and items to compare each worker with each."""
+    """Whether there are few enough workers and answers to compare each worker with each."""
     few = 2 <= len(table.workers) <= MANY_WORKERS and len(table.categories) <= WIDE
-    return few and len(table.items) * len(table.workers) * len(table.categories) <= MANY_CELLS
+    m = table.per_item()
+    return few and int((m * (m - 1)).sum()) // 2 <= MANY_PAIRS
 
 
 def cohen(table: Table) -> Reweighed:
     """Cohen's kappa, the mean over pairs of workers who share items."""
-    hot = _one_hot(table)
+    item, cell, shape = _pairs(table)
 
     def weigh(weights: Floats) -> float:
-        return _mean_kappa(_confusions(table, hot, hot * weights[:, None].astype(np.float32)))
+        confusion = np.bincount(cell, weights[item], minlength=int(np.prod(shape)))
+        found = pair_kappas(confusion.astype(np.float64).reshape(shape))
+        known = found[~np.isnan(found)]
+        return float(known.mean()) if len(known) else float("nan")
 
     return Reweighed("cohen", NOMINAL, len(table.items), weigh)
 
 
 def confusions(table: Table) -> Floats:
     """Workers by workers by categories by categories: how often one said this where the other said that."""
-    hot = _one_hot(table)
-    return _confusions(table, hot, hot)
+    workers = len(table.workers)
+    _, cell, shape = _pairs(table)
+    half = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+    found = np.zeros((workers, workers, *shape[1:]))
+    low, high = np.triu_indices(workers, k=1)
+    found[low, high], found[high, low] = half, half.swapaxes(1, 2)
+    return found
 
 
-def _one_hot(table: Table) -> NDArray[np.float32]:
-    """Items by workers and answers: 1 where the worker gave the answer. Counts below 2^24 are exact."""
-    wide = len(table.categories)
-    hot = np.zeros((len(table.items), len(table.workers) * wide), dtype=np.float32)
-    hot[table.item, table.worker * wide + table.answer] = 1
-    return hot
-
-
-def _confusions(table: Table, left: NDArray[np.float32], right: NDArray[np.float32]) -> Floats:
-    workers, wide = len(table.workers), len(table.categories)
-    together = (left.T @ right).astype(np.float64)
-    return together.reshape(workers, wide, workers, wide).swapaxes(1, 2)
+def _pairs(table: Table) -> tuple[Codes, Codes, tuple[int, int, int]]:
+    """Item and cell of each pair of answers about an item; cells count pairs of workers by answers by answers."""
+    order = np.argsort(table.item, kind="stable")
+    item, worker, answer = table.item[order], table.worker[order], table.answer[order]
+    wide, workers = len(table.categories), len(table.workers)
+    number = np.zeros((workers, workers), dtype=np.int32)
+    number[np.triu_indices(workers, k=1)] = np.arange(workers * (workers - 1) // 2)
+    items, cells = [], []
+    for gap in range(1, int(table.per_item().max())):
+        left = np.flatnonzero(item[gap:] == item[:-gap])
+        first = np.where(worker[left] < worker[left + gap], left, left + gap)
+        second = 2 * left + gap - first
+        pair = number[worker[first], worker[second]]
+        cells.append((pair * wide + answer[first]) * wide + answer[second])
+        items.append(item[left])
+    return np.concatenate(items), np.concatenate(cells), (workers * (workers - 1) // 2, wide, wide)
 
 
 def pair_kappas(confusion: Floats) -> Floats:
-    """Cohen's kappa of each pair of workers; NaN where they share no item or chance explains all."""
-    n = confusion.sum(axis=(2, 3))
-    observed = ratio(np.trace(confusion, axis1=2, axis2=3), n)
-    chance = ratio((confusion.sum(axis=3) * confusion.sum(axis=2)).sum(axis=-1), n**2)
+    """Cohen's kappa of each matrix of answers by answers; NaN where it is empty or chance explains all."""
+    one, other = confusion.sum(axis=-1), confusion.sum(axis=-2)
+    n = one.sum(axis=-1)
+    observed = ratio(np.trace(confusion, axis1=-2, axis2=-1), n)
+    chance = ratio((one * other).sum(axis=-1), n**2)
     return ratio(observed - chance, 1 - chance)
-
-
-def _mean_kappa(confusion: Floats) -> float:
-    found = pair_kappas(confusion)[np.triu_indices(len(confusion), k=1)]
-    known = found[~np.isnan(found)]
-    return float(known.mean()) if len(known) else float("nan")

@@ -22,7 +22,7 @@ BAR = 26
 BINS = 20
 MANY = 30
 """Categories above which numbers are put into bins, and labels beyond the most frequent left out."""
-NAMED = 40
+NAMED = 20
 """Workers named on the map: the farthest from the middle."""
 FRAME = Box(70, 14, 700, 380)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

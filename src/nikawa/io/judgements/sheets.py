@@ -37,7 +37,7 @@ def layout_of(path: Path, encoding: str | None = None) -> Layout:
     """Detect encoding and separator; one pass over the file."""
     if encoding is not None:
         _check_encoding(encoding)
-    first, foreign, native = b"", b"", 0
+    first, foreign, native, other = b"", b"", 0, 0
     with open_bytes(path) as stream:
         for number, raw in numbered_lines(stream):
             first = first or raw
@@ -47,9 +47,9 @@ def layout_of(path: Path, encoding: str | None = None) -> Layout:
             if not _is_utf8(raw):
                 if native:
                     raise _mixed(path, number, native)
-                foreign += raw if len(foreign) < SAMPLE else b""
+                foreign, other = foreign + (raw if len(foreign) < SAMPLE else b""), other or number
             elif foreign and len(_CJK.findall(raw.decode())) > 1:
-                raise _mixed(path, number, number - 1)
+                raise _mixed(path, number, other)
             elif not foreign:
                 native = native or number
     if not first:
