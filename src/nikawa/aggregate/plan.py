@@ -44,7 +44,7 @@ class Wish:
     most: int = MOST
 
 
-class Row(Record, frozen=True, kw_only=True):
+class Row(Record, frozen=True, kw_only=True, rename={"yield_": "yield"}):
     """What k workers an item bring."""
 
     workers: int
