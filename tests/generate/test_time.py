@@ -68,7 +68,7 @@ def test_text_of_both_languages() -> None:
         "7ヶ月間",
         "7時間",
     ]
-    assert render_interval(7, "month", "ko") == "7개월간"
+    assert render_interval(7, "month", "ko") == "7개월"
     assert parse_interval("7ヶ月間", "ja") == (Format("interval", ("month",)), 7)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import gcd
 from typing import NamedTuple
 
 from nikawa.errors import BadInput, unknown
@@ -88,7 +89,8 @@ class Generator:
         """Texts for every key of a cell's template that is no time, drawn by chance."""
         space, *_ = self._share(cell, self.first_split)
         fillers = space.fill(below(chance, space.size), 0)
-        _chooser(cell.template)(fillers, chance)
+        if choose := _chooser(cell.template):
+            choose(fillers, chance)
         return fillers
 
     def _maker(self, split: str, place: Place) -> Callable[[int], Example]:
@@ -101,17 +103,18 @@ class Generator:
         template, unit = cell.template, unit_of(cell)
         words = key(self.seed, self.pack.name, split, template.id, unit)
         dice = key(self.seed, self.pack.name, split, cell.name)
-        draw, texts, choose = self._draw(cell), _timer(cell), _chooser(template)
+        drawn = _drawer(self._draw(cell), dice, space.size // gcd(space.size, share))
+        texts, choose, chosen = _timer(cell), _chooser(template), key(dice, "choice")
         meta = self.meta(cell, split)
         tags, group = frozenset({template.category}), f"template-{template.id}"
         origin = Origin(recipe=self.pack.name, step=template.id, gold="derived")
         gold, fill, render = cell.label, space.fill, template.render
 
         def make(i: int) -> Example:
-            chance = Dice(dice, i)
             fillers = fill(i * share + offset, words)
-            texts(fillers, draw(chance))
-            choose(fillers, chance)
+            texts(fillers, drawn(i))
+            if choose is not None:
+                choose(fillers, Dice(chosen, i))
             premise, hypothesis = render(fillers)
             return Example(
                 id=f"{number}-{i + 1}",
@@ -173,9 +176,38 @@ class Generator:
     def _spaces(self) -> dict[tuple[str, str, str], tuple[WordSpace, dict[str, int]]]:
         return {}
 
-    def _draw(self, cell: Cell) -> Callable[[Dice], Mapping[str, Value]]:
+    def _draw(self, cell: Cell) -> Draw:
         known = index(cell.template.spec, cell.format, cell.span)
         return lambda chance: known.draw(cell.label, chance) or {}
+
+
+TRIES = 20
+"""How often an item looks for times that an earlier item with the same words does not have."""
+Draw = Callable[[Dice], Mapping[str, Value]]
+
+
+def _drawer(draw: Draw, seed: int, period: int) -> Callable[[int], Mapping[str, Value]]:
+    """Times of item i; words return after `period` items, and then other times must make the difference."""
+    known: dict[int, tuple[list[Mapping[str, Value]], set[tuple[Value, ...]]]] = {}
+
+    def drawn(i: int) -> Mapping[str, Value]:
+        if i < period:
+            return draw(Dice(seed, i))
+        chain, taken = known.setdefault(i % period, ([], set()))
+        while len(chain) <= i // period:
+            chain.append(_fresh(draw, seed, i % period + len(chain) * period, taken))
+        return chain[i // period]
+
+    return drawn
+
+
+def _fresh(draw: Draw, seed: int, i: int, taken: set[tuple[Value, ...]]) -> Mapping[str, Value]:
+    for attempt in range(TRIES):
+        values = draw(Dice(seed + attempt, i))
+        if (found := tuple(values.values())) not in taken:
+            break
+    taken.add(found)
+    return values
 
 
 Timer = Callable[[dict[str, str], Mapping[str, Value]], None]
@@ -224,8 +256,10 @@ def _writer(use: Time, cell: Cell) -> Callable[[Value], str]:
     return write
 
 
-def _chooser(template: Template) -> Callable[[dict[str, str], Chance], None]:
+def _chooser(template: Template) -> Callable[[dict[str, str], Chance], None] | None:
     choices = list({u.key: u.options for u in template.uses if isinstance(u, Choice)}.items())
+    if not choices:
+        return None
 
     def choose(fillers: dict[str, str], chance: Chance) -> None:
         for name, options in choices:

@@ -275,8 +275,10 @@ def attached(word: str, particle: str) -> str:
 def inflected(word: str, form: str, ctype: str, language: str, kind: str = "verb") -> str:
     """A form of a verb or an adjective."""
     if language == "ko":
-        from nikawa.text.korean_forms import inflect
+        from nikawa.text.korean_forms import RESULTATIVE, inflect
 
+        if word in RESULTATIVE:
+            form = {"progressive": "perfect", "progressive_past": "perfect_past"}.get(form, form)
         return inflect(word, form, kind == "adjective", ctype or None)
     from nikawa.text.conjugate import conjugate
 

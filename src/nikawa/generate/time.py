@@ -109,7 +109,7 @@ SURFACES = {
     ),
     "ko": Surface(
         point={"year": "년", "month": "월", "day": "일", "hour": "시"},
-        interval={"year": "년간", "month": "개월간", "day": "일간", "hour": "시간"},
+        interval={"year": "년", "month": "개월", "day": "일", "hour": "시간"},
         interval_name={"year": "년간", "month": "개월간", "day": "일간", "hour": "시간"},
         unit={"year": "년", "month": "월", "day": "일", "hour": "시간"},
         gap=" ",
@@ -132,7 +132,7 @@ def render_point(point: Point, fmt: Format, language: str) -> str:
 
 
 def render_interval(length: int, unit: str, language: str) -> str:
-    """An interval as text: 7ヶ月間, 7개월간."""
+    """An interval as text: 7ヶ月間, 7개월."""
     return f"{length}{SURFACES[language].interval[unit]}"
 
 

@@ -51,6 +51,12 @@ FORMS = {
 }  # fmt: skip
 """Form by name, as its ending. 은, 을, 는다 and 습니다 take the shape the stem asks for."""
 
+RESULTATIVE = frozenset(
+    "가다 걸리다 나가다 나오다 남다 눕다 달리다 들어가다 떠나다 뜨다 모이다 서다 소속되다 속하다 숨다 쌓이다 앉다 오다 익숙해지다 "
+    "입원하다 잠기다 피다".split()
+)
+"""Verbs whose state is told by -어 있다 (앉아 있다), where others have -고 있다 (살고 있다)."""
+
 _SOFT = {"은": "으ㄴ", "을": "으ㄹ", "음": "으ㅁ", "습": "으ㅂ"}
 _STATES = ("있", "없")
 
