@@ -17,17 +17,23 @@ def at_random(examples: Sequence[Example], sizes: Sizes, options: Options) -> Pa
 def stratified(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:
     """Every part with the labels in the ratio of the whole, to within one example a label.
 
-    The k-th of n examples of a label, by chance, stands at (k + ½) / n; all labels are lined up by that and cut.
+    The k-th of n examples of a label stands at (k + u) / n, with u between 0 and 1 by chance, so that labels too rare for
+    every part are not always lacking in the same one; all labels are lined up by that and cut.
     """
     by_label: dict[str, list[Example]] = {}
     for example in shuffled(examples, options.seed):
         by_label.setdefault(_stratum(example, options.question), []).append(example)
     placed = [
-        ((place + 0.5) / len(members), draw(options.seed, label, example.id), example)
+        ((place + offset(options.seed, label)) / len(members), draw(options.seed, label, example.id), example)
         for label, members in by_label.items()
         for place, example in enumerate(members)
     ]
     return cut([example for *_, example in sorted(placed, key=lambda item: item[:2])], sizes)
+
+
+def offset(seed: int, name: str) -> float:
+    """A number from 0 up to 1 that depends on the name and the seed alone."""
+    return int.from_bytes(draw(seed, "offset", name)) / 2**64
 
 
 def _stratum(example: Example, question: str) -> str:

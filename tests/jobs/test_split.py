@@ -1,0 +1,137 @@
+"""`nikawa split`: a dataset in, a dataset folder out, the same bytes every time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nikawa.benchmarks import load
+from nikawa.cli._main import build
+from nikawa.errors import BadInput
+from nikawa.io.records import write_records
+from nikawa.jobs.split import Request, pooled, split
+from nikawa.records import Example
+from nikawa.split import Options
+
+
+def folder_bytes(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """Twenty premises; every second set gives its labels away."""
+    ends = {"entailment": "晴れる。", "contradiction": "晴れない。", "neutral": "騒ぐ。"}
+    examples = [
+        Example(
+            id=f"{p}-{label}",
+            inputs={"premise": f"{p}番の空は青い。", "hypothesis": f"{p}番の空は{ends[label] if p % 2 else '広い。'}"},
+            gold={"label": label},
+        )
+        for p in range(20)
+        for label in ends
+    ]  # fmt: skip
+    path = tmp_path / "pairs.jsonl"
+    write_records(path, examples)
+    return path
+
+
+def test_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        split("mini-ja", request=Request(by="stratified", out=tmp_path / name))
+    assert folder_bytes(tmp_path / "a") == folder_bytes(tmp_path / "b")
+    again = load(str(tmp_path / "a"))
+    assert set(again.splits) == {"train", "dev", "test"}
+    assert len(again) == len(load("mini-ja"))
+    assert "--by stratified" in again.card.description
+
+
+def test_the_report_tells_what_leaks(tmp_path: Path) -> None:
+    path = tmp_path / "twins.jsonl"
+    twins = [Example(id=str(i), inputs={"text": f"雨{i // 2}"}, gold={"label": "wet"}) for i in range(40)]
+    write_records(path, twins)
+    report = split(str(path), request=Request(sizes="0.5,0.5"))
+    assert {leak.check for leak in report.leaks} == {"leaked-texts"}
+    assert report.labels["test"] == {"label": {"wet": 1.0}}
+    kept = split(str(path), request=Request(by="group", sizes="0.5,0.5", options=Options(fields=("text",))))
+    assert kept.leaks == ()
+    assert kept.sizes == {"train": 20, "test": 20}
+
+
+def test_least_artifact_finds_the_sets_that_say_nothing(pairs: Path) -> None:
+    report = split(
+        str(pairs), request=Request(by="least-artifact", sizes="rest,12,12", out=pairs.parent / "out")
+    )
+    made = load(str(pairs.parent / "out"))
+    premises = [int(e.id.split("-")[0]) for name in ("dev", "test") for e in made.splits[name]]
+    assert report.sizes == {"train": 36, "dev": 12, "test": 12}
+    assert all(premise % 2 == 0 for premise in premises)
+
+
+def test_shared_ids_are_told_apart(tmp_path: Path) -> None:
+    examples = pooled(load("mini-ja"))
+    assert len({e.id for e in examples}) == len(examples)
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (Request(by="randon"), "did you mean 'random'"),
+        (Request(sizes="1,2,3,4"), "4 sizes and 0 names"),
+        (Request(sizes="0.5,0.5", names=("a", "../b")), "file name"),
+        (Request(by="least-artifact", model="majorit"), "did you mean 'majority'"),
+        (Request(by="flat", analyser="koo"), "no analyser"),
+    ],
+)
+def test_bad_requests(request_: Request, said: str, pairs: Path) -> None:
+    with pytest.raises(BadInput, match=said):
+        split(str(pairs), request=request_)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    request = Request(out=tmp_path / "out")
+    split("mini-ko", request=request)
+    with pytest.raises(BadInput, match="--overwrite"):
+        split("mini-ko", request=request)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    runner, app = CliRunner(), build()
+    assert "least-artifact" in runner.invoke(app, ["split"]).stdout
+    assert set(json.loads(runner.invoke(app, ["split", "--json"]).stdout)) >= {"flat", "date"}
+    words = ["split", "mini-ko", "--by", "stratified", "--out", str(tmp_path / "out")]
+    shown = runner.invoke(app, words)
+    assert "written to" in shown.stdout
+    told = json.loads(runner.invoke(app, ["split", "mini-ko", "--json", "--sizes", "0.7,0.3"]).stdout)
+    assert {"sizes", "labels", "leaks"} <= set(told)
+    assert list(told["sizes"]) == ["train", "test"]
+    assert runner.invoke(app, ["split", "mini-ko", "--by", "flat", "--scale", "5,0"]).exit_code != 0
+    assert runner.invoke(app, ["split", "mini-ko", "--by", "flat", "--scale", "x"]).exit_code != 0
+
+
+def test_published_entities(shared_data: Path) -> None:
+    report = split("klue-ner:dev", data=shared_data, request=Request(by="entities"))
+    assert report.sizes == {"train": 4000, "dev": 500, "test": 500}
+    assert report.measured == {name: {"with unseen entities": 1.0} for name in ("dev", "test")}
+
+
+def test_published_scores_are_made_flat(shared_data: Path) -> None:
+    options = Options(question="score", fields=("corpus",))
+    request = Request(by="flat", sizes="rest,51,102", options=options)
+    report = split("klue-sts:dev", data=shared_data, request=request)
+    assert report.sizes == {"train": 366, "dev": 51, "test": 102}
+    for part in ("dev", "test"):
+        assert all(0.15 < share < 0.26 for share in report.labels[part]["score"].values())
+
+
+def test_published_premise_sets_stay_whole(shared_data: Path) -> None:
+    report = split(
+        "klue-nli:dev", data=shared_data, request=Request(by="group", options=Options(fields=("premise",)))
+    )
+    assert report.sizes == {"train": 2400, "dev": 300, "test": 300}
+    assert report.labels["test"]["label"] == pytest.approx(
+        dict.fromkeys(("entailment", "contradiction", "neutral"), 1 / 3)
+    )
