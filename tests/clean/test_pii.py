@@ -28,7 +28,7 @@ FOUND = [
 NOT_FOUND = [
     ("email", "3 @ 500원, a@b, @gildong, 메일 주소가 없다."),
     ("email", "価格は@500円、x＠yとは違う。"),
-    ("url", "끝났다.그리고 3.14는 파이다. Node.js와 vue.js, e.g. this"),
+    ("url", "끝났다.그리고 3.14는 파이다. Node.js와 ASP.NET, e.g. this"),
     ("url", "版はv1.2.3。ファイルはa.txt、b.py。"),
     ("mention", "1개 @ 3,000원, gil@example.com, @ 그리고 @123"),
     ("mention", "単価は＠５００円。"),

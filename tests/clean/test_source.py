@@ -147,6 +147,8 @@ def test_language(tmp_path: Path) -> None:
     assert detect_language(KO, tmp_path) == "ko"
     with pytest.raises(BadInput, match="--language"):
         detect_language("only Latin", tmp_path)
+    with pytest.raises(BadInput, match="is empty"):
+        detect_language(" \n", tmp_path)
 
 
 def test_origins(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import sys
+import tracemalloc
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -85,6 +86,31 @@ def test_a_scorer_takes_sentences_out(text: Path, tmp_path: Path) -> None:
     assert texts_of(out) == KEPT[:2]
     (step,) = [s for s in report.steps if s.step == "toxicity"]
     assert (step.removed, step.examples) == (1, (KEPT[2],))
+
+
+def test_a_scorer_is_heard_whatever_the_steps(text: Path, tmp_path: Path) -> None:
+    report = clean(
+        [text], tmp_path / "c.jsonl", Choices(steps=("sentences",)), scorer=lambda texts: [1.0 for _ in texts]
+    )
+    assert report.kept == 0
+    assert [step.step for step in report.steps] == ["sentences", "toxicity"]
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_clean_parts, "CHUNK", 20_000)
+    peaks = []
+    for size in (1_500, 5_000):
+        path = tmp_path / f"{size}.txt"
+        path.write_text(
+            "".join(f"{i:x}번 손님이 낡은 다리를 건너서 {i * 7919:x}번 가게로 갔다.\n" for i in range(size)),
+            "utf-8",
+        )
+        tracemalloc.start()
+        clean([path], tmp_path / f"{size}.jsonl", Choices(settings=Settings(window=1)))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.25 * peaks[0]
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_SHIFTED = re.compile(rb"\x1b\$[@B]|\x1b\([JB]")
+_SHIFTED = re.compile(rb"\x1b\$[@B]")
 _KANA, _HANGUL = re.compile("[\u3041-\u30ff]"), re.compile("[\uac00-\ud7a3]")
 _LIKELY = 0.5
 """Share of kana, kanji and Hangul, among all that is not ASCII, that a guessed encoding must give."""
@@ -82,7 +82,13 @@ def known_encoding(name: str) -> str:
 
 def detect_language(text: str, path: Path) -> str:
     """ja or ko, by which of kana and Hangul there is more of."""
+    if not text.strip():
+        raise BadInput("is empty", file=path, cure="name a file with text in it")
     kana, hangul = len(_KANA.findall(text)), len(_HANGUL.findall(text))
     if kana == hangul:
-        raise BadInput("has no more kana than Hangul, nor fewer", file=path, cure="say --language ja or ko")
+        raise BadInput(
+            "has neither more kana nor more Hangul: its language cannot be told",
+            file=path,
+            cure="say --language ja or ko",
+        )
     return "ja" if kana > hangul else "ko"

@@ -81,7 +81,7 @@ def clean(
     _refuse(texts, out, choices)
     files = inputs_of(texts, choices.reading, choices.settings.language)
     settings = msgspec.structs.replace(choices.settings, language=_language(files))
-    steps = [s for s in choose(choices.steps, choices.without) if s.name != "toxicity" or scorer]
+    steps = _steps(choices, scorer)
     late = Late(steps, settings, scorer)
     run = _Run(news)
     work = Work(tuple(step.name for step in steps), settings, late.needs_signatures)
@@ -96,6 +96,13 @@ def clean(
         for part in late.apply(parts(chunks(documents), work, choices.workers)):
             run.take(part, written, dropped)
     return run.report(steps, settings.language, files)
+
+
+def _steps(choices: Choices, scorer: Scorer | None) -> tuple[Step, ...]:
+    """The chosen steps; toxicity is one of them just when there is a scorer."""
+    if scorer is None:
+        return choose(choices.steps, (*choices.without, "toxicity"))
+    return choose(None if choices.steps is None else (*choices.steps, "toxicity"), choices.without)
 
 
 def _refuse(texts: Sequence[Path], out: Path, choices: Choices) -> None:

@@ -1,0 +1,74 @@
+"""docs/clean.md: its commands and its Python run, its steps are the steps there are."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nikawa.clean import steps
+from nikawa.io.records import read_examples
+
+TEXT = (Path(__file__).parents[2] / "docs" / "clean.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    code = "from nikawa.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=folder
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The files the page speaks of."""
+    place = tmp_path / "page"
+    place.mkdir()
+    (place / "news.txt").write_text(
+        "(서울=연합뉴스) 홍길동 기자 = 낡은 다리 옆에 작은 가게가 새로 문을 열었다.\n", "utf-8"
+    )
+    (place / "old-sjis.txt").write_bytes("古い橋のそばに小さな店があった。\n".encode("shift_jis"))
+    (place / "score.py").write_text("import sys\nfor line in sys.stdin.buffer:\n    print(0.1)\n", "utf-8")
+    (place / "links.tsv").write_text("산\t강\n바다\t강\n강\t산\n섬\t바다\n", "utf-8")
+    rows = [{"title": name, "text": f"{name}은 물이 맑고 깊어서 좋다."} for name in ("강", "산", "절")]
+    (place / "articles.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return place
+
+
+@pytest.mark.slow
+def test_the_commands_run(folder: Path) -> None:
+    for line in "".join(blocks("sh")).splitlines():
+        name, *words = [word.replace("python ", f"{sys.executable} ") for word in shlex.split(line)]
+        assert name == "nikawa"
+        done = run(words, folder)
+        assert done.returncode == 0, (line, done.stderr)
+        assert bool(done.stdout) != ("--quiet" in words)
+        if "--out" in words and words[0] == "clean":
+            assert list(read_examples(folder / words[words.index("--out") + 1])), line
+    assert (folder / "removed.jsonl").is_file()
+
+
+def test_the_python_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (code,) = blocks("python")
+    exec(compile(code, "docs/clean.md", "exec"), {})
+
+
+def test_the_table_names_every_step_in_order() -> None:
+    first = re.findall(r"^\| (`[^|]+`) \|", TEXT, re.MULTILINE)
+    assert [name for cell in first for name in re.findall(r"`(\w+)`", cell)] == list(steps())
+
+
+def test_the_options_exist() -> None:
+    shown = re.sub(r"\s", "", run(["clean", "--help"], Path()).stdout)
+    for option in re.findall(r"`(--[a-z-]+)", TEXT):
+        assert option in shown, option
