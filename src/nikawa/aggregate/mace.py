@@ -9,6 +9,8 @@ to each, so that nobody with three answers is held for perfect; the start is fix
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ SMOOTHING = 0.1
 def mace(table: Table, *, tolerance: float = TOLERANCE, iterations: int = ITERATIONS) -> Fit:
     """Fit the model; the labels are taken as equally probable beforehand, as in the paper."""
     sums, answers = Sums(table), max(1, len(table))
-    cell = sums.item * sums.wide + table.answer
+    cell = table.item.astype(np.intp) * sums.wide + table.answer
     prior = np.full(sums.wide, 1 / sums.wide)
     know = np.full(sums.workers, 0.5)
     guess = np.full((sums.workers, sums.wide), 1 / sums.wide)
@@ -49,7 +51,7 @@ def _maximise(sums: Sums, right: Floats, know: Floats, guess: Floats) -> tuple[F
     return knows, guessed / guessed.sum(axis=1, keepdims=True)
 
 
-def _expect(sums: Sums, cell: NDArray[np.intp], know: Floats, guess: Floats) -> tuple[Floats, float]:
+def _expect(sums: Sums, cell: NDArray[Any], know: Floats, guess: Floats) -> tuple[Floats, float]:
     """E step: only the answer itself gains from knowing, so one sum over (item, answer) does."""
     habit = ((1 - know)[:, None] * guess).ravel()
     gain = np.log1p(np.repeat(know, sums.wide) / habit)[sums.cell]
