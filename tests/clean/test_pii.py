@@ -11,6 +11,8 @@ from nikawa.clean.piece import Piece
 FOUND = [
     ("email", "메일은 gil.dong+1@example.co.kr로 보내라.", "메일은 <email>로 보내라."),
     ("email", "宛先はhanako＠example.jpです。", "宛先は<email>です。"),
+    ("email", "宛先：ｈａｎａｋｏ＠ｅｘａｍｐｌｅ．ｊｐ", "宛先：<email>"),
+    ("url", "ｈｔｔｐｓ：／／ｅｘａｍｐｌｅ．ｃｏｍ／ａを見よ。", "<url>を見よ。"),
     ("url", "자세히는 https://example.com/a?b=1&c=%20#d 를 보라.", "자세히는 <url> 를 보라."),
     ("url", "詳しくはwww.example.jp/橋をご覧ください。", "詳しくは<url>橋をご覧ください。"),
     ("url", "example.co.kr에서 봤다. (http://example.org)", "<url>에서 봤다. (<url>)"),
@@ -29,6 +31,7 @@ NOT_FOUND = [
     ("email", "3 @ 500원, a@b, @gildong, 메일 주소가 없다."),
     ("email", "価格は@500円、x＠yとは違う。"),
     ("url", "끝났다.그리고 3.14는 파이다. Node.js와 ASP.NET, e.g. this"),
+    ("url", "橋である．次に（ａ．ｂ）を見る．"),
     ("url", "版はv1.2.3。ファイルはa.txt、b.py。"),
     ("mention", "1개 @ 3,000원, gil@example.com, @ 그리고 @123"),
     ("mention", "単価は＠５００円。"),

@@ -6,6 +6,13 @@ import re
 
 from nikawa.clean.base import Edit
 
+_NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
+
+
+def narrow(text: str) -> str:
+    """The text with full-width ASCII made plain, as long as before."""
+    return text.translate(_NARROW)
+
 
 def removals(pattern: re.Pattern[str], text: str, new: str = "") -> list[Edit]:
     """Each match replaced by `new`; empty matches do nothing."""

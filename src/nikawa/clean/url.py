@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nikawa.clean._patterns import removals
+from nikawa.clean._patterns import narrow, removals
 from nikawa.clean.base import Edit, Step
 
 _CHARACTER = r"[A-Za-z0-9\-._~:/?#\[\]@!$&'*+,;=%]"
@@ -20,6 +20,8 @@ _PATTERN = re.compile(
 
 def url(text: str, language: str) -> list[Edit]:
     """Find addresses."""
+    if "．" in text or "：／／" in text:
+        text = narrow(text)
     return removals(_PATTERN, text, "<url>") if "." in text or "://" in text else []
 
 
