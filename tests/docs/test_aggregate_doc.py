@@ -1,0 +1,66 @@
+"""docs/aggregate.md: its commands and its Python run, its options exist, its rules can be read."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nikawa.aggregate.rules_parse import NAMES, parse_rule
+
+TEXT = (Path(__file__).parents[2] / "docs" / "aggregate.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    code = "from nikawa.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=folder
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [line for block in blocks("sh") for line in block.splitlines()])
+def test_the_commands_run(command: str, tmp_path: Path) -> None:
+    name, *words = shlex.split(command)
+    assert name == "nikawa"
+    done = run(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    if "--out" in words:
+        written = {path.name for path in (tmp_path / "gold").iterdir()}
+        assert {"examples.jsonl", "items.jsonl", "agreement.json", "summary.json"} <= written
+        assert all(f"`{name}`" in TEXT for name in written)
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_the_python_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, "docs/aggregate.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("30 ")
+
+
+@pytest.mark.slow
+def test_the_options_exist(tmp_path: Path) -> None:
+    said = set(re.findall(r"--[a-z][a-z-]+", TEXT))
+    shown = {
+        option
+        for verb in ("aggregate", "agree")
+        for option in re.findall(r"--[a-z-]+", run(verb, "--help", folder=tmp_path).stdout)
+    }
+    assert said <= shown
+
+
+def test_every_step_is_told_and_every_rule_can_be_read() -> None:
+    assert all(re.search(rf"`{re.escape(name)}\b", TEXT) for name in NAMES)
+    papers = TEXT.partition("The papers' rules")[2].partition("Several rules")[0]
+    rules = re.findall(r"`((?:first|votes|mean|majority)[^`]*)`", papers.replace("\\|", "|"))
+    assert len(rules) >= 8
+    for rule in rules:
+        parse_rule(rule)
