@@ -35,7 +35,7 @@ _WHOLES = (
 )
 """What goes with its content, and how it ends: without an end in the text no start is looked for."""
 _HEADS = re.compile(r"<!doctype[^<>]*>|<\?xml[^<>]*>", re.IGNORECASE)
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ENTITY = re.compile(r"&(?:amp;)*(#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
 
 
 def markup(text: str, language: str) -> list[Edit]:
@@ -62,7 +62,7 @@ def _wholes(text: str) -> list[Edit]:
 
 
 def _entities(text: str) -> list[Edit]:
-    found = ((m.start(), m.end(), html.unescape(m.group())) for m in _ENTITY.finditer(text))
+    found = ((m.start(), m.end(), html.unescape(f"&{m[1]}")) for m in _ENTITY.finditer(text))
     return [edit for edit in found if edit[2] != text[edit[0] : edit[1]]]
 
 
