@@ -48,9 +48,9 @@ print(json.dumps({
 STREAM = """
 import resource, sys
 import numpy as np
-from nikawa.aggregate.agreement_alpha import alpha
+from nikawa.aggregate.agreement import measures
 from nikawa.aggregate.table import Table
-from nikawa.analyse.resample import bootstrap, interval
+from nikawa.jobs.agree import interval_of
 from nikawa.records import Judgement
 count = int(sys.argv[1])
 def judgements():
@@ -60,9 +60,8 @@ def judgements():
         for place, answer in enumerate(draw.integers(0, 4, 5).clip(1).tolist()):
             yield Judgement(example=f"bench:test/{item}", worker=f"w{first + place}", question="label", answer="abcd"[answer])
 table = Table.from_judgements(judgements())
-measure = alpha(table)
-low, high = interval(bootstrap(measure, np.arange(len(table.items)), resamples=1000))
-print(len(table), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, measure.value, low, high)
+found = [(m.value, *interval_of(m, len(table.items))) for m in measures(table, by_kind=True)]
+print(len(table), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, *found[0])
 """
 
 

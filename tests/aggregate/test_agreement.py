@@ -14,7 +14,8 @@ from nikawa.aggregate import agreement_alpha
 from nikawa.aggregate.agreement import measures
 from nikawa.aggregate.agreement_alpha import alpha
 from nikawa.aggregate.agreement_kappa import cohen, fleiss, percent
-from nikawa.aggregate.agreement_measure import LEVELS, Agreement, Level
+from nikawa.aggregate.agreement_kinds import kinds_of
+from nikawa.aggregate.agreement_measure import LEVELS, Agreement, Level, Measure
 from nikawa.aggregate.agreement_shares import standing, variances
 from nikawa.aggregate.table import Table
 from nikawa.errors import BadInput
@@ -206,3 +207,39 @@ def test_refusals() -> None:
         alpha(pair, "ratio")
     with pytest.raises(BadInput, match="there is no worker 'nobody'"):
         list(measures(pair, author="nobody"))
+
+
+def many_alike(seed: int, numeric: bool) -> Table:
+    draw = np.random.default_rng(seed)
+    items, workers = np.repeat(np.arange(900), 4), np.tile(np.arange(4), 900)
+    codes = np.where(draw.random(3600) < 0.7, (items % 3), draw.integers(0, 3, 3600))
+    keep = draw.random(3600) < 0.98
+    answers = codes[keep] if numeric else np.array(["a", "b", "c"])[codes[keep]]
+    return Table.from_columns(items[keep], workers[keep], answers)
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_kinds_of_items_give_the_same_measures(numeric: bool) -> None:
+    table = many_alike(0, numeric)
+    plain, kinds = list(measures(table)), list(measures(table, by_kind=True))
+    assert [m.name for m in plain] == [m.name for m in kinds]
+    for one, other in zip(plain, kinds, strict=True):
+        assert other.value == pytest.approx(one.value), one.name
+    assert sum(getattr(m, "times", None) is not None for m in kinds) == len(kinds) - 1  # all but Cohen's
+
+
+def test_drawing_kinds_is_drawing_items() -> None:
+    table = many_alike(1, numeric=True)
+    items = np.random.default_rng(0).multinomial(900, np.full(900, 1 / 900), size=2000).astype(float)
+    for plain, kinds in zip(measures(table), measures(table, by_kind=True), strict=True):
+        drawn = kinds.drawn(2000, seed=0) if isinstance(kinds, Measure) else None
+        if drawn is not None and isinstance(plain, Measure):
+            expected = plain.under(items)
+            assert drawn.mean() == pytest.approx(expected.mean(), abs=0.1 * expected.std() + 1e-9), plain.name
+            assert drawn.std() == pytest.approx(expected.std(), rel=0.1, abs=1e-9), plain.name
+
+
+def test_items_that_are_all_different_are_no_kinds() -> None:
+    matrix = random_matrix(8, kinds=30)
+    assert kinds_of(table_of(matrix)) is None
+    assert all(getattr(m, "times", None) is None for m in measures(table_of(matrix), by_kind=True))

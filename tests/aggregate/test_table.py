@@ -119,3 +119,20 @@ def test_integers_far_apart_and_near() -> None:
     for column in ([5, 3, 5], [0, 10**9, 0]):
         codes, names = factorise(np.array(column))
         assert [names[code] for code in codes] == column
+
+
+def test_more_than_256_answers() -> None:
+    codes, names = factorise([f"n{n % 300}" for n in range(900)])
+    assert [names[code] for code in codes] == [f"n{n % 300}" for n in range(900)]
+
+
+def test_seconds_said_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHUNK", 2)
+    rows = [
+        Judgement(example=str(n), worker="w", question="q", answer=1, seconds=9.0 if n == 5 else None)
+        for n in range(8)
+    ]
+    seconds = Table.from_judgements(rows).seconds
+    assert seconds is not None
+    assert np.flatnonzero(~np.isnan(seconds)).tolist() == [5]
+    assert len(seconds) == 8

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nikawa.aggregate.agreement_alpha import alpha
+from nikawa.aggregate.agreement_alpha import alpha, alpha_of_counts
 from nikawa.aggregate.agreement_kappa import WIDE, fleiss_of_counts, kappas
-from nikawa.aggregate.agreement_measure import LEVELS, Agreement, Level
-from nikawa.aggregate.agreement_shares import against_author, individual, majority_codes, shares, variances
+from nikawa.aggregate.agreement_kinds import Kinds, kinds_of
+from nikawa.aggregate.agreement_measure import LEVELS, Agreement, Level, Measure
+from nikawa.aggregate.agreement_shares import against_author, individual_majority, shares, variances
 from nikawa.aggregate.table import Table
 from nikawa.errors import BadInput, unknown
 
@@ -18,23 +20,39 @@ AUTHOR = "author"
 """The worker taken for the author of the items where a table has one of that name."""
 
 
-def measures(table: Table, level: str | None = None, author: str | None = None) -> Iterator[Agreement]:
+def measures(
+    table: Table, level: str | None = None, author: str | None = None, *, by_kind: bool = False
+) -> Iterator[Agreement]:
     """The measures of a table, made one after the other to save memory.
 
-    Alpha comes at one level where it is named, else at those that fit the answers.
+    Alpha comes at one level where it is named, else at those that fit the answers. With `by_kind`, items answered
+    alike are counted once where that saves anything (see `Measure.drawn`).
     """
     _check(table, level)
-    few = len(table.categories) <= WIDE
-    for name in levels(table, level):
-        yield alpha(table, name)
-    yield from kappas(table)
-    yield from shares(table) if few else ()
-    yield from variances(table) if table.numeric else ()
-    if few:
-        yield individual(table, majority_codes(table), "individual-is-majority")
+    if len(table.categories) > WIDE:
+        yield from (alpha(table, name) for name in levels(table, level))
+        yield from variances(table) if table.numeric else ()
+        return
+    kinds = kinds_of(table) if by_kind else None
+    yield from (_timed(measure, kinds) for measure in _counted(table, kinds or table, level))
     author = AUTHOR if author is None and AUTHOR in table.workers else author
-    if author is not None and few:
+    if author is not None:
         yield from against_author(table, author)
+
+
+def _counted(table: Table, source: Table | Kinds, level: str | None) -> Iterator[Agreement]:
+    for name in levels(table, level):
+        yield alpha_of_counts(source, name)
+    yield from kappas(table, source)
+    yield from shares(source)
+    yield from variances(source) if table.numeric else ()
+    yield individual_majority(source)
+
+
+def _timed(measure: Agreement, kinds: Kinds | None) -> Agreement:
+    if kinds is None or not isinstance(measure, Measure):
+        return measure
+    return replace(measure, times=kinds.times)
 
 
 def _check(table: Table, level: str | None) -> None:

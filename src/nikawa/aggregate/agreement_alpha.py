@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nikawa.aggregate.agreement_kinds import Kinds
 from nikawa.aggregate.agreement_measure import Agreement, Floats, Level, Measure, Reweighed, ratio
 from nikawa.aggregate.table import Table
 from nikawa.errors import BadInput
@@ -28,24 +29,30 @@ LARGEST = 4096
 
 def alpha(table: Table, level: Level = "nominal") -> Agreement:
     """Krippendorff's alpha of a table at a level of measurement; NaN where only one answer occurs."""
-    if level == "nominal":
-        return _nominal(table) if len(table.categories) <= WIDE else _wide(table, "nominal")
-    if level == "interval":
-        return _interval(table, table.values, "interval")
-    if level == "ratio":
-        return _ratio(table) if len(table.categories) <= WIDE else _wide(table, "ratio")
     if len(table.categories) <= WIDE:
-        return _ordinal(table)
-    return _interval(table, _ranks(_pairable(table)), "ordinal")  # resamples keep the ranks of the whole
+        return alpha_of_counts(table, level)
+    if level in ("nominal", "ratio"):
+        return _wide(table, level)
+    values = table.values if level == "interval" else _ranks(_pairable(table))
+    return _interval(table, values, level)  # resamples keep the ranks of the whole
 
 
-def _pairs(table: Table) -> Floats:
+def alpha_of_counts(source: Table | Kinds, level: Level = "nominal") -> Measure:
+    """The same from counts of few categories: of items, or of kinds of items."""
+    if level == "nominal":
+        return _nominal(source)
+    if level == "ordinal":
+        return _ordinal(source)
+    return _ratio(source) if level == "ratio" else _interval_of_counts(source)
+
+
+def _pairs(table: Table | Kinds) -> Floats:
     """One over m - 1 for each item, 0 where it has a single answer: what weighs its pairs."""
     m = table.per_item().astype(np.float64)
     return np.divide(1.0, m - 1, out=np.zeros_like(m), where=m > 1)
 
 
-def _paired_counts(table: Table) -> Floats:
+def _paired_counts(table: Table | Kinds) -> Floats:
     """Counts of items by categories, items with a single answer emptied."""
     counts = table.counts().astype(np.float64)
     counts[table.per_item() < 2] = 0
@@ -63,7 +70,7 @@ def _ranks(marginals: Floats) -> Floats:
     return ranks
 
 
-def _nominal(table: Table) -> Measure:
+def _nominal(table: Table | Kinds) -> Measure:
     counts, m = _paired_counts(table), table.per_item()
     unlike = (m.astype(np.float64) ** 2 - np.einsum("ij,ij->i", counts, counts)) * _pairs(table)
     return Measure("alpha", "nominal", np.column_stack([unlike, counts]), _finish_nominal)
@@ -87,20 +94,28 @@ def _interval(table: Table, values: Floats, level: Level) -> Measure:
     return Measure("alpha", level, np.column_stack([apart, m * (m > 1), first, second]), _finish_interval)
 
 
+def _interval_of_counts(table: Table | Kinds) -> Measure:
+    counts, values = _paired_counts(table), table.values
+    centred = values - values.mean()
+    m, first, second = counts.sum(axis=1), counts @ centred, counts @ centred**2
+    apart = 2 * (m * second - first**2) * _pairs(table)
+    return Measure("alpha", "interval", np.column_stack([apart, m, first, second]), _finish_interval)
+
+
 def _finish_interval(sums: Floats) -> Floats:
     apart, n, first, second = np.moveaxis(sums, -1, 0)
     spread = 2 * (n * second - first**2)
     return 1 - ratio((n - 1) * apart, np.where(spread > 1e-12 * n * second, spread, 0.0))
 
 
-def _ratio_distances(table: Table) -> Floats:
+def _ratio_distances(table: Table | Kinds) -> Floats:
     values = table.values
     if (values < 0).any():
         raise BadInput("the ratio level needs numbers from 0 up", cure="take the interval level")
     return ratio(np.subtract.outer(values, values) ** 2, np.add.outer(values, values) ** 2)
 
 
-def _ratio(table: Table) -> Measure:
+def _ratio(table: Table | Kinds) -> Measure:
     distances = np.nan_to_num(_ratio_distances(table))
     counts = _paired_counts(table)
     apart = np.einsum("ij,ij->i", counts @ distances, counts) * _pairs(table)
@@ -113,7 +128,7 @@ def _ratio(table: Table) -> Measure:
     return Measure("alpha", "ratio", np.column_stack([apart, counts]), finish)
 
 
-def _ordinal(table: Table) -> Measure:
+def _ordinal(table: Table | Kinds) -> Measure:
     """The coincidences themselves are the statistics: ranks change with the items drawn."""
     counts, scale = _paired_counts(table), _pairs(table)
     low, high = np.triu_indices(len(table.categories), k=1)

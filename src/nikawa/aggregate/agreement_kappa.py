@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from nikawa.aggregate.agreement_kinds import Kinds
 from nikawa.aggregate.agreement_measure import Agreement, Floats, Level, Measure, Reweighed, mean_of, ratio
 from nikawa.aggregate.table import Codes, Table
 
@@ -24,14 +25,14 @@ WIDE = 40
 NOMINAL: Level = "nominal"
 
 
-def kappas(table: Table) -> Iterator[Agreement]:
-    """Percent agreement, and the kappas the table allows."""
+def kappas(table: Table, source: Table | Kinds) -> Iterator[Agreement]:
+    """Percent agreement, and the kappas the table allows; counts are taken from `source`."""
     if len(table.categories) > WIDE:
         return
-    yield percent(table)
+    yield percent(source)
     if comparable(table):
         yield cohen(table)
-    yield fleiss(table)
+    yield fleiss(source)
 
 
 def alike(counts: Floats) -> Floats:
@@ -40,12 +41,12 @@ def alike(counts: Floats) -> Floats:
     return np.nan_to_num(ratio((counts * (counts - 1)).sum(axis=1), m * (m - 1)))
 
 
-def percent(table: Table) -> Measure:
+def percent(table: Table | Kinds) -> Measure:
     """The share of equal pairs of answers, averaged over items."""
     return mean_of("percent", NOMINAL, alike(table.counts().astype(np.float64)), table.per_item() > 1)
 
 
-def fleiss(table: Table, name: str = "fleiss") -> Measure:
+def fleiss(table: Table | Kinds, name: str = "fleiss") -> Measure:
     """Fleiss' kappa."""
     return fleiss_of_counts(table.counts().astype(np.float64), name)
 

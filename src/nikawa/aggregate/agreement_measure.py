@@ -28,11 +28,22 @@ class Measure:
     """Items by statistics."""
     finish: Callable[[Floats], Floats]
     """The measure from summed statistics; works on the last axis, so on many sums at once."""
+    times: Floats | None = None
+    """How many items each row stands for; None where one."""
 
     @property
     def value(self) -> float:
         """The measure over all items; NaN where it is undefined."""
-        return float(self.finish(self.statistics.sum(axis=0)))
+        sums = self.statistics.sum(axis=0) if self.times is None else self.times @ self.statistics
+        return float(self.finish(sums))
+
+    def drawn(self, resamples: int, seed: int) -> Floats | None:
+        """The measure of items drawn anew, where rows stand for kinds of items; None where they do not."""
+        if self.times is None:
+            return None
+        n = int(self.times.sum())
+        times = np.random.default_rng((seed, 2)).multinomial(n, self.times / n, size=resamples)
+        return self.finish(times.astype(np.float64) @ self.statistics)
 
     def under(self, weights: Floats) -> Floats:
         """The measure for each row of item weights."""

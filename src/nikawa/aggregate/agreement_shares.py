@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.aggregate.agreement_kappa import fleiss
+from nikawa.aggregate.agreement_kinds import Kinds
 from nikawa.aggregate.agreement_measure import Floats, Level, Measure, mean_of, ratio
 from nikawa.aggregate.table import Table
 from nikawa.errors import unknown
@@ -21,10 +22,11 @@ NOMINAL: Level = "nominal"
 SHARES = ("unanimous", "majority", "none", "incomplete")
 
 
-def standing(table: Table) -> dict[str, NDArray[np.bool_]]:
+def standing(table: Table | Kinds) -> dict[str, NDArray[np.bool_]]:
     """Which items are unanimous, which have a majority, which neither, which too few answers."""
     m, most = table.per_item(), table.counts().max(axis=1)
-    crossed = 2 * int((m == len(table.workers)).sum()) > len(m)
+    times = table.times if isinstance(table, Kinds) else None
+    crossed = np.average(m == len(table.workers), weights=times) > 0.5
     wanted = len(table.workers) if crossed else 2
     full = m >= wanted
     unanimous, over_half = full & (most == m), full & (2 * most > m)
@@ -36,9 +38,9 @@ def standing(table: Table) -> dict[str, NDArray[np.bool_]]:
     }
 
 
-def shares(table: Table) -> Iterator[Measure]:
+def shares(table: Table | Kinds) -> Iterator[Measure]:
     """The four shares of items; `incomplete` only where there are such items."""
-    everything = np.ones(len(table.items), dtype=np.bool_)
+    everything = np.ones(len(table.per_item()), dtype=np.bool_)
     for name, which in standing(table).items():
         if name != "incomplete" or which.any():
             yield mean_of(name, NOMINAL, which.astype(np.float64), everything)
@@ -50,24 +52,39 @@ def majority_codes(table: Table) -> NDArray[np.int64]:
     return np.where(2 * counts.max(axis=1) > table.per_item(), counts.argmax(axis=1), -1)
 
 
-def variances(table: Table) -> Iterator[Measure]:
+def variances(table: Table | Kinds) -> Iterator[Measure]:
     """Mean and standard deviation of the items' variances, and the mean of their standard deviations."""
-    m = table.per_item()
-    centred = table.numbers - table.numbers.mean()
-    first = np.bincount(table.item, centred, minlength=len(m)) / np.maximum(m, 1)
-    spread = (centred - first[table.item]) ** 2
-    variance = np.bincount(table.item, spread, minlength=len(m)) / np.maximum(m, 1)
-    paired = m > 1
+    paired = table.per_item() > 1
+    variance = np.where(paired, _variance(table), 0.0)
     yield mean_of("variance-mean", "interval", variance, paired)
-    kept = np.where(paired, variance, 0.0)
-    yield Measure("variance-sd", "interval", np.column_stack([paired, kept, kept**2]), _finish_sd)
+    yield Measure("variance-sd", "interval", np.column_stack([paired, variance, variance**2]), _finish_sd)
     yield mean_of("sd-mean", "interval", np.sqrt(variance), paired)
+
+
+def _variance(table: Table | Kinds) -> Floats:
+    """The variance of the answers about each item, around their own mean."""
+    m = np.maximum(table.per_item(), 1)
+    if isinstance(table, Kinds):
+        mean = table.counts() @ table.values / m
+        found: Floats = (table.counts() * (table.values - mean[:, None]) ** 2).sum(axis=1) / m
+        return found
+    mean = np.bincount(table.item, table.numbers, minlength=len(m)) / m
+    spread = (table.numbers - mean[table.item]) ** 2
+    return np.bincount(table.item, spread, minlength=len(m)) / m
 
 
 def _finish_sd(sums: Floats) -> Floats:
     n, first, second = np.moveaxis(sums, -1, 0)
     mean = ratio(first, n)
     return np.sqrt(np.maximum(ratio(second, n) - mean**2, 0.0))
+
+
+def individual_majority(table: Table | Kinds) -> Measure:
+    """The share of single answers that are their item's majority, over items that have one."""
+    m, most = table.per_item(), table.counts().max(axis=1)
+    settled = 2 * most > m
+    statistics = np.column_stack([most * settled, m * settled]).astype(np.float64)
+    return Measure("individual-is-majority", NOMINAL, statistics, lambda s: ratio(s[..., 0], s[..., 1]))
 
 
 def individual(table: Table, gold: NDArray[np.int64], name: str) -> Measure:

@@ -14,6 +14,7 @@ from nikawa.jobs._judgements import load_examples, open_given, table_of
 from nikawa.records import Example, Record
 
 if TYPE_CHECKING:
+    from nikawa.aggregate.agreement_measure import Agreement
     from nikawa.aggregate.plan import Plan, Wish
     from nikawa.aggregate.table import Table
 
@@ -124,15 +125,10 @@ def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Pla
 
 
 def _measure(table: Table, options: Options) -> Iterator[MeasureRow]:
-    import numpy as np
-
     from nikawa.aggregate.agreement import measures
-    from nikawa.analyse.resample import bootstrap, interval
 
-    groups = np.arange(len(table.items))
-    for measure in measures(table, options.level, options.author):
-        drawn = bootstrap(measure, groups, resamples=options.resamples, seed=options.seed)
-        low, high = interval(drawn)
+    for measure in measures(table, options.level, options.author, by_kind=True):
+        low, high = interval_of(measure, len(table.items), options.resamples, options.seed)
         yield MeasureRow(
             name=measure.name,
             level=measure.level,
@@ -140,6 +136,21 @@ def _measure(table: Table, options: Options) -> Iterator[MeasureRow]:
             low=_finite(low),
             high=_finite(high),
         )
+
+
+def interval_of(
+    measure: Agreement, items: int, resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[float, float]:
+    """The 95% interval of a measure over its items, or over kinds of them where it knows these."""
+    import numpy as np
+
+    from nikawa.aggregate.agreement_measure import Measure
+    from nikawa.analyse.resample import bootstrap, interval
+
+    drawn = measure.drawn(resamples, seed) if isinstance(measure, Measure) else None
+    if drawn is None:
+        drawn = bootstrap(measure, np.arange(items), resamples=resamples, seed=seed)
+    return interval(drawn)
 
 
 def _finite(value: float) -> float | None:
