@@ -13,8 +13,8 @@ import pytest
 from nikawa.benchmarks import load
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples, write_records
-from nikawa.jobs._aggregate_files import read_adjudicated, write
-from nikawa.jobs._aggregate_workers import human, read_known, workers
+from nikawa.jobs._aggregate_files import read_adjudicated, read_known, write
+from nikawa.jobs._aggregate_workers import human, workers
 from nikawa.jobs.aggregate import Options, aggregate, gold_of, read_rules
 from nikawa.jobs.conformance import conformance
 from nikawa.records import Example, Judgement
@@ -62,6 +62,12 @@ def test_files(files: tuple[str, str], tmp_path: Path) -> None:
     assert (told[0]["why"], told[0]["soft"]) == ("a 2, b 1", {"a": 0.666667, "b": 0.333333})
     measures = json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))["label"]["measures"]
     assert {"name", "level", "value", "low", "high"} == set(measures[0])
+
+
+def test_examples_nobody_judged_are_counted(files: tuple[str, str], tmp_path: Path) -> None:
+    more = [*read_examples(Path(files[1])), Example(id="i9", inputs={"text": "霧が晴れた。"})]
+    write_records(tmp_path / "more.jsonl", more)
+    assert aggregate(files[0], options=Options(examples=str(tmp_path / "more.jsonl"))).report.unjudged == 1
 
 
 def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> None:
@@ -137,14 +143,19 @@ def test_only_published_data_has_a_published_way(files: tuple[str, str]) -> None
 def test_workers_and_known_answers(files: tuple[str, str], tmp_path: Path) -> None:
     sheet = tmp_path / "known.tsv"
     sheet.write_text("example\tanswer\ni0\ta\ni2\tb\n", "utf-8")
-    report = workers(files[0], None, Options(), read_known(sheet, None), pass_mark=0.9)
+    report = workers(files[0], None, Options(known=sheet, exclude=("accuracy<0.6",)), pass_mark=0.9)
     assert [w.accuracy for w in report.workers] == [1.0, 1.0, 0.5]
     assert [t.passed for t in report.trials] == [True, True, False]
+    assert [change.worker for change in report.excluded] == ["w2", ""]
+    found = aggregate(files[0], options=Options(known=sheet, exclude=("accuracy<0.6",)))
+    assert (found.report.answers, len(found.report.excluded)) == (8, 2)
     with pytest.raises(BadInput, match="needs known answers"):
-        workers(files[0], None, Options(), None, pass_mark=0.9)
+        workers(files[0], None, Options(), pass_mark=0.9)
+    with pytest.raises(BadInput, match="no worker has the figure of"):
+        workers(files[0], None, Options(exclude=("r<0.8",)))
     write_records(tmp_path / "bare.jsonl", [Example(id="i0", inputs={"text": "灯がともる。"})])
     with pytest.raises(BadInput, match="holds no gold"):
-        read_known(tmp_path / "bare.jsonl", None)
+        read_known(tmp_path / "bare.jsonl", "label")
 
 
 def test_people_against_people(files: tuple[str, str]) -> None:

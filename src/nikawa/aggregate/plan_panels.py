@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from nikawa.aggregate.plan_mixture import posterior
@@ -22,9 +24,13 @@ class Panels:
         items = max(1, int((self.given > 1).sum()))
         self.rounds = max(1, min(ROUNDS, PANELS // items, CELLS // (items * len(table.categories))))
         self._fitted: tuple[Floats, Floats] | None = None
-        self.counts = table.counts()[self.given > 1].astype(np.float64)
         order = np.argsort(table.item, kind="stable")
         self.answer, self.start = table.answer[order], np.cumsum(self.given) - self.given
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Items with several answers, by categories."""
+        return self.table.counts()[self.given > 1].astype(np.float64)
 
     def holds(self, k: int) -> bool:
         """Whether enough items have k answers or more."""

@@ -216,13 +216,11 @@ def tied_codes(verdicts: Verdicts, item: int) -> list[int]:
 
 def adjudicated(verdicts: Verdicts, decided: dict[str, Any]) -> Verdicts:
     """The same with ties settled by hand: item to answer. What was not tied stays as it is."""
-    place = {name: code for code, name in enumerate(verdicts.table.categories)}
+    place = {str(name): code for code, name in enumerate(verdicts.table.categories)}
     state, label = verdicts.state.copy(), None if verdicts.label is None else verdicts.label.copy()
     for i in np.flatnonzero(state == TIED):
         answer = decided.get(verdicts.table.items[int(i)])
         if answer is not None and label is not None:
-            if answer not in place:
-                what = f"the adjudicated answer {answer!r} is none that workers gave"
-                raise BadInput(what, cure=suggest(str(answer), map(str, place)))
-            state[i], label[i] = ACCEPTED, place[answer]
+            what = f"the adjudicated answer {answer!r} is none that workers gave"
+            state[i], label[i] = ACCEPTED, _code(str(answer), place, what)
     return replace(verdicts, state=state, label=label)

@@ -20,6 +20,8 @@ from nikawa.aggregate.workers_pairs import pairwise_alpha
 from nikawa.errors import BadInput
 from nikawa.records import Record
 
+MANY = 1_000
+"""Different answers from which on they are measurements: equal ones are chance, and only r is computed."""
 BLOCK = 1 << 20
 """Judgements compared with the rest at a time."""
 
@@ -58,11 +60,12 @@ def quality(
     """Every worker's figures, in the order of the table."""
     need_persons(workers_are, "worker quality")
     n = np.bincount(table.worker, minlength=len(table.workers))
+    unknown, few = np.full(len(n), np.nan), len(table.categories) <= MANY
     columns: dict[str, list[Any]] = {
-        "r": optional(rest_correlation(table) if table.numeric else np.full(len(n), np.nan)),
-        "agreement": optional(rest_agreement(table)),
+        "r": optional(rest_correlation(table) if table.numeric else unknown),
+        "agreement": optional(rest_agreement(table) if few else unknown),
     }
-    alphas, partners = pairwise_alpha(table)
+    alphas, partners = pairwise_alpha(table) if few else (unknown, np.zeros(len(n), dtype=np.int64))
     columns |= {"alpha": optional(alphas), "partners": partners.tolist()}
     right, asked = on_gold(table, gold or {})
     columns |= {"gold_items": asked.tolist(), "accuracy": optional(_share(right, asked))}

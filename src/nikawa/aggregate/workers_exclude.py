@@ -67,7 +67,13 @@ class Change(Record, frozen=True, kw_only=True):
 
 
 def to_exclude(workers: Sequence[Quality], limits: Sequence[Limit]) -> dict[str, tuple[str, ...]]:
-    """Who is beyond a limit, and which."""
+    """Who is beyond a limit, and which; a limit on a figure that nobody has is refused."""
+    for limit in limits:
+        if all(getattr(worker, limit.figure) is None for worker in workers):
+            cure = (
+                "r is of numbers, accuracy needs known answers, seconds need times, the others shared items"
+            )
+            raise BadInput(f"no worker has the figure of {limit.text!r}", cure=cure)
     found = {w.worker: tuple(limit.text for limit in limits if limit.hit(w)) for w in workers}
     return {worker: why for worker, why in found.items() if why}
 

@@ -49,7 +49,7 @@ def aggregate(
     adjudicated: Annotated[Path | None, typer.Option(help="The sheet of ties, filled in.", metavar="FILE")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Leave workers out: r<0.80, alpha<0.20, accuracy<0.9, seconds<2; may be repeated.")] = None,
     workers: Annotated[bool, typer.Option("--workers", help="Show how well each worker works instead.")] = False,
-    known: Annotated[Path | None, typer.Option(help="With --workers: known answers (sheet example, answer; or examples with gold).", metavar="FILE")] = None,
+    known: Annotated[Path | None, typer.Option(help="Known answers, for accuracy (sheet example, answer; or examples with gold).", metavar="FILE")] = None,
     pass_mark: Annotated[float | None, typer.Option(help="With --known: the share of right answers that passes.", min=0, max=1)] = None,
     human: Annotated[bool, typer.Option("--human", help="Show how people score against each other instead.")] = False,
     task: Annotated[str | None, typer.Option(help="With --human: the task whose metrics to use.")] = None,
@@ -71,12 +71,12 @@ def aggregate(
         how = How(form=how.form, mapping=how.mapping, question=question)
     options = Options(
         rules=tuple(rule or ("majority",)), ties=ties, question=question, examples=examples, adjudicated=adjudicated,
-        exclude=tuple(exclude or ()), as_published=as_published, columns=workers_are_columns, how=how,
+        exclude=tuple(exclude or ()), known=known, as_published=as_published, columns=workers_are_columns, how=how,
     )  # fmt: skip
     if workers and human:
         raise BadInput("--workers and --human are two reports", cure="ask for one of them")
     if workers:
-        return _workers(judgements, data, options, (known, pass_mark), (json, quiet))
+        return _workers(judgements, data, options, pass_mark, (json, quiet))
     if human:
         return _human(judgements, data, options, task, (json, quiet))
     if not rule:
@@ -115,6 +115,8 @@ def show(report: AggregateReport) -> None:
             typer.echo(line)
     for note in report.notes:
         typer.echo(f"{note.what}: {note.count:,} ({note.done})")
+    if report.unjudged:
+        typer.echo(f"{report.unjudged:,} of the examples were judged by nobody.")
     typer.echo(f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers.")
 
 
@@ -138,14 +140,13 @@ def _workers(
     spec: str,
     data: Path | None,
     options: Options,
-    test: tuple[Path | None, float | None],
+    pass_mark: float | None,
     how: tuple[bool, bool],
 ) -> None:
-    from nikawa.jobs._aggregate_workers import read_known, workers
+    from nikawa.jobs._aggregate_workers import workers
 
-    known = None if test[0] is None else read_known(test[0], options.question, data)
     with status(f"looking at the workers of {spec}", any(how)):
-        report = workers(spec, data, options, known, test[1])
+        report = workers(spec, data, options, pass_mark)
     if how[0]:
         print_json(report)
     elif not how[1]:

@@ -16,6 +16,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.io.tsv import read_tsv
+from nikawa.jobs._judgements import load_examples
 from nikawa.records import Example, Origin
 
 if TYPE_CHECKING:
@@ -191,3 +192,27 @@ def agreement(found: Aggregated) -> dict[str, Any]:
             "measures": list(_measure(table, Options())),
         }
     return told
+
+
+def read_known(path: Path, question: str) -> dict[str, Any]:
+    """Known answers by item: a sheet with the columns example and answer, or examples with gold."""
+    if path.name.endswith(".tsv"):
+        return {row["example"]: _plain(row["answer"]) for _, row in read_tsv(path, ("example", "answer"))}
+    examples = load_examples(str(path), str(path), None) or {}
+    found = {item: example.gold[question] for item, example in examples.items() if question in example.gold}
+    if not found:
+        raise BadInput(
+            f"holds no gold for {question!r}",
+            file=path,
+            cure="give examples with gold, or a sheet example, answer",
+        )
+    return found
+
+
+def _plain(text: str) -> Any:
+    """A number where the text is one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return int(value) if value.is_integer() else value

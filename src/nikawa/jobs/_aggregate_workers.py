@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nikawa.benchmarks import benchmarks, load, tasks
 from nikawa.benchmarks.load import named
 from nikawa.errors import BadInput
-from nikawa.io.tsv import read_tsv
-from nikawa.jobs._judgements import load_examples, table_of
+from nikawa.jobs._aggregate_files import read_known
+from nikawa.jobs._judgements import table_of
 from nikawa.jobs.aggregate import Options, opened, read_rules
-from nikawa.records import Example, Record, Score, Task
+from nikawa.records import Record, Score, Task
 
 if TYPE_CHECKING:
     from nikawa.aggregate.human import LeftOut
@@ -53,16 +53,16 @@ def workers(
     spec: str,
     data: Path | None,
     options: Options,
-    known: Mapping[str, Any] | None = None,
     pass_mark: float | None = None,
 ) -> WorkersReport:
-    """Figures of every worker; `known` are answers that are right, by item."""
+    """Figures of every worker, who passes a test on known answers, what leaving workers out would change."""
     from nikawa.aggregate.rules import Ties
     from nikawa.aggregate.workers import pilot_test, quality
     from nikawa.aggregate.workers_exclude import Limit, changes, to_exclude
 
     given = opened(spec, data, options)
     table = table_of(given, options.question, options.how)
+    known = None if options.known is None else read_known(options.known, table.question)
     figures = quality(table, known, workers_are="columns" if options.columns else given.workers_are)
     if pass_mark is not None and not known:
         raise BadInput("a pass mark needs known answers", cure="give them with --known FILE")
@@ -75,32 +75,6 @@ def workers(
         trials=() if pass_mark is None or not known else tuple(pilot_test(table, known, pass_mark)),
         excluded=tuple(changes(table, gone, rule, Ties.parse(options.ties))),
     )
-
-
-def read_known(path: Path, question: str | None, data: Path | None = None) -> dict[str, Any]:
-    """Known answers by item: a sheet with the columns example and answer, or examples with gold."""
-    if path.name.endswith(".tsv"):
-        return {row["example"]: _plain(row["answer"]) for _, row in read_tsv(path, ("example", "answer"))}
-    examples = load_examples(str(path), str(path), data) or {}
-    found = {item: _gold(example, question) for item, example in examples.items() if example.gold}
-    if not found:
-        raise BadInput("holds no gold", file=path, cure="give examples with gold, or a sheet example, answer")
-    return found
-
-
-def _plain(text: str) -> Any:
-    """A number where the text is one."""
-    try:
-        value = float(text)
-    except ValueError:
-        return text
-    return int(value) if value.is_integer() else value
-
-
-def _gold(example: Example, question: str | None) -> Any:
-    if question is None and len(example.gold) > 1:
-        raise BadInput("the known answers are to several questions", cure="name one with --question")
-    return example.gold.get(question or next(iter(example.gold)))
 
 
 def human(

@@ -43,6 +43,8 @@ class Options:
     """A sheet of ties that were settled by hand."""
     exclude: tuple[str, ...] = ()
     """Limits on workers, such as `r<0.80`; who is beyond one is left out."""
+    known: Path | None = None
+    """Answers that are right, for limits on accuracy."""
     as_published: bool = False
     """Only the answers that a published dataset's own gold was made from."""
     columns: bool = False
@@ -93,6 +95,8 @@ class AggregateReport(Record, frozen=True, kw_only=True):
     missing: int
     kept: int
     """Items that every rule accepted."""
+    unjudged: int
+    """Of the examples that were named, those that nobody judged."""
     rules: tuple[RuleReport, ...]
     excluded: tuple[Any, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -121,9 +125,17 @@ def aggregate(spec: str, data: Path | None = None, options: Options | None = Non
     for rule in rules.values():
         _check_identity(rule, given, options)
     if options.exclude:
-        tables, changed = _leave_out(tables, rules, ties, options.exclude)
+        tables, changed = _leave_out(tables, rules, ties, options)
     verdicts = _decide(tables, rules, ties, options.adjudicated)
-    return Aggregated(_report(spec, given, verdicts, known, changed), verdicts, known, tables)
+    report = _report(spec, given, verdicts, known, changed)
+    if options.examples and known:
+        report = msgspec.structs.replace(report, unjudged=_unjudged(known, tables))
+    return Aggregated(report, verdicts, known, tables)
+
+
+def _unjudged(known: Mapping[str, Example], tables: Mapping[str, Table]) -> int:
+    judged = {id(known[item]) for table in tables.values() for item in table.items if item in known}
+    return len({id(example) for example in known.values()} - judged)
 
 
 def read_rules(texts: Sequence[str]) -> dict[str, Rule]:
@@ -193,13 +205,15 @@ def first_choices(judgements: Iterator[Judgement]) -> Iterator[Judgement]:
 
 
 def _leave_out(
-    tables: dict[str, Table], rules: Mapping[str, Rule], ties: Ties, limits: Sequence[str]
+    tables: dict[str, Table], rules: Mapping[str, Rule], ties: Ties, options: Options
 ) -> tuple[dict[str, Table], list[Change]]:
     from nikawa.aggregate.workers import quality
     from nikawa.aggregate.workers_exclude import Limit, changes, to_exclude, without
+    from nikawa.jobs._aggregate_files import read_known
 
     name, table = next(iter(tables.items()))
-    gone = to_exclude(quality(table), [Limit.parse(limit) for limit in limits])
+    known = None if options.known is None else read_known(options.known, table.question)
+    gone = to_exclude(quality(table, known), [Limit.parse(limit) for limit in options.exclude])
     told = changes(table, gone, rules[name], ties)
     return {question: without(each, list(gone)) for question, each in tables.items()}, told
 
@@ -237,6 +251,7 @@ def _report(
         answers=len(table),
         missing=table.missing,
         kept=len(gold_of(verdicts)),
+        unjudged=0,
         rules=tuple(_rule_report(question, found, known) for question, found in verdicts.items()),
         excluded=tuple(changed),
         notes=given.notes,
