@@ -1,7 +1,8 @@
-"""`nikawa templates`: check, show and audit templates."""
+"""`nikawa templates`: check, show and audit templates, review what was made from them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.generate.audit import Report
+    from nikawa.jobs.review import ReviewReport
     from nikawa.jobs.templates import CheckReport, Shown
 
 SHOWN = 5
@@ -21,10 +23,15 @@ Templates = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Attach the verb and its parts."""
-    templates = typer.Typer(help="Check, show and audit templates.", no_args_is_help=True)
+    templates = typer.Typer(
+        help="Check, show and audit templates; review what was made from them.", no_args_is_help=True
+    )
     templates.command("check", epilog="Example: nikawa templates check my-pack/templates.txt")(check)
     templates.command("show", epilog="Example: nikawa templates show 25 jamp")(show)
     templates.command("audit", epilog="Example: nikawa templates audit jamp jamp:train")(audit)
+    templates.command(
+        "review", epilog="Example: nikawa templates review my-temporal --export sheet.tsv -n 200"
+    )(review)
     app.add_typer(templates, name="templates", rich_help_panel="Probe")
 
 
@@ -127,3 +134,47 @@ def _print_audit(report: Report) -> None:
 def _named(ids: tuple[str, ...]) -> str:
     more = f" … +{len(ids) - SHOWN:,}" if len(ids) > SHOWN else ""
     return ", ".join(ids[:SHOWN]) + more
+
+
+def review(
+    dataset: Annotated[str, typer.Argument(help="A generated dataset: a folder or a records file.")],
+    export: Annotated[Path | None, typer.Option(help="Write a sheet (.tsv) for people to fill, the doubtful first.")] = None,
+    import_: Annotated[Path | None, typer.Option("--import", help="Read the decisions of a filled sheet.")] = None,
+    n: Annotated[int | None, typer.Option("-n", help="Rows of the sheet at most.", min=1)] = None,
+    pack: Annotated[str | None, typer.Option(help="The pack it was made from; else the one the data names.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the dataset without what was dropped.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Hand problems to people as a sheet (keep or drop, with one of three reasons), and take their decisions."""
+    from nikawa.errors import BadInput
+    from nikawa.jobs.review import apply
+    from nikawa.jobs.review import export as write
+
+    if (export is None) == (import_ is None):
+        raise BadInput("a review is written or read", cure="give --export SHEET or --import SHEET")
+    with status(f"reviewing {dataset}", quiet or json):
+        if export is not None:
+            report = write(dataset, export, data=data, pack=pack, most=n, overwrite=overwrite)
+        else:
+            assert import_ is not None
+            report = apply(dataset, import_, data=data, out=out, overwrite=overwrite)
+    if json:
+        print_json(report)
+    elif not quiet:
+        _print_review(report, exported=export is not None)
+
+
+def _print_review(report: ReviewReport, exported: bool) -> None:
+    if exported:
+        typer.echo(
+            f"{report.rows:,} problems of {report.dataset} in {report.file}, {report.scored:,} were scored."
+        )
+        typer.echo("Fill the column decision with keep or drop, and reason where you drop.")
+        return
+    typer.echo(f"{report.rows:,} decisions: {report.kept:,} kept, {report.dropped:,} dropped.")
+    if report.reasons:
+        print_table(("reason", "dropped"), report.reasons.items(), numbers=("dropped",))
+        print_table(("template", "dropped"), list(report.templates.items())[:SHOWN], numbers=("dropped",))

@@ -13,6 +13,7 @@ from nikawa.generate.audit import Report as AuditReport
 from nikawa.generate.audit import audit as run_audit
 from nikawa.generate.check import check as run_check
 from nikawa.generate.condition import written
+from nikawa.generate.engine import Generator, lexicon_of
 from nikawa.generate.mistakes import Trouble
 from nikawa.generate.pack import Pack, load_pack, pack_names
 from nikawa.generate.placeholders import placeholder_words
@@ -124,9 +125,9 @@ def show(
     *,
     n: int = 3,
     seed: int = 0,
-    fill: Fill = placeholder_words,
+    fill: Fill | None = None,
 ) -> Shown:
-    """One template with `n` sample problems; `fill` supplies the words (placeholders when left out)."""
+    """One template with `n` sample problems; `fill` supplies the words (those of the pack's lexicon when left out)."""
     pack = open_pack(spec, data)
     template = pack[id]
     cells = template.cells(spans=pack.spans)
@@ -143,8 +144,19 @@ def show(
         formats=tuple(fmt.name(template.language) for fmt in template.formats),
         labels={label: labels.count(label) for label in dict.fromkeys(labels)},
         unreachable=tuple(cell.name for cell in pack.unreachable() if cell.template is template),
-        samples=tuple(_samples(template, cells, n, Random(f"{seed}/{id}"), fill)),  # noqa: S311  (no secret)
+        samples=tuple(_samples(template, cells, n, Random(f"{seed}/{id}"), fill or _words(pack, template))),  # noqa: S311  (no secret)
     )
+
+
+def _words(pack: Pack, template: Template) -> Fill:
+    """The words of the pack's lexicon; placeholders where it has none that fit the template."""
+    try:
+        words = Generator(pack, lexicon_of(pack)).words
+        for cell in template.cells(spans=pack.spans)[:1]:
+            words(cell, Random(0))  # noqa: S311  (no secret)
+    except BadInput:
+        return placeholder_words
+    return words
 
 
 def _written(side: Side) -> str:
