@@ -14,8 +14,9 @@ from nikawa.benchmarks import load
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples, write_records
 from nikawa.jobs._aggregate_files import read_adjudicated, read_known, write
+from nikawa.jobs._aggregate_report import gold_of
 from nikawa.jobs._aggregate_workers import human, workers
-from nikawa.jobs.aggregate import Options, aggregate, gold_of, read_rules
+from nikawa.jobs.aggregate import Options, aggregate, read_rules
 from nikawa.jobs.conformance import conformance
 from nikawa.records import Example, Judgement
 
@@ -68,6 +69,12 @@ def test_examples_nobody_judged_are_counted(files: tuple[str, str], tmp_path: Pa
     more = [*read_examples(Path(files[1])), Example(id="i9", inputs={"text": "霧が晴れた。"})]
     write_records(tmp_path / "more.jsonl", more)
     assert aggregate(files[0], options=Options(examples=str(tmp_path / "more.jsonl"))).report.unjudged == 1
+
+
+def test_answers_about_no_example_are_placed(files: tuple[str, str], tmp_path: Path) -> None:
+    write_records(tmp_path / "fewer.jsonl", list(read_examples(Path(files[1])))[:2])
+    with pytest.raises(BadInput, match=r"judgements\.jsonl, line 7: answers about 'i2'"):
+        aggregate(files[0], options=Options(examples=str(tmp_path / "fewer.jsonl")))
 
 
 def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> None:

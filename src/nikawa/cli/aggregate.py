@@ -20,8 +20,9 @@ from nikawa.cli._show import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
+    from nikawa.jobs._aggregate_report import AggregateReport, RuleReport
     from nikawa.jobs._aggregate_workers import HumanReport, WorkersReport
-    from nikawa.jobs.aggregate import AggregateReport, Options, RuleReport
+    from nikawa.jobs.aggregate import Options
     from nikawa.records import Score
 
 PANEL = "Build"

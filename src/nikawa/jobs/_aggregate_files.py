@@ -30,7 +30,7 @@ STATES = ("accepted", "dropped", "tied")
 
 def write(found: Aggregated, out: Path, *, overwrite: bool = False) -> list[str]:
     """Write the folder whole or not at all; returns the names of its files."""
-    from nikawa.jobs.aggregate import gold_of
+    from nikawa.jobs._aggregate_report import gold_of
 
     gold = gold_of(found.verdicts)
     with atomic_folder(out, overwrite=overwrite) as folder:

@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from nikawa.benchmarks.load import named, read_judgements
 from nikawa.errors import BadInput
-from nikawa.io.judgements import How, Note
+from nikawa.io.judgements import How
+from nikawa.jobs._aggregate_report import AggregateReport, make_report
 from nikawa.jobs._judgements import Given, load_examples, open_given, table_of
-from nikawa.records import Example, Judgement, Record
+from nikawa.records import Example, Judgement
 
 if TYPE_CHECKING:
     from nikawa.aggregate.rules import Ties, Verdicts
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from nikawa.aggregate.workers_exclude import Change
 
 _NAMED = re.compile(r"([^\W\d][\w-]*)=(.+)", re.DOTALL)
-LISTED = 50
-"""Items a summary lists by name."""
 
 
 @dataclass(frozen=True)
@@ -52,56 +51,6 @@ class Options:
     how: How = field(default_factory=How)
 
 
-class Compared(Record, frozen=True, kw_only=True):
-    """How the gold made here and the gold that the examples have go together."""
-
-    items: int
-    same: int
-    different: tuple[str, ...]
-    """Items that have both and they differ: the first few."""
-    differing: int
-    only_there: int
-    """Items with gold there and none here (ties and what was dropped)."""
-
-
-class RuleReport(Record, frozen=True, kw_only=True):
-    """What one rule made."""
-
-    question: str
-    """The question the gold is written under."""
-    rule: str
-    ties: str
-    items: int
-    accepted: int
-    dropped: dict[str, int]
-    """By the step that dropped them."""
-    tied: int
-    """Left to be adjudicated."""
-    tied_items: tuple[str, ...]
-    settled: int
-    """Ties that were settled, by the tie rule or by hand."""
-    iterations: int = 0
-    published: Compared | None = None
-
-
-class AggregateReport(Record, frozen=True, kw_only=True):
-    """Everything `nikawa aggregate` says."""
-
-    judgements: str
-    workers_are: str
-    items: int
-    workers: int
-    answers: int
-    missing: int
-    kept: int
-    """Items that every rule accepted."""
-    unjudged: int
-    """Of the examples that were named, those that nobody judged."""
-    rules: tuple[RuleReport, ...]
-    excluded: tuple[Any, ...] = ()
-    notes: tuple[Note, ...] = ()
-
-
 @dataclass(frozen=True)
 class Aggregated:
     """The report and what it was made from."""
@@ -120,14 +69,14 @@ def aggregate(spec: str, data: Path | None = None, options: Options | None = Non
     options = options or Options()
     known = load_examples(spec, options.examples, data)
     rules, ties = read_rules(options.rules), Ties.parse(options.ties)
-    tables, given = _tables(spec, data, options, rules)
+    tables, given = _tables(spec, data, options, rules, known if options.examples else None)
     changed: list[Change] = []
     for rule in rules.values():
         _check_identity(rule, given, options)
     if options.exclude:
         tables, changed = _leave_out(tables, rules, ties, options)
     verdicts = _decide(tables, rules, ties, options.adjudicated)
-    report = _report(spec, given, verdicts, known, changed)
+    report = make_report(spec, given, verdicts, known, changed)
     if options.examples and known:
         report = msgspec.structs.replace(report, unjudged=_unjudged(known, tables))
     return Aggregated(report, verdicts, known, tables)
@@ -163,28 +112,33 @@ def _check_identity(rule: Rule, given: Given, options: Options) -> None:
 
 
 def _tables(
-    spec: str, data: Path | None, options: Options, rules: Mapping[str, Rule]
+    spec: str,
+    data: Path | None,
+    options: Options,
+    rules: Mapping[str, Rule],
+    known: Mapping[str, Example] | None,
 ) -> tuple[dict[str, Table], Given]:
     """A table for each rule; rules on the same answers share one."""
-    given = opened(spec, data, options)
+    given = opened(spec, data, options, known)
     wanted = dict.fromkeys(rules, options.question)
     if any(rules):
         asked = {judgement.question for judgement in given.judgements}
         wanted = {name: name if name in asked else options.question for name in rules}
-        given = opened(spec, data, options)
+        given = opened(spec, data, options, known)
     tables: dict[tuple[str | None, bool], Table] = {}
     for name, rule in rules.items():
         key = (wanted[name], rule.first)
         if key not in tables:
-            given = given if not tables else opened(spec, data, options)
+            given = given if not tables else opened(spec, data, options, known)
             given.judgements = first_choices(given.judgements) if rule.first else given.judgements
             tables[key] = table_of(given, wanted[name], options.how)
     return {name: tables[wanted[name], rule.first] for name, rule in rules.items()}, given
 
 
-def opened(spec: str, data: Path | None, options: Options) -> Given:
-    """The judgements, all or those that were counted."""
-    known = load_examples(spec, options.examples, data) if options.examples else None
+def opened(
+    spec: str, data: Path | None, options: Options, known: Mapping[str, Example] | None = None
+) -> Given:
+    """The judgements, all or those that were counted; with `known`, answers about other items are refused."""
     given = open_given(spec, data, options.how, known)
     if options.as_published:
         if named(spec) is None:
@@ -233,75 +187,3 @@ def _decide(
         question = name or table.question
         found[question] = adjudicated(verdicts, decided.get(question, {})) if decided else verdicts
     return found
-
-
-def _report(
-    spec: str,
-    given: Given,
-    verdicts: Mapping[str, Verdicts],
-    known: Mapping[str, Example] | None,
-    changed: Sequence[Change],
-) -> AggregateReport:
-    table = next(iter(verdicts.values())).table
-    return AggregateReport(
-        judgements=spec,
-        workers_are=given.workers_are,
-        items=len(table.items),
-        workers=len(table.workers),
-        answers=len(table),
-        missing=table.missing,
-        kept=len(gold_of(verdicts)),
-        unjudged=0,
-        rules=tuple(_rule_report(question, found, known) for question, found in verdicts.items()),
-        excluded=tuple(changed),
-        notes=given.notes,
-    )
-
-
-def gold_of(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:
-    """Gold by item, of the items that every rule accepted."""
-    found: dict[str, dict[str, Any]] = {}
-    for question, each in verdicts.items():
-        for item, answer in zip(each.table.items, each.answers(), strict=True):
-            if answer is not None:
-                found.setdefault(item, {})[question] = answer
-    return {item: gold for item, gold in found.items() if len(gold) == len(verdicts)}
-
-
-def _rule_report(question: str, found: Verdicts, known: Mapping[str, Example] | None) -> RuleReport:
-    from nikawa.aggregate.rules import ACCEPTED, TIED
-
-    tied = [found.table.items[i] for i in (found.state == TIED).nonzero()[0].tolist()]
-    by_ties = (found.by == len(found.names) - 2) & (found.state == ACCEPTED)
-    return RuleReport(
-        question=question,
-        rule=found.rule.text,
-        ties=str(found.ties),
-        items=len(found.table.items),
-        accepted=found.count(ACCEPTED),
-        dropped=found.by_step(),
-        tied=len(tied),
-        tied_items=tuple(tied[:LISTED]),
-        settled=int(by_ties.sum()),
-        iterations=0 if found.fit is None else len(found.fit.likelihood),
-        published=None if known is None else compare(question, found, known),
-    )
-
-
-def compare(question: str, found: Verdicts, known: Mapping[str, Example]) -> Compared | None:
-    """Hold the gold made here against the examples' own; None where they have none for the question."""
-    pairs = [
-        (item, answer, known[item].gold[question])
-        for item, answer in zip(found.table.items, found.answers(), strict=True)
-        if item in known and question in known[item].gold
-    ]
-    if not pairs:
-        return None
-    different = [item for item, here, there in pairs if here is not None and here != there]
-    return Compared(
-        items=len(pairs),
-        same=sum(here == there for _, here, there in pairs),
-        different=tuple(different[:LISTED]),
-        differing=len(different),
-        only_there=sum(here is None for _, here, _ in pairs),
-    )
