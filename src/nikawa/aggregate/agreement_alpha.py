@@ -55,7 +55,9 @@ def _pairs(table: Table | Kinds) -> Floats:
 def _paired_counts(table: Table | Kinds) -> Floats:
     """Counts of items by categories, items with a single answer emptied."""
     counts = table.counts().astype(np.float64)
-    counts[table.per_item() < 2] = 0
+    single = table.per_item() < 2
+    if single.any():
+        counts[single] = 0
     return counts
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.aggregate.table import Counts, Floats, Table, category_values
+from nikawa.aggregate.table import BLOCK, Counts, Floats, Table, category_values
 
-LARGEST = 1 << 62
+LARGEST = 1 << 53
+"""Keys of kinds below which sums of floats are exact."""
 FEW = 16
 """Items a kind from which kinds are worth their while."""
 
@@ -51,12 +52,12 @@ def kinds_of(table: Table) -> Kinds | None:
     base, wide = int(table.per_item().max()) + 1, len(table.categories)
     if wide > FEW * 4 or base**wide >= LARGEST:
         return None
-    keys = np.zeros(len(table.items), dtype=np.int64)
-    for category in range(wide):
-        given = np.bincount(table.item[table.answer == category], minlength=len(keys))
-        given *= base**category
-        keys += given
-    found, times = np.unique(keys, return_counts=True)
+    powers = float(base) ** np.arange(wide)
+    keys = np.zeros(len(table.items))
+    for start in range(0, len(table), BLOCK):
+        part = slice(start, start + BLOCK)
+        keys += np.bincount(table.item[part], powers[table.answer[part]], minlength=len(keys))
+    found, times = np.unique(keys.astype(np.int64), return_counts=True)
     if len(found) * FEW > len(keys):
         return None
     rows = found[:, None] // base ** np.arange(wide, dtype=np.int64) % base

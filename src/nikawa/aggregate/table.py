@@ -27,6 +27,8 @@ Column = Sequence[Any] | NDArray[Any]
 
 CHUNK = 1 << 14
 """Records taken from a stream at a time."""
+BLOCK = 1 << 20
+"""Judgements taken at a time where memory matters."""
 SHOWN = 5
 """Names an error lists."""
 FEW = 16
@@ -77,7 +79,9 @@ class Table:
         item, item_names = factorise(items)
         worker, worker_names = factorise(workers)
         answer, answers_seen = factorise(answers)
-        return _checked(question, (item, worker, answer), (item_names, worker_names, answers_seen))
+        names = (item_names, worker_names, answers_seen)
+        whole = (item.astype(np.int32, copy=False), worker.astype(np.int32, copy=False), answer)
+        return _checked(question, whole, names)
 
     def __len__(self) -> int:
         return len(self.item)
@@ -99,11 +103,17 @@ class Table:
 
     def per_item(self) -> Counts:
         """How many answers each item has."""
-        return self._keep("per_item", lambda: np.bincount(self.item, minlength=len(self.items)))
+        return self._keep("per_item", self._count_items)
 
     def counts(self) -> Counts:
         """Items by categories: how many workers gave each answer. Dense: ask `len(categories)` before."""
         return self._keep("counts", self._count)
+
+    def _count_items(self) -> Counts:
+        counts = np.zeros(len(self.items), dtype=np.int64)
+        for start in range(0, len(self), BLOCK):  # counting makes wide copies of what it counts
+            counts += np.bincount(self.item[start : start + BLOCK], minlength=len(counts))
+        return counts
 
     def _count(self) -> Counts:
         wide = len(self.categories)
@@ -160,24 +170,22 @@ class _Numbering(dict[Any, int]):
         return code
 
 
-def factorise(column: Column) -> tuple[Codes, list[Any]]:
-    """Codes of a column, and the names they stand for."""
+def factorise(column: Column) -> tuple[Codes | NDArray[np.uint8], list[Any]]:
+    """Codes of a column, and the names they stand for; codes of few names may be bytes."""
     if isinstance(column, np.ndarray) and np.issubdtype(column.dtype, np.integer) and len(column):
         low, high = int(column.min()), int(column.max())
         if high - low < 4 * len(column) + 1024:
             return _narrow_integers(column, low)
     names = column.tolist() if hasattr(column, "tolist") else column
     numbering = _Numbering()
-    codes = _few_codes(numbering, names)
-    if codes is None:
-        codes = _encode(numbering, names, len(names))
-    return codes, list(numbering)
+    few = _few_codes(numbering, names)
+    return (_encode(numbering, names, len(names)) if few is None else few), list(numbering)
 
 
-def _few_codes(numbering: _Numbering, names: Sequence[Any]) -> Codes | None:
+def _few_codes(numbering: _Numbering, names: Sequence[Any]) -> NDArray[np.uint8] | None:
     """Codes of a column of at most 256 names, as labels are: bytes are made faster than integers."""
     try:
-        return np.frombuffer(bytes(map(numbering.__getitem__, names)), dtype=np.uint8).astype(np.int32)
+        return np.frombuffer(bytes(map(numbering.__getitem__, names)), dtype=np.uint8)
     except (ValueError, TypeError):
         return None
 
@@ -245,15 +253,26 @@ class _Growing:
 
 
 def _checked(
-    question: str, codes: tuple[Codes, Codes, Codes], names: tuple[list[Any], list[Any], list[Any]]
+    question: str,
+    codes: tuple[Codes, Codes, Codes | NDArray[np.uint8]],
+    names: tuple[list[Any], list[Any], list[Any]],
 ) -> Table:
     item, worker, answer = codes
     if not len(item):
         raise BadInput(f"there is no answer to {question!r}", cure="check the name of the question")
     categories, order = _sorted_categories(names[2], question)
-    table = Table(question, item, worker, order[answer], names[0], names[1], categories)
+    table = Table(question, item, worker, _recoded(answer, order), names[0], names[1], categories)
     _refuse_twice(table)
     return table
+
+
+def _recoded(answer: Codes | NDArray[np.uint8], order: Codes) -> Codes:
+    """The places of answers among the sorted categories; integers are changed in place, to save memory."""
+    if answer.dtype != np.int32:
+        return order[answer]
+    for start in range(0, len(answer), BLOCK):
+        answer[start : start + BLOCK] = order[answer[start : start + BLOCK]]
+    return answer.astype(np.int32, copy=False)
 
 
 def _sorted_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ...], Codes]:
