@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from math import comb
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from nikawa.aggregate.plan import Wish, filled, icc, needed, plan, stepped_up
+from nikawa.aggregate.plan_mixture import grid
 from nikawa.aggregate.plan_panels import Panels
 from nikawa.aggregate.table import Table
+from nikawa.benchmarks.load import read_judgements
 from nikawa.errors import BadInput
 
 
@@ -85,6 +90,33 @@ def test_the_model_fits_what_can_be_drawn() -> None:
     assert modelled == pytest.approx(drawn, abs=0.05)
 
 
+def test_modelled_panels_are_near_the_truth() -> None:
+    told = plan(labels(items=800, workers=5), Wish(most=7))
+    for row in told.rows:
+        k, half = row.workers, row.workers // 2 + 1
+        wins = sum(comb(k, j) * 0.8**j * 0.2 ** (k - j) for j in range(half, k + 1))
+        loses = sum(comb(k, j) * 0.2**j * 0.8 ** (k - j) for j in range(half, k + 1))
+        assert row.yield_ == pytest.approx(wins + loses, abs=0.04)
+        assert row.reliability == pytest.approx((wins**2 + loses**2) / (wins + loses) ** 2, abs=0.05)
+
+
+@pytest.mark.parametrize("categories", [1, 2, 3, 7])
+def test_the_grid_lies_on_the_simplex(categories: int) -> None:
+    points = grid(categories)
+    assert points.shape[1] == categories
+    assert points.sum(axis=1) == pytest.approx(np.ones(len(points)))
+    assert (points > 0).all()
+    assert (points.argmax(axis=1) == categories - 1).any()
+
+
+def test_klue_sts_as_a_pilot(shared_data: Path) -> None:
+    table = Table.from_judgements(read_judgements("klue-sts", data=shared_data), "score")
+    told = plan(table, Wish(reliability=0.9, rule="mean+sd<=2", items=1_000, price=10))
+    assert told.single == pytest.approx(0.7478, abs=5e-5)
+    assert told.workers == needed(0.7478, 0.9) == 4
+    assert told.rows[3].cost == pytest.approx(40_000, rel=0.02)
+
+
 def test_the_same_seed_the_same_plan() -> None:
     assert plan(labels(), Wish(most=4)) == plan(labels(), Wish(most=4))
 
@@ -96,6 +128,13 @@ def test_wishes_that_cannot_be() -> None:
         plan(Table.from_columns([0, 1], [0, 0], ["a", "b"]))
     hopeless = plan(labels(skill=0.5), Wish(reliability=0.99, most=3))
     assert hopeless.workers is None
+
+
+def test_a_unanimous_pilot() -> None:
+    told = plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], list("aaaa")), Wish(most=4))
+    assert told.single is None
+    assert [(row.reliability, row.yield_) for row in told.rows] == [(1.0, 1.0)] * 3
+    assert plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3]), Wish(most=3)).workers is None
 
 
 def test_filled() -> None:

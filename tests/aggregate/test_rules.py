@@ -125,6 +125,8 @@ def test_unknown_preference() -> None:
 def test_adjudicated_ties() -> None:
     found = adjudicated(aggregate(table("en", "ec", "ee"), "majority"), {"i0": "n", "i2": "n"})
     assert found.answers() == ["n", None, "e"]
+    numbered = aggregate(table([0, 1], [1, 1]), "majority")
+    assert adjudicated(numbered, {"i0": "0"}).answers() == [0, 1]
     with pytest.raises(BadInput, match="none that workers gave"):
         adjudicated(aggregate(table("en"), "majority"), {"i0": "x"})
 

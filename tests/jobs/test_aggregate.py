@@ -165,6 +165,14 @@ def test_workers_and_known_answers(files: tuple[str, str], tmp_path: Path) -> No
         read_known(tmp_path / "bare.jsonl", "label")
 
 
+def test_known_answers_from_examples(tmp_path: Path) -> None:
+    given = [Example(id=f"i{i}", inputs={"text": text}, gold={"label": "a"}) for i, text in enumerate(TEXTS)]
+    write_records(tmp_path / "gold.jsonl", given)
+    assert read_known(tmp_path / "gold.jsonl", "label")["i3"] == "a"
+    (tmp_path / "known.tsv").write_text("example\tanswer\ni0\t3\ni1\t2.5\ni2\tb\n", "utf-8")
+    assert read_known(tmp_path / "known.tsv", "label") == {"i0": 3, "i1": 2.5, "i2": "b"}
+
+
 def test_people_against_people(files: tuple[str, str]) -> None:
     report = human(files[0], None, Options(question="label"), task="mini-ja-nli", resamples=100)
     everything, untied = report.scores

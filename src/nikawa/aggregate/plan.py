@@ -174,15 +174,17 @@ def _resampled(statistics: Floats, finish: Callable[[Floats], Floats]) -> tuple[
     drawn = np.random.default_rng(0).multinomial(n, counts / n, size=RESAMPLES)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = finish(drawn.astype(np.float64) @ kinds)
-    low, high = np.nanquantile(values, [0.025, 0.975])
+    known = values[~np.isnan(values)]
+    low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (math.nan, math.nan)
     return float(low), float(high)
 
 
 def _reliability(table: Table, k: int) -> tuple[float | None, float | None, float | None]:
     """Spearman-Brown for the mean of k answers, with an interval over items."""
-    value, (low, high) = icc(table), icc_interval(table)
+    value = icc(table)
     if math.isnan(value):
         return None, None, None
+    low, high = icc_interval(table)
     return stepped_up(value, k), stepped_up(low, k), stepped_up(high, k)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from nikawa.aggregate.table import Floats
 
-STEPS = {1: 1, 2: 40, 3: 16}
+STEPS = {2: 40, 3: 16}
 """Steps of the full grid; with more categories only mixtures of two leading answers and the rest are on it."""
 LEVELS = np.linspace(0.4, 1.0, 13)
 ROUNDS = 200
@@ -23,6 +23,8 @@ LEAST = 1e-4
 
 def grid(categories: int) -> Floats:
     """Points of the simplex, one a row."""
+    if categories == 1:
+        return np.ones((1, 1))
     if categories in STEPS:
         steps = STEPS[categories]
         cuts = np.indices((steps + 1,) * (categories - 1)).reshape(categories - 1, -1).T
