@@ -9,7 +9,7 @@ import numpy as np
 from nikawa.aggregate.plan_mixture import posterior
 from nikawa.aggregate.table import Codes, Floats, Table
 
-ROUNDS, PANELS, CELLS = 20, 20_000, 2_000_000
+ROUNDS, PANELS, CELLS = 1_000, 20_000, 2_000_000
 """Panels drawn an item, panels in all, panels times categories: fewer an item where the pilot is large."""
 SHARE = 0.5
 """Share of items that must have k answers for panels of k to be drawn from them."""
