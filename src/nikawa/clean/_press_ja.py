@@ -15,7 +15,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE)
 
 
-_REST = r"(?:[^\n]{0,30}|[^\n]{0,80}(?:無断|[Rr]ights)[^\n]{0,80})$"
+_REST = r"(?:[^\n.。]{0,30}|[^\n]{0,80}(?:無断|[Rr]ights)[^\n]{0,80})$"
 """What follows a mark of copyright: little, or the rest of the notice."""
 
 

@@ -6,7 +6,9 @@ import re
 
 _S = r"[^\S\n]*"
 _NAME = "[가-힣]{2,4}"
-_TITLE = "(?:[가-힣]{0,4}기자|[가-힣]{0,4}특파원|통신원|논설위원|해설위원|앵커|리포터)"
+_VERBS = "즐옮남맡이숨넘웃벗당챙새여땡굶안섬쫓"
+"""Syllables that make a verb with 기자: 즐기자, 옮기자."""
+_TITLE = f"(?:(?:인턴|수습|객원|선임|전문|사진|영상|편집|취재)?(?<![{_VERBS}])기자|특파원|통신원|논설위원|해설위원|앵커|리포터)"
 _NAMES = rf"{_NAME}(?:{_S}[·,]{_S}{_NAME}){{0,4}}{_S}{_TITLE}"
 _EMAIL = r"[A-Za-z0-9._%+-]{1,64}[@＠][A-Za-z0-9.-]{1,80}"
 _CLOSE, _OPEN = r"[\])）】〉>]", r"[\[(（【〈<]"
@@ -18,7 +20,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE)
 
 
-_REST = r"(?:[^\n]{0,30}|[^\n]{0,80}(?:무단|금지|[Rr]ights)[^\n]{0,80})$"
+_REST = r"(?:[^\n.。]{0,30}|[^\n]{0,80}(?:무단|금지|[Rr]ights)[^\n]{0,80})$"
 """What follows a mark of copyright: little, or the rest of the notice. ⓒ also counts (ⓐ, ⓑ, ⓒ)."""
 
 
