@@ -100,7 +100,7 @@ def test_modelled_panels_are_near_the_truth() -> None:
         assert row.reliability == pytest.approx((wins**2 + loses**2) / (wins + loses) ** 2, abs=0.05)
 
 
-@pytest.mark.parametrize("categories", [1, 2, 3, 7])
+@pytest.mark.parametrize("categories", [1, 2, 3, 7, 12])
 def test_the_grid_lies_on_the_simplex(categories: int) -> None:
     points = grid(categories)
     assert points.shape[1] == categories
@@ -135,6 +135,15 @@ def test_a_unanimous_pilot() -> None:
     assert told.single is None
     assert [(row.reliability, row.yield_) for row in told.rows] == [(1.0, 1.0)] * 3
     assert plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3]), Wish(most=3)).workers is None
+
+
+def test_measurements_and_free_text() -> None:
+    told = plan(numbers(items=60), Wish(rule="mean+variance<1"))
+    assert [row.workers for row in told.rows] == [1, 2, 3, 4]
+    assert told.rows[0].yield_ == 1.0 > told.rows[3].yield_ > 0
+    words = [f"語{i}" for i in range(300)]
+    with pytest.raises(BadInput, match="300 different answers"):
+        plan(Table.from_columns([i // 2 for i in range(300)], [0, 1] * 150, words))
 
 
 def test_filled() -> None:

@@ -77,6 +77,14 @@ def test_answers_about_no_example_are_placed(files: tuple[str, str], tmp_path: P
         aggregate(files[0], options=Options(examples=str(tmp_path / "fewer.jsonl")))
 
 
+def test_single_answers_make_gold_without_agreement(tmp_path: Path) -> None:
+    rows = [Judgement(example=str(i), worker="w", question="label", answer="a") for i in range(2)]
+    write_records(tmp_path / "single.jsonl", rows)
+    write(aggregate(str(tmp_path / "single.jsonl")), tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))["label"]["measures"] == []
+    assert len(lines(tmp_path / "out" / "gold.jsonl")) == 2
+
+
 def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> None:
     write(aggregate(files[0], options=Options(examples=files[1])), tmp_path / "out")
     sheet = tmp_path / "out" / "adjudicate.tsv"

@@ -27,6 +27,8 @@ from nikawa.records import Record
 MOST = 20
 """Workers an item up to which plans are made."""
 RESAMPLES = 1_000
+CLOSED = 100
+"""Different answers beyond which they are measurements or free text."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,10 @@ def plan(table: Table, wish: Wish | None = None, *, seed: int = 0) -> Plan:
     numeric = table.numeric and (wish.rule is None or parse_rule(filled(wish.rule, 3)).numeric)
     rule = wish.rule or ("mean" if numeric else "votes:{half}/{k}")
     panels = Panels(table, seed)
+    last = _last(table, panels, numeric, wish.most, rule)
     single = icc(table) if numeric else panels.agreement()
     rows = [
-        _row(_Setting(table, panels, rule, wish, numeric), k)
-        for k in range(1 if numeric else 2, wish.most + 1)
+        _row(_Setting(table, panels, rule, wish, numeric), k) for k in range(1 if numeric else 2, last + 1)
     ]
     return Plan(
         question=table.question,
@@ -111,6 +113,22 @@ def _check(table: Table, wish: Wish) -> None:
             raise BadInput(f"the wished {name} {value:g} is not between 0 and 1", cure="wish for 0.9, say")
 
 
+def _last(table: Table, panels: Panels, numeric: bool, most: int, rule: str) -> int:
+    """The most workers a plan can be made for: limits on measurements can be drawn from the pilot, not modelled."""
+    wide = len(table.categories)
+    if not numeric and wide > CLOSED:
+        cure = "plans are made for a closed set of labels, or for numbers"
+        raise BadInput(f"{table.question!r} has {wide:,} different answers", cure=cure)
+    if numeric and wide > CLOSED and _drops(parse_rule(filled(rule, 3))):
+        return max(k for k in range(1, most + 1) if k == 1 or panels.holds(k))
+    return most
+
+
+def _drops(rule: Rule) -> bool:
+    """Whether a rule leaves any item without gold."""
+    return not rule.numeric or any(step.name not in FINISHERS for step in rule.steps)
+
+
 def filled(rule: str, k: int) -> str:
     """A rule for k workers: `votes:{half}/{k}` is `votes:3/5` for 5."""
     return rule.replace("{k}", str(k)).replace("{half}", str(k // 2 + 1))
@@ -127,8 +145,7 @@ class _Setting:
 
 def _row(setting: _Setting, k: int) -> Row:
     wish, rule = setting.wish, parse_rule(filled(setting.rule, k))
-    drops = not rule.numeric or any(step.name not in FINISHERS for step in rule.steps)
-    share = float(_gold(setting.panels.draw(k), rule)[1].mean()) if drops else 1.0
+    share = float(_gold(setting.panels.draw(k), rule)[1].mean()) if _drops(rule) else 1.0
     if setting.numeric:
         value, low, high = _reliability(setting.table, k)
     else:

@@ -7,14 +7,14 @@ no shape: clear items and split ones may both be there, which a Dirichlet with o
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 
 from nikawa.aggregate.table import Floats
 
 STEPS = {2: 40, 3: 16}
 """Steps of the full grid; with more categories only mixtures of two leading answers and the rest are on it."""
+PAIRED = 8
+"""Categories up to which a second answer may stand out."""
 LEVELS = np.linspace(0.4, 1.0, 13)
 ROUNDS = 200
 LEAST = 1e-4
@@ -31,16 +31,22 @@ def grid(categories: int) -> Floats:
         cuts = cuts[cuts.sum(axis=1) <= steps]
         points = np.column_stack([cuts, steps - cuts.sum(axis=1)]) / steps
     else:
-        points = np.array(
-            [_leading(categories, *pair, p) for pair in permutations(range(categories), 2) for p in LEVELS]
-        )
+        every = range(categories)
+        pairs: list[tuple[int, int | None]] = [(first, None) for first in every]
+        if categories <= PAIRED:
+            pairs = [(first, second) for first in every for second in every if first != second]
+        points = np.array([_leading(categories, first, second, p) for first, second in pairs for p in LEVELS])
     points = np.unique(np.maximum(points, LEAST), axis=0)
     return np.asarray(points / points.sum(axis=1, keepdims=True))
 
 
-def _leading(categories: int, first: int, second: int, share: float) -> Floats:
-    point = np.full(categories, (1 - share) / 3 / max(1, categories - 2))
-    point[first], point[second] = share, (1 - share) * 2 / 3
+def _leading(categories: int, first: int, second: int | None, share: float) -> Floats:
+    """One answer leads, a second has two thirds of what is left (or none does), the others share the rest."""
+    left = 1 - share
+    point = np.full(categories, left / (categories - 1) if second is None else left / 3 / (categories - 2))
+    if second is not None:
+        point[second] = left * 2 / 3
+    point[first] = share
     return point
 
 

@@ -22,7 +22,7 @@ class Panels:
         self.table, self.seed = table, seed
         self.given = table.per_item()
         items = max(1, int((self.given > 1).sum()))
-        self.rounds = max(1, min(ROUNDS, PANELS // items, CELLS // (items * len(table.categories))))
+        self.rounds = max(1, min(ROUNDS, PANELS // items, CELLS // (items * min(100, len(table.categories)))))
         self._fitted: tuple[Floats, Floats] | None = None
         order = np.argsort(table.item, kind="stable")
         self.answer, self.start = table.answer[order], np.cumsum(self.given) - self.given

@@ -189,7 +189,7 @@ def agreement(found: Aggregated) -> dict[str, Any]:
             "items": len(table.items),
             "workers": len(table.workers),
             "answers": len(table),
-            "measures": list(_measure(table, Options())),
+            "measures": list(_measure(table, Options())) if (table.per_item() > 1).any() else [],
         }
     return told
 
