@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nikawa.aggregate.plan import Wish, filled, icc, needed, plan, stepped_up
+from nikawa.aggregate.plan import Wish, filled, plan
 from nikawa.aggregate.plan_mixture import grid
 from nikawa.aggregate.plan_panels import Panels
+from nikawa.aggregate.plan_reliability import icc, needed, stepped_up
 from nikawa.aggregate.table import Table
 from nikawa.benchmarks.load import read_judgements
 from nikawa.errors import BadInput
