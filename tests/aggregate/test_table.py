@@ -136,3 +136,26 @@ def test_seconds_said_late(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seconds is not None
     assert np.flatnonzero(~np.isnan(seconds)).tolist() == [5]
     assert len(seconds) == 8
+
+
+def test_labels_that_are_the_same_objects() -> None:
+    one, twin, other = "label", "".join(["la", "bel"]), "no"
+    assert one is not twin
+    column = np.array([other, one, twin, other, None, one], dtype=object)
+    codes, names = factorise(column)
+    assert names == ["no", "label", None]
+    assert codes.tolist() == [0, 1, 1, 0, 2, 1]
+    assert factorise(column[::2])[0].tolist() == [0, 1, 2]
+
+
+def test_objects_that_come_late_are_not_lost() -> None:
+    column = np.array(["a"] * 5000 + ["b"], dtype=object)
+    codes, names = factorise(column)
+    assert (names, codes[-1], codes[0]) == (["a", "b"], 1, 0)
+
+
+def test_lists_among_few_objects_are_refused() -> None:
+    column = np.empty(2, dtype=object)
+    column[0], column[1] = ["x"], "y"
+    with pytest.raises(BadInput, match="a list or a mapping"):
+        factorise(column)

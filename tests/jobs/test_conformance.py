@@ -165,3 +165,12 @@ def test_command_as_json(tmp_path: Path) -> None:
     assert found["failed"] == 1
     assert [set(group) for group in found["groups"]] == [{"name", "cases", "passed", "failures"}] * 2
     assert found["groups"][0]["failures"] == [{"id": "c", "why": "no metric is registered for this group"}]
+
+
+def test_agreement_is_held_against_golden_cases_too(tmp_path: Path) -> None:
+    alike = {"id": 1, "input": [[1, 2], [1, 2], [None, 2]], "expected": {"nominal": 1.0, "interval": 1.0}}
+    single = {"id": 2, "input": [[1, 1], [1, 1]], "expected": {"nominal": RAISES}}
+    kappa = {"id": 3, "input": [[3, 0], [0, 3]], "expected": 1.0}
+    groups = {"agreement": {"cases": [alike, single]}, "fleiss_kappa": {"cases": [kappa]}}
+    report = conformance(write(tmp_path, groups))
+    assert [(group.passed, group.failures) for group in report.groups] == [(2, ()), (1, ())]

@@ -49,6 +49,8 @@ def form_of(path: Path) -> str:
     """The form of a file by its suffix and its beginning."""
     if path.is_dir():
         return "doccano"
+    if path.suffix == ".parquet":
+        return "records"
     with open_bytes(path) as stream:
         start = stream.read(PEEK)
     if path.name.endswith((".csv", ".txt")) or (".tsv" in path.name and not _is_own_table(start)):
