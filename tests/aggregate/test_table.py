@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from nikawa.aggregate import table as module
-from nikawa.aggregate.table import Table, Twice, factorise
+from nikawa.aggregate.codes import factorise
+from nikawa.aggregate.table import Table, Twice
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
 

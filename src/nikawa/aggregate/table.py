@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nikawa.aggregate.codes import Codes, Column, Numbering, encode, factorise
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
 
-Codes = NDArray[np.int32]
+__all__ = ["BLOCK", "Codes", "Counts", "Floats", "Table", "Twice", "are_numbers", "category_values"]
+
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-Column = Sequence[Any] | NDArray[Any]
 
 CHUNK = 1 << 14
 """Records taken from a stream at a time."""
@@ -31,8 +32,6 @@ BLOCK = 1 << 20
 """Judgements taken at a time where memory matters."""
 SHOWN = 5
 """Names an error lists."""
-PEEK, FEW_OBJECTS = 4096, 8
-"""Entries of a column that are looked at first, and the most objects there that are told by address."""
 FEW = 16
 """Answers an item up to which repeats are looked for side by side."""
 
@@ -164,89 +163,6 @@ def category_values(categories: Sequence[Any], question: str) -> Floats:
     return np.array(categories, dtype=np.float64)
 
 
-class _Numbering(dict[Any, int]):
-    """Names numbered in order of first appearance; looking one up numbers it."""
-
-    def __missing__(self, name: Any) -> int:
-        code = self[name] = len(self)
-        return code
-
-
-def factorise(column: Column) -> tuple[Codes | NDArray[np.uint8], list[Any]]:
-    """Codes of a column, and the names they stand for; codes of few names may be bytes."""
-    if isinstance(column, np.ndarray) and np.issubdtype(column.dtype, np.integer) and len(column):
-        low, high = int(column.min()), int(column.max())
-        if high - low < 4 * len(column) + 1024:
-            return _narrow_integers(column, low)
-    if isinstance(column, np.ndarray) and column.dtype == object and column.ndim == 1:
-        found = _few_objects(column)
-        if found is not None:
-            return found
-    names = column.tolist() if hasattr(column, "tolist") else column
-    numbering = _Numbering()
-    few = _few_codes(numbering, names)
-    return (_encode(numbering, names, len(names)) if few is None else few), list(numbering)
-
-
-class _Addresses:
-    """An array of objects seen as the addresses it holds; numpy's own protocol, nothing is copied."""
-
-    def __init__(self, column: NDArray[Any]) -> None:
-        place = column.__array_interface__["data"][0]
-        self.__array_interface__ = {
-            "data": (place, True), "shape": column.shape, "strides": column.strides,
-            "typestr": np.dtype(np.intp).str, "version": 3,
-        }  # fmt: skip
-
-
-def _few_objects(column: NDArray[Any]) -> tuple[NDArray[np.uint8], list[Any]] | None:
-    """Codes of a column that holds the same few objects again and again, as labels read by pandas are.
-
-    Addresses are compared ten times faster than names are looked up; None where there are more objects.
-    """
-    addresses = np.asarray(_Addresses(column))
-    values, first = np.unique(addresses[:PEEK], return_index=True)
-    if not 0 < len(values) <= FEW_OBJECTS:
-        return None
-    order = np.argsort(first)
-    numbering, codes, met = _Numbering(), np.zeros(len(column), dtype=np.uint8), 0
-    for address, place in zip(values[order].tolist(), first[order].tolist(), strict=True):
-        same = addresses == address
-        met += int(np.count_nonzero(same))
-        try:
-            codes += same.view(np.uint8) * np.uint8(numbering[column[place]])
-        except TypeError:  # a list: refused where names are looked up
-            return None
-    return (codes, list(numbering)) if met == len(column) else None
-
-
-def _few_codes(numbering: _Numbering, names: Sequence[Any]) -> NDArray[np.uint8] | None:
-    """Codes of a column of at most 256 names, as labels are: bytes are made faster than integers."""
-    try:
-        return np.frombuffer(bytes(map(numbering.__getitem__, names)), dtype=np.uint8)
-    except (ValueError, TypeError):
-        return None
-
-
-def _narrow_integers(column: NDArray[Any], low: int) -> tuple[Codes, list[Any]]:
-    """Codes of integers in a narrow range, by counting: in the order of the integers."""
-    shifted = column - low if low else column
-    present = np.bincount(shifted) > 0
-    names = (np.flatnonzero(present) + low).tolist()
-    if len(names) == len(present):
-        return shifted.astype(np.int32), names
-    return (np.cumsum(present, dtype=np.int32) - 1)[shifted].astype(np.int32), names
-
-
-def _encode(numbering: _Numbering, names: Iterable[Any], size: int) -> Codes:
-    try:
-        return np.fromiter(map(numbering.__getitem__, names), dtype=np.int32, count=size)
-    except TypeError:
-        raise BadInput(
-            "an answer is a list or a mapping", cure="agreement and aggregation take labels and numbers"
-        ) from None
-
-
 def _chunks(judgements: Iterable[Judgement]) -> Iterable[list[Judgement]]:
     stream = iter(judgements)
     while chunk := list(islice(stream, CHUNK)):
@@ -258,7 +174,7 @@ class _Growing:
 
     def __init__(self, question: str) -> None:
         self.question = question
-        self.numberings = (_Numbering(), _Numbering(), _Numbering())
+        self.numberings = (Numbering(), Numbering(), Numbering())
         self.codes = (array("i"), array("i"), array("i"))
         self.seconds = array("f")
         self.missing = 0
@@ -269,7 +185,7 @@ class _Growing:
         self.missing += len(judgements) - len(given)
         columns = ([j.example for j in given], [j.worker for j in given], [j.answer for j in given])
         for numbering, codes, names in zip(self.numberings, self.codes, columns, strict=True):
-            codes.frombytes(_encode(numbering, names, len(names)).tobytes())
+            codes.frombytes(encode(numbering, names, len(names)).tobytes())
         self._add_seconds([j.seconds for j in given])
 
     def _add_seconds(self, seconds: list[float | None]) -> None:
