@@ -18,7 +18,7 @@ from nikawa.aggregate.table import Codes, Table
 
 MANY_WORKERS = 20
 """Workers above which Cohen's kappa, a mean over pairs of workers, is left out."""
-MANY_PAIRS = 1 << 22
+MANY_PAIRS = 1 << 20
 """Pairs of answers above which it is left out too."""
 WIDE = 40
 """Categories above which kappas are left out: chance agreement of free answers says nothing."""
