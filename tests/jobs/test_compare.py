@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from nikawa.analyse.paired import tie_groups
 from nikawa.errors import BadInput
 from nikawa.jobs.compare import compare
 from nikawa.jobs.score import Options, score
@@ -175,3 +177,90 @@ def test_score_of_a_system_is_the_score(tmp_path: Path, data: Path) -> None:
         found.systems[0].value
         == score("jnli", path, data=data, options=Options(resamples=10)).report.scores[0].value
     )
+
+
+def similar(tmp_path: Path, name: str, change: Callable[[int, float], Any]) -> Path:
+    """Answers to an invented JSTS of 80 pairs, each the gold score changed."""
+    folder = tmp_path / "jglue" / "datasets" / "jsts-v1.3"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = [
+        {
+            "sentence_pair_id": str(i),
+            "yjcaptions_id": f"{i}-{2 * i}-{2 * i + 1}",
+            "sentence1": f"戸が{i}枚ある。",
+            "sentence2": "戸がある。",
+            "label": (i % 26) / 5,
+        }
+        for i in range(80)
+    ]
+    (folder / "valid-v1.3.json").write_text(
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8"
+    )
+    path = tmp_path / f"{name}.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps({"id": str(i), "answer": change(i, r["label"])}) + "\n" for i, r in enumerate(rows)
+        )
+    )
+    return path
+
+
+def noisy(i: int, gold: float) -> float:
+    return gold + np.random.default_rng(i).normal()
+
+
+def test_unread_answers_leave_the_others_in_step(tmp_path: Path) -> None:
+    one = similar(tmp_path, "one", lambda i, g: "no idea" if i == 5 else noisy(i, g))
+    two = similar(tmp_path, "two", lambda i, g: "no idea" if i == 50 else noisy(i, g))
+    for pair in compare(["jsts"], {"one": [one], "two": [two]}, data=tmp_path, rounds=500).pairs:
+        assert pair.n == 78
+        assert (pair.difference, pair.low, pair.high, pair.p) == (0, 0, 0, 1)
+
+
+def test_what_is_undefined_tells_nothing_apart(tmp_path: Path) -> None:
+    flat = similar(tmp_path, "flat", lambda i, g: 2.5)
+    found = compare(
+        ["jsts"], {"noisy": [similar(tmp_path, "n", noisy)], "flat": [flat]}, data=tmp_path, rounds=300
+    )
+    assert all(np.isnan(pair.p) and np.isnan(pair.p_holm) for pair in found.pairs)
+    assert {s.ties for s in found.systems} == {"a"}
+
+
+def test_scale_does_not_matter_to_a_correlation(tmp_path: Path) -> None:
+    plain = similar(tmp_path, "plain", noisy)
+    rough = similar(tmp_path, "rough", lambda i, g: g + 3 * np.random.default_rng(900 + i).normal())
+    huge = similar(tmp_path, "huge", lambda i, g: 20 * (g + 3 * np.random.default_rng(900 + i).normal()))
+    a = compare(["jsts"], {"plain": [plain], "rough": [rough]}, data=tmp_path, rounds=2000).pairs
+    b = compare(["jsts"], {"plain": [plain], "rough": [huge]}, data=tmp_path, rounds=2000).pairs
+    for one, two in zip(a, b, strict=True):
+        assert one.p == pytest.approx(two.p, abs=1e-9)
+        assert one.difference == pytest.approx(two.difference, abs=1e-6)
+
+
+def test_similarity_counts_who_came_nearer(tmp_path: Path) -> None:
+    near, far = (
+        similar(tmp_path, "near", lambda i, g: g + 0.1),
+        similar(tmp_path, "far", lambda i, g: g + 1 + i % 3),
+    )
+    found = compare(["jsts"], {"far": [far], "near": [near]}, data=tmp_path, rounds=300)
+    assert (found.pairs[0].wins, found.pairs[0].losses) == (80, 0)
+    assert len(found.differing["jsts: far against near"]) == 80
+
+
+def test_order_of_seeds_does_not_matter(tmp_path: Path, data: Path) -> None:
+    runs = [answers(tmp_path / f"r{i}.jsonl", 0.6 + 0.1 * i, 40 + i) for i in range(3)]
+    other = [answers(tmp_path / f"o{i}.jsonl", 0.7, 60 + i) for i in range(3)]
+    one, two = (
+        compare(["jnli"], {"a": order, "b": other}, data=data, rounds=500, by=("gold",))
+        for order in (runs, runs[::-1])
+    )
+    keep = ("difference", "wins", "losses", "ties", "p_mcnemar", "effect")
+    assert [getattr(one.pairs[0], k) for k in keep] == pytest.approx([getattr(two.pairs[0], k) for k in keep])
+    assert one.pairs[0].p_mcnemar is None
+    assert one.slices == two.slices
+
+
+def test_letters_are_shared_exactly_where_systems_are_not_apart() -> None:
+    assert tie_groups([3, 2, 1], lambda i, j: {i, j} == {1, 2}) == ["ab", "a", "b"]
+    assert tie_groups([1, 2, 3], lambda i, j: False) == ["a", "a", "a"]
+    assert tie_groups([1, 2, 3], lambda i, j: True) == ["c", "b", "a"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +33,6 @@ class Paired:
     difference: Difference
     smallest: float
     """The least true difference this test set would detect (5%, power 80%)."""
-    effect: float
-    """The difference in standard errors."""
 
 
 Swap = Callable[[Ints], tuple[float, float]]
@@ -59,9 +57,14 @@ def compare_pair(
         randomised(ga, gb, units, rounds, seed) if swap is None else swapped(swap, units, rounds // 10, seed)
     )
     low, high = interval(resampled)
-    error = float(np.nanstd(resampled))
     difference = Difference(seen, low, high, two_sided_p(null, seen), bootstrap_p(resampled))
-    return Paired(difference, POWER * error, seen / error if error else 0.0)
+    return Paired(difference, POWER * spread(resampled))
+
+
+def spread(resampled: Floats) -> float:
+    """Standard deviation of the resamples that are defined; NaN where none is."""
+    known = resampled[~np.isnan(resampled)]
+    return float(known.std()) if len(known) else float("nan")
 
 
 def randomised(a: Any, b: Any, units: int, rounds: int, seed: int) -> Floats:
@@ -96,8 +99,11 @@ def swapped(swap: Swap, units: int, rounds: int, seed: int) -> Floats:
 
 def compare_seeds(
     a: Sequence[Evaluation], b: Sequence[Evaluation], groups: Ints, *, rounds: int = RESAMPLES, seed: int = 0
-) -> Difference:
-    """Means over seeds, with items and seeds both resampled: a lucky seed widens the interval."""
+) -> Paired:
+    """Means over seeds, with items and seeds both resampled: a lucky seed widens the interval.
+
+    A side with a single run has no spread over seeds to resample: its interval is over items alone.
+    """
     ga, gb = [x.grouped(groups) for x in a], [x.grouped(groups) for x in b]
     units = int(groups.max()) + 1 if len(groups) else 0
     generator = np.random.default_rng((seed, 2))
@@ -109,7 +115,7 @@ def compare_seeds(
     low, high = interval(resampled)
     seen = float(np.mean([x.value for x in b]) - np.mean([x.value for x in a]))
     p = bootstrap_p(resampled)
-    return Difference(seen, low, high, p, p)
+    return Paired(Difference(seen, low, high, p, p), POWER * spread(resampled))
 
 
 def _mean_of_drawn(values: Floats, generator: np.random.Generator) -> Floats:
@@ -120,16 +126,29 @@ def _mean_of_drawn(values: Floats, generator: np.random.Generator) -> Floats:
 
 
 def tie_groups(scores: Sequence[float], apart: Callable[[int, int], bool]) -> list[str]:
-    """A letter or more a system, in the order given: systems that share a letter cannot be told apart."""
-    order = sorted(range(len(scores)), key=lambda i: -scores[i])
-    cliques: list[list[int]] = []
-    for start in range(len(order)):
-        clique = [order[start]]
-        for other in order[start + 1 :]:
-            if all(not apart(member, other) for member in clique):
-                clique.append(other)
-        if not any(set(clique) <= set(known) for known in cliques):
-            cliques.append(clique)
-    return [
-        "".join(chr(97 + k) for k, clique in enumerate(cliques) if i in clique) for i in range(len(scores))
-    ]
+    """A letter or more a system, in the order given: systems share a letter exactly where they are not apart."""
+    order = sorted(range(len(scores)), key=lambda i: (np.isnan(scores[i]), -scores[i]))
+    near = {i: {j for j in order if j != i and not apart(i, j)} for i in order}
+    groups = sorted(_cliques(near), key=lambda clique: sorted(order.index(i) for i in clique))
+    return ["".join(_letter(k) for k, group in enumerate(groups) if i in group) for i in range(len(scores))]
+
+
+def _cliques(near: Mapping[int, set[int]]) -> list[set[int]]:
+    """All largest sets of systems none of which is apart from another (Bron and Kerbosch 1973)."""
+    found: list[set[int]] = []
+
+    def grow(chosen: set[int], open_: set[int], closed: set[int]) -> None:
+        if not open_ and not closed:
+            found.append(chosen)
+        for i in sorted(open_):
+            grow(chosen | {i}, open_ & near[i], closed & near[i])
+            open_, closed = open_ - {i}, closed | {i}
+
+    grow(set(), set(near), set())
+    return found
+
+
+def _letter(k: int) -> str:
+    """a to z, then A to Z, then a number in brackets."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return letters[k] if k < len(letters) else f"({k})"

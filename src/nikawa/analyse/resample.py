@@ -120,6 +120,8 @@ class Difference:
 
 def two_sided_p(null: Floats, seen: float) -> float:
     """Share of null values at least as far from 0 as the one seen, the seen one counted in."""
+    if np.isnan(seen):
+        return float("nan")
     far = np.abs(null[~np.isnan(null)]) >= abs(seen) - 1e-12
     return float((far.sum() + 1) / (len(far) + 1))
 

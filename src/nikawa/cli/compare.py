@@ -24,18 +24,10 @@ if TYPE_CHECKING:
 
 SYSTEMS = ("task", "metric", "system", "score", "sd", "runs", "ties")
 PAIRS = (
-    "task",
-    "metric",
-    "pair",
-    "difference",
-    "95% interval",
-    "p",
-    "p (Holm)",
-    "McNemar",
-    "detectable",
+    "task", "metric", "pair", "n", "difference", "95% interval", "p", "p (Holm)", "McNemar", "effect", "detectable",
     "won/lost/tied",
-)
-NUMBERS = ("score", "sd", "runs", "difference", "p", "p (Holm)", "McNemar", "detectable")
+)  # fmt: skip
+NUMBERS = ("score", "sd", "runs", "n", "difference", "effect", "p", "p (Holm)", "McNemar", "detectable")
 
 
 PANEL = "Evaluate"
@@ -111,11 +103,13 @@ def _pair(pair: PairResult) -> tuple[str, ...]:
         pair.task,
         pair.metric,
         f"{pair.second} - {pair.first}",
+        f"{pair.n:,}",
         f"{pair.difference:+.4g}",
         f"{pair.low:+.4g} to {pair.high:+.4g}",
         f"{pair.p:.4f}",
         f"{pair.p_holm:.4f}",
         "" if pair.p_mcnemar is None else f"{pair.p_mcnemar:.4f}",
+        f"{pair.effect:+.2f}",
         f"{pair.smallest:.4g}",
         f"{pair.wins}/{pair.losses}/{pair.ties}" if pair.wins + pair.losses + pair.ties else "",
     )

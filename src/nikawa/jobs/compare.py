@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.analyse.paired import Swap, compare_pair, compare_seeds, tie_groups
+from nikawa.analyse.paired import Paired, Swap, compare_pair, compare_seeds, tie_groups
 from nikawa.analyse.resample import RESAMPLES, Ints, holm, mcnemar
 from nikawa.errors import BadInput
 from nikawa.jobs.score import Options, Part, Scored, chosen, items_of, score, slices
 from nikawa.metrics import Items, Metric
 from nikawa.metrics._metric import Weighted
-from nikawa.records import Example, Record
+from nikawa.metrics.correlation import average_ranks
+from nikawa.records import Record, Task
 
 ALPHA = 0.05
+INVARIANT = ("pearson", "spearman")
+"""Metrics that do not see the scale of the answers: what is exchanged must not see it either."""
 
 
 class SystemScore(Record, frozen=True, kw_only=True):
@@ -42,6 +45,8 @@ class PairResult(Record, frozen=True, kw_only=True):
     metric: str
     first: str
     second: str
+    n: int
+    """Items compared: all, or those every run answered where the metric has no place for others."""
     difference: float
     low: float
     high: float
@@ -50,8 +55,11 @@ class PairResult(Record, frozen=True, kw_only=True):
     p_holm: float
     p_bootstrap: float
     p_mcnemar: float | None
+    """For right-or-wrong metrics and one run each."""
     effect: float
+    """Cohen's d of the differences an item."""
     smallest: float
+    """The least true difference this test set would find four times in five."""
     wins: int
     losses: int
     ties: int
@@ -99,22 +107,23 @@ def compare(
     """Compare systems, each given by one answer file or folder a seed, on one or more tasks."""
     if len(systems) < 2:
         raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
-    scores: list[SystemScore] = []
-    pairs: list[PairResult] = []
+    all_sides = [
+        [_side(name, system, paths, split, data) for system, paths in systems.items()] for name in task_names
+    ]
+    for sides in all_sides:
+        _same_items(sides)
+    tests = [(sides, metric) for sides in all_sides for metric in _metrics(sides)]
+    pairs = _corrected([pair for sides, metric in tests for pair in _pairs(sides, metric, rounds)])
+    scores = [s for sides, metric in tests for s in _scores(sides, metric, _letters(sides, metric, pairs))]
     parts: list[SliceResult] = []
     differing: dict[str, tuple[str, ...]] = {}
-    for name in task_names:
-        sides = [_side(name, system, paths, split, data) for system, paths in systems.items()]
-        _same_items(sides)
-        found = [pair for metric in _metrics(sides) for pair in _pairs(sides, metric, rounds)]
-        pairs += found
-        scores += _scores(sides, _metrics(sides), found)
+    for name, sides in zip(task_names, all_sides, strict=True):
         for first, second in combinations(sides, 2):
-            parts += _slices(first, second, by)
-            differing[f"{name}: {first.name} against {second.name}"] = tuple(_differing(first, second))
-    return Comparison(
-        systems=tuple(scores), pairs=_corrected(pairs), slices=tuple(parts), differing=differing
-    )
+            gaps = _gaps(first, second)
+            parts += _slices(first, second, by, gaps)
+            ids = tuple(example for example, gap in gaps.items() if gap)
+            differing[f"{name}: {first.name} against {second.name}"] = ids
+    return Comparison(systems=tuple(scores), pairs=pairs, slices=tuple(parts), differing=differing)
 
 
 def _side(task: str, system: str, paths: Sequence[Path], split: str | None, data: Path | None) -> Side:
@@ -145,22 +154,41 @@ def _items(run: Scored) -> Items:
 
 
 def _parts(sides: Iterable[Side]) -> dict[str, list[Part]]:
-    """A part a run, all with the same set of labels, so that their statistics line up."""
+    """A part a run, over the same items and with the same set of labels, so that their statistics line up."""
     raw = {side.name: [(run, _items(run)) for run in side.runs] for side in sides}
-    answers = {
-        a for runs in raw.values() for _, items in runs for a in items.answers if isinstance(a, str | int)
-    }  # only label and choice answers form classes
-    gold = {
-        g for runs in raw.values() for _, items in runs[:1] for g in items.gold if isinstance(g, str | int)
-    }
-    extra = sorted((answers | gold) - set(raw[next(iter(raw))][0][1].labels), key=str)
+    every = [items for runs in raw.values() for _, items in runs]
+    kept = _common(every, next(iter(raw.values()))[0][0].task)
+    labels = _labels(every)
     return {
-        name: [
-            Part(run.task, run.examples, replace(items, labels=(*items.labels, *extra)))
-            for run, items in runs
-        ]
+        name: [Part(run.task, _taken(run.examples, kept), _only(items, kept, labels)) for run, items in runs]
         for name, runs in raw.items()
     }
+
+
+def _common(every: Sequence[Items], task: Task) -> list[int]:
+    """Items to compare on: all, but for similarity those every run answered (a correlation has no other place)."""
+    size = range(len(every[0].gold))
+    if task.kind != "similarity":
+        return list(size)
+    return [i for i in size if all(items.answers[i] is not None for items in every)]
+
+
+def _labels(every: Sequence[Items]) -> tuple[Any, ...]:
+    """The declared labels, then whatever else occurs; only label and choice answers form classes."""
+    seen = {
+        x for items in every for side in (items.gold, items.answers) for x in side if isinstance(x, str | int)
+    }
+    return (*every[0].labels, *sorted(seen - set(every[0].labels), key=str))
+
+
+def _taken(values: Sequence[Any], kept: Sequence[int]) -> list[Any]:
+    return [values[i] for i in kept]
+
+
+def _only(items: Items, kept: Sequence[int], labels: tuple[Any, ...]) -> Items:
+    sides = (_taken(side, kept) for side in (items.gold, items.answers, items.inputs, items.scores))
+    gold, answers, inputs, scores = sides
+    return Items(gold, answers, inputs, labels, scores)
 
 
 def _pairs(sides: Sequence[Side], metric: Metric, rounds: int) -> Iterable[PairResult]:
@@ -173,28 +201,30 @@ def _pair(
     first: str, second: str, left: Sequence[Part], right: Sequence[Part], metric: Metric, rounds: int
 ) -> PairResult:
     scale = left[0].scale(metric)
-    (a, units), (b, _) = left[0].under(metric, "official"), right[0].under(metric, "official")
-    swap = _swap(left[0], right[0], metric, units) if isinstance(a, Weighted) else None
-    paired = compare_pair(a, b, units, swap=swap, rounds=rounds)
-    difference, p = paired.difference, paired.difference.p_randomisation
-    if len(left) > 1 or len(right) > 1:
-        runs = [[part.under(metric, "official")[0] for part in side] for side in (left, right)]
-        difference = compare_seeds(runs[0], runs[1], units, rounds=rounds)
-        p = difference.p_bootstrap
-    wins, losses, ties = _tally(a.detail, b.detail, metric)
+    units = left[0].under(metric, "official")[1]
+    runs = [[part.under(metric, "official")[0] for part in side] for side in (left, right)]
+    several = len(left) > 1 or len(right) > 1
+    if several:
+        paired = compare_seeds(runs[0], runs[1], units, rounds=rounds)
+    else:
+        paired = _single(left[0], right[0], metric, rounds)
+    detail = [_mean_detail(part, metric) for part in (left, right)]
+    wins, losses, ties = _tally(detail[0], detail[1], metric)
+    difference = paired.difference
     return PairResult(
         task=left[0].task.name,
         metric=metric.name,
         first=first,
         second=second,
+        n=len(left[0].items.gold),
         difference=difference.value * scale,
         low=difference.low * scale,
         high=difference.high * scale,
-        p=p,
-        p_holm=p,
+        p=difference.p_randomisation,
+        p_holm=difference.p_randomisation,
         p_bootstrap=difference.p_bootstrap,
-        p_mcnemar=_mcnemar(a.detail, b.detail),
-        effect=paired.effect,
+        p_mcnemar=None if several else _mcnemar(detail[0], detail[1]),
+        effect=_effect(detail[0], detail[1], metric),
         smallest=paired.smallest * scale,
         wins=wins,
         losses=losses,
@@ -202,23 +232,63 @@ def _pair(
     )
 
 
+def _single(left: Part, right: Part, metric: Metric, rounds: int) -> Paired:
+    """One run each; correlations exchange standard scores or ranks, since they do not see scale."""
+    if metric.name in INVARIANT:
+        left, right = (replace(part, items=_standardised(part.items, metric.name)) for part in (left, right))
+    (a, units), (b, _) = left.under(metric, "official"), right.under(metric, "official")
+    swap = _swap(left, right, metric, units) if isinstance(a, Weighted) else None
+    return compare_pair(a, b, units, swap=swap, rounds=rounds)
+
+
+def _standardised(items: Items, name: str) -> Items:
+    values = np.array(items.answers, dtype=np.float64)
+    if name == "spearman":
+        values = average_ranks(values)
+    spread = float(values.std())
+    return replace(items, answers=((values - values.mean()) / spread if spread else values * 0).tolist())
+
+
+def _mean_detail(parts: Sequence[Part], metric: Metric) -> Any:
+    """A score an item, averaged over runs; the squared error where a similarity metric has none."""
+    details = [part.under(metric, "official")[0].detail for part in parts]
+    if parts[0].task.kind == "similarity" and any(d is None for d in details):
+        details = [
+            -((np.array(p.items.answers, dtype=float) - np.array(p.items.gold, dtype=float)) ** 2)
+            for p in parts
+        ]
+    if any(d is None for d in details):
+        return None
+    return np.mean([d for d in details if d is not None], axis=0)
+
+
+def _effect(a: Any, b: Any, metric: Metric) -> float:
+    """Cohen's d of the paired differences an item: their mean over their standard deviation; 0 where undefined."""
+    if a is None or b is None or len(a) < 2:
+        return 0.0
+    gaps = (b - a) if metric.better == "higher" else (a - b)
+    spread = float(np.std(gaps, ddof=1))
+    return float(np.mean(gaps)) / spread if spread else 0.0
+
+
 def _swap(left: Part, right: Part, metric: Metric, units: Ints) -> Swap:
     """Both values when the answers of some units are exchanged, computed anew."""
 
     def run(chosen_units: Ints) -> tuple[float, float]:
         exchanged = np.isin(units, chosen_units)
-        one, two = (
-            [b if x else a for a, b, x in zip(p, q, exchanged, strict=True)]
-            for p, q in ((left.items.answers, right.items.answers), (right.items.answers, left.items.answers))
-        )
-        scores = [
-            [b if x else a for a, b, x in zip(p, q, exchanged, strict=True)]
-            for p, q in ((left.items.scores, right.items.scores), (right.items.scores, left.items.scores))
-        ]
-        first = metric.evaluate(replace(left.items, answers=one, scores=scores[0]), "official").value
-        return first, metric.evaluate(replace(right.items, answers=two, scores=scores[1]), "official").value
+        pairs = ((left.items, right.items), (right.items, left.items))
+        one, two = (metric.evaluate(_exchanged(p, q, exchanged), "official").value for p, q in pairs)
+        return one, two
 
     return run
+
+
+def _exchanged(own: Items, other: Items, exchanged: Any) -> Items:
+    answers, scores = (
+        [b if x else a for a, b, x in zip(p, q, exchanged, strict=True)]
+        for p, q in ((own.answers, other.answers), (own.scores, other.scores))
+    )
+    return replace(own, answers=answers, scores=scores)
 
 
 def _tally(a: Any, b: Any, metric: Metric) -> tuple[int, int, int]:
@@ -240,70 +310,67 @@ def _corrected(pairs: Sequence[PairResult]) -> tuple[PairResult, ...]:
     """Holm's correction over every pair, task and metric compared."""
     import msgspec
 
-    adjusted = holm([pair.p for pair in pairs])
+    defined = [pair.p for pair in pairs if not np.isnan(pair.p)]
+    each = iter(holm(defined))
+    adjusted = [pair.p if np.isnan(pair.p) else next(each) for pair in pairs]
     return tuple(msgspec.structs.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True))
 
 
-def _scores(
-    sides: Sequence[Side], found: Sequence[Metric], pairs: Sequence[PairResult]
-) -> Iterable[SystemScore]:
-    parts = _parts(sides)
-    for metric in found:
-        values = {
-            name: [p.under(metric, "official")[0].value * p.scale(metric) for p in runs]
-            for name, runs in parts.items()
-        }
-        letters = _letters(metric, {name: float(np.mean(v)) for name, v in values.items()}, pairs)
-        for name, runs in values.items():
-            sd = float(np.std(runs, ddof=1)) if len(runs) > 1 else None
-            yield SystemScore(
-                system=name, task=sides[0].runs[0].task.name, metric=metric.name,
-                value=float(np.mean(runs)), sd=sd, runs=len(runs), ties=letters[name],
-            )  # fmt: skip
+def _scores(sides: Sequence[Side], metric: Metric, letters: Mapping[str, str]) -> Iterable[SystemScore]:
+    for name, runs in _parts(sides).items():
+        values = [part.under(metric, "official")[0].value * part.scale(metric) for part in runs]
+        yield SystemScore(
+            system=name,
+            task=sides[0].runs[0].task.name,
+            metric=metric.name,
+            value=float(np.mean(values)),
+            sd=float(np.std(values, ddof=1)) if len(values) > 1 else None,
+            runs=len(values),
+            ties=letters[name],
+        )
 
 
-def _letters(metric: Metric, means: Mapping[str, float], pairs: Sequence[PairResult]) -> dict[str, str]:
-    names = list(means)
-    own = [pair for pair in pairs if pair.metric == metric.name]
-    adjusted = dict(zip([(p.first, p.second) for p in own], holm([p.p for p in own]), strict=True))
+def _letters(sides: Sequence[Side], metric: Metric, pairs: Sequence[PairResult]) -> dict[str, str]:
+    """Tie letters by the corrected p values; what cannot be computed tells nothing apart."""
+    task = sides[0].runs[0].task.name
+    own = {frozenset((p.first, p.second)): p for p in pairs if (p.task, p.metric) == (task, metric.name)}
+    names = [side.name for side in sides]
+    means = [
+        float(np.mean([part.under(metric, "official")[0].value for part in runs]))
+        for runs in _parts(sides).values()
+    ]
 
     def apart(i: int, j: int) -> bool:
-        pair = (names[i], names[j]) if (names[i], names[j]) in adjusted else (names[j], names[i])
-        return adjusted[pair] < ALPHA
+        return bool(own[frozenset((names[i], names[j]))].p_holm < ALPHA)
 
     sign = 1 if metric.better == "higher" else -1
-    return dict(zip(names, tie_groups([sign * means[name] for name in names], apart), strict=True))
+    return dict(zip(names, tie_groups([sign * mean for mean in means], apart), strict=True))
 
 
-def _slices(first: Side, second: Side, by: tuple[str, ...]) -> Iterable[SliceResult]:
-    if not by:
-        return
-    one, two = first.runs[0], second.runs[0]
-    for where, examples in slices(one.examples, by, one.task):
-        wins, losses, ties = _slice_tally(one, two, examples)
+def _gaps(first: Side, second: Side) -> dict[str, float]:
+    """How much better the second did on each item, by the first metric that has a score an item."""
+    parts = _parts((first, second))
+    for metric in _metrics((first, second)):
+        a, b = (_mean_detail(parts[side.name], metric) for side in (first, second))
+        if a is not None and b is not None and len(a) == len(b):
+            ids = [example.id for example in parts[first.name][0].examples]
+            sign = 1 if metric.better == "higher" else -1
+            return dict(zip(ids, (sign * (b - a)).tolist(), strict=True))
+    return {}
+
+
+def _slices(
+    first: Side, second: Side, by: tuple[str, ...], gaps: Mapping[str, float]
+) -> Iterable[SliceResult]:
+    one = first.runs[0]
+    for where, examples in slices(one.examples, by, one.task) if by else ():
+        found = [gaps[example.id] for example in examples if example.id in gaps]
         yield SliceResult(
-            task=one.task.name, first=first.name, second=second.name, where=where or "all",
-            wins=wins, losses=losses, ties=ties,
-        )  # fmt: skip
-
-
-def _details(one: Scored, two: Scored, examples: Sequence[Example]) -> tuple[Any, Any, Metric] | None:
-    """Both systems' score an item under the first metric that has one."""
-    left, right = (items_of(run.task, examples, run.predictions) for run in (one, two))
-    for metric in chosen(one.task, (), left):
-        a, b = metric.evaluate(left, "official").detail, metric.evaluate(right, "official").detail
-        if a is not None and b is not None and len(a) == len(b) == len(examples):
-            return a, b, metric
-    return None
-
-
-def _slice_tally(one: Scored, two: Scored, examples: Sequence[Example]) -> tuple[int, int, int]:
-    found = _details(one, two, examples)
-    return (0, 0, 0) if found is None else _tally(*found)
-
-
-def _differing(first: Side, second: Side) -> Iterable[str]:
-    found = _details(first.runs[0], second.runs[0], first.runs[0].examples)
-    if found is not None:
-        a, b, _ = found
-        yield from (e.id for e, x, y in zip(first.runs[0].examples, a, b, strict=True) if x != y)
+            task=one.task.name,
+            first=first.name,
+            second=second.name,
+            where=where or "all",
+            wins=sum(gap > 0 for gap in found),
+            losses=sum(gap < 0 for gap in found),
+            ties=sum(gap == 0 for gap in found),
+        )
