@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nikawa.perturb.particles_ja_edges import Edges
 from nikawa.perturb.particles_ja_phrases import ARGUMENTS, PREDICATES, STOPS, SUBJECTS, Phrase, joins, phrases
 from nikawa.text import Token
 
@@ -43,6 +44,7 @@ class _Sentence:
         self.tokens = tokens
         self.phrases = phrases(tokens)
         self.governors = self._governors()
+        self.edges = Edges(tokens, self.phrases)
 
     def _governors(self) -> list[int]:
         """For each phrase the next predicate after it, or -1."""
@@ -66,9 +68,11 @@ class _Sentence:
         return found
 
     def _clause(self, k: int, m: int, floor: int) -> Clause:
-        start = self.phrases[self._start(k, floor)].first
+        start = self.edges.start(k, floor)
         p, q = self.phrases[k].end - 1, self.phrases[m].end - 1
-        return Clause(start, p, q, self._against(k, m))
+        if start == p:
+            return Clause(start, p, q, "no noun before the particle")  # 「は
+        return Clause(start, p, q, self._apart(k, m) or self._against(k, m))
 
     def _argument(self, k: int, case: str) -> int | None:
         """The phrase that holds q, if phrase k holds p and all between them is one noun phrase."""
@@ -127,18 +131,26 @@ class _Sentence:
             return any(word.base in ("れる", "られる") for word in words)
         return mark == "で" or (len(words) > 1 and words[-1].base == "いる")
 
-    def _start(self, k: int, floor: int) -> int:
-        """The phrase that S starts with: the first of its clause."""
-        edge = None
-        for i in range(k - 1, floor - 1, -1):
-            phrase = self.phrases[i]
-            if phrase.comma and (phrase.kind in PREDICATES or phrase.kind == "modifier"):
-                return i + 1
-            if phrase.comma and phrase.kind == "subject":
-                return i + 1 if edge is None else edge
-            if phrase.kind in PREDICATES and edge is None:
-                edge = i + 1
-        return floor + 1 if floor else 0
+    def _apart(self, k: int, m: int) -> str:
+        """Why subject and second phrase would not be those of one predicate."""
+        p, q = self.phrases[k].end - 1, self.phrases[m].end - 1
+        if self.edges.open[p] != self.edges.open[q]:
+            return "a bracket opens or closes between them"
+        if k > 1 and self.phrases[k - 2].kind == "subject" and self.phrases[k - 1].kind == "argument":
+            if self.phrases[k - 1].comma:
+                return "two subjects share the predicate"  # 兄が弟に、妹が姉に
+            if self._adjective(k + 1):
+                return "the subject is that of the adjective"  # 狐が笛を / 尾が長い犬に
+        return "another subject follows" if self._second_subject(m) else ""
+
+    def _second_subject(self, m: int) -> bool:
+        """Whether a subject stands between phrase m and the next predicate; not so 丈が高い草に."""
+        for i in range(m + 1, min(len(self.phrases), m + LONGEST)):
+            if self.edges.predicative(i):
+                return False
+            if self.phrases[i].mark == "が" and not self._adjective(i + 1):
+                return True
+        return False
 
     def _against(self, k: int, m: int) -> str:
         subject, argument = self.phrases[k], self.phrases[m]
