@@ -181,7 +181,7 @@ def read_adjudicated(path: Path) -> dict[str, dict[str, Any]]:
 
 def agreement(found: Aggregated) -> dict[str, Any]:
     """The measures of agreement of each table, as `nikawa agree` has them."""
-    from nikawa.jobs.agree import Options, _measure
+    from nikawa.jobs.agree import Options, measured
 
     told = {}
     for table in {id(table): table for table in found.tables.values()}.values():
@@ -189,7 +189,7 @@ def agreement(found: Aggregated) -> dict[str, Any]:
             "items": len(table.items),
             "workers": len(table.workers),
             "answers": len(table),
-            "measures": list(_measure(table, Options())) if (table.per_item() > 1).any() else [],
+            "measures": list(measured(table, Options())) if (table.per_item() > 1).any() else [],
         }
     return told
 

@@ -102,7 +102,7 @@ def agree(spec: str, data: Path | None = None, options: Options | None = None) -
         items=len(table.items),
         workers=len(table.workers),
         answers=len(table),
-        measures=tuple(_measure(table, options)),
+        measures=tuple(measured(table, options)),
         counts=counts,
         distribution=distribution,
         missing=table.missing,
@@ -124,7 +124,7 @@ def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Pla
     return plan(table_of(given, options.question, options.how), wish, seed=options.seed)
 
 
-def _measure(table: Table, options: Options) -> Iterator[MeasureRow]:
+def measured(table: Table, options: Options) -> Iterator[MeasureRow]:
     from nikawa.aggregate.agreement import measures
 
     for measure in measures(table, options.level, options.author, by_kind=True):
@@ -188,7 +188,7 @@ def _slices(table: Table, known: Mapping[str, Example], options: Options) -> Ite
 
 def _slice(where: str, table: Table, options: Options) -> Slice:
     paired = bool((table.per_item() > 1).any())
-    rows = tuple(_measure(table, options)) if paired else ()
+    rows = tuple(measured(table, options)) if paired else ()
     return Slice(where=where, items=len(table.items), answers=len(table), measures=rows)
 
 
