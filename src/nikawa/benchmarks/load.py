@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from nikawa.benchmarks.base import Benchmark
-from nikawa.benchmarks.locate import missing_data, missing_version, present, repository_folder
+from nikawa.benchmarks.locate import missing_data, missing_version, path_version, present, repository_folder
 from nikawa.benchmarks.names import SPLIT_ALIASES, benchmarks, split_name, tasks
 from nikawa.benchmarks.recognise import declared_split, hinted
 from nikawa.errors import BadInput, MissingData, unknown
@@ -136,7 +136,10 @@ def _load_published(
     if wanted is not None:
         _require(wanted, benchmark, splits, data)
         splits = {wanted: splits[wanted]}
-    return _dataset(benchmark, splits)
+    folder = repository_folder(benchmark, data)
+    return _dataset(
+        benchmark, splits, (path.relative_to(folder) for paths in files.values() for path in paths)
+    )
 
 
 def _require(split: str, benchmark: Benchmark, have: Iterable[str], data: Path | None) -> None:
@@ -184,8 +187,11 @@ def unique(examples: Iterable[Example], path: Path) -> Iterator[Example]:
         raise BadInput("holds no rows", file=path, cure="fetch it again, or name a file that holds some")
 
 
-def _dataset(benchmark: Benchmark, splits: dict[str, tuple[Example, ...]]) -> Dataset:
+def _dataset(benchmark: Benchmark, splits: dict[str, tuple[Example, ...]], files: Iterable[Path]) -> Dataset:
+    """The dataset with its version: as the content tells, else as its files are called, else the card's."""
     version = benchmark.version_of(splits) if benchmark.version_of else None
+    if version is None:
+        version = ".".join(map(str, max(map(path_version, files), default=())))
     return Dataset(
         name=benchmark.name,
         language=benchmark.language,
@@ -202,7 +208,8 @@ def _load_file(benchmark: Benchmark, wanted: str | None, path: Path) -> Dataset:
     for example in unique(benchmark.read(path), path):
         found = (benchmark.split_of(example) if benchmark.split_of else "") or told
         splits.setdefault(found, []).append(example)
-    dataset = _dataset(benchmark, {name: tuple(examples) for name, examples in splits.items()})
+    called = [Path(path.name)] if declared_split(benchmark, path) else []
+    dataset = _dataset(benchmark, {name: tuple(examples) for name, examples in splits.items()}, called)
     return dataset if wanted is None else pick_split(dataset, wanted, path)
 
 

@@ -110,7 +110,7 @@ def test_version_by_content(lay: Lay, comments: str, sentence: Write, tag: Tag, 
 
     assert version("재밌다 ㅋㅋ", "1") == "1"
     assert version(unicodedata.normalize("NFKC", "재밌다 ㅋㅋ"), "1.1") == "1.1"
-    assert version("재밌다", "1") == "1.1", "the card's, as the text does not tell"
+    assert version("재밌다", "1") == "1", "the file's, as the text does not tell"
 
 
 def test_traps(lay: Lay, comments: str, sentence: Write, tag: Tag, tmp_path: Path, trapped: Trapped) -> None:
