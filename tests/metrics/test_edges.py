@@ -11,7 +11,7 @@ import pytest
 import nikawa
 from nikawa.benchmarks import tasks
 from nikawa.errors import BadInput
-from nikawa.metrics import Items, Mode, metrics
+from nikawa.metrics import Items, Mode, golden_adapters, metrics
 from nikawa.metrics.klue_mrc import rouge_w
 from nikawa.metrics.klue_ner import encoded, official_char_f1
 from nikawa.records import Span
@@ -98,6 +98,13 @@ def test_a_relation_without_gold() -> None:
 def test_only_no_relation() -> None:
     nothing = Items(["no_relation"], ["no_relation"], labels=("no_relation", "a"))
     assert value("relation-micro-f1", nothing) == 0
+
+
+@pytest.mark.parametrize("group", ["klue_re_micro_f1", "ynat_macro_f1"])
+@pytest.mark.parametrize("case", [{"gold": [], "pred": []}, {"gold": [1, 2], "pred": [1, None]}])
+def test_golden_classes_need_items_and_answers(group: str, case: dict[str, list[int | None]]) -> None:
+    with pytest.raises(BadInput, match="official scorer needs"):
+        golden_adapters()[group](case)
 
 
 def trees(n: int, types: int) -> tuple[list[dict[str, Any]], tuple[str, ...]]:

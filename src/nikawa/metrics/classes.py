@@ -117,8 +117,7 @@ def _golden_macro(case: dict[str, Sequence[int]]) -> float:
 
 
 def _golden_relation(case: dict[str, Sequence[int]]) -> float:
-    items = Items(case["gold"], case["pred"], labels=range(30))
-    return relation_micro_f1(items).value * 100
+    return relation_micro_f1(golden_items(case, range(30))).value * 100
 
 
 def _golden_paraphrase(case: dict[str, Sequence[float]]) -> float:
