@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,37 @@ def test_unknown_ids_are_counted(write: Write) -> None:
     assert report.unknown == 1
 
 
+def test_every_odd_id_is_listed(write: Write) -> None:
+    answers = right("mini-ja-nli")
+    ids = list(answers)
+    del answers[ids[3]]
+    answers |= {ids[0]: "I would rather not say", "zzz": "neutral"}
+    path = write("odd", answers)
+    repeated = json.dumps({"id": ids[1], "answer": answers[ids[1]]}) + "\n"
+    path.write_text(path.read_text("utf-8") + repeated, "utf-8")
+    report = score("mini-ja-nli", path, options=Options(partial=True, resamples=20)).report
+    assert report.missing_ids == (ids[3],)
+    assert report.unknown_ids == ("zzz",)
+    assert report.duplicate_ids == (ids[1],)
+    (unread,) = report.unparsed_items
+    assert (unread.example, unread.raw) == (ids[0], "I would rather not say")
+    assert unread.why.startswith("not one of entailment")
+
+
+def test_nothing_readable_is_refused(write: Write) -> None:
+    words = dict.fromkeys(right("mini-ja-nli"), "perhaps")
+    with pytest.raises(
+        BadInput, match=r"none of its 9 answers could be read, such as 'perhaps' .*not one of"
+    ):
+        score("mini-ja-nli", write("words", words))
+    places = write("places", dict.fromkeys(right("mini-ja-nli"), 1))
+    with pytest.raises(BadInput, match=r"such as '1' to .*a number, not a label; .*--form indices"):
+        score("mini-ja-nli", places)
+    assert (
+        score("mini-ja-nli", places, options=Options(form="indices", resamples=20)).report.scores[0].value > 0
+    )
+
+
 def test_answers_to_something_else_are_refused(write: Write) -> None:
     with pytest.raises(BadInput, match="none of its ids"):
         score("mini-ja-nli", write("alien", {"x-1": "neutral", "x-2": "neutral"}))
@@ -154,6 +185,33 @@ def test_detail_of_every_item(write: Write) -> None:
     assert sum(i["detail"]["jsquad-em"] for i in items.values()) == len(items) - 1
 
 
+def test_detail_of_similarity_stays_with_its_item(write: Write) -> None:
+    answers = right("mini-ko-sts")
+    first, second, third = list(answers)[:3]
+    gold = answers[third]
+    answers |= {first: "close", third: gold + 1}
+    path = write("sts", answers)
+    for names, shown in ((), "squared-error"), (("mse",), "mse"):
+        scored = score("mini-ko-sts", path, options=Options(metrics=names, resamples=20))
+        items = {i["example"]: i["detail"] for i in per_item(scored)}
+        assert (items[first][shown], items[second][shown]) == (None, 0)
+        assert items[third][shown] == pytest.approx(1)
+        assert ("squared-error" in items[third]) == (shown == "squared-error")
+
+
+def test_detail_under_the_metrics_asked_for(write: Write) -> None:
+    scored = score(
+        "mini-ja-nli", write("m", right("mini-ja-nli")), options=Options(metrics=("mcc",), resamples=20)
+    )
+    assert {name for item in per_item(scored) for name in item["detail"]} == {"mcc"}
+
+
+def test_hidden_gold_gives_no_detail(tmp_path: Path, write: Write) -> None:
+    lay_jnli(tmp_path, "1.3", [None, None])
+    with pytest.raises(BadInput, match="no split of jnli here has gold"):
+        score("jnli", write("h", {"0": "neutral", "1": "neutral"}), data=tmp_path)
+
+
 def test_a_dataset_of_several_tasks_asks_which() -> None:
     with pytest.raises(BadInput, match="mini-ja has 5 tasks; name one: mini-ja-nli"):
         task_and_split("mini-ja")
@@ -179,7 +237,7 @@ def test_two_modes_where_code_and_paper_part(write: Write) -> None:
     assert {note.metric for note in report.notes} == {"klue-em", "rouge-w"}
 
 
-def lay_jnli(root: Path, version: str, labels: list[str]) -> None:
+def lay_jnli(root: Path, version: str, labels: Sequence[str | None]) -> None:
     """An invented JNLI release."""
     folder = root / "jglue" / "datasets" / f"jnli-v{version}"
     folder.mkdir(parents=True)
@@ -203,10 +261,21 @@ def test_against_every_release(tmp_path: Path, write: Write) -> None:
     assert versions_here("jnli", tmp_path) == ["1.1", "1.3"]
     path = write("v", {str(i): "entailment" for i in range(3)})
     found = score_versions("jnli", path, data=tmp_path, options=QUICK)
+    assert [r.version for r in found.reports] == ["1.1", "1.3"]
     assert [r.scores[0].value for r in found.reports] == pytest.approx([1 / 3, 2 / 3])
     assert [(m.example, m.older, m.newer, m.answer) for m in found.moved] == [
         ("1", "neutral", "entailment", "entailment")
     ]
+
+
+def test_an_old_release_alone_is_called_so(tmp_path: Path, write: Write) -> None:
+    lay_jnli(tmp_path, "1.1", ["neutral", "entailment"])
+    path = write("v", {"0": "neutral", "1": "neutral"})
+    assert score("jnli", path, data=tmp_path, options=QUICK).report.version == "1.1"
+    file = tmp_path / "jglue" / "datasets" / "jnli-v1.1" / "valid-v1.1.json"
+    assert load(f"jnli@{file}").version == "1.1"
+    other = file.rename(file.with_name("dev7.json"))
+    assert load(f"jnli@{other}").version == "1.3", "the card's: the name is none of the published ones"
 
 
 def test_one_release_cannot_be_compared(tmp_path: Path, write: Write) -> None:

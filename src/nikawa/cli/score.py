@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,10 +21,14 @@ from nikawa.cli._show import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.jobs.score import Options, Scored, ScoreReport
+    from nikawa.jobs._score_report import ScoreReport
+    from nikawa.jobs.score import Scored
+    from nikawa.jobs.versions import VersionReport
     from nikawa.records import Score
 
 Columns = ("where", "metric", "mode", "score", "95% interval", "n")
+NAMED = 5
+"""Odd ids of a sort that are named; --json names all."""
 
 
 PANEL = "Evaluate"
@@ -47,51 +52,101 @@ def score(
     versions: Annotated[bool, typer.Option("--versions", help="Score against every version that is here.")] = False,
     confusion: Annotated[bool, typer.Option("--confusion", help="Show which label was answered for which.")] = False,
     per_item: Annotated[Path | None, typer.Option(help="Write the detail of every item to this file.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --per-item finds.")] = False,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Score answers exactly as the official scorer does, with 95% intervals."""
+    from nikawa.io.atomic import refuse_existing
     from nikawa.jobs.score import Options
     from nikawa.jobs.score import score as run
+    from nikawa.jobs.versions import score_versions
 
     how = Options(by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form)
     if versions:
-        return _versions(task, answers, split, data, how, json)
+        _refuse_items(per_item)
+        with status(f"scoring {answers}", quiet or json):
+            found = score_versions(task, answers, split=split, data=data, options=how)
+        return print_json(found) if json else None if quiet else _show_versions(found, style, confusion)
+    if per_item is not None:
+        refuse_existing(per_item, overwrite)
     with status(f"scoring {answers}", quiet or json):
         scored = run(task, answers, split=split, data=data, options=how)
     if per_item is not None:
-        _write_items(scored, per_item)
+        _write_items(scored, per_item, overwrite)
     if json:
         print_json(scored.report)
     elif not quiet:
-        show(scored.report, style)
-        if confusion:
-            _show_confusion(scored.report)
+        _show_all(scored.report, style, confusion)
     return None
+
+
+def _refuse_items(per_item: Path | None) -> None:
+    if per_item is not None:
+        raise BadInput("--per-item tells of one version", cure="leave --per-item or --versions out")
+
+
+def _show_all(report: ScoreReport, style: str | None, confusion: bool) -> None:
+    _refuse_confusion(report, confusion)
+    show(report, style)
+    if confusion:
+        _show_confusion(report, style)
+
+
+def _refuse_confusion(report: ScoreReport, confusion: bool) -> None:
+    if confusion and not report.confusion:
+        raise BadInput(f"{report.task} has no labels to confuse", cure="leave --confusion out")
 
 
 def show(report: ScoreReport, style: str | None) -> None:
     """The scores as a table, what was counted, and where the official code and the paper part ways."""
-    rows = [_row(s) for s in report.scores]
-    columns = Columns if any(s.where for s in report.scores) else Columns[1:]
-    rows = [row[len(Columns) - len(columns) :] for row in rows]
+    columns, rows = _table(report)
     if style is not None:
         return print_rendered(columns, rows, style, numbers=("score", "n"))
     typer.echo(f"{report.task} {report.split}, version {report.version}: {counted(report)}")
+    for line in oddities(report):
+        typer.echo(line)
     print_table(columns, rows, numbers=("score", "n"))
     for note in report.notes:
         typer.echo(f"{note.metric}: {note.difference}")
     return None
 
 
-def _show_confusion(report: ScoreReport) -> None:
-    if not report.confusion:
-        raise BadInput(f"{report.task} has no labels to confuse", cure="leave --confusion out")
+def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -> None:
     answers = list(next(iter(report.confusion.values())))
+    columns, numbers = (f"{gold} \\ answer", *answers, "total"), (*answers, "total")
     rows = [(gold, *(row[a] for a in answers), sum(row.values())) for gold, row in report.confusion.items()]
-    print_table(("gold \\ answer", *answers, "total"), rows, numbers=(*answers, "total"))
+    if style is None:
+        return print_table(columns, rows, numbers=numbers)
+    typer.echo()
+    return print_rendered(columns, [tuple(map(str, row)) for row in rows], style, numbers=numbers)
+
+
+def oddities(report: ScoreReport) -> Iterator[str]:
+    """The first ids without an answer, unknown or repeated, and the first answers that could not be read."""
+    for word, ids in (
+        ("missing", report.missing_ids),
+        ("unknown ids", report.unknown_ids),
+        ("repeated ids", report.duplicate_ids),
+    ):
+        if ids:
+            yield f"{word}: {', '.join(ids[:NAMED])}{_more(len(ids))}"
+    for item in report.unparsed_items[:NAMED]:
+        yield f"unreadable: {item.example}: {_shortened(item.raw)!r} ({item.why})"
+    if len(report.unparsed_items) > NAMED:
+        yield f"unreadable:{_more(len(report.unparsed_items))}"
+
+
+def _more(count: int) -> str:
+    return f" and {count - NAMED:,} more (--json names all)" if count > NAMED else ""
+
+
+def _shortened(text: str) -> str:
+    from nikawa.jobs.score import shortened
+
+    return shortened(text)
 
 
 def counted(report: ScoreReport) -> str:
@@ -110,36 +165,58 @@ def counted(report: ScoreReport) -> str:
     return ", ".join(parts) + ("; partial: the missing ones are left out" if report.partial else "")
 
 
+def _table(report: ScoreReport) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+    columns = Columns if any(s.where for s in report.scores) else Columns[1:]
+    return columns, [_row(s)[len(Columns) - len(columns) :] for s in report.scores]
+
+
 def _row(s: Score) -> tuple[str, ...]:
     digits = 2 if s.unit == "percent" else 4
     span = "" if s.low is None or s.high is None else f"{s.low:.{digits}f} to {s.high:.{digits}f}"
     return s.where or "all", s.metric, s.mode, f"{s.value:.{digits}f}", span, f"{s.n:,}"
 
 
-def _write_items(scored: Scored, path: Path) -> None:
+def _write_items(scored: Scored, path: Path, overwrite: bool) -> None:
     from nikawa.io.atomic import atomic_write
     from nikawa.io.json import encode_json
     from nikawa.jobs.score import per_item
 
-    with atomic_write(path) as stream:
+    with atomic_write(path, overwrite=overwrite) as stream:
         for item in per_item(scored):
             stream.write(encode_json(item) + b"\n")
 
 
-def _versions(
-    task: str, answers: Path, split: str | None, data: Path | None, how: Options, json: bool
-) -> None:
-    from nikawa.jobs.versions import score_versions
-
-    found = score_versions(task, answers, split=split, data=data, options=how)
-    if json:
-        return print_json(found)
+def _show_versions(found: VersionReport, style: str | None, confusion: bool) -> None:
     for report in found.reports:
-        show(report, None)
+        _refuse_confusion(report, confusion)
+    oldest, newest = found.versions[0], found.versions[-1]
+    columns = ("item", f"gold in {oldest}", f"gold in {newest}", "answer")
     rows = [(m.example, m.older, m.newer, m.answer) for m in found.moved]
+    if style is not None:
+        return _render_versions(found, style, confusion, (columns, rows))
+    for version, report in zip(found.versions, found.reports, strict=True):
+        if version != report.version:
+            typer.echo(f"the files called {version} hold version {report.version}:")
+        _show_all(report, None, confusion)
     if rows:
-        print_table(("item", f"gold in {found.versions[0]}", f"gold in {found.versions[-1]}", "answer"), rows)
-    typer.echo(
-        f"{len(rows)} items have another gold answer in {found.versions[-1]} than in {found.versions[0]}"
-    )
+        print_table(columns, rows)
+    typer.echo(f"{len(rows)} items have another gold answer in {newest} than in {oldest}")
     return None
+
+
+def _render_versions(
+    found: VersionReport,
+    style: str,
+    confusion: bool,
+    moved: tuple[Sequence[str], Sequence[Sequence[object]]],
+) -> None:
+    """One table of all versions, which a row names; then the others, an empty line between."""
+    reports = list(zip(found.versions, found.reports, strict=True))
+    columns = _table(found.reports[0])[0]
+    rows = [(version, *row) for version, report in reports for row in _table(report)[1]]
+    print_rendered(("version", *columns), rows, style, numbers=("score", "n"))
+    for version, report in reports if confusion else ():
+        _show_confusion(report, style, f"gold in {version}")
+    if moved[1]:
+        typer.echo()
+        print_rendered(moved[0], [["" if c is None else str(c) for c in row] for row in moved[1]], style)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,10 @@ from nikawa.benchmarks import benchmarks, load, tasks_of
 from nikawa.benchmarks.names import split_name
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
+from nikawa.jobs._score_report import MetricNote, ScoreReport, Unparsed
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import confusion
-from nikawa.records import Example, Prediction, Record, Score, Task
+from nikawa.records import Example, Prediction, Score, Task
 
 SIMILARITIES = ("relatedness", "score")
 """Questions whose gold is a similarity."""
@@ -24,39 +26,13 @@ GROUPED = ("inference", "similarity", "dialogue")
 """Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
 LABELLED = ("text", "inference", "relation")
 """Kinds whose answers form a confusion matrix."""
+CORRELATIONS = ("pearson", "spearman")
+"""Metrics of similarity that have no score an item."""
 SLOW = ("auprc",)
 """Metrics that take long under weights."""
 SLOW_RESAMPLES = 1_000
-
-
-class MetricNote(Record, frozen=True, kw_only=True):
-    """Where the official code and the paper part ways."""
-
-    metric: str
-    difference: str
-
-
-class ScoreReport(Record, frozen=True, kw_only=True):
-    """The scores of one file of answers."""
-
-    task: str
-    split: str
-    version: str
-    n: int
-    """Items of the split."""
-    answered: int
-    missing: int
-    unparsed: int
-    unknown: int
-    duplicates: int
-    partial: bool
-    """Whether items without an answer were left out, as asked."""
-    form: str
-    """The form the answer file was recognised as."""
-    scores: tuple[Score, ...]
-    notes: tuple[MetricNote, ...] = ()
-    confusion: dict[str, dict[str, int]]
-    """Gold label to answer to count, for tasks with labels."""
+SHOWN = 60
+"""Characters of an answer that an error shows."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +58,8 @@ class Scored:
     task: Task
     examples: tuple[Example, ...]
     predictions: Mapping[str, Prediction]
+    metrics: tuple[str, ...] = ()
+    """Metrics that were asked for instead of the task's own."""
 
 
 def score(
@@ -119,8 +97,12 @@ def score(
         scores=tuple(scores),
         notes=tuple(_notes(scores)),
         confusion=confusion(items_of(task, kept, predictions)) if task.kind in LABELLED else {},
+        missing_ids=tuple(answered.missing),
+        unknown_ids=tuple(answered.unknown),
+        duplicate_ids=tuple(name for name, _ in answered.duplicates),
+        unparsed_items=tuple(Unparsed(example=i, raw=raw, why=why) for i, raw, why in answered.unparsed),
     )
-    return Scored(report, task, kept, predictions)
+    return Scored(report, task, kept, predictions, how.metrics)
 
 
 def task_and_split(name: str, split: str | None = None) -> tuple[Task, str | None]:
@@ -172,12 +154,30 @@ def _refuse_gaps(answers: Answers, n: int, partial: bool, path: Path) -> None:
             file=path,
             cure="check the task and the split",
         )
+    if len(answers.unparsed) == len(answers.predictions):
+        raise _nothing_read(answers, path)
     if answers.missing and not partial:
         raise BadInput(
             f"{len(answers.missing)} of {n} items have no answer, such as {', '.join(answers.missing[:3])}",
             file=path,
             cure="add them, or say --partial to score the rest",
         )
+
+
+def _nothing_read(answers: Answers, path: Path) -> BadInput:
+    """The error for a file whose answers are all unreadable; the first one tells why."""
+    name, raw, why = answers.unparsed[0]
+    cure = "docs/answers.md tells how an answer is read"
+    if all(re.fullmatch(r"[+-]?\d+", raw.strip()) for _, raw, _ in answers.unparsed):
+        why = why.partition(":")[0]
+        cure = "if they are places in the task's labels, counted from 0, say --form indices"
+    what = f"none of its {len(answers.unparsed)} answers could be read, such as {shortened(raw)!r} to {name}: {why}"
+    return BadInput(what, file=path, cure=cure)
+
+
+def shortened(text: str) -> str:
+    """The beginning of a text that may be long."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
 def slices(
@@ -336,18 +336,33 @@ def _notes(scores: Sequence[Score]) -> Iterable[MetricNote]:
 
 
 def per_item(scored: Scored) -> Iterable[dict[str, Any]]:
-    """The detail of every item: its answer and its score under each metric that has one."""
+    """The detail of every item: its answer and its score under each metric that has one.
+
+    A correlation has none: there it is the squared error. None where a metric leaves an unread answer out.
+    """
     items = items_of(scored.task, scored.examples, scored.predictions)
-    details = {}
-    for metric in chosen(scored.task, (), items):
-        found = metric.evaluate(items, "official").detail
-        if found is not None and len(found) == len(scored.examples):
-            details[metric.name] = found
+    details = dict(_details(scored, items))
     for i, example in enumerate(scored.examples):
         prediction = scored.predictions.get(example.id)
         yield {
             "example": example.id,
             "answer": None if prediction is None else prediction.answer,
             "why": None if prediction is None else prediction.why,
-            "detail": {name: float(values[i]) for name, values in details.items()},
+            "detail": {name: values[i] for name, values in details.items()},
         }
+
+
+def _details(scored: Scored, items: Items) -> Iterable[tuple[str, list[float | None]]]:
+    wanted = chosen(scored.task, scored.metrics, items)
+    answered = [a is not None for a in items.answers]
+    for metric in wanted:
+        found = metric.evaluate(items, "official").detail
+        if found is not None and len(found) == len(answered):
+            yield metric.name, found.tolist()
+        elif found is not None and len(found) == sum(answered):
+            values = iter(found.tolist())
+            yield metric.name, [next(values) if a else None for a in answered]
+    names = {metric.name for metric in wanted}
+    if names & set(CORRELATIONS) and "mse" not in names:
+        pairs = zip(items.answers, items.gold, strict=True)
+        yield "squared-error", [None if a is None else float((a - g) ** 2) for a, g in pairs]

@@ -8,7 +8,8 @@ from typing import Any
 from nikawa.benchmarks import benchmarks
 from nikawa.benchmarks.locate import matching, path_version, repository_folder
 from nikawa.errors import BadInput
-from nikawa.jobs.score import Options, Scored, ScoreReport, score, task_and_split
+from nikawa.jobs._score_report import ScoreReport
+from nikawa.jobs.score import Options, Scored, score, task_and_split
 from nikawa.records import Record
 
 
