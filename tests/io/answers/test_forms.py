@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 import zstandard
 
+from nikawa.errors import BadInput
 from nikawa.io.answers import Answers
 from nikawa.io.records import write_records
 from nikawa.records import Example, Prediction
@@ -146,6 +147,11 @@ def test_numpy(read: Read) -> None:
     assert found.predictions["100"].scores == {"0": 0.0, "1": 3.5, "2": 1.0, "3": 0.0, "4": 0.0}
     assert answers(read("p.npy", saved([0.5, 4.25]), "jsts")) == {"100": 0.5, "101": 4.25}
     assert answers(read("p.npy", saved([0, 1, 2]), "klue-nli")) == WANTED
+    places = np.eye(3)
+    assert answers(read("p.npy", saved(places), "klue-nli")) == WANTED
+    with pytest.raises(BadInput, match=r"the scores have no names.*'indices'"):
+        read("p.npy", saved(places), "jnli")
+    assert set(answers(read("p.npy", saved(places), "jnli", form="indices"))) == set(WANTED)
 
 
 def test_text_that_begins_like_json_is_text(read: Read) -> None:
