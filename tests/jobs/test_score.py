@@ -131,6 +131,13 @@ def test_nothing_readable_is_refused(write: Write) -> None:
     )
 
 
+def test_numbers_are_no_places_where_there_are_no_labels(write: Write) -> None:
+    path = write("far", dict.fromkeys(right("mini-ja-choice"), 99))
+    with pytest.raises(BadInput, match=r"could be read, such as '99' to .*99 is no choice") as problem:
+        score("mini-ja-choice", path)
+    assert "indices" not in str(problem.value)
+
+
 def test_answers_to_something_else_are_refused(write: Write) -> None:
     with pytest.raises(BadInput, match="none of its ids"):
         score("mini-ja-nli", write("alien", {"x-1": "neutral", "x-2": "neutral"}))
@@ -276,6 +283,16 @@ def test_an_old_release_alone_is_called_so(tmp_path: Path, write: Write) -> None
     assert load(f"jnli@{file}").version == "1.1"
     other = file.rename(file.with_name("dev7.json"))
     assert load(f"jnli@{other}").version == "1.3", "the card's: the name is none of the published ones"
+
+
+def test_the_version_is_that_of_the_split_answered(tmp_path: Path, write: Write) -> None:
+    lay_jnli(tmp_path, "1.1", ["neutral", "entailment"])
+    lay_jnli(tmp_path, "1.3", ["neutral", "neutral", "neutral"])
+    folder = tmp_path / "jglue" / "datasets" / "jnli-v1.3"
+    (folder / "valid-v1.3.json").rename(folder / "train-v1.3.json")
+    path = write("v", {"0": "neutral", "1": "neutral"})
+    report = score("jnli", path, data=tmp_path, options=QUICK).report
+    assert (report.split, report.version) == ("dev", "1.1")
 
 
 def test_one_release_cannot_be_compared(tmp_path: Path, write: Write) -> None:

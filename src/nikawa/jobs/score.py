@@ -12,6 +12,7 @@ import numpy as np
 
 from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap_all, group_numbers, interval
 from nikawa.benchmarks import benchmarks, load, tasks_of
+from nikawa.benchmarks.locate import path_version, present
 from nikawa.benchmarks.names import split_name
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
@@ -76,7 +77,7 @@ def score(
     task, split = task_and_split(name, split)
     wanted = Wanted(split, data, version, how.form)
     found, examples, answered, loaded = _matched(task, answers, wanted)
-    _refuse_gaps(answered, len(examples), how.partial, answers)
+    _refuse_gaps(answered, task, len(examples), how.partial, answers)
     kept = tuple(e for e in examples if not how.partial or e.id in answered.predictions)
     predictions = answered.predictions
     scores = [
@@ -140,6 +141,10 @@ def _matched(task: Task, path: Path, wanted: Wanted) -> tuple[str, tuple[Example
     if best is None:
         cure = "nikawa data list shows what is here"
         raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure=cure)
+    if wanted.split is None and len(dataset.splits) > 1:  # another split's files may be of another version
+        found = present(benchmark, wanted.data, wanted.version)
+        if len({path_version(path) for paths in found.values() for path in paths}) > 1:
+            dataset = load(f"{task.dataset}:{best[0]}", data=wanted.data, version=wanted.version)
     return (*best, dataset.version)
 
 
@@ -147,7 +152,7 @@ def _fit(answers: Answers) -> tuple[int, int]:
     return len(answers.predictions), -len(answers.missing)
 
 
-def _refuse_gaps(answers: Answers, n: int, partial: bool, path: Path) -> None:
+def _refuse_gaps(answers: Answers, task: Task, n: int, partial: bool, path: Path) -> None:
     if not answers.predictions:
         raise BadInput(
             f"none of its ids is in the task ({len(answers.unknown)} unknown)",
@@ -155,7 +160,7 @@ def _refuse_gaps(answers: Answers, n: int, partial: bool, path: Path) -> None:
             cure="check the task and the split",
         )
     if len(answers.unparsed) == len(answers.predictions):
-        raise _nothing_read(answers, path)
+        raise _nothing_read(answers, path, task.kind in LABELLED)
     if answers.missing and not partial:
         raise BadInput(
             f"{len(answers.missing)} of {n} items have no answer, such as {', '.join(answers.missing[:3])}",
@@ -164,11 +169,11 @@ def _refuse_gaps(answers: Answers, n: int, partial: bool, path: Path) -> None:
         )
 
 
-def _nothing_read(answers: Answers, path: Path) -> BadInput:
+def _nothing_read(answers: Answers, path: Path, labelled: bool) -> BadInput:
     """The error for a file whose answers are all unreadable; the first one tells why."""
     name, raw, why = answers.unparsed[0]
     cure = "docs/answers.md tells how an answer is read"
-    if all(re.fullmatch(r"[+-]?\d+", raw.strip()) for _, raw, _ in answers.unparsed):
+    if labelled and all(re.fullmatch(r"[+-]?\d+", raw.strip()) for _, raw, _ in answers.unparsed):
         why = why.partition(":")[0]
         cure = "if they are places in the task's labels, counted from 0, say --form indices"
     what = f"none of its {len(answers.unparsed)} answers could be read, such as {shortened(raw)!r} to {name}: {why}"
