@@ -118,6 +118,7 @@ def test_what_belongs_to_the_subject_goes_with_it(rewritten: Rewritten, text: st
     ("case", "text"),
     [
         ("o", "狐が犯人であることを狸が証明した。"),  # the fox is the subject of the noun clause
+        ("o", "白い狐が白い狐を見た。"),  # swapped is scrambled
         ("o", "狐「が笛を吹く」と言った。"),
         ("o", "狐が「笛を吹く」と言った。"),  # not within one bracket
         ("ni", "兄が弟に、妹が姉に手紙を書いた。"),  # two subjects of one predicate

@@ -42,6 +42,25 @@ def test_particles(noun: str, topic: str, subject: str, object_: str, and_: str,
     assert [attach(noun, p) for p in given_as] == [topic, subject, object_, and_, by]
 
 
+@pytest.mark.parametrize(
+    ("noun", "particle", "like", "expected"),
+    [
+        ("MP3", "을/를", "가", "MP3를"),
+        ("MP3", "을/를", "", "MP3을"),
+        ("G7", "이/가", "을", "G7이"),
+        ("猫", "은/는", "가", "猫는"),
+        ("MP3", "을/를", "에게", "MP3을"),
+        ("곰", "을/를", "가", "곰을"),
+        ("서울(Seoul)", "을/를", "가", "서울(Seoul)을"),
+        ("A1", "(으)로", "을", "A1로"),
+    ],
+)
+def test_a_particle_that_was_there_tells_the_reading(
+    noun: str, particle: str, like: str, expected: str
+) -> None:
+    assert attach(noun, particle, like) == expected
+
+
 def test_particles_of_one_shape_and_unknown_ones() -> None:
     assert attach("부산", "까지") == "부산까지"
     assert attach("친구", "에게") == "친구에게"

@@ -72,6 +72,8 @@ class _Sentence:
         p, q = self.phrases[k].end - 1, self.phrases[m].end - 1
         if start == p:
             return Clause(start, p, q, "no noun before the particle")  # 「は
+        if [t.surface for t in self.tokens[start:p]] == [t.surface for t in self.tokens[p + 1 : q]]:
+            return Clause(start, p, q, "the same noun twice")
         return Clause(start, p, q, self._apart(k, m) or self._against(k, m))
 
     def _argument(self, k: int, case: str) -> int | None:

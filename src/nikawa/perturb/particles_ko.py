@@ -57,6 +57,12 @@ class _Parts:
         self.subject = _noun(text, tokens, start, p)
         self.other = _noun(text, tokens, first, q)
         self.particle = "를" if tokens[q].form == "ᆯ" else tokens[q].form
+        self.borne = tokens[p].form
+
+    def swapped(self) -> str:
+        """The particles exchanged; the second is always 이/가."""
+        first = with_particle(self.subject, self.particle, self.borne)
+        return first + self.gap + with_particle(self.other, "이/가", self.particle)
 
 
 def _noun(text: str, tokens: Sequence[Token], start: int, particle: int) -> Noun:
@@ -68,14 +74,14 @@ def _noun(text: str, tokens: Sequence[Token], start: int, particle: int) -> Noun
     return text[start : tokens[particle].start], pronoun
 
 
-def with_particle(noun: Noun, particle: str) -> str:
-    """The phrase with a particle in the shape it asks for."""
+def with_particle(noun: Noun, particle: str, borne: str = "") -> str:
+    """The phrase with a particle in the shape it asks for; the one it bore tells how a foreign word is read."""
     text, pronoun = noun
     if particle == "이/가" and pronoun:
         for own, shape in _NOMINATIVE.items():
             if text == own or text.endswith(f" {own}"):
                 return text.removesuffix(own) + shape
-    return attach(text, particle)
+    return attach(text, particle, borne)
 
 
 OPERATIONS: dict[str, tuple[_Order, Effect, str]] = {
@@ -85,7 +91,7 @@ OPERATIONS: dict[str, tuple[_Order, Effect, str]] = {
         "put the {q} phrase before the subject",
     ),
     "swap": (
-        lambda c: with_particle(c.subject, c.particle) + c.gap + with_particle(c.other, "이/가"),
+        _Parts.swapped,
         "neutral",
         "exchange the particles of subject and {q} phrase",
     ),

@@ -20,6 +20,8 @@ _TIMES = frozenset({
     "봄", "여름", "가을", "겨울", "시", "분", "초", "년", "월", "일", "주", "때", "날", "해", "순간", "시간", "정오", "자정", "작년",
     "올해", "내년", "옛날", "월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일", "처음", "마지막", "다음", "이번", "지난번", "지난달", "지난주", "지난해", "이튿날", "당시", "평소", "최근",
 })  # fmt: skip
+_SENTENCE_ADVERBS = frozenset({"만약", "만일", "가령", "혹시", "설령", "물론", "사실", "아마"})
+"""Said of the whole clause: they stay in front of it, whether Kiwi takes them for nouns or not."""
 _ADVERBIAL = frozenset({
     "때문", "전", "후", "동안", "중", "사이", "덕분", "대신", "김", "바람", "뒤", "결과", "가운데", "만", "반면",
 })  # fmt: skip
@@ -146,7 +148,10 @@ class _Sentence:
         return i
 
     def _is_time(self, first: int) -> bool:
+        """Whether a word of time, or one said of the whole clause, stands before the noun."""
         token, after = self.tokens[first], self.tokens[first + 1]
+        if token.form in _SENTENCE_ADVERBS and token.end < after.start:
+            return True
         return token.form in _TIMES and after.pos[0].startswith(("NN", "NP", "MM"))
 
     def _against(self, start: int, k: int, m: int) -> str:
@@ -162,6 +167,12 @@ class _Sentence:
             return "adverbial"
         if q + 1 < len(self.tokens) and self.tokens[q + 1].form in _COMPOUND:
             return "compound particle"
+        return self._unfit(start, self.phrases[k].end - 1, q)
+
+    def _unfit(self, start: int, p: int, q: int) -> str:
+        """What the words themselves speak against: one noun twice (제가 저를), a quotation that only one of them is in."""
+        if [token.form for token in self.tokens[start:p]] == [token.form for token in self.tokens[p + 1 : q]]:
+            return "same noun"
         tags = [token.pos[0] for token in self.tokens[start:q]]
         return "quotation" if tags.count("SSO") != tags.count("SSC") else ""
 

@@ -68,6 +68,11 @@ def final(text: str) -> str | None:
     return _foreign(text)
 
 
+def is_written(text: str) -> bool:
+    """Whether the sound a word ends in is written in Hangul, so that nothing has to be guessed."""
+    return is_syllable((_core(text) or " ")[-1])
+
+
 def _core(text: str) -> str:
     text, before = unicodedata.normalize("NFC", text).translate(_HALF_WIDTH), None
     while text != before:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from nikawa.errors import BadInput, unknown
-from nikawa.text._hangul import final, is_syllable
+from nikawa.text._hangul import final, is_syllable, is_written
 from nikawa.text._korean_stems import add
 
 PAIRS = (
@@ -51,10 +51,10 @@ FORMS = {
 }  # fmt: skip
 """Form by name, as its ending. 은, 을, 는다 and 습니다 take the shape the stem asks for."""
 
-RESULTATIVE = frozenset(
-    "가다 걸리다 나가다 나오다 남다 눕다 달리다 들어가다 떠나다 뜨다 모이다 서다 소속되다 속하다 숨다 쌓이다 앉다 오다 익숙해지다 "
-    "입원하다 잠기다 피다".split()
-)
+RESULTATIVE = frozenset({
+    "가다", "걸리다", "나가다", "나오다", "남다", "눕다", "달리다", "들어가다", "떠나다", "뜨다", "모이다",
+    "서다", "소속되다", "속하다", "숨다", "쌓이다", "앉다", "오다", "익숙해지다", "입원하다", "잠기다", "피다",
+})  # fmt: skip
 """Verbs whose state is told by -어 있다 (앉아 있다), where others have -고 있다 (살고 있다)."""
 
 _SOFT = {"은": "으ㄴ", "을": "으ㄹ", "음": "으ㅁ", "습": "으ㅂ"}
@@ -67,24 +67,33 @@ def has_final(word: str) -> bool | None:
     return None if found is None else found != "\0"
 
 
-def attach(noun: str, particle: str) -> str:
+def attach(noun: str, particle: str, like: str = "") -> str:
     """The noun with the particle in its right shape; the particle may be given in either shape or as `은/는`, `(으)로`.
 
-    Where the reading of the noun is unknown both shapes are written, as Korean does: 은(는). Others are added as they are.
+    `like` is a particle that somebody wrote after this noun: it tells how MP3 is read (MP3가, so MP3를). Where the reading is
+    unknown both shapes are written, as Korean does: 은(는). Others are added as they are.
     """
     pair = _SHAPES.get(particle)
     if pair is None:
         if "/" in particle or "(" in particle:
             raise unknown("particle", particle, _SHAPES)
         return noun + particle
-    return noun + _shape(noun, pair)
+    shown = _SHAPES.get(like)
+    if shown is None or like not in shown or is_written(noun) or _after_l(pair) or _after_l(shown):
+        return noun + _shape(noun, pair)
+    return noun + pair[shown.index(like)]
+
+
+def _after_l(pair: tuple[str, str]) -> bool:
+    """로 follows ㄹ as well as a vowel: it tells nothing of 을 or 를, nor they of it."""
+    return pair[0].startswith("으로")
 
 
 def _shape(noun: str, pair: tuple[str, str]) -> str:
     sound = final(noun)
     if sound is None:
         return f"({pair[0][0]}){pair[1]}" if pair[0][1:] == pair[1] else f"{pair[0]}({pair[1]})"
-    if sound == "\0" or (sound == "ㄹ" and pair[0].startswith("으로")):
+    if sound == "\0" or (sound == "ㄹ" and _after_l(pair)):
         return pair[1]
     return pair[0]
 
