@@ -101,6 +101,15 @@ def test_inputs_can_be_named(zoo: Path, tmp_path: Path) -> None:
     assert last.meta["changed_inputs"] == "hypothesis"
 
 
+def test_an_input_that_only_a_later_example_has_will_do(tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    write_records(
+        path, [Example(id=n, inputs={n: "狐が笛を吹く。", "note": "狐"}) for n in ("text", "premise")]
+    )
+    report = perturb("swap-o", str(path), options=Options(inputs=("premise",)))
+    assert report.operations[0].rewritten == 1
+
+
 @pytest.mark.parametrize("case", ["o", "eul"])
 def test_a_case_serves_both_languages(case: str) -> None:
     names = [
@@ -173,6 +182,8 @@ class TestAugment:
         (("swap-o", "mini-ja:dev", "--split", "test"), "name two splits"),
         (("spacing-add", "ZOO"), "there is no perturbation 'spacing-add'"),
         (("swap",), "of which dataset?"),
+        (("swap-o", "ZOO", "--input", "nope", "--out", "OUT.jsonl"), "there is no text input 'nope'; known: hypothesis, premise"),
+        (("swap-o", "ZOO", "--input", "premise", "--input", "premis", "--out", "OUT.jsonl"), "did you mean 'premise'"),
         (("delete-de", "ZOO", "--augment", "3", "--out", "folder"), "is no records file"),
     ],
 )  # fmt: skip

@@ -173,7 +173,9 @@ def test_one_file_of_one_set(bag: Made) -> None:
         (("ORIGINAL", "ORIGINAL", "--task", "jsick-stress-nli", "--sets", "SETS"), "3 sets share ids"),
         (("ORIGINAL", "SETS", "--task", "jsick-stress-ner", "--sets", "SETS"), "did you mean"),
         (("ORIGINAL", "EMPTY", "--task", "jsick-stress-nli", "--sets", "SETS"), "holds no file named after a set"),
-        (("ORIGINAL", "nowhere.jsonl", "--task", "jsick-stress-nli", "--sets", "SETS"), "nowhere.jsonl"),
+        (("ORIGINAL", "nowhere.jsonl", "--task", "jsick-stress-nli", "--sets", "SETS"), "nowhere.jsonl: no such file or folder"),
+        (("ORIGINAL", "nope", "--task", "jsick-stress-nli", "--sets", "SETS"), "nope: no such file or folder"),
+        (("nope", "PERTURBED", "--task", "jsick-stress-nli", "--sets", "SETS"), "nope: no such file or folder"),
         (("PERTURBED/../other.jsonl", "PERTURBED", "--task", "jsick-stress-nli", "--sets", "SETS"), "answers none of the examples"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
@@ -140,6 +140,20 @@ class _Job:
             raise BadInput("no operation is named", cure="nikawa perturb lists them")
         self.tallies = [_Tally(looking_at(one, self.how.inputs)) for one in found]
 
+    def check_inputs(self) -> None:
+        """Refuse an input that no example has; the first example settles it where all are alike."""
+        missing, seen = dict.fromkeys(self.how.inputs), set[str]()
+        if not missing:
+            return
+        for _, example in open_source(self.spec, self.data).pairs:
+            texts = {name for name, value in example.inputs.items() if isinstance(value, str)}
+            seen |= texts
+            missing = {name: None for name in missing if name not in texts}
+            if not missing:
+                return
+        if seen:
+            raise unknown("text input", next(iter(missing)), seen)
+
     def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
         source = open_source(self.spec, self.data)
@@ -217,6 +231,7 @@ def perturb(
     how = options or Options()
     job = _Job(spec, data, how, progress)
     job.choose(operations.split(",") if isinstance(operations, str) else operations)
+    job.check_inputs()
     if how.out is not None:
         file = how.out.name.endswith(SUFFIXES)
         refuse_existing(how.out if file else how.out / CARD, how.overwrite)

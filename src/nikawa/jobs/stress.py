@@ -59,6 +59,9 @@ def stress(
 ) -> StressReport:
     """Compare answers to the originals with those to the perturbed examples: a file of one set, or a folder with a file a set."""
     how = options or Options()
+    for path in (original, perturbed):
+        if not path.exists():
+            raise BadInput("no such file or folder", file=path, cure="check the path")
     asked, split = task_and_split(task)
     where = how.sets or (f"{asked.dataset}:{split}" if split else asked.dataset)
     dataset = load(where, data=data)
