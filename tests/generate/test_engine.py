@@ -308,3 +308,32 @@ def test_the_published_design(shared_data: Path) -> None:
     assert len(pack.unreachable()) == 18
     labels = Counter(place.cell.label for place in train)
     assert (labels["entailment"], labels["contradiction"], labels["neutral"]) == (305, 354, 336)
+
+
+@pytest.mark.parametrize("odd", ["", '"火"', "100%だ"])
+def test_lines_are_the_records(folder: Path, odd: str) -> None:
+    from nikawa.io.json import encode_json
+
+    if odd:
+        frames = (folder / "w" / "frames.tsv").read_text("utf-8").replace("灯 火", f"灯 {odd}")
+        (folder / "w" / "frames.tsv").write_text(frames, "utf-8")
+        (folder / "t.txt").write_text(TEMPLATES.replace("時点", '時"点 100%'), "utf-8")
+    maker = generator(folder)
+    for split in ("train", "test"):
+        for place in maker.places(split, 4):
+            whole = b"".join(encode_json(e) + b"\n" for e in maker.problems(split, place))
+            assert maker.lines(split, place) == whole
+            assert maker.lines(split, place, 0, 1) + maker.lines(split, place, 1) == whole
+
+
+def test_a_literal_that_needs_escapes(folder: Path) -> None:
+    (folder / "t.txt").write_text(
+        TEMPLATES.replace("より", '"より"').replace("先|早く", '先|"早く"'), "utf-8"
+    )
+    maker = generator(folder)
+    lines = b"".join(maker.lines("train", place) for place in maker.places("train", 30)).splitlines()
+    from nikawa.io.json import decode_json
+
+    found = [decode_json(line, Example, folder) for line in lines]
+    assert texts(found) == texts(all_of(maker, per=30))
+    assert any('"早く"' in e.inputs["hypothesis"] for e in found)

@@ -70,6 +70,11 @@ def pack(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def _tell_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nikawa.jobs._generate_files.EVERY", 0.0)
+
+
 @pytest.fixture
 def make(pack: Path, tmp_path: Path) -> Make:
     def run(name: str, **options: object) -> GenerateReport:
@@ -340,6 +345,7 @@ def test_the_command(pack: Path, tmp_path: Path) -> None:
 def test_a_kill_from_outside_leaves_a_run_to_go_on_with(pack: Path, tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path; from nikawa.jobs.generate import Options, generate\n"
+        "import nikawa.jobs._generate_files as files; files.EVERY = 0.0\n"
         "generate(sys.argv[1], Path(sys.argv[2]), options=Options(counts={'': 200}, chunk=100),\n"
         "  progress=lambda done, total: done >= 600 and os.kill(os.getpid(), signal.SIGKILL))"
     )

@@ -11,18 +11,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
+from operator import itemgetter
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
 from nikawa.generate.engine_chance import Dice, key
-from nikawa.generate.engine_words import SIDES, WordSpace, attached, unit_of
+from nikawa.generate.engine_times import timer
+from nikawa.generate.engine_words import SIDES, WordSpace, unit_of
 from nikawa.generate.lexicon import Lexicon, load_lexicon
 from nikawa.generate.pack import Pack
 from nikawa.generate.spans import Chance, below
-from nikawa.generate.template import Choice, Template, Time
-from nikawa.generate.time import SURFACES, Value, render_interval, render_point
+from nikawa.generate.template import Choice, Literal, Side, Template
+from nikawa.generate.time import Value
 from nikawa.generate.time_index import index
-from nikawa.generate.times import Cell, moved
+from nikawa.generate.times import Cell
 from nikawa.records import Example, Origin
 
 __all__ = ["Generator", "Place", "lexicon_of"]
@@ -93,40 +98,72 @@ class Generator:
             choose(fillers, chance)
         return fillers
 
+    def lines(self, split: str, place: Place, start: int = 0, stop: int | None = None) -> bytes:
+        """Items `start` to `stop` as JSON lines: the very bytes of the records, without making the records."""
+        ids, fill = range(start + 1, (place.n if stop is None else stop) + 1), self._filler(split, place.cell)
+        example = self._example(split, place)
+        line = _line(example, place.cell.template) if self._written_as_they_are else None
+        if line is not None:
+            text, pick = line
+            made = "".join([text % (i, *pick(fill(i - 1))) for i in ids])
+            return made.encode()
+        return b"".join(_encode(found) + b"\n" for found in self.problems(split, place, start, stop))
+
+    @cached_property
+    def _written_as_they_are(self) -> bool:
+        """Whether no word needs an escape in JSON."""
+        measures = [measure.text for measure in self.pack.head.measure.values()]
+        lexicon = self.lexicon
+        return not any(map(_escaped, (*measures, *lexicon.agents, *lexicon.nouns, *lexicon.verbs)))
+
     def _maker(self, split: str, place: Place) -> Callable[[int], Example]:
-        number, cell, _ = place
+        example, fill, render = (
+            self._example(split, place),
+            self._filler(split, place.cell),
+            place.cell.template.render,
+        )
+
+        def make(i: int) -> Example:
+            premise, hypothesis = render(fill(i))
+            inputs = {"premise": premise, "hypothesis": hypothesis}
+            return replace(example, id=f"{place.number}-{i + 1}", inputs=inputs)
+
+        return make
+
+    def _example(self, split: str, place: Place) -> Example:
+        """What all problems of a cell share; the id lacks its second part, the texts are empty."""
+        template = place.cell.template
+        return Example(
+            id=f"{place.number}-",
+            inputs={"premise": "", "hypothesis": ""},
+            gold={"label": place.cell.label},
+            tags=frozenset({template.category}),
+            meta=self.meta(place.cell, split),
+            group=f"template-{template.id}",
+            origin=Origin(recipe=self.pack.name, step=template.id, gold="derived"),
+        )
+
+    def _filler(self, split: str, cell: Cell) -> Callable[[int], dict[str, str]]:
+        """A function that gives the texts of all slots of item i."""
         space, share, offset = self._share(cell, split)
         if not space.size:
             raise BadInput(
                 f"{cell.name}: the lexicon has too few words for {split}", cure="add nouns, or agents"
             )
-        template, unit = cell.template, unit_of(cell)
-        words = key(self.seed, self.pack.name, split, template.id, unit)
+        words = key(self.seed, self.pack.name, split, cell.template.id, unit_of(cell))
         dice = key(self.seed, self.pack.name, split, cell.name)
         drawn = _drawer(self._draw(cell), dice, space.size // gcd(space.size, share))
-        texts, choose, chosen = _timer(cell), _chooser(template), key(dice, "choice")
-        meta = self.meta(cell, split)
-        tags, group = frozenset({template.category}), f"template-{template.id}"
-        origin = Origin(recipe=self.pack.name, step=template.id, gold="derived")
-        gold, fill, render = cell.label, space.fill, template.render
+        texts, choose, chosen = timer(cell), _chooser(cell.template), key(dice, "choice")
+        fill = space.fill
 
-        def make(i: int) -> Example:
+        def filled(i: int) -> dict[str, str]:
             fillers = fill(i * share + offset, words)
             texts(fillers, drawn(i))
             if choose is not None:
                 choose(fillers, Dice(chosen, i))
-            premise, hypothesis = render(fillers)
-            return Example(
-                id=f"{number}-{i + 1}",
-                inputs={"premise": premise, "hypothesis": hypothesis},
-                gold={"label": gold},
-                tags=tags,
-                meta=meta,
-                group=group,
-                origin=origin,
-            )
+            return fillers
 
-        return make
+        return filled
 
     def meta(self, cell: Cell, split: str) -> dict[str, str | None]:
         """What a problem can be sliced by; test problems say which training splits have seen their kind."""
@@ -177,13 +214,14 @@ class Generator:
         return {}
 
     def _draw(self, cell: Cell) -> Draw:
-        known = index(cell.template.spec, cell.format, cell.span)
-        return lambda chance: known.draw(cell.label, chance) or {}
+        draw = index(cell.template.spec, cell.format, cell.span).drawer(cell.label)
+        assert draw is not None, "cells are those that can be reached"
+        return draw
 
 
 TRIES = 20
 """How often an item looks for times that an earlier item with the same words does not have."""
-Draw = Callable[[Dice], Mapping[str, Value]]
+Draw = Callable[[Chance], Mapping[str, Value]]
 
 
 def _drawer(draw: Draw, seed: int, period: int) -> Callable[[int], Mapping[str, Value]]:
@@ -210,52 +248,6 @@ def _fresh(draw: Draw, seed: int, i: int, taken: set[tuple[Value, ...]]) -> Mapp
     return values
 
 
-Timer = Callable[[dict[str, str], Mapping[str, Value]], None]
-"""Writes the texts of the times into the fillers."""
-
-
-def _timer(cell: Cell) -> Timer:
-    template = cell.template
-    uses = list({u.key: u for u in template.uses if isinstance(u, Time)}.values())
-    known_texts: list[dict[Value, str]] = [{} for _ in uses]
-    writers = [
-        (use.key, use.slot, _writer(use, cell), known) for use, known in zip(uses, known_texts, strict=True)
-    ]
-
-    def write(fillers: dict[str, str], values: Mapping[str, Value]) -> None:
-        for name, slot, make, known in writers:
-            value = values.get(slot, 1)
-            text = known.get(value)
-            if text is None:
-                text = make(value)
-                if len(known) < _REMEMBERED:
-                    known[value] = text
-            fillers[name] = text
-
-    return write
-
-
-_REMEMBERED = 4096
-
-
-def _writer(use: Time, cell: Cell) -> Callable[[Value], str]:
-    fmt, language = cell.format, cell.template.language
-    assert fmt is not None
-
-    def write(value: Value) -> str:
-        if isinstance(value, tuple):
-            text = render_point(moved(value, use.days, fmt), fmt, language)
-        elif use.kind == "unit":
-            text = SURFACES[language].unit[fmt.largest]
-        elif fmt.measure is not None:
-            text = fmt.measure.text.format(value)
-        else:
-            text = render_interval(value, fmt.largest, language)
-        return attached(text, use.particle) if use.particle else text
-
-    return write
-
-
 def _chooser(template: Template) -> Callable[[dict[str, str], Chance], None] | None:
     choices = list({u.key: u.options for u in template.uses if isinstance(u, Choice)}.items())
     if not choices:
@@ -266,3 +258,48 @@ def _chooser(template: Template) -> Callable[[dict[str, str], Chance], None] | N
             fillers[name] = options[below(chance, len(options))]
 
     return choose
+
+
+Line = tuple[str, Callable[[Mapping[str, str]], tuple[str, ...]]]
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_ID, _PREMISE, _HYPOTHESIS = "\x01", "\x02", "\x03"
+
+
+def _line(example: Example, template: Template) -> Line | None:
+    """A whole JSON line as one format string and what picks its values: number, then the slots of both sides.
+
+    None where a literal needs escapes: then nothing can be put together from parts.
+    """
+    known = [e.text for e in (*template.premise, *template.hypothesis) if isinstance(e, Literal)]
+    if any(_escaped(text) for text in known) or any(_escaped(o) for o in _options(template)):
+        return None
+    inputs = {"premise": _PREMISE, "hypothesis": _HYPOTHESIS}
+    text = (_encode(replace(example, id=example.id + _ID, inputs=inputs)) + b"\n").decode().replace("%", "%%")
+    sides = {"\\u0002": template.premise, "\\u0003": template.hypothesis}
+    marks = sorted(sides, key=text.index)
+    keys = [e.key for mark in marks for e in sides[mark] if not isinstance(e, Literal)]
+    for mark in marks:
+        text = text.replace(mark, _pattern(sides[mark]))
+    return text.replace("\\u0001", "%d"), _picker(keys)
+
+
+def _pattern(side: Side) -> str:
+    return "".join(e.text.replace("%", "%%") if isinstance(e, Literal) else "%s" for e in side)
+
+
+def _options(template: Template) -> Iterator[str]:
+    for use in template.uses:
+        if isinstance(use, Choice):
+            yield from use.options
+
+
+def _picker(keys: list[str]) -> Callable[[Mapping[str, str]], tuple[str, ...]]:
+    if len(keys) == 1:
+        (only,) = keys
+        return lambda fillers: (fillers[only],)
+    return itemgetter(*keys) if keys else lambda fillers: ()
+
+
+def _escaped(text: str) -> bool:
+    """Whether JSON writes the text otherwise than it is."""
+    return _encode(text) != f'"{text}"'.encode()

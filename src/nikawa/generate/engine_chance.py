@@ -6,12 +6,15 @@ unbalanced Feistel network on a rectangle just larger than n (Black and Rogaway 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from math import isqrt
 
-_MASK = (1 << 64) - 1
-_STEP = 0x9E3779B97F4A7C15
-_ROUNDS = 4
+MASK = (1 << 64) - 1
+STEP = 0x9E3779B97F4A7C15
+_ODD, _OTHER = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+SHORT = (1 << 32) - 1
+_FIRST, _SECOND, _THIRD, _FOURTH = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
 _FRACTION = 2.0**-53
 
 
@@ -21,49 +24,43 @@ def key(*parts: object) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def mixed(number: int) -> int:
-    """64 bits that look unlike those of any neighbour."""
-    number &= _MASK
-    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK
-    return number ^ (number >> 31)
-
-
 class Dice:
     """Random numbers of one item."""
 
     __slots__ = ("_state",)
 
     def __init__(self, seed: int, item: int) -> None:
-        self._state = mixed(seed + item * _STEP)
+        number = (seed + item * STEP) & MASK
+        number = ((number ^ (number >> 30)) * _ODD) & MASK
+        self._state = ((number ^ (number >> 27)) * _OTHER) & MASK
 
     def random(self) -> float:
         """The next number from 0 to below 1."""
-        self._state = state = (self._state + _STEP) & _MASK
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        self._state = state = (self._state + STEP) & MASK
+        state = ((state ^ (state >> 30)) * _ODD) & MASK
+        state = ((state ^ (state >> 27)) * _OTHER) & MASK
         return ((state ^ (state >> 31)) >> 11) * _FRACTION
 
 
+@lru_cache(maxsize=1 << 14)
+def _rectangle(n: int) -> tuple[int, int]:
+    """Sides of the smallest near-square that holds n places."""
+    wide = isqrt(n - 1) + 1
+    return wide, (n + wide - 1) // wide
+
+
 def shuffled(place: int, n: int, seed: int) -> int:
-    """Where the permutation of 0 … n-1 that `seed` names puts `place`."""
+    """Where the permutation of 0 … n-1 that `seed` (32 bits of it) names puts `place`."""
     if n == 1:
         return 0
-    wide = isqrt(n - 1) + 1
-    high = (n + wide - 1) // wide
+    wide, high = _rectangle(n)
     while True:
-        place = _network(place, wide, high, seed)
+        # One pass over the rectangle: each half is moved by a function of the other, written out for speed.
+        left, right = divmod(place, wide)
+        left = (left + (((right ^ seed) * _FIRST & SHORT) >> 11)) % high
+        right = (right + (((left ^ seed) * _SECOND & SHORT) >> 11)) % wide
+        left = (left + (((right ^ seed) * _THIRD & SHORT) >> 11)) % high
+        right = (right + (((left ^ seed) * _FOURTH & SHORT) >> 11)) % wide
+        place = left * wide + right
         if place < n:
             return place
-
-
-def _network(place: int, wide: int, high: int, seed: int) -> int:
-    """One pass over the rectangle: each half is moved by a function of the other."""
-    left, right = divmod(place, wide)
-    for turn in range(_ROUNDS):
-        seed = (seed + _STEP) & _MASK
-        if turn % 2:
-            right = (right + (((left ^ seed) * 0x94D049BB133111EB & _MASK) >> 33)) % wide
-        else:
-            left = (left + (((right ^ seed) * 0xBF58476D1CE4E5B9 & _MASK) >> 33)) % high
-    return left * wide + right

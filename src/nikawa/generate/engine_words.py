@@ -17,7 +17,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from nikawa.errors import BadInput
-from nikawa.generate.engine_chance import key, mixed, shuffled
+from nikawa.generate.engine_chance import SHORT, STEP, key, shuffled
 from nikawa.generate.lexicon import Frame, Lexicon
 from nikawa.generate.template import TIME_KINDS, Slot, Template, Word, bare_case
 from nikawa.generate.times import Cell
@@ -67,8 +67,10 @@ class WordSpace:
 
     def __init__(self, template: Template, lexicon: Lexicon, unit: str, owned: Sequence[int]) -> None:
         self._language = lexicon.language
-        self._uses = [(u.key, u.slot, u.particle) for u in _written_words(template)]
-        self._forms = [u for u in template.uses if isinstance(u, Word) and u.form]
+        words = [use for use in template.uses if isinstance(use, Word)]
+        self._particles = list({u.key: (u.key, u.slot, u.particle) for u in words if u.particle}.values())
+        self._forms = [use for use in words if use.form]
+        self._inflected = [use for use in self._forms if use.kind != "verb"]
         found = [self._ways(template, lexicon, frames, owned) for frames in _frames(template, lexicon, unit)]
         self._all = sorted((w for w in found if w.total), key=lambda w: w.total)
         self._starts, self._firsts, self.size = _turns([w.total for w in self._all])
@@ -80,16 +82,14 @@ class WordSpace:
         first, base = self._firsts[segment]
         turn, place = divmod(k - self._starts[segment], len(self._all) - first)
         turn += base
-        chosen = first + shuffled(place, len(self._all) - first, mixed(seed + turn))
+        chosen = first + shuffled(place, len(self._all) - first, (seed + turn * STEP) >> 16 & SHORT)
         ways = self._all[chosen]
-        words = _unfolded(ways, shuffled(turn, ways.total, mixed(seed ^ (chosen + 1))))
-        texts = dict(ways.texts)
-        for name, slot, particle in self._uses:
-            word = words[slot]
-            texts[name] = attached(word, particle) if particle else word
-        for use in self._forms:
-            if use.slot in words:
-                texts[use.key] = inflected(words[use.slot], use.form, "", self._language, use.kind)
+        words = _unfolded(ways, shuffled(turn, ways.total, (seed ^ (chosen + 1) * STEP) >> 16 & SHORT))
+        texts = {**ways.texts, **words}
+        for name, slot, particle in self._particles:
+            texts[name] = attached(words[slot], particle)
+        for use in self._inflected:
+            texts[use.key] = inflected(words[use.slot], use.form, "", self._language, use.kind)
         return texts
 
     def _ways(
@@ -104,15 +104,23 @@ class WordSpace:
         if not lists:
             return _Ways(texts, (), _List("", (), (), 0), (), 0, 1 if 0 in owned else 0)
         *others, last = lists
-        by_residue = tuple(
-            tuple(w for w, r in zip(last.words, last.residues, strict=True) if (rest + r) % SIDES in owned)
-            for rest in range(SIDES)
-        )
+        by_residue = _by_residue(last.words, last.residues, tuple(owned))
         least = max(0, min(map(len, by_residue)) - last.smaller)
         count = least
         for one in others:
             count *= max(0, one.size)
         return _Ways(texts, tuple(others), last, by_residue, least, count)
+
+
+@lru_cache(maxsize=1 << 12)
+def _by_residue(
+    words: tuple[str, ...], residues: tuple[int, ...], owned: tuple[int, ...]
+) -> tuple[tuple[str, ...], ...]:
+    """The words that bring the sum into an owned residue, by the residue of the others."""
+    return tuple(
+        tuple(word for word, r in zip(words, residues, strict=True) if (rest + r) % SIDES in owned)
+        for rest in range(SIDES)
+    )
 
 
 def _turns(counts: list[int]) -> tuple[list[int], list[tuple[int, int]], int]:
@@ -130,26 +138,23 @@ def _turns(counts: list[int]) -> tuple[list[int], list[tuple[int, int]], int]:
     return starts, firsts, total
 
 
-def _written_words(template: Template) -> list[Word]:
-    return list({u.key: u for u in template.uses if isinstance(u, Word) and not u.form}.values())
-
-
 def _unfolded(ways: _Ways, number: int) -> dict[str, str]:
     """Slot to word, for the way with this number."""
     words: dict[str, str] = {}
     residue, whole = 0, number
-    for slot, offered, residues, smaller in ways.lists:
+    _, lists, last, by_residue, least, total = ways
+    for slot, offered, residues, smaller in lists:
         number, place = divmod(number, len(offered) - smaller)
         if smaller:
             place = _skipping(offered, place, words)
         words[slot] = offered[place]
         residue += residues[place]
-    if ways.last.slot:
-        fitting = ways.by_residue[residue % SIDES]
-        gone = _taken(fitting, words) if ways.last.smaller else []
+    if last.slot:
+        fitting = by_residue[residue % SIDES]
+        gone = _taken(fitting, words) if last.smaller else ()
         # Turned by what the other words are, so that the end of the list comes up as often as its start.
-        turned = (number + (whole - number * (ways.total // ways.least)) * _TURN) % (len(fitting) - len(gone))
-        words[ways.last.slot] = fitting[_past(gone, turned)]
+        place = (number + (whole - number * (total // least)) * _TURN) % (len(fitting) - len(gone))
+        words[last.slot] = fitting[_past(gone, place)] if gone else fitting[place]
     return words
 
 
@@ -162,7 +167,7 @@ def _taken(offered: tuple[str, ...], words: dict[str, str]) -> list[int]:
     return sorted(offered.index(word) for word in words.values() if word in offered)
 
 
-def _past(gone: list[int], place: int) -> int:
+def _past(gone: Sequence[int], place: int) -> int:
     """The place once those that are gone are left out."""
     for one in gone:
         place += place >= one
@@ -227,10 +232,10 @@ def _lists(template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> li
     lists: list[_List] = []
     for slot in sorted(slots, key=lambda s: s.kind == "agent"):
         if slot.kind == "agent":
-            words, residues = lexicon.agents, tuple(i % SIDES for i in range(len(lexicon.agents)))
+            words, residues = lexicon.agents, _turned(len(lexicon.agents))
         else:
             words = _nouns(slot, template, lexicon, frames)
-            residues = tuple(map(_residue, words))
+            residues = _residues(words)
         smaller = sum(not set(words).isdisjoint(one.words) for one in lists)
         lists.append(_List(slot.name, words, residues, smaller))
     return lists
@@ -259,8 +264,15 @@ def of_kind(lexicon: Lexicon, kind: str) -> tuple[str, ...]:
     return tuple(found) or (lexicon.nouns if kind == "noun" else ())
 
 
-def _residue(word: str) -> int:
-    return crc32(word.encode()) % SIDES
+@lru_cache(maxsize=1 << 12)
+def _residues(words: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(crc32(word.encode()) % SIDES for word in words)
+
+
+@lru_cache(maxsize=8)
+def _turned(n: int) -> tuple[int, ...]:
+    """Residues of a list whose words take turns, so that every residue has its share."""
+    return tuple(i % SIDES for i in range(n))
 
 
 @lru_cache(maxsize=1 << 16)

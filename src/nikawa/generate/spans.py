@@ -9,6 +9,7 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 from nikawa.generate.time import LEAP_YEAR, Format, Point
@@ -78,11 +79,36 @@ class Span:
         return self._draw(fmt.units, chance)
 
     def _draw(self, units: tuple[str, ...], chance: Chance) -> Point:
-        drawn: dict[str, int] = {}
-        for unit in units:
-            offered = self.values(unit, drawn)
-            drawn[unit] = offered[below(chance, len(offered))]
-        return tuple(drawn.values())
+        """One point of the calendar; all are equally likely. Days are listed, hours are drawn on top."""
+        if units[-1:] == ("hour",):
+            return (*self._draw(units[:-1], chance), int(chance.random() * 24))
+        points = _points(units, self.years)
+        return points[int(chance.random() * len(points))]
+
+    def size(self, fmt: Format) -> int:
+        """How many points there are."""
+        hours = fmt.smallest == "hour"
+        return len(_points(fmt.units[:-1] if hours else fmt.units, self.years)) * (24 if hours else 1)
+
+    def point(self, fmt: Format, place: int) -> Point:
+        """The point at a place, from the earliest on."""
+        if fmt.smallest == "hour":
+            return (*_points(fmt.units[:-1], self.years)[place // 24], place % 24)
+        return _points(fmt.units, self.years)[place]
+
+
+@lru_cache(maxsize=64)
+def _points(units: tuple[str, ...], years: tuple[int, int]) -> tuple[Point, ...]:
+    """Every point whose smallest unit is a day or larger; the one empty point of no unit."""
+    points: list[Point] = [()]
+    span = Span("", years=years)
+    for unit in units:
+        points = [
+            (*point, value)
+            for point in points
+            for value in span.values(unit, dict(zip(units, point, strict=False)))
+        ]
+    return tuple(points)
 
 
 RANDOM = Span("random")

@@ -73,7 +73,8 @@ def _drawer(n: int, fmt: Format, span: Span) -> Callable[[Chance], list[Point]]:
     """A function that draws n different points in rising order."""
     windows = span.windows(fmt)
     if not windows:
-        return lambda chance: sorted(_different(n, lambda: span.draw(fmt, chance)))
+        size = span.size(fmt)
+        return lambda chance: [span.point(fmt, place) for place in sorted(places(n, size, chance))]
 
     def draw(chance: Chance) -> list[Point]:
         larger = span.draw_larger(fmt, chance)
@@ -83,20 +84,14 @@ def _drawer(n: int, fmt: Format, span: Span) -> Callable[[Chance], list[Point]]:
     return draw
 
 
-def _different(n: int, draw: Callable[[], Point]) -> set[Point]:
-    points: set[Point] = set()
-    while len(points) < n:
-        points.add(draw())
-    return points
-
-
 def _arranged(
     spec: TimeSpec, orders: list[tuple[int, ...]], draw: Callable[[Chance], list[Point]]
 ) -> Callable[[Chance], Values]:
+    named = [tuple(zip(spec.points, order, strict=True)) for order in orders]
+
     def arrange(chance: Chance) -> Values:
         points = draw(chance)
-        order = orders[below(chance, len(orders))]
-        return dict(zip(spec.points, (points[place] for place in order), strict=True))
+        return {name: points[place] for name, place in named[int(chance.random() * len(named))]}
 
     return arrange
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from nikawa.generate.condition import Condition, compiled
-from nikawa.generate.spans import Chance, Span, below
+from nikawa.generate.spans import Chance, Span
 from nikawa.generate.template import LABELS
 from nikawa.generate.time import CALENDAR, Clock, Format, Point, Value, day_before
 
@@ -94,6 +94,10 @@ class Index:
         self._found = found
         self.labels = tuple(label for label in LABELS if label in found)
 
+    def drawer(self, label: str) -> Callable[[Chance], Values] | None:
+        """What draws assignments of this label, or None where it is out of reach."""
+        return self._found.get(label)
+
     def draw(self, label: str, chance: Chance) -> Values | None:
         """An assignment of this label, or None where it is out of reach."""
         draw = self._found.get(label)
@@ -114,6 +118,6 @@ def places(n: int, size: int, chance: Chance) -> set[int]:
     """n different places below size, by Floyd's method: n draws, no repeats."""
     chosen: set[int] = set()
     for top in range(size - n, size):
-        place = below(chance, top + 1)
+        place = int(chance.random() * (top + 1))
         chosen.add(top if place in chosen else place)
     return chosen

@@ -1,6 +1,6 @@
 """Files of a generation under way: each grows in place and is renamed when all are whole; a journal says how far they are.
 
-A chunk is written, made to last, and then told to the journal. What a killed run wrote after the last word of the
+Chunks are written, every few seconds they are made to last, and then told to the journal. What a killed run wrote after the last word of the
 journal is cut off, so that the next run goes on with the very bytes the first would have written.
 """
 
@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from time import monotonic
 from typing import BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write, sync_folder
@@ -21,6 +23,9 @@ from nikawa.records import Record
 
 JOURNAL = ".generate.json"
 UNFINISHED = ".unfinished"
+Text = bytes | memoryview
+EVERY = 2.0
+"""Seconds of work that a kill may cost."""
 
 
 class Journal(Record, frozen=True, kw_only=True):
@@ -80,6 +85,7 @@ class Files:
         self.folder, self.journal = folder, journal
         folder.mkdir(parents=True, exist_ok=True)
         self._streams = {split: self._open(split) for split in splits}
+        self._chunks, self._told = journal.chunks, monotonic()
 
     def _open(self, split: str) -> BinaryIO | None:
         """The file cut to the size the journal tells; None where it was whole and renamed already."""
@@ -94,19 +100,26 @@ class Files:
         stream.seek(size)
         return stream
 
-    def add(self, parts: Iterable[tuple[str, bytes]]) -> None:
-        """Write a chunk: texts for each split, in order; then tell the journal."""
+    def add(self, parts: Iterable[tuple[str, Text]]) -> None:
+        """Write a chunk: texts for each split, in order; now and then, tell the journal."""
         for split, text in parts:
             stream = self._streams[split]
             assert stream is not None
             stream.write(text)
+        self._chunks += 1
+        if monotonic() - self._told >= EVERY:
+            self.note()
+
+    def note(self) -> None:
+        """Make what is written last, and tell the journal how far it goes."""
         for stream in filter(None, self._streams.values()):
             stream.flush()
             os.fsync(stream.fileno())
         sizes = {split: stream.tell() for split, stream in self._streams.items() if stream is not None}
-        self.journal = msgspec.structs.replace(self.journal, chunks=self.journal.chunks + 1, sizes=sizes)
-        with atomic_write(self.folder / JOURNAL, overwrite=True) as stream:
-            stream.write(msgspec.json.encode(self.journal) + b"\n")
+        self.journal = replace(self.journal, chunks=self._chunks, sizes=sizes)
+        with atomic_write(self.folder / JOURNAL, overwrite=True) as out:
+            out.write(msgspec.json.encode(self.journal) + b"\n")
+        self._told = monotonic()
 
     def close(self) -> None:
         """Let go of the files; they stay where they are."""
@@ -115,6 +128,7 @@ class Files:
 
     def finish(self) -> None:
         """Give every file its name."""
+        self.note()
         self.close()
         for split, stream in self._streams.items():
             if stream is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from nikawa import __version__
@@ -20,7 +20,7 @@ from nikawa.generate.pack_head import HEAD
 from nikawa.generate.template import LABELS
 from nikawa.io.folders import write_card
 from nikawa.jobs._generate_card import describe
-from nikawa.jobs._generate_files import JOURNAL, Files, clear, prepare, whole
+from nikawa.jobs._generate_files import JOURNAL, UNFINISHED, Files, Text, clear, prepare, whole
 from nikawa.jobs._generate_gate import Verdict, judge
 from nikawa.jobs.templates import open_pack
 from nikawa.records import Record
@@ -212,13 +212,10 @@ class Job:
 
     def make(self, chunk: list[Piece]) -> list[bytes]:
         """The lines of each piece."""
-        encode = msgspec.json.Encoder(order="deterministic").encode_lines
-        return [
-            encode(self.maker.problems(p.split, self.places[p.split][p.place], p.start, p.stop))
-            for p in chunk
-        ]
+        lines, places = self.maker.lines, self.places
+        return [lines(p.split, places[p.split][p.place], p.start, p.stop) for p in chunk]
 
-    def sorted(self, chunk: list[Piece], texts: list[bytes]) -> Iterator[tuple[str, bytes]]:
+    def sorted(self, chunk: list[Piece], texts: Sequence[Text]) -> Iterator[tuple[str, Text]]:
         """Each text with the files it belongs to."""
         for piece, text in zip(chunk, texts, strict=True):
             yield piece.split, text
@@ -267,7 +264,7 @@ def _write(job: Job, files: Files, how: Options, progress: Progress | None) -> N
         done += sum(piece.stop - piece.start for piece in chunk)
     try:
         left = chunks[files.journal.chunks :]
-        for chunk, texts in _made(job, left, how.workers):
+        for chunk, texts in _made(job, left, how.workers, files.folder):
             files.add(job.sorted(chunk, texts))
             done += sum(piece.stop - piece.start for piece in chunk)
             tell(done, job.total)
@@ -277,19 +274,29 @@ def _write(job: Job, files: Files, how: Options, progress: Progress | None) -> N
     files.finish()
 
 
-def _made(job: Job, chunks: list[list[Piece]], workers: int) -> Iterator[tuple[list[Piece], list[bytes]]]:
+def _made(
+    job: Job, chunks: list[list[Piece]], workers: int, folder: Path
+) -> Iterator[tuple[list[Piece], Sequence[Text]]]:
     if workers <= 1 or len(chunks) < 2:
         yield from ((chunk, job.make(chunk)) for chunk in chunks)
         return
-    waiting: deque[tuple[list[Piece], Future[list[bytes]]]] = deque()
+    waiting: deque[tuple[list[Piece], Path, Future[list[int]]]] = deque()
     with _pool(job, workers) as pool:
-        for chunk in chunks:
-            waiting.append((chunk, pool.submit(_make, chunk)))
+        for number, chunk in enumerate(chunks):
+            path = folder / f".chunk-{number}{UNFINISHED}"
+            waiting.append((chunk, path, pool.submit(_make, chunk, path)))
             if len(waiting) > AHEAD * workers:  # go no further ahead than the writer can follow
-                made, texts = waiting.popleft()
-                yield made, texts.result()
-        for made, texts in waiting:
-            yield made, texts.result()
+                yield _taken(*waiting.popleft())
+        while waiting:
+            yield _taken(*waiting.popleft())
+
+
+def _taken(chunk: list[Piece], path: Path, sizes: Future[list[int]]) -> tuple[list[Piece], list[Text]]:
+    """What a process made: it comes through a file, which is far cheaper than through a pipe."""
+    ends = list(accumulate(sizes.result(), initial=0))
+    whole = memoryview(path.read_bytes())
+    path.unlink()
+    return chunk, [whole[a:b] for a, b in pairwise(ends)]
 
 
 def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
@@ -317,5 +324,7 @@ def _begin_again(
     _begin(Job(open_pack(spec, data), seed, per, views))
 
 
-def _make(chunk: list[Piece]) -> list[bytes]:
-    return _HELD[0].make(chunk)
+def _make(chunk: list[Piece], path: Path) -> list[int]:
+    texts = _HELD[0].make(chunk)
+    path.write_bytes(b"".join(texts))
+    return [len(text) for text in texts]

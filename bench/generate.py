@@ -1,0 +1,138 @@
+"""Generation: problems a second, two processes against one, memory at a million, and against plain Python a problem at a time.
+
+CheckList's `Editor.template` was meant to be the peer; its source package does not build with current setuptools. In its place
+stands the program one writes first: fit the frames to the template, fill a text, draw times until the label comes out right.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from nikawa.generate.engine import Generator, Place, lexicon_of
+from nikawa.generate.lexicon import Lexicon
+from nikawa.jobs.generate import Job, Options, generate
+from nikawa.jobs.templates import open_pack
+from nikawa.text.conjugate import conjugate
+
+PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "1000000"))
+PACK = "temporal-ja"
+TEXT = (
+    "{agent}は{time1}以来ずっと{noun}を{te}いる。現在は{time2}である。",
+    "{agent}は{time3}に{noun}を{te}いた。",
+)
+"""since-3 as a plain text, for the plain program."""
+CELLS = (
+    "since-3/年月日/random/entailment",
+    "since-3/年月日/random/contradiction",
+    "since-3/年月日/random/neutral",
+)
+
+
+def plain(lexicon: Lexicon, label: str, number: int) -> str:
+    """One problem of since-3, the way a first script does it."""
+    frames = [
+        f for f in lexicon.frames if set(f.cases) == {"ガ", "ヲ"} and f.transitive and "during" in f.times
+    ]
+    frames = [f for f in frames if "year" in f.units]
+    frame = random.choice(frames)
+    fillers = {
+        "agent": random.choice(lexicon.agents),
+        "noun": random.choice(frame.nouns["ヲ"]),
+        "te": conjugate(frame.verb, "te", frame.ctype),
+    }
+    while True:
+        first, now, then = (datetime(2000, 1, 1) + timedelta(days=random.randrange(7670)) for _ in range(3))
+        if len({first, now, then}) < 3 or now < first:
+            continue
+        found = "entailment" if first <= then <= now else "contradiction" if then < first else "neutral"
+        if found == label:
+            break
+    for name, day in (("time1", first), ("time2", now), ("time3", then)):
+        fillers[name] = f"{day.year}年{day.month}月{day.day}日"
+    premise, hypothesis = (text.format(**fillers) for text in TEXT)
+    problem = {
+        "id": str(number),
+        "inputs": {"premise": premise, "hypothesis": hypothesis},
+        "gold": {"label": label},
+    }
+    return json.dumps(problem, ensure_ascii=False)
+
+
+def rate(made: Iterator[object]) -> float:
+    began, count = time.process_time(), sum(1 for _ in made)
+    return count / (time.process_time() - began)
+
+
+def against_plain() -> None:
+    pack = open_pack(PACK)
+    lexicon = lexicon_of(pack)
+    job = Job(pack, "1", {"train": 8_000}, ())
+    places = [place for place in job.places["train"] if place.cell.name in CELLS]
+    ours = Job(pack, "1", {"train": 1}, ())
+    ours.places = {"train": [Place(place.number, place.cell, 8_000) for place in places]}
+    began = time.process_time()
+    done = sum(len(lines) and lines.count(b"\n") for chunk in ours.chunks(5000) for lines in ours.make(chunk))
+    fast = done / (time.process_time() - began)
+    labels = [place.cell.label for place in places]
+    slow = rate(plain(lexicon, labels[i % 3], i) for i in range(6_000))
+    print(
+        f"since-3, records as JSON    nikawa {fast:>9,.0f}/s   plain Python {slow:>7,.0f}/s   {fast / slow:.1f} times"
+    )
+
+
+def texts_alone() -> None:
+    pack = open_pack(PACK)
+    maker = Generator(pack, lexicon_of(pack), "1")
+    places = maker.places("train", 20)
+    speed = rate(example for place in places for example in maker.problems("train", place))
+    print(f"{PACK}, all templates     {speed:>9,.0f} problems/s a core, as records in memory")
+
+
+def whole(workers: int, per: int) -> tuple[float, int, int]:
+    """Seconds, problems and the largest memory (MB) of a run in a process of its own."""
+    code = "from bench.generate import child; import sys; child(int(sys.argv[1]), int(sys.argv[2]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(workers), str(per)], capture_output=True, text=True, check=True
+    )
+    seconds, problems, kilobytes = done.stdout.split()
+    return float(seconds), int(problems), int(kilobytes) // 1024
+
+
+def child(workers: int, per: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        report = generate(
+            PACK, Path(folder) / "out", options=Options(counts={"": per, "test": 0}, workers=workers)
+        )
+        took = time.perf_counter() - began
+    most = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(took, report.splits["train"].problems, most)
+
+
+def main() -> None:
+    texts_alone()
+    against_plain()
+    cells = len(open_pack(PACK).cells())
+    per = -(-PROBLEMS // cells)
+    alone, problems, memory = whole(1, per)
+    print(
+        f"to disk, 1 worker  {problems:>9,} problems {alone:>6.1f} s {problems / alone:>9,.0f}/s   {memory} MB at most"
+    )
+    two, _, memory = whole(2, per)
+    print(
+        f"to disk, 2 workers {problems:>9,} problems {two:>6.1f} s {problems / two:>9,.0f}/s   {memory} MB a process at most, {alone / two:.2f} times one"
+    )
+
+
+if __name__ == "__main__":
+    main()
