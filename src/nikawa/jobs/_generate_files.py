@@ -16,9 +16,10 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_write, sync_folder
+from nikawa.io.atomic import atomic_write
 from nikawa.io.folders import CARD, split_files
 from nikawa.io.json import read_json
+from nikawa.io.swap import sync_folder
 from nikawa.records import Record
 
 JOURNAL = ".generate.json"

@@ -125,6 +125,7 @@ def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Pla
 
 
 def measured(table: Table, options: Options) -> Iterator[MeasureRow]:
+    """Every measure of agreement that fits the table, with its interval."""
     from nikawa.aggregate.agreement import measures
 
     for measure in measures(table, options.level, options.author, by_kind=True):
