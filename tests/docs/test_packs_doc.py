@@ -1,0 +1,64 @@
+"""docs/packs.md can be followed to the letter: its files are written, its commands run, its table is true."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nikawa.generate.pack import load_pack, pack_names
+
+TEXT = (Path(__file__).parents[2] / "docs" / "packs.md").read_text("utf-8")
+STEP = re.compile(
+    r"(?:^\*\*(add to )?(my-pack/\S+)\*\*\n\n)?^```(sh|toml|text|python)\n(.*?)^```", re.DOTALL | re.MULTILINE
+)
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["/bin/sh", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+    )
+
+
+@pytest.mark.slow
+def test_it_can_be_followed(tmp_path: Path) -> None:
+    (tmp_path / "my-pack").mkdir()
+    ran = 0
+    for added, name, language, body in STEP.findall(TEXT):
+        if name:
+            path = tmp_path / name
+            before = path.read_text("utf-8") if added else ""
+            path.write_text(before + "\n" * bool(before) + body, "utf-8")
+        if language == "sh":
+            for command in body.splitlines():
+                done = run(command, tmp_path)
+                assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+                ran += 1
+    assert ran == 10
+    assert (tmp_path / "my-splits" / "no-hours.jsonl").is_file()
+    assert (tmp_path / "gated" / "card.json").is_file()
+
+
+def test_the_table() -> None:
+    rows = dict(re.findall(r"^\| `([a-z-]+)`[^|]* \| (.*) \|$", TEXT, re.MULTILINE))
+    assert set(rows) == set(pack_names())
+    for name in set(rows) - {"jamp"}:
+        pack = load_pack(name)
+        told = [int(cell.replace(",", "")) for cell in rows[name].split(" | ")]
+        assert told == [len(pack.templates), len(pack.categories), len(pack.cells("train"))], name
+
+
+@pytest.mark.parametrize("code", [body for *_, language, body in STEP.findall(TEXT) if language == "python"])
+def test_the_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "docs/packs.md", "exec"), {})
