@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from nikawa.cli._main import build
 from nikawa.errors import missing_extra
+from nikawa.jobs import _demo_generate as making
 from nikawa.jobs import _demo_steps as acts
 from nikawa.jobs.demo import STEPS, Step, demo
 
@@ -136,6 +137,17 @@ def test_sentences_are_covered_by_their_offsets() -> None:
         for surface, _, _, offsets in table.rows:
             start, end = map(int, offsets.split("–"))
             assert table.title[start:end] == surface
+
+
+@pytest.mark.slow
+def test_a_temporal_benchmark_is_made_and_read() -> None:
+    outcome = making.make_temporal()
+    sizes, seen, problems = outcome.tables
+    assert outcome.figures["over"] == 0
+    assert outcome.figures["problems"]["train"] == 2652
+    assert {row[0] for row in seen.rows} == {row[0] for row in sizes.rows} - {"train", "test"}
+    assert all(0 < row[1] < outcome.figures["problems"]["test"] for row in seen.rows)
+    assert len({row[0] for row in problems.rows}) == 10
 
 
 def commands() -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from nikawa.errors import MissingExtra
+from nikawa.jobs import _demo_generate as making
 from nikawa.jobs import _demo_probe as probe
 from nikawa.jobs import _demo_steps as acts
 from nikawa.jobs._demo_steps import Outcome
@@ -77,6 +78,12 @@ STEPS: tuple[Step, ...] = (
         why="A model that reads particles keeps its answer when words move and changes it when particles do.",
         command="nikawa perturb swap --case o mini-ja --out swapped.jsonl",
         act=probe.perturb_pairs,
+    ),
+    Step(
+        title="Generate a benchmark from templates",
+        why="Labels are computed, every cell has its share, no word gives a label away, splits test what was not seen.",
+        command="nikawa generate temporal-ja -n 2 --gate --split all --out my-temporal",
+        act=making.make_temporal,
     ),
     Step(
         title="Score answers and compare systems",
