@@ -16,6 +16,7 @@ from nikawa.aggregate.rules_numbers import finish, klue_sts_labels
 from nikawa.aggregate.rules_parse import parse_rule
 from nikawa.aggregate.table import Table
 from nikawa.errors import BadInput
+from nikawa.records import Judgement
 
 
 def table(*items: str | list[Any]) -> Table:
@@ -105,8 +106,9 @@ def test_ties() -> None:
     assert found.count(TIED) == 1
 
 
-def test_a_tie_that_a_later_step_would_drop_stays_a_tie() -> None:
-    assert states("majority+half", table("eenn")) == [TIED]
+def test_a_tie_is_dropped_by_the_limit_it_does_not_reach() -> None:
+    assert states("majority", table("eenn")) == [TIED]
+    assert states("majority+half", table("eenn")) == [DROPPED]
 
 
 @pytest.mark.parametrize("text", ["", "prefer", "prefer:", "drop:e", "toss"])
@@ -208,3 +210,50 @@ def test_klue_sts_labels() -> None:
 def test_wrong_rules_are_refused(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         parse_rule(text)
+
+
+def _two_each() -> Table:
+    votes = {"a": "EN", "b": "EE", "c": "CN"}
+    return Table.from_judgements(
+        [
+            Judgement(example=item, worker=f"w{k}", question="label", answer=answer)
+            for item, answers in votes.items()
+            for k, answer in enumerate(answers)
+        ],
+        "label",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept"),
+    [
+        ("majority", ["a", "b", "c"]),
+        ("majority+half", ["b"]),
+        ("majority+share>=0.9", ["b"]),
+        ("majority+min:3", []),
+        ("majority+only:E", ["b"]),
+        ("majority+only:N", ["a", "c"]),
+    ],
+)
+def test_ties_are_held_to_the_limits_too(rule: str, kept: list[str]) -> None:
+    verdicts = aggregate(_two_each(), rule, "prefer:N")
+    gold = dict(zip(verdicts.table.items, verdicts.answers(), strict=True))
+    assert [item for item, answer in gold.items() if answer is not None] == kept
+
+
+def test_adjudication_is_held_to_the_labels_let_in() -> None:
+    verdicts = adjudicated(aggregate(_two_each(), "majority+only:E", "adjudicate"), {"a": "N", "c": "C"})
+    assert dict(zip(verdicts.table.items, verdicts.answers(), strict=True)) == {
+        "a": None,
+        "b": "E",
+        "c": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("votes", "accepted"), [("EEEEEEEEE", True), ("EEEEEENNN", True), ("EEEEENNNN", False)]
+)
+def test_fewer_answers_count_where_the_rest_could_not_overturn_them(votes: str, accepted: bool) -> None:
+    rows = [Judgement(example="x", worker=f"w{k}", question="label", answer=a) for k, a in enumerate(votes)]
+    verdicts = aggregate(Table.from_judgements(rows, "label"), "votes:5/10", "drop")
+    assert (verdicts.answers() == ["E"]) is accepted

@@ -100,12 +100,24 @@ def aggregate(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") -
     state, by = verdicts.state, verdicts.by
     for place, step in enumerate(rule.steps, start=1):
         if step.name not in FINISHERS:
-            fails = (state == ACCEPTED) & ~_holds(step, verdicts)
+            open_ = (
+                state == ACCEPTED if step.name == "only" else state != DROPPED
+            )  # a tie is held to the limits too
+            fails = open_ & ~_holds(step, verdicts)
             state[fails], by[fails] = DROPPED, place
     _settle(verdicts)
+    _only(verdicts)
     nobody = table.per_item() == 0
     state[nobody], by[nobody] = DROPPED, len(verdicts.names) - 1
     return verdicts
+
+
+def _only(verdicts: Verdicts) -> None:
+    """Drop what a settled tie made gold though the rule does not let it."""
+    for place, step in enumerate(verdicts.rule.steps, start=1):
+        if step.name == "only":
+            fails = (verdicts.state == ACCEPTED) & ~_holds(step, verdicts)
+            verdicts.state[fails], verdicts.by[fails] = DROPPED, place
 
 
 def _numbers(table: Table, rule: Rule, ties: Ties) -> Verdicts:
@@ -132,7 +144,7 @@ def _labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
         label, best, tied = leading(counts)
         strength = best / np.maximum(1, table.per_item())
         if rule.decider.name == "votes":
-            state[~_enough(table, rule.decider, best)] = DROPPED
+            state[~_enough(table, rule.decider, best, counts)] = DROPPED
     state[tied & (state == ACCEPTED)] = TIED
     return Verdicts(table, rule, ties, state, by, label=label, strength=strength, fit=fit)
 
@@ -155,13 +167,14 @@ def leading(weights: Counts | Floats, same: float = 0.0) -> tuple[Codes, NDArray
     return label, best, tied
 
 
-def _enough(table: Table, votes: Step, best: NDArray[Any]) -> NDArray[np.bool_]:
+def _enough(table: Table, votes: Step, best: NDArray[Any], counts: Counts) -> NDArray[np.bool_]:
     """K equal answers; with `/N`, of no more than N, and of fewer only if the missing ones could not overturn them."""
     enough: NDArray[np.bool_] = best >= votes.number
     if votes.of is None:
         return enough
     given = table.per_item()
-    safe = (given == votes.of) | (votes.number * 2 > votes.of)
+    second = np.sort(counts, axis=1)[:, -2] if counts.shape[1] > 1 else np.zeros_like(best)
+    safe = (given == votes.of) | (best - second > votes.of - given)
     return np.asarray(enough & (given <= votes.of) & safe)
 
 
@@ -223,4 +236,6 @@ def adjudicated(verdicts: Verdicts, decided: dict[str, Any]) -> Verdicts:
         if answer is not None and label is not None:
             what = f"the adjudicated answer {answer!r} is none that workers gave"
             state[i], label[i] = ACCEPTED, _code(str(answer), place, what)
-    return replace(verdicts, state=state, label=label)
+    settled = replace(verdicts, state=state, by=verdicts.by.copy(), label=label)
+    _only(settled)
+    return settled

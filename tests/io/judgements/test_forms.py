@@ -10,6 +10,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.io.judgements import DIALECTS, How, Reading, open_judgements, write_judgements, write_tasks
+from nikawa.io.judgements.base import BLANK, SPACES, WIDE
 from nikawa.records import Example, Judgement
 
 ROWS = [
@@ -187,3 +188,15 @@ def test_unknown_forms(tmp_path: Path) -> None:
 def test_a_folder_without_files(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"holds no \.jsonl files"):
         open_judgements(tmp_path)
+
+
+def test_answers_in_records_are_cleaned_and_reported(tmp_path: Path) -> None:
+    path = tmp_path / "judgements.jsonl"
+    answers = ["E", "E ", " E", "", None, "３", "N"]
+    rows = [
+        {"example": "x", "worker": f"w{k}", "question": "label", "answer": a} for k, a in enumerate(answers)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    reading = open_judgements(path)
+    assert [judgement.answer for _, judgement in reading.rows] == ["E", "E", "E", None, None, 3, "N"]
+    assert {note.what: note.count for note in reading.notes.report()} == {SPACES: 2, BLANK: 1, WIDE: 1}

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from nikawa.errors import BadInput, unknown
 from nikawa.io.judgements import columns, crowd, doccano, label_studio, sheets
-from nikawa.io.judgements.base import Reading
+from nikawa.io.judgements.base import Notes, Reading, answer_of
 from nikawa.io.lines import open_bytes
 from nikawa.io.records import format_of, write_records
 from nikawa.records import Example, Judgement
@@ -70,7 +72,19 @@ def _is_own_table(start: bytes) -> bool:
 
 def _records(path: Path) -> Reading:
     chosen = format_of(path)
-    return Reading(path, "records", chosen.read(path, Judgement), place=chosen.place)
+    reading = Reading(path, "records", iter(()), place=chosen.place)
+    reading.rows = _cleaned(chosen.read(path, Judgement), reading.notes)
+    return reading
+
+
+def _cleaned(rows: Iterable[tuple[int, Judgement]], notes: Notes) -> Iterator[tuple[int, Judgement]]:
+    """Answers as in a sheet: stray blanks, full-width digits and blank cells are noted, never counted as votes."""
+    for place, judgement in rows:
+        if isinstance(judgement.answer, str):
+            answer = answer_of(judgement.answer, place, notes)
+            if answer != judgement.answer:
+                judgement = msgspec.structs.replace(judgement, answer=answer)  # noqa: PLW2901
+        yield place, judgement
 
 
 def _sheet(path: Path, how: How) -> Reading:
