@@ -1,4 +1,4 @@
-"""Generation: problems a second, two processes against one, memory at a million, and against plain Python a problem at a time.
+"""Generation: problems a second, two processes against one, memory at three million, and against plain Python a problem at a time.
 
 CheckList's `Editor.template` was meant to be the peer; its source package does not build with current setuptools. In its place
 stands the program one writes first: fit the frames to the template, fill a text, draw times until the label comes out right.
@@ -24,7 +24,7 @@ from nikawa.jobs.generate import Job, Options, generate
 from nikawa.jobs.templates import open_pack
 from nikawa.text.conjugate import conjugate
 
-PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "1000000"))
+PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "3000000"))
 PACK = "temporal-ja"
 TEXT = (
     "{agent}は{time1}以来ずっと{noun}を{te}いる。現在は{time2}である。",

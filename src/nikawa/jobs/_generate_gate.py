@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nikawa.analyse.artifacts import Pair, Table
 from nikawa.errors import listed
 from nikawa.generate.engine import Generator, Place
-from nikawa.jobs.probe import Options, artifacts
 from nikawa.records import Record
-from nikawa.text import analyser
+
+if TYPE_CHECKING:
+    from nikawa.analyse.artifacts import Pair, Table
 
 PROBES = 12
 """Problems of a template looked at to tell its literals."""
@@ -62,6 +63,8 @@ def judge(
     maker: Generator, places: Sequence[Place], path: Path, allowed: int, tokeniser: str | None
 ) -> Verdict:
     """Test the problems of a file against the number of pairs allowed."""
+    from nikawa.jobs.probe import Options, artifacts
+
     probe = artifacts(str(path), options=Options(tokeniser=tokeniser, top=0))
     report = probe.report
     over = len(report.over)
@@ -106,6 +109,8 @@ def _culprits(
 
 def _literals(maker: Generator, places: Sequence[Place], tokeniser: str) -> dict[str, frozenset[str]]:
     """Template to the tokens all of its problems hold."""
+    from nikawa.text import analyser
+
     cut = analyser(tokeniser, cache=0)
     by_template: dict[str, list[Place]] = {}
     for place in places:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 CHUNK = 5_000
 """Problems a process makes at a time."""
-AHEAD = 2
-"""Chunks each process may be ahead of the writer."""
+AHEAD = 12
+"""Chunks each process may be ahead of the writer, who waits for the disk now and then."""
 ATTEMPTS = 10
 """How often the gate lets chance try again."""
 Progress = Callable[[int, int], None]
