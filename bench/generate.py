@@ -1,6 +1,6 @@
 """Generation: problems a second, two processes against one, memory at three million, and against plain Python a problem at a time.
 
-CheckList's `Editor.template` was meant to be the peer; its source package does not build with current setuptools. In its place
+CheckList's `Editor.template` was meant to be the peer; its package does not install here (its set-up script calls pip for jupyter). In its place
 stands the program one writes first: fit the frames to the template, fill a text, draw times until the label comes out right.
 """
 

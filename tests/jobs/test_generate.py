@@ -357,3 +357,10 @@ def test_a_kill_from_outside_leaves_a_run_to_go_on_with(pack: Path, tmp_path: Pa
     assert told[0] == 700
     generate(str(pack), tmp_path / "b", options=options)
     assert content(tmp_path / "a") == content(tmp_path / "b")
+
+
+def test_a_gate_without_problems_is_refused(tmp_path: Path) -> None:
+    for options in (Options(counts={"": 0}, gate=0), Options(counts={"": 0}, splits=("all",))):
+        with pytest.raises(BadInput, match="need problems of the first split"):
+            generate("temporal-ja", tmp_path / "out", options=options)
+    assert not (tmp_path / "out").exists()

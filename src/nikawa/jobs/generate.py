@@ -96,6 +96,10 @@ def generate(
     how = options or Options()
     pack = open_pack(spec, data)
     per, views = _numbers(pack, how), _views(pack, how.splits)
+    if next(iter(pack.head.cells)) not in per and (views or how.gate is not None):
+        raise BadInput(
+            "training splits and the gate need problems of the first split", cure="ask for 1 or more of them"
+        )
     journal = prepare(out, _settings(pack, per, views, how), how.overwrite)
     while True:
         job = Job(pack, f"{how.seed}" + f"+{journal.attempt}" * bool(journal.attempt), per, views)
