@@ -16,7 +16,7 @@ from nikawa.benchmarks import load
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
 from nikawa.jobs import generate as job
-from nikawa.jobs._generate_files import JOURNAL, UNFINISHED
+from nikawa.jobs._generate_files import JOURNAL, UNFINISHED, Files
 from nikawa.jobs.generate import GenerateReport, Options, generate
 from nikawa.records import Card
 
@@ -364,3 +364,73 @@ def test_a_gate_without_problems_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match="need problems of the first split"):
             generate("temporal-ja", tmp_path / "out", options=options)
     assert not (tmp_path / "out").exists()
+
+
+def whole_folder(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_the_old_dataset_stays_until_the_new_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    generate("comparative-ja", out, options=Options(counts={"": 1}, seed=1))
+    (out / "notes.txt").write_text("mine")
+    before = whole_folder(out)
+
+    def broken(files: Files) -> None:
+        files.close()
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Files, "finish", broken)
+        with pytest.raises(OSError, match="disk is full"):
+            generate("comparative-ja", out, options=Options(counts={"": 1}, seed=2, overwrite=True))
+    assert _visible(out) == before
+    report = generate("comparative-ja", out, options=Options(counts={"": 1}, seed=2, overwrite=True))
+    assert report.folder == str(out)
+    after = whole_folder(out)
+    assert after.keys() == before.keys()
+    assert after["notes.txt"] == b"mine"
+    assert after["train.jsonl"] != before["train.jsonl"]
+
+
+def _visible(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir() if not file.name.startswith(".")}
+
+
+def test_a_failed_gate_leaves_the_old_dataset(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    generate("comparative-ja", out, options=Options(counts={"": 1}))
+    before = whole_folder(out)
+    report = generate("comparative-ja", out, options=Options(counts={"": 20}, gate=0, overwrite=True))
+    assert report.gate is not None
+    assert not report.gate.passed
+    assert whole_folder(out) == before
+
+
+def test_a_wrong_tokeniser_is_told_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="bogus"):
+        generate(
+            "comparative-ja", tmp_path / "out", options=Options(counts={"": 1}, gate=0, tokeniser="bogus")
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_overwriting_cures_a_broken_journal(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / JOURNAL).write_text("{")
+    with pytest.raises(BadInput, match=r"journal of an unfinished run cannot be read.*--overwrite"):
+        generate("comparative-ja", out, options=Options(counts={"": 1}))
+    generate("comparative-ja", out, options=Options(counts={"": 1}, overwrite=True))
+    assert (out / "card.json").exists()
+
+
+def test_what_killed_workers_left_is_removed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    stale = out / f".chunk-7{UNFINISHED}"
+    stale.write_bytes(b"x")
+    generate("comparative-ja", out, options=Options(counts={"": 1}))
+    assert not stale.exists()

@@ -29,6 +29,10 @@ EVERY = 2.0
 """Seconds of work that a kill may cost."""
 
 
+class Unusable(BadInput):
+    """An unfinished run that cannot be gone on with."""
+
+
 class Journal(Record, frozen=True, kw_only=True):
     """How far a run has come."""
 
@@ -58,17 +62,26 @@ def prepare(folder: Path, settings: str, overwrite: bool) -> Journal:
             "holds a dataset already", file=folder, cure="choose another folder, or say --overwrite"
         )
     path = folder / JOURNAL
-    if path.exists():
-        journal = read_json(path, Journal)
+    if path.exists() and not overwrite:
+        journal = _journal(path)
         if journal.settings == settings:
             return journal
-        if not overwrite:
-            cure = "repeat the command that began it, choose another folder, or say --overwrite"
-            raise BadInput("holds an unfinished run with other settings", file=folder, cure=cure)
-    elif folder.is_dir() and split_files(folder) and not overwrite:
+        cure = "repeat the command that began it, choose another folder, or say --overwrite"
+        raise Unusable("holds an unfinished run with other settings", file=folder, cure=cure)
+    if folder.is_dir() and split_files(folder) and not overwrite:
         raise BadInput("holds splits already", file=folder, cure="choose another folder, or say --overwrite")
     clear(folder)
     return Journal(settings=settings)
+
+
+def _journal(path: Path) -> Journal:
+    try:
+        return read_json(path, Journal)
+    except BadInput as problem:
+        cure = "say --overwrite to begin again, or choose another folder"
+        raise Unusable(
+            f"the journal of an unfinished run cannot be read ({problem.what})", file=path, cure=cure
+        ) from None
 
 
 def clear(folder: Path) -> None:
@@ -95,7 +108,7 @@ class Files:
             return None
         if size and (not path.exists() or path.stat().st_size < size):
             what = f"{path.name} is shorter than the journal says"
-            raise BadInput(what, file=self.folder, cure="say --overwrite to begin again")
+            raise Unusable(what, file=self.folder, cure="say --overwrite to begin again")
         stream = path.open("r+b" if size else "wb")
         stream.truncate(size)
         stream.seek(size)
@@ -134,4 +147,6 @@ class Files:
         for split, stream in self._streams.items():
             if stream is not None:
                 part(self.folder, split).replace(whole(self.folder, split))
+        for stale in self.folder.glob(f".chunk-*{UNFINISHED}"):  # of a run that was killed with its workers
+            stale.unlink(missing_ok=True)
         sync_folder(self.folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +20,14 @@ from nikawa.generate.engine import Generator, Place, lexicon_of
 from nikawa.generate.pack import Pack
 from nikawa.generate.pack_head import HEAD
 from nikawa.generate.template import LABELS
-from nikawa.io.folders import write_card
+from nikawa.io.folders import CARD, split_files, write_card
+from nikawa.io.staged import staged_files
 from nikawa.jobs._generate_card import describe
-from nikawa.jobs._generate_files import JOURNAL, UNFINISHED, Files, Text, clear, prepare, whole
+from nikawa.jobs._generate_files import JOURNAL, UNFINISHED, Files, Text, Unusable, clear, prepare, whole
 from nikawa.jobs._generate_gate import Verdict, judge
 from nikawa.jobs.templates import open_pack
 from nikawa.records import Record
+from nikawa.text import analyser
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -32,6 +36,8 @@ CHUNK = 5_000
 """Problems a process makes at a time."""
 AHEAD = 12
 """Chunks each process may be ahead of the writer, who waits for the disk now and then."""
+BESIDE = ".generate-new"
+"""Where a dataset grows that is to replace another."""
 ATTEMPTS = 10
 """How often the gate lets chance try again."""
 Progress = Callable[[int, int], None]
@@ -92,8 +98,38 @@ def generate(
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> GenerateReport:
-    """Write a dataset folder; an unfinished one of the same settings is gone on with. A failed gate leaves nothing."""
+    """Write a dataset folder; an unfinished one of the same settings is gone on with. A failed gate leaves nothing new."""
     how = options or Options()
+    if how.gate is not None and how.tokeniser is not None:
+        analyser(how.tokeniser, cache=0)  # a wrong name is told before the work, not after it
+    if how.overwrite and (out / CARD).exists():
+        return _replacing(spec, out, data, how, progress)
+    return _generate(spec, out, data, how, progress)
+
+
+def _replacing(
+    spec: str, out: Path, data: Path | None, how: Options, progress: Progress | None
+) -> GenerateReport:
+    """Make the new dataset beside the old one, which stays until the new one is whole."""
+    beside = out / BESIDE
+    fresh = dataclasses.replace(how, overwrite=False)
+    try:
+        report = _generate(spec, beside, data, fresh, progress)
+    except Unusable:
+        shutil.rmtree(beside)
+        report = _generate(spec, beside, data, fresh, progress)
+    if (beside / CARD).exists():
+        old = [CARD, *(file.name for file in split_files(out).values())]
+        with staged_files(out, old, CARD) as staging:
+            for file in (beside / CARD, *split_files(beside).values()):
+                file.rename(staging / file.name)
+    shutil.rmtree(beside, ignore_errors=True)
+    return replace(report, folder=str(out))
+
+
+def _generate(
+    spec: str, out: Path, data: Path | None, how: Options, progress: Progress | None
+) -> GenerateReport:
     pack = open_pack(spec, data)
     per, views = _numbers(pack, how), _views(pack, how.splits)
     if next(iter(pack.head.cells)) not in per and (views or how.gate is not None):
