@@ -434,3 +434,23 @@ def test_what_killed_workers_left_is_removed(tmp_path: Path) -> None:
     stale.write_bytes(b"x")
     generate("comparative-ja", out, options=Options(counts={"": 1}))
     assert not stale.exists()
+
+
+def test_fewer_problems_than_cells_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"10 problems do not reach [\d,]+ cells"):
+        generate("temporal-ja", tmp_path / "out", options=Options(counts={"": 10}, per="total"))
+
+
+def test_a_faulty_pack_of_ones_own_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text(
+        "template one\n"
+        "  category:          順序\n"
+        "  premise:           {agent ガ}は{time1}に着いた。{agent}は{time2}に出た。\n"
+        "  hypothesis:        {agent}は着いた。\n"
+        "  entails when:      time2 < time1 and time1 < time2\n",
+        "utf-8",
+    )
+    with pytest.raises(BadInput, match=r"mine\.txt.*templates check"):
+        generate(str(path), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from nikawa import __version__
 from nikawa.errors import BadInput, unknown
 from nikawa.generate.engine import Generator, Place, lexicon_of
-from nikawa.generate.pack import Pack
+from nikawa.generate.pack import Pack, pack_names
 from nikawa.generate.pack_head import HEAD
 from nikawa.generate.template import LABELS
 from nikawa.io.folders import CARD, split_files, write_card
@@ -25,7 +25,7 @@ from nikawa.io.staged import staged_files
 from nikawa.jobs._generate_card import describe
 from nikawa.jobs._generate_files import JOURNAL, UNFINISHED, Files, Text, Unusable, clear, prepare, whole
 from nikawa.jobs._generate_gate import Verdict, judge
-from nikawa.jobs.templates import open_pack
+from nikawa.jobs.templates import check, open_pack
 from nikawa.records import Record
 from nikawa.text import analyser
 
@@ -131,6 +131,7 @@ def _generate(
     spec: str, out: Path, data: Path | None, how: Options, progress: Progress | None
 ) -> GenerateReport:
     pack = open_pack(spec, data)
+    _refuse_faulty(spec, data)
     per, views = _numbers(pack, how), _views(pack, how.splits)
     if next(iter(pack.head.cells)) not in per and (views or how.gate is not None):
         raise BadInput(
@@ -156,6 +157,17 @@ def _generate(
         journal = replace(journal, attempt=journal.attempt + 1, chunks=0, sizes={})
 
 
+def _refuse_faulty(spec: str, data: Path | None) -> None:
+    """A pack of the user's own must pass the static checks: labels of a faulty template mean nothing."""
+    if spec in pack_names():
+        return
+    report = check(spec, data)
+    first = next((place for place in report.troubles if place.trouble.level == "error"), None)
+    if first is not None:
+        what, cure = first.trouble.what, f"nikawa templates check {spec} lists all {report.errors}"
+        raise BadInput(what, file=first.file, line=first.trouble.line, cure=cure)
+
+
 def _numbers(pack: Pack, how: Options) -> dict[str, int]:
     """Problems of each cell, by split."""
     splits = pack.head.cells
@@ -167,10 +179,14 @@ def _numbers(pack: Pack, how: Options) -> dict[str, int]:
             raise BadInput(f"{name}: {n} problems cannot be made", cure="ask for 1 or more")
     found = {name: given.get(name, table.per) for name, table in splits.items()}
     if how.per == "total":
-        found = {
-            name: max(1, n // max(1, len(pack.cells(name)))) if name in given else n
-            for name, n in found.items()
-        }
+        cells = {name: len(pack.cells(name)) for name in given}
+        for name, n in given.items():
+            if 0 < n < cells[name]:
+                raise BadInput(
+                    f"{name}: {n:,} problems do not reach {cells[name]:,} cells",
+                    cure="ask for more, or --per cell",
+                )
+        found = {name: n // max(1, cells[name]) if name in given else n for name, n in found.items()}
     elif how.per != "cell":
         raise unknown("way to count", how.per, ("cell", "total"))
     if not any(found.values()):
