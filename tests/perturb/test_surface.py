@@ -53,7 +53,7 @@ def test_japanese_endings_both_ways(polite: str, plain: str, changed: Run) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["これは何ですか。", "三匹の猫", "橋まで走れ。", "窓を開けてください。", "", "。", "だ", "です", "ない"],
+    ["これは何ですか。", "三匹の猫", "橋まで走れ。", "扉を開けてください。", "", "。", "だ", "です", "ない"],
 )
 def test_no_statement_keeps_its_ending(text: str, changed: Run) -> None:
     assert changed("ja/polite", text) is None
