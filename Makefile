@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SHELL  := /bin/bash
+TORCH  ?= 2.13.0
 
 .PHONY: demo test check bench format clean help
 
@@ -15,10 +16,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.user: pyproject.toml | $(BIN)/python
-	$(PIP) install -q -e '.[all]'
+	$(PIP) install -q -e '.[light]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) install -q torch==$(TORCH) # a looser range brings gigabytes of GPU libraries
 	$(PIP) install -q -e '.[dev]'
 	@touch $@ $(VENV)/.user
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.benchmarks import load, tasks
-from nikawa.errors import BadInput, MissingExtra
+from nikawa.errors import BadInput, MissingExtra, UnknownName
 from nikawa.models import Predictor, Trainable, characters, model, models
 from nikawa.models.folds import out_of_fold
 from nikawa.records import Example, Prediction, Task
@@ -23,6 +23,11 @@ SCORES = replace(TASK, kind="similarity", question="score", inputs=("a", "b"), s
 SCORED = [Example(id=str(i), inputs={"a": "雨" * i, "b": "風"}, gold={"score": float(i)}) for i in range(6)]
 
 
+def answering(kind: str) -> list[str]:
+    """The models that answer this kind of task and need nothing more than their name."""
+    return [m.name for m in models().values() if kind in m.kinds and not m.argument]
+
+
 def learned(name: str, task: Task = TASK, examples: list[Example] = LEARN) -> Predictor:
     found = model(name)
     assert isinstance(found, Trainable)
@@ -30,7 +35,7 @@ def learned(name: str, task: Task = TASK, examples: list[Example] = LEARN) -> Pr
     return found
 
 
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("name", answering("text"))
 def test_the_contract(name: str) -> None:
     assert isinstance(model(name), Predictor)
     with pytest.raises(BadInput, match="has not learned"):
@@ -45,20 +50,20 @@ def test_the_contract(name: str) -> None:
     assert first.predict(TASK, []) == []
 
 
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("name", answering("similarity"))
 def test_scores_stay_on_the_scale(name: str) -> None:
     answers = learned(name, SCORES, SCORED).predict(SCORES, SCORED)
     assert all(0.0 <= a.answer <= 5.0 for a in answers)
 
 
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("name", answering("text"))
 def test_it_sees_the_inputs_of_the_task_only(name: str) -> None:
     seen = learned(name)
     hidden = [replace(e, inputs={**e.inputs, "other": "x"}, gold={}) for e in LEARN]
     assert [a.answer for a in seen.predict(TASK, hidden)] == [a.answer for a in seen.predict(TASK, LEARN)]
 
 
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("name", answering("text"))
 def test_nothing_to_learn_from(name: str) -> None:
     with pytest.raises(BadInput, match="nothing to learn"):
         learned(name, TASK, [])
@@ -97,6 +102,15 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(characters, "import_module", missing)
     with pytest.raises(MissingExtra, match=r"nikawa\[models\]"):
         learned("char-linear")
+
+
+def test_names_arguments_and_settings() -> None:
+    with pytest.raises(BadInput, match="takes nothing after its name"):
+        model("majority:x")
+    with pytest.raises(BadInput, match="has no settings"):
+        model("majority", settings={"rate": 1})
+    with pytest.raises(UnknownName, match="majority"):
+        model("majorty")
 
 
 def test_no_fold_sees_its_own_group() -> None:

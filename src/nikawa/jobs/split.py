@@ -18,7 +18,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, check_split_name, write_folder
 from nikawa.jobs._split_words import shares, word_function
-from nikawa.models import Trainable, models
+from nikawa.models import Trainable, model
 from nikawa.models.folds import out_of_fold
 from nikawa.records import Card, Dataset, Example, Finding, Record, Task
 from nikawa.split import Options, parse_sizes, splitters
@@ -104,12 +104,11 @@ def _options(how: Request, spec: str, dataset: Dataset, examples: Sequence[Examp
 
 def hypothesis_only(task: Task, how: Request) -> Signal:
     """Probabilities from a model that sees the hypothesis alone and never the premise set it is asked about."""
-    make = models()[how.model]
-    if not isinstance(make(), Trainable):
+    if not isinstance(model(how.model), Trainable):
         raise BadInput(f"the model {how.model} does not learn", cure=f"use {MODEL}")
 
     def signal(examples: Sequence[Example], groups: Sequence[str]) -> list[dict[str, float]]:
-        found = out_of_fold(make, task, examples, groups, seed=how.options.seed)  # type: ignore[arg-type]
+        found = out_of_fold(lambda: model(how.model), task, examples, groups, seed=how.options.seed)  # type: ignore[return-value]
         if any(prediction.scores is None for prediction in found):
             raise BadInput(f"the model {how.model} gives no probabilities", cure=f"use {MODEL}")
         return [prediction.scores or {} for prediction in found]

@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
+from typing import Any
 
-from nikawa.models.base import Predictor, Trainable
+from nikawa.errors import BadInput
+from nikawa.models.base import Model, Predictor, Progress, Setup, Trainable, _silent, settings_of
 from nikawa.registry import Registry, scan
 
-__all__ = ["Predictor", "Trainable", "model", "models"]
+__all__ = ["Model", "Predictor", "Setup", "Trainable", "model", "models", "named"]
 
 
 @cache
-def models() -> Registry[Callable[[], Predictor]]:
-    """What makes a fresh model of each name."""
-    table: Registry[Callable[[], Predictor]] = Registry("model")
+def models() -> Registry[Model]:
+    """Each model by its name; a name that takes an argument stands here without it."""
+    table: Registry[Model] = Registry("model")
     for module in scan(sys.modules[__name__]):
-        for name, maker in getattr(module, "MODELS", {}).items():
-            table.add(name, maker)
+        for found in getattr(module, "MODELS", ()):
+            table.add(found.name, found)
     return table
 
 
-def model(name: str) -> Predictor:
+def named(name: str) -> tuple[Model, str]:
+    """The model of a full name (`majority`, `replay:FILE`) and what follows the colon."""
+    head, colon, argument = name.partition(":")
+    found = models()[head]
+    if found.argument and not argument:
+        raise BadInput(f"the model {head} needs a {found.argument}", cure=f"write {head}:{found.argument}")
+    if colon and not found.argument:
+        raise BadInput(f"the model {head} takes nothing after its name", cure=f"write {head}")
+    return found, argument
+
+
+def model(
+    name: str,
+    *,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
+    progress: Progress = _silent,
+) -> Predictor:
     """A fresh model; one that learns must be fitted before it answers."""
-    return models()[name]()
+    found, argument = named(name)
+    setup = Setup(argument, seed, settings or {}, folder, progress)
+    if found.settings is not None:
+        settings_of(found.settings, setup)
+    elif setup.settings:
+        raise BadInput(f"the model {found.name} has no settings", cure="leave them out")
+    return found.make(setup)

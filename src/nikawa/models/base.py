@@ -1,12 +1,40 @@
-"""What a model is: something that answers the examples of a task, and perhaps learns from others first."""
+"""What a model is: something that answers the examples of a task, and perhaps learns from others first.
+
+A file beside this one declares `MODELS`, a tuple of `Model`: how each is made from a `Setup`. Nothing else is touched
+to add one; `nikawa.models.model("char-linear", seed=1)` makes it, `run` runs it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.records import Example, Prediction, Task
+from nikawa.records import Example, Kind, Prediction, Task
+
+Progress = Callable[[str, int, int | None], None]
+"""What is being done, how much of it is done, and of how much, where that is known."""
+
+
+def _silent(_what: str, _done: int, _total: int | None) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a model is made from; what defines its answers comes first."""
+
+    argument: str = ""
+    """What follows the colon of its name: `FILE` of `replay:FILE`."""
+    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    """Where unfinished work may be kept, so that a killed run goes on where it stopped; None: keep nothing."""
+    progress: Progress = _silent
 
 
 @runtime_checkable
@@ -24,9 +52,40 @@ class Predictor(Protocol):
 class Trainable(Predictor, Protocol):
     """A model that learns; the same examples in the same order make the same model."""
 
-    def fit(self, task: Task, examples: Sequence[Example]) -> None:
-        """Learn from examples with gold; what was learned before is forgotten."""
+    def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
+        """Learn from examples with gold, watching `dev` where the model stops early; what it knew is forgotten."""
         ...
+
+
+@dataclass(frozen=True)
+class Model:
+    """A kind of model, as its file declares it."""
+
+    name: str
+    title: str
+    """One line for the list of models."""
+    kinds: tuple[Kind, ...]
+    """The kinds of task it answers."""
+    make: Callable[[Setup], Predictor]
+    settings: type[msgspec.Struct] | None = None
+    """The settings it takes, with their defaults; None: none at all."""
+    argument: str = ""
+    """What must follow the colon (`FILE`, `NAME`); empty: the name stands alone."""
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def settings_of(kind: type[S], setup: Setup) -> S:
+    """The settings of a model, checked: unknown names and wrong types are told."""
+    known = {f.encode_name for f in msgspec.structs.fields(kind)}
+    for name in setup.settings:
+        if name not in known:
+            raise BadInput(f"there is no setting {name!r}", cure=f"settings: {', '.join(sorted(known))}")
+    try:
+        return msgspec.convert(dict(setup.settings), kind)
+    except msgspec.ValidationError as problem:
+        raise BadInput(f"a setting is wrong: {problem}", cure="see the model's page in the docs") from None
 
 
 def gold_of(task: Task, examples: Sequence[Example]) -> list[Any]:
@@ -43,3 +102,11 @@ def gold_of(task: Task, examples: Sequence[Example]) -> list[Any]:
 def not_fitted(name: str, task: Task) -> BadInput:
     """The error for a model that is asked before it learned."""
     return BadInput(f"the model {name} has not learned {task.name}", cure="call fit first")
+
+
+def text_of(example: Example, name: str) -> str:
+    """An input that must be a text."""
+    value = example.inputs.get(name)
+    if not isinstance(value, str):
+        raise BadInput(f"example {example.id!r} has no text {name!r}", cure="name other inputs")
+    return value

@@ -11,11 +11,12 @@ from importlib import import_module
 from typing import Any
 
 from nikawa.errors import BadInput, missing_extra
-from nikawa.models.base import gold_of, not_fitted
-from nikawa.records import Example, Prediction, Task
+from nikawa.models.base import Model, gold_of, not_fitted
+from nikawa.models.base import text_of as _text
+from nikawa.records import Example, Kind, Prediction, Task
 
 NGRAMS = (1, 3)
-KINDS = ("text", "inference", "similarity")
+KINDS: tuple[Kind, ...] = ("text", "inference", "similarity")
 """What it can answer: one label or one score for texts."""
 
 
@@ -35,7 +36,7 @@ class Characters:
         self._vectors: dict[str, Any] = {}
         self._linear: Any = None
 
-    def fit(self, task: Task, examples: Sequence[Example]) -> None:
+    def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Learn the n-grams, then their weights."""
         if task.kind not in KINDS:
             raise BadInput(f"{self.name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(KINDS)}")  # fmt: skip
@@ -77,16 +78,9 @@ class Characters:
         return parts[0] if len(parts) == 1 else hstack(parts).tocsr()
 
 
-def _text(example: Example, name: str) -> str:
-    value = example.inputs.get(name)
-    if not isinstance(value, str):
-        raise BadInput(f"example {example.id!r} has no text {name!r}", cure="name other inputs")
-    return value
-
-
 def _answer(example: str, scores: dict[Any, float]) -> Prediction:
     best = max(scores, key=lambda label: scores[label])
     return Prediction(example=example, answer=best, scores={str(k): v for k, v in scores.items()})
 
 
-MODELS = {"char-linear": Characters}
+MODELS = (Model("char-linear", "linear on character n-grams of each text", KINDS, lambda _: Characters()),)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
-from nikawa.models.base import gold_of, not_fitted
-from nikawa.records import Example, Prediction, Task
+from nikawa.models.base import Model, gold_of, not_fitted
+from nikawa.records import Example, Kind, Prediction, Task
 
 
 class Majority:
@@ -20,7 +20,7 @@ class Majority:
     def __init__(self) -> None:
         self._learned: tuple[Any, dict[str, float] | None] | None = None
 
-    def fit(self, task: Task, examples: Sequence[Example]) -> None:
+    def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Count the answers."""
         gold = gold_of(task, examples)
         if task.kind == "similarity":
@@ -45,4 +45,6 @@ def _key(answer: Any) -> bytes:
     return msgspec.json.encode(answer)
 
 
-MODELS = {"majority": Majority}
+MODELS = (
+    Model("majority", "the most frequent answer, or the mean score", get_args(Kind), lambda _: Majority()),
+)
