@@ -108,7 +108,7 @@ def hypothesis_only(task: Task, how: Request) -> Signal:
         raise BadInput(f"the model {how.model} does not learn", cure=f"use {MODEL}")
 
     def signal(examples: Sequence[Example], groups: Sequence[str]) -> list[dict[str, float]]:
-        found = out_of_fold(lambda: model(how.model), task, examples, groups, seed=how.options.seed)  # type: ignore[return-value]
+        found = out_of_fold(lambda: model(how.model), task, examples, groups, seed=how.options.seed)  # type: ignore[arg-type,return-value]
         if any(prediction.scores is None for prediction in found):
             raise BadInput(f"the model {how.model} gives no probabilities", cure=f"use {MODEL}")
         return [prediction.scores or {} for prediction in found]
