@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.benchmarks.jamp.jamp import COLUMNS as JAMP
-from nikawa.cli._main import build
+from nikawa.cli._main import _asked, build
 
 
 def nikawa(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -48,6 +48,17 @@ def test_help_names_the_panels() -> None:
     assert done.returncode == 0
     assert "Data" in done.stdout
     assert "demo" in done.stdout
+
+
+def test_a_verb_is_alone_in_the_file_of_its_name() -> None:
+    """Only that file is imported when the verb is asked for."""
+    for verb in {words[0] for words in verbs()}:
+        assert _asked([verb, "--help"]) == verb
+        alone = build(verb)
+        assert {c.name for c in alone.registered_commands} | {g.name for g in alone.registered_groups} == {
+            verb
+        }
+    assert _asked(["--help"]) is _asked([]) is _asked(["_main"]) is _asked(["tsks"]) is None
 
 
 def test_version() -> None:

@@ -10,6 +10,8 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -24,8 +26,8 @@ PANELS = ("Data", "Build", "Probe", "Evaluate")
 """The order in which the help screen shows the verbs; each file beside this one names its own."""
 
 
-def build() -> typer.Typer:
-    """The application with every verb attached."""
+def build(only: str | None = None) -> typer.Typer:
+    """The application with every verb attached, or with that of one file alone, which starts sooner."""
     app = typer.Typer(
         name="nikawa",
         help="One toolkit for the whole life of a language-understanding benchmark, Japanese and Korean first.",
@@ -36,9 +38,17 @@ def build() -> typer.Typer:
         rich_markup_mode="rich",
     )
     app.callback(help=app.info.help)(_root)
-    for module in sorted(scan(nikawa.cli), key=_panel):
+    found = scan(nikawa.cli) if only is None else [import_module(f"nikawa.cli.{only}")]
+    for module in sorted(found, key=_panel):
         module.register(app)
     return app
+
+
+def _asked(words: Sequence[str]) -> str | None:
+    """The file of the verb that is asked for; None where all are needed: for help, completion, an unknown verb."""
+    verb = words[0] if words and "_NIKAWA_COMPLETE" not in os.environ else ""
+    plain = verb.isidentifier() and not verb.startswith("_")
+    return verb if plain and Path(__file__).with_name(f"{verb}.py").is_file() else None
 
 
 def _panel(module: ModuleType) -> int:
@@ -65,7 +75,7 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):  # end quietly in `nikawa … | head`; a server must take the signal back
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        build()()
+        build(_asked(sys.argv[1:]))()
     except NikawaError as problem:
         _say(str(problem))
     except OSError as problem:
