@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.models.base import Model, Predictor, Progress, Setup, Trainable, _silent, settings_of
+from nikawa.models.base import Model, Predictor, Progress, Scorer, Setup, Trainable, _silent, settings_of
 from nikawa.registry import Registry, scan
 
 __all__ = ["Model", "Predictor", "Setup", "Trainable", "model", "models", "named"]
@@ -43,10 +43,11 @@ def model(
     settings: Mapping[str, Any] | None = None,
     folder: Path | None = None,
     progress: Progress = _silent,
+    score: Scorer | None = None,
 ) -> Predictor:
     """A fresh model; one that learns must be fitted before it answers."""
     found, argument = named(name)
-    setup = Setup(argument, seed, settings or {}, folder, progress)
+    setup = Setup(argument, seed, settings or {}, folder, progress, score)
     if found.settings is not None:
         settings_of(found.settings, setup)
     elif setup.settings:

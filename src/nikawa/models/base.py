@@ -20,6 +20,10 @@ Progress = Callable[[str, int, int | None], None]
 """What is being done, how much of it is done, and of how much, where that is known."""
 
 
+Scorer = Callable[[Task, Sequence[Example], Sequence[Prediction]], float]
+"""The first official metric of the task over examples with gold, as a number to maximise."""
+
+
 def _silent(_what: str, _done: int, _total: int | None) -> None:
     """Show nothing."""
 
@@ -35,6 +39,8 @@ class Setup:
     folder: Path | None = None
     """Where unfinished work may be kept, so that a killed run goes on where it stopped; None: keep nothing."""
     progress: Progress = _silent
+    score: Scorer | None = None
+    """How good answers are (more is better), for models that stop early or keep their best state."""
 
 
 @runtime_checkable
