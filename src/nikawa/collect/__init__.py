@@ -1,0 +1,60 @@
+"""The annotation server: a project folder, a store, an assignment of items to workers, and pages over HTTP.
+
+**A project is a folder**: `project.toml` (settings, see `settings.Settings`), `guideline.{ja,ko,en}.md`,
+`examples.jsonl` (what is judged; ids are the references the judgements carry), `gold.jsonl` (control items) and
+`pilot.jsonl` (the trial before the main task), both with gold by question, `secret.key` (worker links are made from
+it) and `collect.db` (SQLite; with a PostgreSQL address the data is there instead). What these files gain is taken
+in when the server starts.
+
+**A form is one file** in `forms/` with `FORM = Form(...)` (`form.Form` documents each field). An answer is a JSON
+object keyed by question, so it becomes one judgement a question. Its page is `pages/forms/NAME.html`, its script
+`pages/static/NAME.js`; both are optional, nothing else is touched to add one.
+
+**Templates** (Jinja2, autoescaped, in `pages/`) get: `project` (title, form, language), `form` (the `Form`),
+`settings` (that of the form, public part), `language` (`ja`, `ko`, `en`), `t` (message table: `t["submit"]`),
+`languages`, `guideline` (safe HTML), `static` (`/static/VERSION`, no slash at the end), `base` (`/w/TOKEN`, worker
+pages only), `csrf` and `user` (owner pages only). `worker.html` is the page of a worker, `login.html`,
+`dashboard.html`, `adjudicate.html` those of the owner, `message.html` (`heading`, `text`) anything else. Scripts and
+styles are files: the content security policy forbids inline ones, and nothing is loaded from elsewhere.
+
+**Worker routes**, JSON in and out; `TOKEN` is the worker's unguessable link:
+
+    GET  /w/TOKEN            the page; leases nothing, so a link preview takes no item
+    GET  /w/TOKEN/next       the state: the item the worker holds, else a fresh one
+    POST /w/TOKEN/answer     {lease, key, answer, comment?, seconds?} -> {saved, duplicate, surplus, state}
+    POST /w/TOKEN/draft      {lease, draft} -> {saved}; keeps half-written work and prolongs the lease
+    POST /w/TOKEN/undo       {key} -> {state}: the last answer is withdrawn, its item shown again with the answer
+    POST /w/TOKEN/report     {lease, key, code, comment?} -> {saved, duplicate, state}; codes: `form.REPORTS`
+    POST /w/TOKEN/check      {lease, answer} -> {problems}: the rules of the form while the worker types
+    POST /w/TOKEN/language   {language} -> {language}
+    GET  /join/KEY?worker=ID a crowd platform's entrance: to the link of that worker
+
+    state = {stage: "pilot"|"main"|"done"|"waiting"|"failed"|"excluded",
+             item: null | {lease, inputs, draft, previous, expires, stage},
+             progress: {answered, left, pilot_left}, earned: {amount, currency}, can_undo, code: str|null,
+             language}
+    problem = {code, message, values}; a refused request is {error: code, message, problems?} with status 4xx
+
+`item.inputs` is what `Form.view` shows of the example; gold, tags, meta, ids and whether an item is a control item
+never leave the server. `key` is any text the page makes for one submission: sent twice, it counts once.
+
+**Owner routes** need the cookie of a log-in; each POST needs the header or field `X-CSRF-Token`:
+
+    GET, POST /login; POST /logout; GET /owner, /owner/adjudicate (pages); GET /openapi.json
+    GET  /owner/data               {progress, workers, time, reports, analyses}: what a dashboard shows
+    GET  /owner/items?state=&after= [{ref, asked, done, leased, reports, state}]
+    GET  /owner/disagreements?after= [{ref, inputs, answers: [{worker, answer, comment, seconds}], decision}]
+    GET  /owner/audit?after=       [{seq, at, who, what, detail}]
+    GET  /owner/export?pseudonymise=&form=jsonl|csv  the judgements so far, streamed
+    POST /owner/decide             {ref, answer, reason} -> {seq}
+    POST /owner/exclude, /owner/reinstate  {worker, reason} -> {worker, state}
+    POST /owner/resolve            {ref, action: "reopen"|"drop", reason} -> {ref, state}
+    POST /owner/links              {names: [..]} -> {links: [{worker, path}]}
+
+**Messages** are `messages/{ja,ko,en}.toml`, one flat table each with the same keys.
+"""
+
+from nikawa.collect.form import REPORTS, Form, Problem, form, forms
+from nikawa.collect.settings import Settings
+
+__all__ = ["REPORTS", "Form", "Problem", "Settings", "form", "forms"]

@@ -1,0 +1,142 @@
+"""What a form is: a question put to a worker, the rules of its answer, and how the answer becomes judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.records import Example, Record
+from nikawa.registry import Registry, scan
+
+LANGUAGES = ("ja", "ko", "en")
+REPORTS = ("personal", "hate", "bias", "undecidable", "broken", "other")
+"""Why a worker may hand an item back; the message of each is `report_CODE`."""
+REFUSED = "answer_invalid"
+"""The code of an answer that has not the shape the form's page sends."""
+
+Answer = dict[str, Any]
+Options = Any
+"""The form's settings: an instance of `Form.settings`, or None where it has none."""
+
+
+class Problem(Record, frozen=True, omit_defaults=True):
+    """Why an answer is not accepted: a code, which is also the key of its message, and what the message names."""
+
+    code: str
+    values: dict[str, Any] = {}
+    where: str = ""
+    """The question or field it is about."""
+    warning: bool = False
+    """Told, but no reason to refuse."""
+
+
+def plain_view(form: Form, example: Example, _options: Options) -> dict[str, Any]:
+    """The inputs the form names, as they are."""
+    return {name: example.inputs[name] for name in form.inputs if name in example.inputs}
+
+
+def same_gold(answer: Answer, gold: Mapping[str, Any], _options: Options) -> bool:
+    """Whether each question the control item has gold for is answered with it."""
+    return all(
+        msgspec.json.encode(answer.get(question)) == msgspec.json.encode(right)
+        for question, right in gold.items()
+    )
+
+
+def by_question(answer: Answer) -> list[tuple[str, Any]]:
+    """One judgement a question, in the order of the answer."""
+    return list(answer.items())
+
+
+def joined(rows: Sequence[tuple[str, Any]]) -> Answer:
+    """The answer whose judgements these are."""
+    return dict(rows)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form, as its file declares it."""
+
+    name: str
+    title: Mapping[str, str]
+    """One line in ja, ko and en for the list of forms."""
+    questions: tuple[str, ...]
+    """The questions its judgements answer; a control item has gold for one of them at least."""
+    inputs: tuple[str, ...]
+    """The inputs an example must have."""
+    validate: Callable[[Answer, Example, Options], list[Problem]]
+    """All that is wrong with an answer, shape included; the example comes without gold. It must never raise."""
+    template: str = ""
+    """The file in `pages/forms`; empty: NAME.html."""
+    script: str = ""
+    """The file in `pages/static`; empty: NAME.js."""
+    optional: tuple[str, ...] = ()
+    """Inputs it shows where they are there."""
+    settings: type[msgspec.Struct] | None = None
+    """The table `[form_settings]` of project.toml, with defaults; it reaches the page, so it may hold no secret."""
+    gold_matches: Callable[[Answer, Mapping[str, Any], Options], bool] = same_gold
+    to_judgements: Callable[[Answer], list[tuple[str, Any]]] = by_question
+    from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = joined
+    view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view
+    """What of an example the worker sees; never its gold."""
+    guideline: Mapping[str, str] = field(default_factory=dict)
+    """The first guideline of a new project, Markdown by language."""
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    """What a new project's `[form_settings]` table says, where it is not the default."""
+
+    @property
+    def page(self) -> str:
+        """The template of the form, as Jinja finds it."""
+        return f"forms/{self.template or self.name + '.html'}"
+
+    @property
+    def code(self) -> str:
+        """The script of the form, as the page asks for it."""
+        return self.script or f"{self.name}.js"
+
+    def options(self, table: Mapping[str, Any], file: str = "project.toml") -> Options:
+        """The form's own settings, checked."""
+        kind = self.settings
+        if kind is None:
+            if table:
+                raise BadInput(
+                    f"the form {self.name} has no settings", file=file, cure="empty the table [form_settings]"
+                )
+            return None
+        known = {found.encode_name for found in msgspec.structs.fields(kind)}
+        for name in table:
+            if name not in known:
+                cure = f"[form_settings] may hold {', '.join(sorted(known))}"
+                raise BadInput(f"the form {self.name} has no setting {name!r}", file=file, cure=cure)
+        try:
+            return msgspec.convert(dict(table), kind)
+        except (msgspec.ValidationError, ValueError) as problem:
+            raise BadInput(
+                f"[form_settings]: {problem}", file=file, cure=f"see the form {self.name}"
+            ) from None
+
+    def faults(self, example: Example) -> str:
+        """What keeps an example from being shown in this form; empty: nothing."""
+        missing = [name for name in self.inputs if name not in example.inputs]
+        return f"the form {self.name} needs the input {missing[0]!r}" if missing else ""
+
+
+@cache
+def forms() -> Registry[Form]:
+    """Each form by its name."""
+    import nikawa.collect.forms as folder
+
+    table: Registry[Form] = Registry("form")
+    for module in scan(folder):
+        table.add(module.FORM.name, module.FORM)
+    return table
+
+
+def form(name: str) -> Form:
+    """The form of a name."""
+    return forms()[name]

@@ -1,0 +1,1 @@
+"""The forms: one file each, with `FORM`."""

@@ -1,0 +1,210 @@
+"""The settings of a project: a readable TOML file, checked when it is read, with a reason beside each line."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from nikawa.errors import BadInput, suggest
+
+Language = Literal["ja", "ko", "en"]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+Amount = Annotated[float, Meta(ge=0, le=1e9)]
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the file."""
+
+
+class Assign(_Table, frozen=True):
+    """Who gets what."""
+
+    workers_per_item: Annotated[int, Meta(ge=1, le=10_000)] = 3
+    lease_minutes: Annotated[float, Meta(gt=0, le=100_000)] = 30.0
+    order: Literal["random", "file"] = "random"
+    one_per_group: bool = False
+    items_per_worker: Count = 0
+    seed: int = 0
+
+
+class Gold(_Table, frozen=True):
+    """Control items among the others."""
+
+    rate: Share = 0.0
+    after: Annotated[int, Meta(ge=1, le=1_000_000)] = 5
+    pass_mark: Share = 0.7
+
+
+class Pilot(_Table, frozen=True):
+    """The trial before the main task: all of pilot.jsonl, in its order."""
+
+    pass_mark: Share = 0.8
+
+
+class Speed(_Table, frozen=True):
+    """Answers too quick to have been read."""
+
+    min_seconds: Amount = 0.0
+    share: Share = 0.5
+    after: Annotated[int, Meta(ge=1, le=1_000_000)] = 10
+
+
+class Pay(_Table, frozen=True):
+    """What a worker earns."""
+
+    per_item: Amount = 0.0
+    currency: Annotated[str, Meta(max_length=8)] = "JPY"
+
+
+class Crowd(_Table, frozen=True):
+    """A crowd platform: its link is /join/KEY?worker=ID, the key is shown by `nikawa collect links`."""
+
+    join: bool = False
+    parameter: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")] = "worker"
+    completion_code: Annotated[str, Meta(max_length=200)] = ""
+    max_workers: Count = 10_000
+
+
+class Limits(_Table, frozen=True):
+    """What the server takes."""
+
+    body_kilobytes: Annotated[int, Meta(ge=1, le=65_536)] = 256
+    requests_per_second: Annotated[float, Meta(gt=0, le=100_000)] = 20.0
+    reports_per_item: Annotated[int, Meta(ge=1, le=10_000)] = 2
+    comment_characters: Annotated[int, Meta(ge=0, le=1_000_000)] = 2000
+
+
+class Settings(_Table, frozen=True):
+    """All of project.toml."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    form: str
+    language: Language = "ja"
+    assign: Assign = Assign()
+    gold: Gold = Gold()
+    pilot: Pilot = Pilot()
+    speed: Speed = Speed()
+    pay: Pay = Pay()
+    crowd: Crowd = Crowd()
+    limits: Limits = Limits()
+    options: dict[str, Any] = msgspec.field(default_factory=dict, name="form_settings")
+
+
+TEMPLATE = """\
+# An annotation project of Nikawa. The server reads this file when it starts.
+title = {title}
+form = {form}
+language = {language}        # of the pages, until the worker chooses another: ja, ko or en
+
+[assign]
+workers_per_item = {workers}
+lease_minutes = 30          # an item that is held longer goes to somebody else
+order = "random"            # or "file"; random is another order for each worker
+one_per_group = false       # true: a worker sees one item only of each group (premise, paragraph, …)
+items_per_worker = 0        # 0: as many as there are
+seed = 0
+
+[gold]                      # control items: gold.jsonl
+rate = 0.1                  # the share of control items among what a worker sees, while there are any
+after = 5                   # control items a worker has answered before the pass mark counts
+pass_mark = 0.7             # below this the worker is excluded; the answers stay, marked
+
+[pilot]                     # the trial before the main task: pilot.jsonl; an empty file means none
+pass_mark = 0.8
+
+[speed]
+min_seconds = 0             # an answer quicker than this is too quick; 0: none is
+share = 0.5                 # a worker with more quick answers than this share is excluded
+after = 10                  # answers before that counts
+
+[pay]
+per_item = 0
+currency = "JPY"
+
+[crowd]                     # workers who come from a platform, with their id in the address
+join = false
+parameter = "worker"        # the name of the id in the address, such as PROLIFIC_PID or workerId
+completion_code = ""        # empty: a code of their own for each worker
+max_workers = 10000
+
+[limits]
+body_kilobytes = 256
+requests_per_second = 20    # of one worker, and of one address that logs in
+reports_per_item = 2        # an item reported so often is set aside until the owner looks at it
+comment_characters = 2000
+"""
+
+
+def written(settings: Settings) -> str:
+    """The file of a new project."""
+    text = TEMPLATE.format(
+        title=_quoted(settings.title),
+        form=_quoted(settings.form),
+        language=_quoted(settings.language),
+        workers=settings.assign.workers_per_item,
+    )
+    if not settings.options:
+        return text
+    lines = "\n".join(f"{name} = {_quoted(value)}" for name, value in settings.options.items())
+    return f"{text}\n[form_settings]             # what the form takes\n{lines}\n"
+
+
+def _quoted(value: Any) -> str:
+    """A value as TOML writes it; JSON's texts, numbers, truth values and lists are TOML's too."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_quoted(str(k))} = {_quoted(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_quoted, value)) + "]"
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
+
+
+def read_settings(path: Path) -> Settings:
+    """Read and check project.toml."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        cure = "make a project with: nikawa collect new PROJECT --examples FILE --form FORM"
+        raise BadInput("there is no project.toml", file=path.parent, cure=cure) from None
+    except UnicodeDecodeError:
+        raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise BadInput(f"is not TOML: {problem}", file=path, cure="correct the line") from None
+    _refuse_unknown(table, path)
+    try:
+        return msgspec.convert(table, Settings)
+    except msgspec.ValidationError as problem:
+        line = _line_of(text, str(problem))
+        raise BadInput(f"a setting is wrong: {problem}", file=path, line=line, cure="correct it") from None
+
+
+def _refuse_unknown(table: dict[str, Any], path: Path) -> None:
+    known = {found.encode_name: found.type for found in msgspec.structs.fields(Settings)}
+    for name, value in table.items():
+        if name not in known:
+            raise BadInput(f"there is no setting {name!r}", file=path, cure=suggest(name, known))
+        kind = known[name]
+        if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, _Table):
+            inner = {found.encode_name for found in msgspec.structs.fields(kind)}
+            for key in value:
+                if key not in inner:
+                    raise BadInput(f"[{name}] has no setting {key!r}", file=path, cure=suggest(key, inner))
+
+
+def _line_of(text: str, problem: str) -> int | None:
+    """The line of the setting an error speaks of (`… - at `$.gold.rate``)."""
+    names = problem.rpartition("`$.")[2].rstrip("`").split(".")
+    section = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            section = stripped.strip("[]# ").split("]")[0]
+        elif stripped.split("=")[0].strip() == names[-1] and section == ".".join(names[:-1]):
+            return number
+    return None
