@@ -113,6 +113,10 @@ def test_refusals_leave_nothing_behind(text: Path, tmp_path: Path) -> None:
     (tmp_path / "sjis.txt").write_bytes("漢字\n".encode("cp932"))
     with pytest.raises(BadInput, match=r"sjis\.txt, line 1"):
         build_lexicon([tmp_path / "sjis.txt"], out, LOW)
+    for name, blank in (("empty.txt", ""), ("blank.txt", "\n\n")):
+        (tmp_path / name).write_text(blank)
+        with pytest.raises(BadInput, match=rf"{name}: holds no sentence; give text"):
+            build_lexicon([tmp_path / name], out, LOW)
     assert not out.exists()
     build_lexicon([text], out, LOW)
     with pytest.raises(BadInput, match="exists"):

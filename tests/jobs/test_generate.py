@@ -282,7 +282,7 @@ def test_the_gate_names_the_literals_that_make_it_impossible(make: Make, pack: P
     assert culprits["断じて", "contradiction"].templates == ("never",)
     assert culprits["断じて", "contradiction"].n == culprits["断じて", "contradiction"].count == 80
     assert report.attempt == 0
-    assert not content(tmp_path / "a")
+    assert not (tmp_path / "a").exists()
     assert "balance the labels of never" in culprits["断じて", "contradiction"].sentence()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import re
 import zlib
 from collections.abc import Iterator
@@ -30,12 +31,12 @@ _BUFFER = 1 << 17
 _BLOCK = 1 << 14
 """Bytes of lines decoded at a time: few enough to stay in the processor's cache."""
 
-_BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
+_BROKEN = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a plain, `.gz` or `.zst` file for reading; a missing or broken one is a `BadInput`."""
+    """Open a plain, `.gz`, `.zst` or `.xz` file for reading; a missing or broken one is a `BadInput`."""
     try:
         raw = path.open("rb", buffering=_BUFFER)
     except FileNotFoundError:
@@ -59,6 +60,8 @@ def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
         return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER))
     if suffix == ".zst":
         return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), _BUFFER))
+    if suffix == ".xz":
+        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, lzma.LZMAFile(raw)), _BUFFER))
     return raw
 
 

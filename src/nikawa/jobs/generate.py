@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,19 +22,16 @@ from nikawa.generate.template import LABELS
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.staged import staged_files
 from nikawa.jobs._generate_card import describe
-from nikawa.jobs._generate_files import JOURNAL, UNFINISHED, Files, Text, Unusable, clear, prepare, whole
+from nikawa.jobs._generate_files import JOURNAL, Files, Text, Unusable, clear, prepare, whole
 from nikawa.jobs._generate_gate import Verdict, judge
+from nikawa.jobs._generate_lock import only_run
+from nikawa.jobs._generate_workers import made
 from nikawa.jobs.templates import check, open_pack
 from nikawa.records import Record
 from nikawa.text import analyser
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-
 CHUNK = 5_000
 """Problems a process makes at a time."""
-AHEAD = 12
-"""Chunks each process may be ahead of the writer, who waits for the disk now and then."""
 BESIDE = ".generate-new"
 """Where a dataset grows that is to replace another."""
 ATTEMPTS = 10
@@ -102,9 +98,10 @@ def generate(
     how = options or Options()
     if how.gate is not None and how.tokeniser is not None:
         analyser(how.tokeniser, cache=0)  # a wrong name is told before the work, not after it
-    if how.overwrite and (out / CARD).exists():
-        return _replacing(spec, out, data, how, progress)
-    return _generate(spec, out, data, how, progress)
+    with only_run(out):
+        if how.overwrite and (out / CARD).exists():
+            return _replacing(spec, out, data, how, progress)
+        return _generate(spec, out, data, how, progress)
 
 
 def _replacing(
@@ -320,7 +317,7 @@ def _write(job: Job, files: Files, how: Options, progress: Progress | None) -> N
         done += sum(piece.stop - piece.start for piece in chunk)
     try:
         left = chunks[files.journal.chunks :]
-        for chunk, texts in _made(job, left, how.workers, files.folder):
+        for chunk, texts in made(job, left, how.workers, files.folder):
             files.add(job.sorted(chunk, texts))
             done += sum(piece.stop - piece.start for piece in chunk)
             tell(done, job.total)
@@ -328,59 +325,3 @@ def _write(job: Job, files: Files, how: Options, progress: Progress | None) -> N
         files.close()
         raise
     files.finish()
-
-
-def _made(
-    job: Job, chunks: list[list[Piece]], workers: int, folder: Path
-) -> Iterator[tuple[list[Piece], Sequence[Text]]]:
-    if workers <= 1 or len(chunks) < 2:
-        yield from ((chunk, job.make(chunk)) for chunk in chunks)
-        return
-    waiting: deque[tuple[list[Piece], Path, Future[list[int]]]] = deque()
-    with _pool(job, workers) as pool:
-        for number, chunk in enumerate(chunks):
-            path = folder / f".chunk-{number}{UNFINISHED}"
-            waiting.append((chunk, path, pool.submit(_make, chunk, path)))
-            if len(waiting) > AHEAD * workers:  # go no further ahead than the writer can follow
-                yield _taken(*waiting.popleft())
-        while waiting:
-            yield _taken(*waiting.popleft())
-
-
-def _taken(chunk: list[Piece], path: Path, sizes: Future[list[int]]) -> tuple[list[Piece], list[Text]]:
-    """What a process made: it comes through a file, which is far cheaper than through a pipe."""
-    ends = list(accumulate(sizes.result(), initial=0))
-    whole = memoryview(path.read_bytes())
-    path.unlink()
-    return chunk, [whole[a:b] for a, b in pairwise(ends)]
-
-
-def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
-    """Processes that hold the plan already where they can be forked, and make it again where they cannot."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_all_start_methods, get_context
-
-    if "fork" in get_all_start_methods():
-        return ProcessPoolExecutor(workers, get_context("fork"), _begin, (job,))
-    remade = (*job.remake, job.maker.seed, dict(job.per), tuple(job.views))
-    return ProcessPoolExecutor(workers, get_context("spawn"), _begin_again, remade)
-
-
-_HELD: list[Job] = []
-"""The plan of this process."""
-
-
-def _begin(job: Job) -> None:
-    _HELD[:] = [job]
-
-
-def _begin_again(
-    spec: str, data: Path | None, seed: str, per: dict[str, int], views: tuple[str, ...]
-) -> None:
-    _begin(Job(open_pack(spec, data), seed, per, views))
-
-
-def _make(chunk: list[Piece], path: Path) -> list[int]:
-    texts = _HELD[0].make(chunk)
-    path.write_bytes(b"".join(texts))
-    return [len(text) for text in texts]

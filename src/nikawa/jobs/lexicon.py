@@ -5,10 +5,8 @@ The folder appears whole or not at all and holds the same bytes for the same tex
 
 from __future__ import annotations
 
-import lzma
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -18,7 +16,7 @@ from nikawa.generate.frame_counts import FrameCounts, Triple, count_lines
 from nikawa.generate.lexicon import FOLDER, FRAME_COLUMNS, TIMES, UNITS, word_list
 from nikawa.generate.lexicon_extract import CASES, Extractor, adjacent, parsed, sentences_in
 from nikawa.io.atomic import atomic_folder, refuse_existing
-from nikawa.io.lines import decode_line, read_lines
+from nikawa.io.lines import read_lines
 from nikawa.records import Record
 
 METHODS: dict[str, tuple[str, Extractor]] = {"adjacency": ("ja", adjacent), "ginza": ("ginza", parsed)}
@@ -77,6 +75,10 @@ def build_lexicon(
     refuse_existing(out, overwrite)
     agents, excluded = word_list(choices.agents), frozenset(word_list(choices.exclude))
     counts, seen = count_frames(texts, choices.method, news)
+    if not seen["sentences"]:
+        others = f", nor do {len(texts) - 1} others" * (len(texts) > 1)
+        what = f"holds no sentence{others}"
+        raise BadInput(what, file=texts[0], cure="give text, one sentence or more a line")
     kept, dropped = _cut(counts, excluded, choices, seen["pruned"])
     frames = list(_frame_lines(kept, choices.nouns))
     report = _report(seen, counts, kept, dropped, len(frames))
@@ -101,7 +103,9 @@ def count_frames(
     name, extract = METHODS[method]
     counts: Counter[Triple] = Counter()
     seen: Counter[str] = Counter()
-    for tokens in analyser(name, cache=0).analyse_many(line for path in texts for line in _lines(path)):
+    for tokens in analyser(name, cache=0).analyse_many(
+        line for path in texts for _, line in read_lines(path)
+    ):
         seen["lines"] += 1
         seen["sentences"] += sentences_in(tokens)
         counts.update(extract(tokens))
@@ -118,20 +122,6 @@ def _prune(counts: Counter[Triple]) -> int:
     for triple in once:
         del counts[triple]
     return len(once)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    if path.suffix != ".xz":
-        yield from (line for _, line in read_lines(path))
-        return
-    if not path.is_file():
-        raise BadInput("no such file", file=path, cure="check the path")
-    try:
-        with closing(lzma.open(path, "rb")) as stream:
-            for number, raw in enumerate(stream, start=1):
-                yield decode_line(raw, path, number)
-    except (lzma.LZMAError, EOFError) as problem:
-        raise BadInput(f"cannot be decompressed ({problem})", file=path, cure="fetch it again") from None
 
 
 def _cut(
