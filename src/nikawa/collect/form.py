@@ -28,7 +28,7 @@ class Problem(Record, frozen=True, omit_defaults=True):
     """Why an answer is not accepted: a code, which is also the key of its message, and what the message names."""
 
     code: str
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = msgspec.field(default_factory=dict)
     where: str = ""
     """The question or field it is about."""
     warning: bool = False

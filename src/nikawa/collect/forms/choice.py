@@ -15,12 +15,12 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The question and its labels."""
 
     question: str = "label"
-    labels: Annotated[list[str], Meta(min_length=2, max_length=200)] = [
+    labels: Annotated[tuple[str, ...], Meta(min_length=2, max_length=200)] = (
         "entailment",
         "contradiction",
         "neutral",
-    ]
-    shows: list[str] = []
+    )
+    shows: tuple[str, ...] = ()
     """The inputs to show, in this order; empty: all texts."""
 
 
