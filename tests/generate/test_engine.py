@@ -12,7 +12,8 @@ import pytest
 from nikawa.errors import BadInput
 from nikawa.generate.engine import Generator, Place, lexicon_of
 from nikawa.generate.engine_chance import Dice, key, shuffled
-from nikawa.generate.engine_words import SIDES, WordSpace, of_kind, unit_of
+from nikawa.generate.engine_sides import SIDES
+from nikawa.generate.engine_words import WordSpace, of_kind, unit_of
 from nikawa.generate.lexicon import load_lexicon
 from nikawa.generate.pack import Pack, load_pack
 from nikawa.records import Example
@@ -228,7 +229,7 @@ def test_a_slot_of_another_kind_takes_its_class(folder: Path) -> None:
 
 
 def test_two_verbs_are_different_verbs(folder: Path) -> None:
-    text = "template two\n  category: 二\n  premise: {agent ガ}は{noun1 ヲ}を{verb1 他 ガ ヲ te}、{noun2 ヲ2}を{verb2 他 ガ ヲ2 past}。\n  hypothesis: {agent}は{noun1}を{verb1 past}。\n  entails: always\n"
+    text = "template two\n  category: 二\n  premise: {agent ガ}は{noun1 ヲ}を{verb1 他 ガ ヲ te}、{noun2 ヲ2}を{verb2 他 ガ ヲ2 past}。\n  hypothesis: {agent}は{noun2}を{verb2}前に{noun1}を{verb1 past}。\n  entails: always\n"
     (folder / "t.txt").write_text(text, "utf-8")
     pairs = {tuple(re.findall("を(磨|灯|建)", p)) for p, _ in texts(all_of(generator(folder), per=60))}
     assert pairs == {pair for pair in product("磨灯建", repeat=2) if pair[0] != pair[1]}

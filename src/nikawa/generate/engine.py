@@ -19,8 +19,9 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
 from nikawa.generate.engine_chance import Dice, key
+from nikawa.generate.engine_sides import SIDES
 from nikawa.generate.engine_times import timer
-from nikawa.generate.engine_words import SIDES, WordSpace, unit_of
+from nikawa.generate.engine_words import WordSpace, unit_of
 from nikawa.generate.lexicon import Lexicon, load_lexicon
 from nikawa.generate.pack import Pack
 from nikawa.generate.spans import Chance, below

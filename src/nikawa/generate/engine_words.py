@@ -2,9 +2,7 @@
 
 A `WordSpace` holds every way to fill a template's word slots, frame by frame, and unfolds a number into one of them.
 Frames take turns, so that a verb with few nouns comes up as often as one with many until its nouns are used up.
-
-Splits share no sentence: every way has a residue (the sum of its agents' and nouns' residues modulo `SIDES`), each split
-owns residues, and the last agent is drawn from those who make the sum come out right.
+How the splits are kept apart is in `engine_sides`.
 """
 
 from __future__ import annotations
@@ -14,38 +12,23 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
-from zlib import crc32
 
 from nikawa.errors import BadInput
 from nikawa.generate.engine_chance import SHORT, STEP, key, shuffled
+from nikawa.generate.engine_sides import Sides, Stage, Words, in_turns, residues_of, stages, unfolded
 from nikawa.generate.lexicon import Frame, Lexicon
 from nikawa.generate.template import TIME_KINDS, Slot, Template, Word, bare_case
 from nikawa.generate.times import Cell
 
-SIDES = 5
-"""Residues there are to share among the splits."""
 FEW = 4
 """Verbs below which the unit of time is no longer asked for."""
 PAIRS = 4096
 """Combinations of verbs looked at where a template has several."""
-_TURN = 7919
 ANY = ("noun", "agent", "verb")
 """Slot kinds that take any word of their case; another kind asks for nouns of that kind."""
 
 
-class _List(NamedTuple):
-    """What a slot may be filled with."""
-
-    slot: str
-    words: tuple[str, ...]
-    residues: tuple[int, ...]
-    smaller: int
-    """How many words may be gone already, taken by slots before it."""
-
-    @property
-    def size(self) -> int:
-        """How many choices are always left."""
-        return len(self.words) - self.smaller
+NO_SIDES: Sides = (frozenset(), frozenset())
 
 
 class _Ways(NamedTuple):
@@ -53,12 +36,7 @@ class _Ways(NamedTuple):
 
     texts: dict[str, str]
     """Keys of the verbs to their forms."""
-    lists: tuple[_List, ...]
-    last: _List
-    by_residue: tuple[tuple[str, ...], ...]
-    """Words of the last list that lie in an owned residue, by the residue of all others."""
-    least: int
-    """How many choices the last list always has."""
+    stages: tuple[Stage, ...]
     total: int
 
 
@@ -71,8 +49,15 @@ class WordSpace:
         self._particles = list({u.key: (u.key, u.slot, u.particle) for u in words if u.particle}.values())
         self._forms = [use for use in words if use.form]
         self._inflected = [use for use in self._forms if use.kind != "verb"]
-        found = [self._ways(template, lexicon, frames, owned) for frames in _frames(template, lexicon, unit)]
-        self._all = sorted((w for w in found if w.total), key=lambda w: w.total)
+        frames = _frames(template, lexicon, unit)
+        for sides in (
+            _sides(template),
+            NO_SIDES,
+        ):  # too few words to keep each side apart: keep whole problems apart
+            found = [self._ways(template, lexicon, chosen, (sides, tuple(owned))) for chosen in frames]
+            self._all = sorted((w for w in found if w.total), key=lambda w: w.total)
+            if self._all:
+                break
         self._starts, self._firsts, self.size = _turns([w.total for w in self._all])
 
     def fill(self, k: int, seed: int) -> dict[str, str]:
@@ -84,7 +69,7 @@ class WordSpace:
         turn += base
         chosen = first + shuffled(place, len(self._all) - first, (seed + turn * STEP) >> 16 & SHORT)
         ways = self._all[chosen]
-        words = _unfolded(ways, shuffled(turn, ways.total, (seed ^ (chosen + 1) * STEP) >> 16 & SHORT))
+        words = unfolded(ways.stages, shuffled(turn, ways.total, (seed ^ (chosen + 1) * STEP) >> 16 & SHORT))
         texts = {**ways.texts, **words}
         for name, slot, particle in self._particles:
             texts[name] = attached(words[slot], particle)
@@ -93,34 +78,28 @@ class WordSpace:
         return texts
 
     def _ways(
-        self, template: Template, lexicon: Lexicon, frames: dict[str, Frame], owned: Sequence[int]
+        self,
+        template: Template,
+        lexicon: Lexicon,
+        frames: dict[str, Frame],
+        apart: tuple[Sides, tuple[int, ...]],
     ) -> _Ways:
         texts = {
             use.key: inflected(frames[use.slot].verb, use.form, frames[use.slot].ctype, self._language)
             for use in self._forms
             if use.slot in frames
         }
-        lists = _lists(template, lexicon, frames)
-        if not lists:
-            return _Ways(texts, (), _List("", (), (), 0), (), 0, 1 if 0 in owned else 0)
-        *others, last = lists
-        by_residue = _by_residue(last.words, last.residues, tuple(owned))
-        least = max(0, min(map(len, by_residue)) - last.smaller)
-        count = least
-        for one in others:
-            count *= max(0, one.size)
-        return _Ways(texts, tuple(others), last, by_residue, least, count)
+        found, total = stages(_lists(template, lexicon, frames), *apart)
+        return _Ways(texts, found, total)
 
 
-@lru_cache(maxsize=1 << 12)
-def _by_residue(
-    words: tuple[str, ...], residues: tuple[int, ...], owned: tuple[int, ...]
-) -> tuple[tuple[str, ...], ...]:
-    """The words that bring the sum into an owned residue, by the residue of the others."""
-    return tuple(
-        tuple(word for word, r in zip(words, residues, strict=True) if (rest + r) % SIDES in owned)
-        for rest in range(SIDES)
+def _sides(template: Template) -> Sides:
+    """The slots of agents and nouns on each side."""
+    premise, hypothesis = (
+        frozenset(use.slot for use in side if isinstance(use, Word) and use.kind != "verb")
+        for side in (template.premise, template.hypothesis)
     )
+    return premise, hypothesis
 
 
 def _turns(counts: list[int]) -> tuple[list[int], list[tuple[int, int]], int]:
@@ -136,42 +115,6 @@ def _turns(counts: list[int]) -> tuple[list[int], list[tuple[int, int]], int]:
             total += (count - done) * (len(counts) - first)
             done = count
     return starts, firsts, total
-
-
-def _unfolded(ways: _Ways, number: int) -> dict[str, str]:
-    """Slot to word, for the way with this number."""
-    words: dict[str, str] = {}
-    residue, whole = 0, number
-    _, lists, last, by_residue, least, total = ways
-    for slot, offered, residues, smaller in lists:
-        number, place = divmod(number, len(offered) - smaller)
-        if smaller:
-            place = _skipping(offered, place, words)
-        words[slot] = offered[place]
-        residue += residues[place]
-    if last.slot:
-        fitting = by_residue[residue % SIDES]
-        gone = _taken(fitting, words) if last.smaller else ()
-        # Turned by what the other words are, so that the end of the list comes up as often as its start.
-        place = (number + (whole - number * (total // least)) * _TURN) % (len(fitting) - len(gone))
-        words[last.slot] = fitting[_past(gone, place)] if gone else fitting[place]
-    return words
-
-
-def _skipping(offered: tuple[str, ...], place: int, words: dict[str, str]) -> int:
-    return _past(_taken(offered, words), place)
-
-
-def _taken(offered: tuple[str, ...], words: dict[str, str]) -> list[int]:
-    """The places of the words that other slots hold already."""
-    return sorted(offered.index(word) for word in words.values() if word in offered)
-
-
-def _past(gone: Sequence[int], place: int) -> int:
-    """The place once those that are gone are left out."""
-    for one in gone:
-        place += place >= one
-    return place
 
 
 def _frames(template: Template, lexicon: Lexicon, unit: str) -> list[dict[str, Frame]]:
@@ -226,18 +169,17 @@ def _fitting(slot: Slot, template: Template, lexicon: Lexicon, unit: str) -> tup
     return measured if len(measured) >= FEW else found
 
 
-def _lists(template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> list[_List]:
+def _lists(template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> list[Words]:
     """What each slot that is no verb takes; agents come last, for they keep the splits apart."""
     slots = [s for s in template.slots.values() if s.kind not in ("verb", "choice", *TIME_KINDS)]
-    lists: list[_List] = []
+    lists: list[Words] = []
     for slot in sorted(slots, key=lambda s: s.kind == "agent"):
         if slot.kind == "agent":
-            words, residues = lexicon.agents, _turned(len(lexicon.agents))
+            words, residues = lexicon.agents, in_turns(len(lexicon.agents))
         else:
             words = _nouns(slot, template, lexicon, frames)
-            residues = _residues(words)
-        smaller = sum(not set(words).isdisjoint(one.words) for one in lists)
-        lists.append(_List(slot.name, words, residues, smaller))
+            residues = residues_of(words)
+        lists.append(Words(slot.name, words, residues))
     return lists
 
 
@@ -262,17 +204,6 @@ def of_kind(lexicon: Lexicon, kind: str) -> tuple[str, ...]:
         return lexicon.classes[kind].nouns
     found = dict.fromkeys(n for c in lexicon.classes.values() if c.kind == kind for n in c.nouns)
     return tuple(found) or (lexicon.nouns if kind == "noun" else ())
-
-
-@lru_cache(maxsize=1 << 12)
-def _residues(words: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(crc32(word.encode()) % SIDES for word in words)
-
-
-@lru_cache(maxsize=8)
-def _turned(n: int) -> tuple[int, ...]:
-    """Residues of a list whose words take turns, so that every residue has its share."""
-    return tuple(i % SIDES for i in range(n))
 
 
 @lru_cache(maxsize=1 << 16)
