@@ -19,6 +19,8 @@ from nikawa.records import Card, Dataset
 
 CARD = "card.json"
 SPLIT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
+BESIDE = ("lineage.jsonl",)
+"""What may lie in a dataset folder and is no split."""
 
 
 def is_dataset_folder(path: Path) -> bool:
@@ -92,7 +94,7 @@ def _may_be_replaced(path: Path) -> bool:
 
 
 def _may_be_split(name: str) -> bool:
-    return name.endswith(SPLIT_SUFFIXES) and not name.startswith(".")
+    return name.endswith(SPLIT_SUFFIXES) and not name.startswith(".") and name not in BESIDE
 
 
 def _refuse_stranger(file: Path) -> None:

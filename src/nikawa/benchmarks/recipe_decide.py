@@ -1,0 +1,151 @@
+"""Ready-made parts of stages: deciding by votes, drawing, splitting, tagging. Recipes call them; they keep no state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from nikawa.benchmarks.recipe import Dropped, Inputs, Kept, Outcome
+from nikawa.errors import BadInput
+from nikawa.records import Example, Judgement
+
+NOBODY, NOT_DRAWN = "nobody answered", "not drawn"
+
+
+def draw(seed: int, *names: str) -> bytes:
+    """A random key that depends on the names and the seed alone."""
+    return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
+
+
+def chance(seed: int, *names: str) -> Random:
+    """A source of chance that depends on the names and the seed alone."""
+    return Random(int.from_bytes(draw(seed, *names)))  # noqa: S311  (not a secret)
+
+
+def drawn(examples: Iterable[Example], count: int, seed: int, what: str) -> Iterator[Outcome]:
+    """So many items by chance, in their order; the rest is dropped as not drawn."""
+    held = list(examples)
+    order = sorted(held, key=lambda example: (draw(seed, what, example.id), example.id))
+    chosen = {example.id for example in order[:count]}
+    rule = f"one of {min(count, len(held)):,} drawn from {len(held):,}"
+    for example in held:
+        yield Kept(example, rule) if example.id in chosen else Dropped(example, NOT_DRAWN)
+
+
+def answers_of(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
+    """The judgements by item."""
+    found: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        found.setdefault(judgement.example, []).append(judgement)
+    return found
+
+
+def decide(
+    inputs: Inputs, items: str, asked: str, rule: str, only: Sequence[str] = (), gold: str = ""
+) -> Iterator[Outcome]:
+    """Give the items of a set the gold that a rule of `nikawa aggregate` makes of the answers to an `Ask`.
+
+    With `only`, another outcome than these labels drops the item. The gold goes under `gold`, else the question.
+    """
+    from nikawa.aggregate.rules import ACCEPTED, aggregate
+    from nikawa.aggregate.table import Table
+
+    examples = list(inputs.examples(items))
+    if not examples:
+        return
+    judged = list(inputs.judgements(asked))
+    verdicts = aggregate(Table.from_judgements(judged), rule, "drop")
+    place = {name: at for at, name in enumerate(verdicts.table.items)}
+    values, votes = verdicts.answers(), answers_of(judged)
+    question = gold or verdicts.table.question
+    for example in examples:
+        at = place.get(example.id)
+        if at is None or verdicts.state[at] != ACCEPTED:
+            why = NOBODY if at is None else f"fails {verdicts.names[verdicts.by[at]]}"
+            yield Dropped(example, why, told(votes.get(example.id, ())))
+        elif only and values[at] not in only:
+            yield Dropped(example, f"not {' or '.join(only)}", told(votes[example.id]))
+        else:
+            made = replace(example, gold={**example.gold, question: values[at]})
+            met = f"{rule} and {' or '.join(only)}" if only else rule
+            yield Kept(made, f"{met}: {told(votes[example.id])}")
+
+
+def told(judgements: Iterable[Judgement]) -> str:
+    """The answers in a few words: `neutral x7, entailment x3`."""
+    counts = Counter(str(judgement.answer) for judgement in judgements)
+    return ", ".join(f"{answer} x{n}" for answer, n in sorted(counts.items(), key=lambda c: (-c[1], c[0])))
+
+
+def sorted_into(
+    examples: Sequence[Example],
+    sizes: str,
+    seed: int,
+    group: Callable[[Example], str],
+    sets: Mapping[str, str],
+) -> Iterator[Outcome]:
+    """Sort items into the sets of splits (`train`, `dev`, `test` to a set's name); the first takes what the others leave.
+
+    Groups stay whole, in an order that depends on their names and the seed alone; a part ends with the group that fills it.
+    """
+    from nikawa.split.base import parse_sizes
+
+    wanted = parse_sizes(sizes, len(examples), tuple(sets))
+    first, *others = sets
+    groups: dict[str, list[Example]] = {}
+    for example in examples:
+        groups.setdefault(group(example), []).append(example)
+    home, held = {}, dict.fromkeys(sets, 0)
+    for name in sorted(groups, key=lambda name: (draw(seed, "split", name), name)):
+        home[name] = next((part for part in others if held[part] < wanted[part]), first)
+        held[home[name]] += len(groups[name])
+    for example in examples:
+        split = home[group(example)]
+        yield Kept(example, f"split {split}: drawn with {group(example)}", sets[split])
+
+
+def tagged(examples: Iterable[Example], pack: str) -> Iterator[Example]:
+    """The examples with the tags a pack finds; as they are where the pack is called `none`."""
+    if pack == "none":
+        yield from examples
+        return
+    from nikawa.tag import find_pack, tag_all
+
+    for found in tag_all(examples, find_pack(pack)):
+        yield replace(found.example, tags=found.example.tags | found.tags)
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Levenshtein distance by Myers' bit vectors: one step of whole numbers a character."""
+    if not one or not other:
+        return len(one) or len(other)
+    places: dict[str, int] = {}
+    for at, character in enumerate(one):
+        places[character] = places.get(character, 0) | 1 << at
+    full, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
+    plus, minus, distance = full, 0, len(one)
+    for character in other:
+        equal = places.get(character, 0)
+        diagonal = (((equal & plus) + plus) ^ plus) | equal | minus
+        up, down = minus | ~(diagonal | plus), plus & diagonal
+        distance += bool(up & last) - bool(down & last)
+        up, down = (up << 1 | 1) & full, down << 1 & full
+        plus, minus = (down | ~(diagonal | up)) & full, up & diagonal
+    return distance
+
+
+def relative_distance(one: str, other: str) -> float:
+    """Edit distance as a share of the longer text."""
+    return edit_distance(one, other) / max(len(one), len(other), 1)
+
+
+def need(value: Any, what: str, path: Any, line: int) -> Any:
+    """A value a source line must have."""
+    if value in (None, ""):
+        raise BadInput(f"has no {what}", file=path, line=line, cure="see docs/build.md for the fields")
+    return value

@@ -1,0 +1,129 @@
+"""`nikawa build`: make a dataset by a paper's recipe, pausing where people must answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nikawa.cli._show import Json, Quiet, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from nikawa.jobs.build import BuildReport, Options
+
+PANEL = "Build"
+LIST = "list"
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command(
+        "build",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa build jnli --config jnli.toml --out my-jnli --simulate 1",
+    )(build)
+
+
+def complete_recipes(incomplete: str) -> list[str]:
+    """The recipes, and the word that lists them."""
+    from nikawa.benchmarks.recipe import recipes
+
+    return [name for name in (LIST, *recipes()) if name.startswith(incomplete)]
+
+
+def build(
+    recipe: Annotated[str, typer.Argument(help="A recipe; list shows them all.", autocompletion=complete_recipes)] = LIST,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with the source files, and settings other than the paper's.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The dataset folder; the work lies in build/ and the task sheets in people/ inside it.")] = None,
+    simulate: Annotated[int | None, typer.Option(help="Let simulated workers answer where nobody has, with this seed.", min=0)] = None,
+    show_config: Annotated[bool, typer.Option("--show-config", help="Print the settings with the paper's numbers and where each comes from.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a release made of other items or settings.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Build a dataset as its paper describes: sources to items, task sheets to people, answers to gold, with lineage."""
+    from nikawa.errors import BadInput
+    from nikawa.jobs.build import Options
+
+    if recipe == LIST:
+        return _list(json)
+    if show_config:
+        return _show_config(recipe, json)
+    if out is None:
+        raise BadInput(f"{recipe}: into which folder?", cure="say --out DIR")
+    report = _run(recipe, out, Options(config, simulate, overwrite), quiet or json)
+    if json:
+        print_json(report)
+    elif not quiet:
+        show(report)
+    return None
+
+
+def _list(json: bool) -> None:
+    from nikawa.benchmarks.recipe import Ask, recipes
+
+    rows = [
+        {
+            "recipe": found.name,
+            "language": found.language,
+            "stages": len(found.stages),
+            "asks people": sum(isinstance(stage, Ask) for stage in found.stages),
+            "needs": ", ".join(found.sources),
+            "makes": found.title,
+        }
+        for found in recipes().values()
+    ]
+    if json:
+        return print_json(rows)
+    return print_table(list(rows[0]), [list(row.values()) for row in rows], numbers=("stages", "asks people"))
+
+
+def _show_config(name: str, json: bool) -> None:
+    from nikawa.benchmarks.recipe import recipes
+    from nikawa.jobs.build import settings_of, show_config
+
+    recipe = recipes()[name]
+    if json:
+        return print_json(settings_of(recipe))
+    return typer.echo(show_config(recipe))
+
+
+def _run(name: str, out: Path, how: Options, quiet: bool) -> BuildReport:
+    from nikawa.jobs.build import build as run
+
+    with progress(quiet) as bar:
+        shown = bar.add_task(f"building {name}", total=None)
+        return run(
+            name,
+            out,
+            how,
+            progress=lambda stage, done, total: bar.update(
+                shown, completed=done, total=total, description=stage
+            ),
+        )
+
+
+def show(report: BuildReport) -> None:
+    """What each stage did, and what comes next."""
+    rows = [
+        (stage.name, "people" if stage.people else "", stage.state, _told(stage.wrote), _told(stage.dropped))
+        for stage in report.stages
+    ]
+    print_table(("stage", "by", "state", "out", "dropped"), rows)
+    for stage in report.stages:
+        for note in stage.notes:
+            typer.echo(f"{stage.name}: {note}")
+    for waiting in report.waiting:
+        typer.echo(str(waiting))
+    if report.waiting:
+        typer.echo("Run the same command again when the answers are there.")
+    if report.released is not None:
+        found = report.released
+        said = "simulated workers" if found.workers_are == "simulated" else f"workers: {found.workers_are}"
+        word = "written to" if found.fresh else "is there already, unchanged, in"
+        typer.echo(f"{found.name} {found.version} ({_told(found.splits)}; {said}) {word} {report.out}")
+
+
+def _told(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())

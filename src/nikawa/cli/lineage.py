@@ -1,0 +1,68 @@
+"""`nikawa lineage`: where a released example came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nikawa.cli._show import Json, Quiet, print_json, print_table
+
+if TYPE_CHECKING:
+    from nikawa.jobs.lineage import Lineage
+
+PANEL = "Build"
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb."""
+    app.command("lineage", rich_help_panel=PANEL, epilog="Example: nikawa lineage dev/3 --in my-jnli")(
+        lineage
+    )
+
+
+def lineage(
+    example: Annotated[str, typer.Argument(help="jnli:dev/3, dev/3, or 3 where one split alone has it.")],
+    folder: Annotated[Path, typer.Option("--in", help="A dataset folder that nikawa build made.")] = Path(),
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the source, every judgement, the rules and the dropped siblings of an example."""
+    from nikawa.jobs.lineage import lineage as find
+
+    found = find(example, folder)
+    if json:
+        print_json(found)
+    elif not quiet:
+        show(found)
+
+
+def show(found: Lineage) -> None:
+    """The story of an example, top to bottom."""
+    rows: list[tuple[str, Any]] = [
+        ("example", found.example),
+        ("made as", f"{found.item}, by the recipe {found.recipe}"),
+        ("version", f"{found.version} (nikawa {found.nikawa})"),
+        *found.inputs.items(),
+        *((f"gold {question}", answer) for question, answer in found.gold.items()),
+        ("tags", ", ".join(found.tags) or "none"),
+    ]
+    print_table(("field", "value"), rows)
+    changed = [(c.version, c.question, c.before, c.after, c.why) for c in found.changes]
+    if changed:
+        print_table(("version", "question", "before", "after", "why"), changed, title="Corrected")
+    names = list(dict.fromkeys(key for source in found.sources for key in source))
+    print_table(
+        names, [[source.get(name, "") for name in names] for source in found.sources], title="Sources"
+    )
+    steps = [(step.stage, step.item, step.rule, ", ".join(step.parents)) for step in found.steps]
+    print_table(("stage", "item", "rule", "made of"), steps, title="Stages")
+    judged = [(j.example, j.question, j.worker, j.answer, j.at) for j in found.judgements]
+    if judged:
+        print_table(("item", "question", "worker", "answer", "when"), judged, title="Judgements")
+    gone = [(s.item, s.stage, s.why, s.detail) for s in found.siblings]
+    if gone:
+        print_table(("item", "stage", "why", "detail"), gone, title="Dropped siblings")
+    if found.siblings_more:
+        typer.echo(f"… and {found.siblings_more:,} more")

@@ -1,0 +1,97 @@
+"""The figures of a build for its card: counts by stage, agreement, workers, licences, labels, lengths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nikawa.benchmarks.recipe import Ask, Stage
+from nikawa.jobs._build_store import Done, Measured, Store
+from nikawa.records import Example
+from nikawa.report.card import AskFigures, Figures, StageFigures
+
+Splits = Mapping[str, Sequence[Example]]
+
+
+def figures_of(store: Store, splits: Splits) -> Figures:
+    """All figures of a finished build."""
+    done = {stage.name: store.done(stage) or Done(stage=stage.name, key="") for stage in store.recipe.stages}
+    asks = [_ask(store, s, done[s.name]) for s in store.recipe.stages if isinstance(s, Ask)]
+    stages = [s for s in store.recipe.stages if isinstance(s, Stage)]
+    simulated, answers = sum(ask.simulated for ask in asks), sum(ask.answers for ask in asks)
+    return Figures(
+        stages=tuple(_stage(stage, done[stage.name]) for stage in stages),
+        asks=tuple(asks),
+        licences=dict(sorted(Counter(_licences(store, stages)).items())),
+        labels=_labels(store.recipe.question, splits),
+        characters=_characters(splits),
+        workers_are="none" if not answers else "simulated" if simulated else "persons",
+        answers=answers,
+        simulated=simulated,
+        chosen=store.recipe.notes,
+    )
+
+
+def _stage(stage: Stage, done: Done) -> StageFigures:
+    return StageFigures(
+        name=stage.name, title=stage.title, read=done.read, wrote=done.wrote, dropped=done.dropped
+    )
+
+
+def _ask(store: Store, ask: Ask, done: Done) -> AskFigures:
+    return AskFigures(
+        name=ask.name,
+        title=ask.title,
+        form=ask.form,
+        items=sum(done.read.values()),
+        answers=sum(done.wrote.values()),
+        workers=done.workers,
+        each=getattr(store.config, ask.workers),
+        simulated=done.simulated,
+        notes=done.notes,
+        agreement={_name(measured): measured.value for measured in done.agreement},
+    )
+
+
+def _name(measured: Measured) -> str:
+    return f"{measured.name} ({measured.level})" if measured.name == "alpha" else measured.name
+
+
+def _licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
+    """The licence of each source item, at the stage that read it."""
+    for stage in stages:
+        if any(name in store.recipe.sources for name in stage.reads):
+            for trace in store.trace(stage):
+                if trace.source is not None:
+                    yield str(trace.source.get("licence", "not stated"))
+
+
+def _labels(question: str, splits: Splits) -> dict[str, dict[str, int]]:
+    """By split how often each label occurs; scores by whole numbers, lists by length."""
+    return {
+        split: dict(sorted(Counter(_label(example.gold.get(question)) for example in examples).items()))
+        for split, examples in splits.items()
+    }
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, float):
+        low = min(int(value), 4)
+        return f"{low} to {low + 1}"
+    if isinstance(value, str | int):
+        return str(value)
+    return f"{len(value)} of them" if isinstance(value, list) else "none"
+
+
+def _characters(splits: Splits) -> dict[str, float]:
+    """Mean length of each input text."""
+    total: Counter[str] = Counter()
+    count: Counter[str] = Counter()
+    for examples in splits.values():
+        for example in examples:
+            for name, value in example.inputs.items():
+                if isinstance(value, str):
+                    total[name] += len(value)
+                    count[name] += 1
+    return {name: round(total[name] / count[name], 1) for name in count}

@@ -1,0 +1,306 @@
+"""The steps of a build where people answer: task sheets out, judgements in, checked for completeness."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa import __version__
+from nikawa.benchmarks.recipe import Ask
+from nikawa.benchmarks.recipe_decide import chance
+from nikawa.benchmarks.recipe_forms import FORMS, Asked
+from nikawa.errors import BadInput, listed
+from nikawa.io.atomic import atomic_folder, atomic_write
+from nikawa.io.fit import fit
+from nikawa.io.json import encode_json, read_json
+from nikawa.io.judgements import How, Reading, open_judgements
+from nikawa.jobs._build_store import PEOPLE, RECORD, Done, Measured, Store, counts_of, digest, digest_file
+from nikawa.records import Example, Judgement, Record
+
+SIMULATED = "simulated-"
+"""How the name of a simulated worker begins."""
+SHEET, TASKS, CELLS, MISSING = "sheet.json", "tasks.jsonl", "tasks.csv", "missing.csv"
+ANSWERS = "answers*"
+SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".csv", ".tsv", ".json", ".parquet")
+SHOWN = 5
+"""Ids a message names."""
+
+
+class Sheet(Record, frozen=True, kw_only=True):
+    """What is asked of people: `sheet.json` beside the tasks, for the annotation pages as well as for readers."""
+
+    recipe: str
+    name: str
+    title: str
+    form: str
+    question: str
+    prompt: str
+    labels: tuple[str, ...]
+    scale: tuple[float, float] | None
+    texts: int
+    """How many texts a worker writes, where texts are asked for."""
+    workers: int
+    """How many different workers answer about each item."""
+    items: int
+    answer: str
+    """The shape of an answer, in words."""
+    language: str
+    tasks: str
+    """Digest of the items."""
+
+
+class Waiting(Record, frozen=True, kw_only=True):
+    """An `Ask` whose answers are not all in."""
+
+    ask: str
+    file: str
+    """Where the answers are looked for."""
+    tasks: str
+    items: int
+    workers: int
+    lacking: int
+    """Items that lack answers."""
+    answers: int
+    """Answers that are in."""
+    wanted: int
+    unknown: tuple[str, ...] = ()
+    """Items answered about that are not among those asked: the first few."""
+
+    def __str__(self) -> str:
+        had = f"{self.answers:,} of {self.wanted:,} answers are in, {self.lacking:,} of {self.items:,} items lack some"
+        said = f"waiting for judgements in {self.file} ({had}; the tasks are in {self.tasks})"
+        return said + (f"; unknown items: {', '.join(self.unknown)}" if self.unknown else "")
+
+
+@dataclass
+class Answers:
+    """What came back, by item and worker."""
+
+    known: Mapping[str, Example]
+    workers: int
+    held: dict[str, dict[str, Judgement]] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
+    over: int = 0
+    """Answers beyond the number asked for, which are not counted."""
+    given: int = 0
+
+    def add(self, judgement: Judgement) -> bool:
+        """Take an answer; False where its worker answered about the item before."""
+        if judgement.example not in self.known:
+            self.unknown[judgement.example] = self.unknown.get(judgement.example, 0) + 1
+            return True
+        mine = self.held.setdefault(judgement.example, {})
+        if judgement.worker in mine:
+            return False
+        if len(mine) >= self.workers:
+            self.over += 1
+            return True
+        mine[judgement.worker] = judgement
+        self.given += 1
+        return True
+
+    def lacking(self) -> list[Example]:
+        """The items with too few answers."""
+        return [e for name, e in self.known.items() if len(self.held.get(name, ())) < self.workers]
+
+    def in_order(self) -> Iterator[Judgement]:
+        """All answers, item by item."""
+        for name in self.known:
+            yield from self.held.get(name, {}).values()
+
+
+def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
+    """Write the sheet of an `Ask` and take the answers, or make them where they are to be simulated."""
+    asked = Asked(question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1))
+    files = answer_files(store, question)
+    source: Any = ["simulated", simulate] if simulate is not None and not files else _digests(files)
+    key = store.key(question, asked.workers, asked.texts, source)
+    assert key is not None
+    done = store.done(question)
+    if done is not None and done.key == key:
+        return done
+    items = {example.id: example for name in question.reads for example in store.examples(name)}
+    answers = Answers(items, asked.workers)
+    if simulate is not None and not files:
+        _simulated(store, asked, answers, simulate)
+    else:
+        _write_sheet(store, asked, list(items.values()))
+        for path in files:
+            _read(path, asked, answers)
+        if (lacking := answers.lacking()) or (answers.unknown and not answers.given):
+            return _waiting(store, asked, answers, lacking, files)
+    return _finish(store, asked, answers, key)
+
+
+def answer_files(store: Store, question: Ask) -> list[Path]:
+    """The files of answers to an `Ask`: beside its tasks, and in the further folder the config names."""
+    places = [store.out / PEOPLE / question.name]
+    if store.config.answers:
+        places.append(store.base / store.config.answers / question.name)
+    return [p for place in places for p in sorted(place.glob(ANSWERS)) if p.name.endswith(SUFFIXES)]
+
+
+def _digests(files: Sequence[Path]) -> list[str]:
+    return [digest_file(path) for path in files]
+
+
+def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:
+    """Answers of made-up workers, who are drawn anew for each item and named for what they are."""
+    simulate = asked.ask.simulate
+    if simulate is None:
+        raise BadInput(f"{asked.ask.name} cannot be simulated", cure="give the answers of people")
+    read, view = FORMS[asked.ask.form].read, store.view(asked.ask)
+    for example in answers.known.values():
+        panel = chance(seed, asked.ask.name, example.id).sample(
+            range(1, 2 * asked.workers + 1), asked.workers
+        )
+        for number in panel:
+            worker = f"{SIMULATED}{number:03}"
+            answer = simulate(example, view, chance(seed, asked.ask.name, example.id, worker))
+            answer = read(answer, asked, example)
+            answers.add(
+                Judgement(example=example.id, worker=worker, question=asked.ask.question, answer=answer)
+            )
+
+
+def _read(path: Path, asked: Asked, answers: Answers) -> None:
+    """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
+    reading = open_judgements(path, How(question=asked.ask.question))
+    read = FORMS[asked.ask.form].read
+    for place, judgement in reading.rows:
+        if judgement.answer is None:
+            continue
+        item = (
+            judgement.example.rpartition("/")[2]
+            if judgement.example not in answers.known
+            else judgement.example
+        )
+        example = answers.known.get(item)
+        answer = judgement.answer
+        if example is not None:
+            answer = _valid(reading, place, read, (answer, asked, example))
+        kept = msgspec.structs.replace(judgement, example=item, question=asked.ask.question, answer=answer)
+        if not answers.add(kept):
+            what = f"worker {judgement.worker} answers about {item!r} a second time"
+            raise reading.fault(place, what, "keep one answer a worker and item")
+
+
+def _valid(reading: Reading, place: int, read: Any, given: tuple[Any, Asked, Example]) -> Any:
+    try:
+        return read(*given)
+    except ValueError as problem:
+        form = FORMS[given[1].ask.form]
+        what = f"the answer about {given[2].id!r} does not fit: {problem}"
+        raise reading.fault(place, what, f"the form {form.name} takes {form.answer}") from None
+
+
+def _write_sheet(store: Store, asked: Asked, examples: list[Example]) -> None:
+    """The tasks as records and as a sheet, and what is asked; written once for the same items."""
+    place, ask = store.out / PEOPLE / asked.ask.name, asked.ask
+    sheet = Sheet(
+        recipe=store.recipe.name, name=ask.name, title=ask.title, form=ask.form, question=ask.question, prompt=ask.prompt,
+        labels=ask.labels, scale=ask.scale, texts=asked.texts, workers=asked.workers, items=len(examples),
+        answer=FORMS[ask.form].answer, language=store.recipe.language, tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
+    )  # fmt: skip
+    if (place / SHEET).is_file() and read_json(place / SHEET, Sheet) == sheet:
+        return
+    with atomic_write(place / TASKS, overwrite=True) as stream:
+        for example in examples:
+            stream.write(fit(_shown(example))[0] + b"\n")
+    write_cells(place / CELLS, examples)
+    with atomic_write(place / SHEET, overwrite=True) as stream:
+        stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")
+
+
+def _shown(example: Example) -> Example:
+    """An item as people may see it: no gold, nothing of how it was made."""
+    return Example(id=example.id, inputs=example.inputs, group=example.group)
+
+
+def write_cells(path: Path, examples: Sequence[Example]) -> None:
+    """Items as a CSV sheet: id and inputs; lists as lines of a cell. It opens in spreadsheets as UTF-8."""
+    names = list(dict.fromkeys(name for example in examples for name in example.inputs))
+    with atomic_write(path, overwrite=True) as stream, io.StringIO() as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["example", *names])
+        for example in examples:
+            writer.writerow([example.id, *(_cell(example.inputs.get(name)) for name in names)])
+        stream.write(b"\xef\xbb\xbf" + text.getvalue().encode())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _waiting(
+    store: Store, asked: Asked, answers: Answers, lacking: list[Example], files: Sequence[Path]
+) -> Waiting:
+    place = store.out / PEOPLE / asked.ask.name
+    if answers.unknown and not answers.given:
+        what = f"none of its items was asked about, such as {next(iter(answers.unknown))!r}"
+        raise BadInput(what, file=files[0], cure=f"answer about the items of {place / TASKS}")
+    if answers.given:
+        write_cells(place / MISSING, lacking)
+    return Waiting(
+        ask=asked.ask.name, file=str(place / "answers.csv"), tasks=str(place / CELLS), items=len(answers.known),
+        workers=asked.workers, lacking=len(lacking), answers=answers.given, wanted=len(answers.known) * asked.workers,
+        unknown=tuple(list(answers.unknown)[:SHOWN]),
+    )  # fmt: skip
+
+
+def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
+    question = asked.ask
+    judged = list(answers.in_order())
+    with atomic_folder(store.folder(question), overwrite=True) as folder:
+        lines = b"".join(fit(judgement)[0] + b"\n" for judgement in judged)
+        (folder / f"{question.name}.jsonl").write_bytes(lines)
+        done = Done(
+            stage=question.name,
+            key=key,
+            read=counts_of(store, question),
+            wrote={question.name: len(judged)},
+            digests={question.name: digest([judgement.example for judgement in judged], lines.decode())},
+            nikawa=__version__,
+            workers=len({judgement.worker for judgement in judged}),
+            simulated=sum(judgement.worker.startswith(SIMULATED) for judgement in judged),
+            agreement=_agreement(question, judged),
+            notes=tuple(_notes(answers, asked.workers)),
+        )
+        (folder / RECORD).write_bytes(encode_json(done))
+    return done
+
+
+def _notes(answers: Answers, workers: int) -> Iterator[str]:
+    if answers.unknown:
+        named = listed(list(answers.unknown)[:SHOWN])
+        yield f"{sum(answers.unknown.values()):,} answers were about items not asked about and not counted: {named}"
+    if answers.over:
+        yield f"{answers.over:,} answers beyond {workers} an item were not counted"
+
+
+def _agreement(question: Ask, judged: Sequence[Judgement]) -> tuple[Measured, ...]:
+    """What can be measured of votes and numbers that several workers gave."""
+    if not FORMS[question.form].votes or not judged:
+        return ()
+    from nikawa.aggregate.agreement import measures
+    from nikawa.aggregate.table import Table
+
+    table = Table.from_judgements(judged)
+    if not (table.per_item() > 1).any():
+        return ()
+    level = "nominal" if question.form != "scale" else None
+    found = ((m.name, m.level, float(m.value)) for m in measures(table, level))
+    return tuple(
+        Measured(name=name, level=kind, value=round(value, 6))
+        for name, kind, value in found
+        if not math.isnan(value)
+    )

@@ -1,0 +1,197 @@
+"""Where an example came from: source, judgements, rules, the drops of its siblings, split, tags, versions.
+
+`lineage.jsonl` in a dataset folder holds a line an example. Beside it, `lineage.index` holds (hash of the reference,
+offset of the line), sorted, so that one example of 100,000 is found with a few reads. Without a fitting index the file is
+read through.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from nikawa.errors import BadInput, suggest
+from nikawa.io.folders import CARD, split_files
+from nikawa.io.json import decode_json, encode_json, read_json
+from nikawa.io.lines import read_raw_lines
+from nikawa.records import Card, Judgement, Record, reference
+
+LINEAGE, INDEX = "lineage.jsonl", "lineage.index"
+_ENTRY = struct.Struct(">8sQ")
+_HEAD = struct.Struct(">8sQ")
+_MAGIC = b"nikawa-l"
+FEW = 2000
+"""Ids looked at to suggest a near one."""
+
+
+class Step(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A stage that passed an item on."""
+
+    stage: str
+    item: str
+    rule: str = ""
+    parents: tuple[str, ...] = ()
+
+
+class Sibling(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """An item made of the same parents that was dropped."""
+
+    item: str
+    stage: str
+    why: str
+    detail: str = ""
+
+
+class Change(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A gold answer that a later version corrected."""
+
+    version: str
+    """The version that brought the new answer."""
+    question: str
+    before: Any
+    after: Any
+    why: str = ""
+
+
+class Lineage(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """All that is known of how a released example came to be."""
+
+    example: str
+    """Full reference."""
+    item: str
+    """What it was called while it was made."""
+    split: str
+    recipe: str
+    version: str
+    nikawa: str
+    inputs: dict[str, Any]
+    gold: dict[str, Any] = msgspec.field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    sources: tuple[dict[str, Any], ...] = ()
+    """The items of source files it goes back to: item, file, line, and url and licence where known."""
+    steps: tuple[Step, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+    siblings: tuple[Sibling, ...] = ()
+    siblings_more: int = 0
+    """Dropped siblings that are not listed."""
+    changes: tuple[Change, ...] = ()
+
+
+def write_lineage(folder: Path, entries: Iterable[Lineage]) -> int:
+    """Write the lineage of a dataset and its index into a folder that is being filled; returns how many."""
+    index: list[tuple[bytes, int]] = []
+    with (folder / LINEAGE).open("wb") as stream:
+        for entry in entries:
+            index.append((_hash(entry.example), stream.tell()))
+            stream.write(encode_json(entry) + b"\n")
+        size = stream.tell()
+    with (folder / INDEX).open("wb") as stream:
+        stream.write(_HEAD.pack(_MAGIC, size))
+        for found in sorted(index):
+            stream.write(_ENTRY.pack(*found))
+    return len(index)
+
+
+def read_lineage(folder: Path) -> Iterator[Lineage]:
+    """Every entry, in the order of the release."""
+    path = _file(folder)
+    for number, line in read_raw_lines(path):
+        yield decode_json(line, Lineage, path, number)
+
+
+def lineage(example: str, folder: Path) -> Lineage:
+    """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has it."""
+    path = _file(folder)
+    found = [entry for entry in (_find(path, name) for name in _names(example, folder)) if entry is not None]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        several = ", ".join(entry.example for entry in found)
+        raise BadInput(f"several splits have {example!r}", file=path, cure=f"say which: {several}")
+    raise BadInput(f"holds no example {example!r}", file=path, cure=_near(example, path))
+
+
+def _file(folder: Path) -> Path:
+    path = folder / LINEAGE
+    if not path.is_file():
+        cure = "name the folder of a dataset that nikawa build made (--in DIR)"
+        raise BadInput("there is no lineage here", file=folder, cure=cure)
+    return path
+
+
+def _names(example: str, folder: Path) -> list[str]:
+    """The references that what was given may stand for."""
+    card = read_json(folder / CARD, Card)
+    if ":" in example and "/" in example:
+        return [example]
+    split, slash, rest = example.partition("/")
+    splits = list(split_files(folder))
+    if slash and split in splits:
+        return [reference(card.name, split, rest)]
+    return [reference(card.name, name, example) for name in splits]
+
+
+def _hash(name: str) -> bytes:
+    return blake2b(name.encode(), digest_size=8).digest()
+
+
+def _find(path: Path, name: str) -> Lineage | None:
+    index = path.with_name(INDEX)
+    if index.is_file():
+        with index.open("rb") as stream:
+            head = stream.read(_HEAD.size)
+            if len(head) == _HEAD.size and _HEAD.unpack(head) == (_MAGIC, path.stat().st_size):
+                return _by_index(path, name, stream)
+    return _by_reading(path, name)
+
+
+def _by_index(path: Path, name: str, index: BinaryIO) -> Lineage | None:
+    """Binary search in the sorted index, then every line whose hash is the same."""
+    wanted, low = _hash(name), 0
+    high = count = (index.seek(0, 2) - _HEAD.size) // _ENTRY.size
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if _entry(index, middle)[0] < wanted else (low, middle)
+    with path.open("rb") as stream:
+        while low < count and (found := _entry(index, low))[0] == wanted:
+            stream.seek(found[1])
+            entry = decode_json(stream.readline(), Lineage, path)
+            if entry.example == name:
+                return entry
+            low += 1
+    return None
+
+
+def _entry(index: BinaryIO, place: int) -> tuple[bytes, int]:
+    index.seek(_HEAD.size + place * _ENTRY.size)
+    found: tuple[bytes, int] = _ENTRY.unpack(index.read(_ENTRY.size))
+    return found
+
+
+def _by_reading(path: Path, name: str) -> Lineage | None:
+    """Only lines that hold the reference are decoded."""
+    wanted = msgspec.json.encode(name)
+    for number, line in read_raw_lines(path):
+        if wanted in line:
+            entry = decode_json(line, Lineage, path, number)
+            if entry.example == name:
+                return entry
+    return None
+
+
+class _Name(msgspec.Struct):
+    example: str
+
+
+def _near(example: str, path: Path) -> str:
+    known = []
+    for number, line in read_raw_lines(path):
+        if number > FEW:
+            break
+        known.append(msgspec.json.decode(line, type=_Name).example.partition(":")[2])
+    return suggest(example.rpartition(":")[2], known)
