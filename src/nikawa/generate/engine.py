@@ -101,13 +101,13 @@ class Generator:
 
     def lines(self, split: str, place: Place, start: int = 0, stop: int | None = None) -> bytes:
         """Items `start` to `stop` as JSON lines: the very bytes of the records, without making the records."""
-        ids, fill = range(start + 1, (place.n if stop is None else stop) + 1), self._filler(split, place.cell)
+        items = range(start, place.n if stop is None else stop)
         example = self._example(split, place)
         line = _line(example, place.cell.template) if self._written_as_they_are else None
         if line is not None:
             text, pick = line
-            made = "".join([text % (i, *pick(fill(i - 1))) for i in ids])
-            return made.encode()
+            filled = enumerate(self._filled(split, place.cell, items), start=start + 1)
+            return "".join([text % (i, *pick(fillers)) for i, fillers in filled]).encode()
         return b"".join(_encode(found) + b"\n" for found in self.problems(split, place, start, stop))
 
     @cached_property
@@ -144,6 +144,37 @@ class Generator:
             origin=Origin(recipe=self.pack.name, step=template.id, gold="derived"),
         )
 
+    def _filled(self, split: str, cell: Cell, items: range) -> Iterator[dict[str, str]]:
+        """The texts of all slots of each item; those with fresh words are worked out together where they are many."""
+        from nikawa.generate import engine_batch as batch
+
+        space, share, _ = self._share(cell, split)
+        fresh = range(items.start, max(items.start, min(items.stop, _period(space, share))))
+        if len(fresh) >= batch.LEAST and max(space.size, fresh.stop * share) < batch.MOST:
+            yield from self._filled_together(split, cell, fresh)
+            items = range(fresh.stop, items.stop)
+        if items:
+            yield from map(self._filler(split, cell), items)
+
+    def _filled_together(self, split: str, cell: Cell, items: range) -> Iterator[dict[str, str]]:
+        from nikawa.generate.engine_batch import drawn
+
+        space, share, offset = self._share(cell, split)
+        words, dice = self._keys(split, cell)
+        texts, choose, chosen = timer(cell), _chooser(cell.template), key(dice, "choice")
+        numbers = range(items.start * share + offset, items.stop * share + offset, share)
+        times = drawn(self._draw(cell), dice, items.start, items.stop)
+        for i, fillers, values in zip(items, space.fill_many(numbers, words), times, strict=True):
+            texts(fillers, values)
+            if choose is not None:
+                choose(fillers, Dice(chosen, i))
+            yield fillers
+
+    def _keys(self, split: str, cell: Cell) -> tuple[int, int]:
+        """What the words and the times of a cell are keyed by."""
+        words = key(self.seed, self.pack.name, split, cell.template.id, unit_of(cell))
+        return words, key(self.seed, self.pack.name, split, cell.name)
+
     def _filler(self, split: str, cell: Cell) -> Callable[[int], dict[str, str]]:
         """A function that gives the texts of all slots of item i."""
         space, share, offset = self._share(cell, split)
@@ -151,9 +182,8 @@ class Generator:
             raise BadInput(
                 f"{cell.name}: the lexicon has too few words for {split}", cure="add nouns, or agents"
             )
-        words = key(self.seed, self.pack.name, split, cell.template.id, unit_of(cell))
-        dice = key(self.seed, self.pack.name, split, cell.name)
-        drawn = _drawer(self._draw(cell), dice, space.size // gcd(space.size, share))
+        words, dice = self._keys(split, cell)
+        drawn = _drawer(self._draw(cell), dice, _period(space, share))
         texts, choose, chosen = timer(cell), _chooser(cell.template), key(dice, "choice")
         fill = space.fill
 
@@ -218,6 +248,11 @@ class Generator:
         draw = index(cell.template.spec, cell.format, cell.span).drawer(cell.label)
         assert draw is not None, "cells are those that can be reached"
         return draw
+
+
+def _period(space: WordSpace, share: int) -> int:
+    """After how many items of a cell words return."""
+    return space.size // gcd(space.size, share)
 
 
 TRIES = 20

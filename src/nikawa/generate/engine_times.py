@@ -30,12 +30,12 @@ def timer(cell: Cell) -> Timer:
     def write(fillers: dict[str, str], values: Mapping[str, Value]) -> None:
         for name, slot, make, known in writers:
             value = values.get(slot, 1)
-            text = known.get(value)
-            if text is None:
-                text = make(value)
-                if len(known) < REMEMBERED:
-                    known[value] = text
-            fillers[name] = text
+            if value in known:
+                fillers[name] = known[value]
+                continue
+            text = fillers[name] = make(value)
+            if len(known) < REMEMBERED:
+                known[value] = text
 
     return write
 

@@ -8,7 +8,7 @@ How the splits are kept apart is in `engine_sides`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -68,8 +68,33 @@ class WordSpace:
         turn, place = divmod(k - self._starts[segment], len(self._all) - first)
         turn += base
         chosen = first + shuffled(place, len(self._all) - first, (seed + turn * STEP) >> 16 & SHORT)
+        total = self._all[chosen].total
+        return self._texts(chosen, shuffled(turn, total, (seed ^ (chosen + 1) * STEP) >> 16 & SHORT))
+
+    def fill_many(self, ks: range, seed: int) -> Iterator[dict[str, str]]:
+        """`fill` of all these numbers, together."""
+        import numpy as np
+
+        from nikawa.generate import engine_batch as batch
+
+        numbers = np.arange(ks.start, ks.stop, ks.step, dtype=np.uint64) % np.uint64(self.size)
+        starts, firsts = (np.array(found, dtype=np.uint64) for found in (self._starts, self._firsts))
+        segments = np.searchsorted(starts, numbers, side="right") - 1
+        first = firsts[segments, 0]
+        width = np.uint64(len(self._all)) - first
+        turn, place = np.divmod(numbers - starts[segments], width)
+        turn += firsts[segments, 1]
+        whole = np.uint64(seed)
+        chosen = first + batch.shuffled(place, width, batch.seeds_from(whole + batch.steps(turn)))
+        totals = np.array([ways.total for ways in self._all], dtype=np.uint64)[chosen]
+        keys = batch.seeds_from(whole ^ batch.steps(chosen + np.uint64(1)))
+        found = batch.shuffled(turn, totals, keys)
+        return map(self._texts, chosen.tolist(), found.tolist())
+
+    def _texts(self, chosen: int, number: int) -> dict[str, str]:
+        """The texts of one way of one choice of verbs."""
         ways = self._all[chosen]
-        words = unfolded(ways.stages, shuffled(turn, ways.total, (seed ^ (chosen + 1) * STEP) >> 16 & SHORT))
+        words = unfolded(ways.stages, number)
         texts = {**ways.texts, **words}
         for name, slot, particle in self._particles:
             texts[name] = attached(words[slot], particle)

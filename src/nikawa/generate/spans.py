@@ -7,7 +7,7 @@ larger unit (hour 8, day 10, month 4; year 6, which the paper leaves open). The 
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
@@ -90,11 +90,12 @@ class Span:
         hours = fmt.smallest == "hour"
         return len(_points(fmt.units[:-1] if hours else fmt.units, self.years)) * (24 if hours else 1)
 
-    def point(self, fmt: Format, place: int) -> Point:
-        """The point at a place, from the earliest on."""
-        if fmt.smallest == "hour":
-            return (*_points(fmt.units[:-1], self.years)[place // 24], place % 24)
-        return _points(fmt.units, self.years)[place]
+    def finder(self, fmt: Format) -> Callable[[int], Point]:
+        """What gives the point at a place, from the earliest on."""
+        if fmt.smallest != "hour":
+            return _points(fmt.units, self.years).__getitem__
+        days = _points(fmt.units[:-1], self.years)
+        return lambda place: (*days[place // 24], place % 24)
 
 
 @lru_cache(maxsize=64)

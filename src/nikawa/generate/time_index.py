@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import permutations, product
+from operator import itemgetter
 from random import Random
 
 from nikawa.generate.condition import only_order
@@ -73,8 +74,8 @@ def _drawer(n: int, fmt: Format, span: Span) -> Callable[[Chance], list[Point]]:
     """A function that draws n different points in rising order."""
     windows = span.windows(fmt)
     if not windows:
-        size = span.size(fmt)
-        return lambda chance: [span.point(fmt, place) for place in sorted(places(n, size, chance))]
+        size, point = span.size(fmt), span.finder(fmt)
+        return lambda chance: list(map(point, sorted(places(n, size, chance))))
 
     def draw(chance: Chance) -> list[Point]:
         larger = span.draw_larger(fmt, chance)
@@ -87,11 +88,14 @@ def _drawer(n: int, fmt: Format, span: Span) -> Callable[[Chance], list[Point]]:
 def _arranged(
     spec: TimeSpec, orders: list[tuple[int, ...]], draw: Callable[[Chance], list[Point]]
 ) -> Callable[[Chance], Values]:
-    named = [tuple(zip(spec.points, order, strict=True)) for order in orders]
+    names, count = spec.points, len(orders)
+    if len(names) == 1:
+        return lambda chance: {names[0]: draw(chance)[0]}
+    arranged = [itemgetter(*order) for order in orders]
 
     def arrange(chance: Chance) -> Values:
         points = draw(chance)
-        return {name: points[place] for name, place in named[int(chance.random() * len(named))]}
+        return dict(zip(names, arranged[int(chance.random() * count)](points), strict=False))
 
     return arrange
 

@@ -117,7 +117,8 @@ def size_ranges(spec: TimeSpec, fmt: Format, span: Span) -> list[range]:
 def places(n: int, size: int, chance: Chance) -> set[int]:
     """n different places below size, by Floyd's method: n draws, no repeats."""
     chosen: set[int] = set()
+    random = chance.random
     for top in range(size - n, size):
-        place = int(chance.random() * (top + 1))
+        place = int(random() * (top + 1))
         chosen.add(top if place in chosen else place)
     return chosen
