@@ -62,10 +62,10 @@ class BuildReport(Record, frozen=True, kw_only=True):
 
 
 def build(
-    name: str, out: Path, options: Options | None = None, progress: Progress | None = None
+    recipe: str | Recipe, out: Path, options: Options | None = None, progress: Progress | None = None
 ) -> BuildReport:
     """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped."""
-    how, recipe = options or Options(), recipes()[name]
+    how, recipe = options or Options(), recipes()[recipe] if isinstance(recipe, str) else recipe
     store = Store(out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path())
     if out.exists() and not out.is_dir():
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
@@ -83,7 +83,7 @@ def build(
         open_ = any(report.state in ("waiting", "blocked") for report in told)
         released = None if open_ else release(store, how.overwrite)
     return BuildReport(
-        recipe=name, out=str(out), stages=tuple(told), waiting=tuple(waiting), released=released
+        recipe=recipe.name, out=str(out), stages=tuple(told), waiting=tuple(waiting), released=released
     )
 
 
