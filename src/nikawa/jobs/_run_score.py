@@ -1,0 +1,30 @@
+"""How runs are scored: the official numbers with intervals, by the code of `nikawa score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nikawa.jobs.score import Options, Part, chosen, evaluate, items_of
+from nikawa.records import Example, Prediction, Score, Task
+from nikawa.run.work import Scoring
+
+RESAMPLES = 2_000
+"""Of the intervals of a run; `nikawa score` on its answers draws more."""
+
+
+def score_all(
+    task: Task, examples: Sequence[Example], answers: Mapping[str, Prediction], where: str
+) -> Sequence[Score]:
+    """Every metric of the task, in every mode."""
+    return list(evaluate(task, examples, answers, Options(resamples=RESAMPLES), where))
+
+
+def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:
+    """The task's first metric, without an interval."""
+    found = {prediction.example: prediction for prediction in answers}
+    part = Part(task, examples, items_of(task, examples, found))
+    metric = chosen(task, task.metrics[:1], part.items)[0]
+    return float(part.under(metric, "official")[0].value * part.scale(metric))
+
+
+SCORING = Scoring(score_all, score_first)

@@ -1,0 +1,181 @@
+"""Run models on tasks: plan, choose settings on dev where there is a choice, run, and sum up over seeds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nikawa.errors import BadInput
+from nikawa.jobs._run_score import SCORING
+from nikawa.models import named
+from nikawa.models.base import Progress, _silent
+from nikawa.records import Record
+from nikawa.run.executors import Executor, executors
+from nikawa.run.plan import Family, Plan, Request, Settings, plan
+from nikawa.run.summary import Cell, choose, summarise
+from nikawa.run.value import Outcome, RunSpec
+from nikawa.run.work import Place, work
+
+__all__ = ["Cell", "Chosen", "Options", "Problem", "Request", "RunReport", "run"]
+
+Told = Callable[[Outcome | None, int, int], None]
+"""Called with the outcome of a run (None before the first), how many are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where and how to run."""
+
+    out: Path = Path("runs")
+    data: Path | None = None
+    workers: int = 0
+    """Runs at a time; 0: as many as there are processors, or one where a model shares what it is on."""
+    threads: int = 1
+    """Threads of numerical libraries in a run."""
+    executor: str = ""
+    """By name; empty: a pool of processes, or this process where there is one worker."""
+    keep_state: bool = False
+    told: Told = field(default=lambda outcome, done, total: None)
+    progress: Progress = _silent
+    """What a run tells while it is under way; heard only where runs are done in this process."""
+
+
+class Problem(Record, frozen=True, kw_only=True):
+    """A run that was not done."""
+
+    run: str
+    status: str
+    problem: str
+    bad_input: bool
+
+
+class Chosen(Record, frozen=True, kw_only=True):
+    """What a sweep chose."""
+
+    task: str
+    model: str
+    variation: str
+    settings: dict[str, Any]
+    among: int
+    """How many combinations it chose among."""
+    on: str
+    """The set it chose on."""
+
+
+class RunReport(Record, frozen=True, kw_only=True):
+    """What runs came to."""
+
+    out: str
+    done: int
+    skipped: int
+    """Runs that were done before."""
+    cells: tuple[Cell, ...]
+    chosen: tuple[Chosen, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Parts of a suite that cannot be run here."""
+
+
+def run(request: Request, options: Options | None = None) -> RunReport:
+    """Do every run that is asked for and is not done yet, then sum up; a run that fails does not stop the others."""
+    how = options or Options()
+    _writable(how.out)
+    planned = plan(request, how.data)
+    executor = _executor(how, request, planned)
+    choosing = [spec for family in planned.families for spec in family.choosing()]
+    tally = _Tally(how.told)
+    tally.take(executor, choosing, more=sum(len(f.seeds) for f in planned.families))
+    winners = [(family, _settings(family, how.out)) for family in planned.families]
+    final = [(family, settings) for family, settings in winners if settings is not None]
+    tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
+    return RunReport(
+        out=str(how.out),
+        done=tally.done,
+        skipped=tally.skipped,
+        cells=tuple(cell for family, settings in final for cell in summarise(family, settings, how.out)),
+        chosen=tuple(_chosen(family, settings) for family, settings in final if len(family.options) > 1),
+        problems=tuple(tally.problems),
+        left_out=planned.left_out,
+    )
+
+
+def _writable(out: Path) -> None:
+    """Say that a folder cannot be written before the work, not after it."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise BadInput("is a file, not a folder", file=out, cure="name a folder for the runs") from None
+    probe = out / f".writable.{os.getpid()}"
+    probe.touch()
+    probe.unlink()
+
+
+def _executor(how: Options, request: Request, planned: Plan) -> Executor:
+    workers = how.workers or _workers(request.models)
+    most = max(sum(len(f.seeds) for f in planned.families), sum(len(f.choosing()) for f in planned.families))
+    workers = max(1, min(workers, most))
+    name = how.executor or ("pool" if workers > 1 else "here")
+    place = Place(how.out, how.data, how.keep_state, how.progress if name == "here" else _silent)
+    return executors()[name].make(partial(work, place=place, score=SCORING), workers, how.threads)
+
+
+def _workers(models: Iterable[str]) -> int:
+    """A model made from something outside (a server, a checkpoint on a graphics card) is not run beside itself."""
+    if any(named(name)[0].argument for name in models):
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _settings(family: Family, out: Path) -> Settings | None:
+    """The settings of a family, chosen on dev where there is a choice; None where no run of it was done."""
+    return family.options[0] if len(family.options) == 1 else choose(family, out)
+
+
+def _chosen(family: Family, settings: Settings) -> Chosen:
+    protocol = family.protocol
+    share = f"{protocol.select_share:.0%} of " if protocol.select_share else ""
+    return Chosen(
+        task=family.task.name,
+        model=family.predictor,
+        variation=family.variation.title,
+        settings=settings,
+        among=len(family.options),
+        on=share + protocol.select,
+    )
+
+
+@dataclass
+class _Tally:
+    """Counts outcomes as they come."""
+
+    told: Told
+    done: int = 0
+    skipped: int = 0
+    seen: int = 0
+    total: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    def take(self, executor: Executor, runs: Sequence[RunSpec], more: int = 0) -> None:
+        """Do runs; `more` will follow."""
+        self.total = self.seen + len(runs) + more
+        self.told(None, self.seen, self.total)
+        for outcome in executor.submit(runs) if runs else ():
+            self.seen += 1
+            self.done += outcome.status == "done"
+            self.skipped += outcome.status == "skipped"
+            if not outcome.ok:
+                self.problems.append(_problem(outcome))
+            self.told(outcome, self.seen, self.total)
+
+
+def _problem(outcome: Outcome) -> Problem:
+    return Problem(
+        run=outcome.run.folder,
+        status=outcome.status,
+        problem=outcome.problem,
+        bad_input=outcome.bad_input,
+    )

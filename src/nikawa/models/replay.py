@@ -1,0 +1,40 @@
+"""`replay:FILE`: the answers of a file, of any form that `nikawa score` reads, as if a model gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from nikawa.errors import BadInput
+from nikawa.io.answers import read_answers
+from nikawa.models.base import Model, Setup
+from nikawa.records import Example, Kind, Prediction, Task
+
+
+class Replay:
+    """Looks answers up by id; an example the file does not know has none, and that is told as its reason."""
+
+    name = "replay"
+
+    def __init__(self, setup: Setup) -> None:
+        self._path = Path(setup.argument)
+        if not self._path.exists():
+            raise BadInput("no such file or folder", file=self._path, cure="write replay:FILE with its path")
+
+    def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
+        """The answers of the file."""
+        found = read_answers(self._path, task, examples)
+        if examples and not found.predictions:
+            what = f"none of its ids is among the {len(examples)} examples ({len(found.unknown)} unknown)"
+            raise BadInput(what, file=self._path, cure="check the task and the split it answers")
+        absent = "the file gives no answer"
+        return [
+            found.predictions.get(example.id) or Prediction(example=example.id, why=absent)
+            for example in examples
+        ]
+
+
+MODELS = (
+    Model("replay", "the answers of a file, of any tool", get_args(Kind), Replay, argument="FILE"),
+)  # fmt: skip

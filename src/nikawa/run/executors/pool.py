@@ -1,0 +1,92 @@
+"""Several runs at a time, each in a process of its own that starts clean."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+
+from nikawa.run.executors._base import ExecutorKind, Work
+from nikawa.run.value import Outcome, RunSpec
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+KILLED = "its process was killed, perhaps for want of memory: try fewer --workers"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The executor of a process pool."""
+
+    work: Work
+    workers: int = 2
+    threads: int = 1
+
+    def submit(self, runs: Sequence[RunSpec]) -> Iterator[Outcome]:
+        """Outcomes as they come; a process that is killed costs its own run only."""
+        left: dict[str, RunSpec] = {run.hash: run for run in runs}
+        try:
+            for outcome in self._together(list(left.values()), self.workers):
+                del left[outcome.run.hash]
+                yield outcome
+        except BrokenProcessPool:  # whose run it was cannot be told: the rest go one by one
+            yield from self._apart(list(left.values()))
+
+    def _apart(self, runs: Sequence[RunSpec]) -> Iterator[Outcome]:
+        for run in runs:
+            try:
+                yield from self._together([run], 1)
+            except BrokenProcessPool:
+                yield Outcome(run=run, status="failed", problem=KILLED)
+
+    def _together(self, runs: Sequence[RunSpec], workers: int) -> Iterator[Outcome]:
+        context, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
+        with _threads(self.threads):
+            pool = ProcessPoolExecutor(max(1, min(workers, len(runs))), context, _start)
+            futures: list[Future[Outcome]] = [pool.submit(self.work, run) for run in runs]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+            pool.shutdown()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - set(others):
+                process.terminate()
+            raise
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let processes that start now keep their numerical libraries to so many threads."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, str(count)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _start() -> None:
+    """Leave an interruption to the parent, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+EXECUTOR = ExecutorKind("pool", "a pool of processes on this machine", Pool)

@@ -1,0 +1,123 @@
+"""What a run works on: the training examples, those to choose on, and the sets to answer, as its value names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from nikawa.benchmarks import tasks
+from nikawa.errors import BadInput
+from nikawa.records import Example, Task
+from nikawa.run.data import Shelf, adapted, said
+from nikawa.run.habits import habit_of
+from nikawa.run.parts import fold_of, group_of, hold_out, hold_rows, share_of, shots_of
+from nikawa.run.value import RunSpec
+
+SELECT = "select"
+"""The name of the set that settings are chosen on."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """The examples of a run, gold and all."""
+
+    task: Task
+    """The task as published; `seen` has the inputs the model sees."""
+    seen: Task
+    train: list[Example]
+    select: list[Example]
+    sets: dict[str, list[Example]]
+    """Name of a file of answers to the examples it answers."""
+    folds: dict[str, int] = field(default_factory=dict)
+    """Group to fold, where the set is answered by models of its other folds."""
+
+    def parts(self) -> Iterator[tuple[int, list[Example], list[Example]]]:
+        """(Fold, what is learned from, what is answered) where there are folds."""
+        (examples,) = self.sets.values()
+        for fold in sorted(set(self.folds.values())):
+            asked = [e for e in examples if self.folds[group_of(e)] == fold]
+            yield fold, [e for e in examples if self.folds[group_of(e)] != fold], asked
+
+
+def gather(spec: RunSpec, shelf: Shelf) -> Material:
+    """Read what a run names, and hold it against the digests the run was planned with."""
+    _check(spec, shelf)
+    task, protocol = tasks()[spec.task], spec.protocol
+    seen = replace(task, inputs=spec.variation.inputs) if spec.variation.inputs else task
+    learned = _training(spec, task, shelf)
+    rest, select = _selection(spec, task, learned, shelf)
+    if spec.stage == "selection":
+        return Material(task, seen, varied(spec, task, rest), select, {SELECT: select})
+    if protocol.folds:
+        name = protocol.evaluate[0]
+        folds = fold_of(rest, protocol.folds, name)
+        return Material(task, seen, [], select, {set_name(name, task): rest}, folds)
+    sets = {set_name(name, task): list(shelf.examples(name, task)) for name in protocol.evaluate}
+    return Material(task, seen, varied(spec, task, rest), select, sets)
+
+
+def _check(spec: RunSpec, shelf: Shelf) -> None:
+    for wanted in spec.data:
+        if wanted.version == "file":
+            continue
+        here = shelf.describe(wanted.name)
+        if here.digest != wanted.digest:
+            what = f"{wanted.name} here is not the data the run was planned with ({wanted.version}, {wanted.digest})"
+            raise BadInput(what, cure="bring that data, or plan the run anew with the same command")
+
+
+def _training(spec: RunSpec, task: Task, shelf: Shelf) -> list[Example]:
+    names = spec.protocol.train
+    found: list[Example] = []
+    for name in names:
+        examples = adapted(name, task, shelf.examples(name, task), spec.variation.labels)
+        found += examples if len(names) == 1 else [said(name, example) for example in examples]
+    return found
+
+
+def _selection(
+    spec: RunSpec, task: Task, learned: list[Example], shelf: Shelf
+) -> tuple[list[Example], list[Example]]:
+    """What is left to learn from, and what is chosen on."""
+    protocol, habit = spec.protocol, habit_of(task.dataset)
+    if not protocol.select:
+        return learned, []
+    if not protocol.select_share:
+        return learned, list(adapted(protocol.select, task, shelf.examples(protocol.select, task), {}))
+    if habit.cell is not None and all(name.startswith(f"{task.dataset}:") for name in protocol.train):
+        held = hold_rows(learned, 1, habit.cell, protocol.select)
+        return [e for e in learned if e.id not in held], [e for e in learned if e.id in held]
+    return hold_out(learned, protocol.select_share, protocol.select)
+
+
+def varied(spec: RunSpec, task: Task, examples: list[Example]) -> list[Example]:
+    """The share or the shots that are learned from."""
+    if spec.variation.share != 1.0:
+        examples = share_of(examples, spec.variation.share, spec.seed)
+    return shots_of(task, examples, spec.variation.shots, spec.seed) if spec.variation.shots else examples
+
+
+def set_name(name: str, task: Task) -> str:
+    """What the file of answers to a set is called: `test`, or `jsick.test` for one of another dataset."""
+    dataset, _, split = name.partition(":")
+    return split if dataset == task.dataset else f"{dataset}.{split}"
+
+
+def bare(task: Task, examples: Sequence[Example]) -> list[Example]:
+    """What a model may see when it answers: ids and the inputs of the task."""
+    return [Example(id=e.id, inputs={name: e.inputs[name] for name in task.inputs}) for e in examples]
+
+
+def to_learn(task: Task, examples: Sequence[Example]) -> list[Example]:
+    """What a model may see when it learns: the same, the gold of the question, and which belong together."""
+    return [
+        Example(
+            id=e.id,
+            inputs={name: e.inputs[name] for name in task.inputs},
+            gold={task.question: e.gold[task.question]},
+            group=e.group,
+        )
+        for e in examples
+    ]

@@ -1,0 +1,107 @@
+"""Parts of a set of examples that depend on ids, groups and a seed alone: shares, shots, folds, a part held out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from nikawa.errors import BadInput
+from nikawa.records import Example, Task
+
+FOLDS = 5
+SELECT = 0.1
+"""Share of the training data that settings are chosen on where there is no set for it."""
+SELECT_OF_FOLDS = 0.2
+"""The same where the only set is parted into folds: it is small."""
+
+Cell = Callable[[Example], Hashable]
+
+
+def draw(*names: object) -> int:
+    """A number below 2**64 that depends on the names alone."""
+    key = "\0".join(map(str, names)).encode()
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
+
+
+def group_of(example: Example) -> str:
+    """The group of an example; one without is its own."""
+    return example.group if example.group is not None else f"\0{example.id}"
+
+
+def grouped(examples: Iterable[Example], key: Cell) -> dict[Hashable, list[Example]]:
+    """Examples by key, in order of first appearance."""
+    found: dict[Hashable, list[Example]] = defaultdict(list)
+    for example in examples:
+        found[key(example)].append(example)
+    return found
+
+
+def share_of(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
+    """A share of the examples in their order, of every group about that share; a larger one holds a smaller one.
+
+    Each example has a place between 0 and 1 that ids, groups and the seed fix: the members of a group are spread
+    evenly from a random start, and the first of all places are taken.
+    """
+    place: dict[str, tuple[float, int]] = {}
+    for group, members in grouped(examples, group_of).items():
+        start = draw("share", seed, group) / 2**64
+        for rank, example in enumerate(sorted(members, key=lambda e: draw("member", seed, e.id))):
+            place[example.id] = ((rank + start) / len(members), draw("tie", seed, example.id))
+    wanted = max(1, round(share * len(examples)))
+    chosen = set(sorted(place, key=lambda name: place[name])[:wanted])
+    return [example for example in examples if example.id in chosen]
+
+
+def shots_of(task: Task, examples: Sequence[Example], shots: int, seed: int) -> list[Example]:
+    """So many examples of each answer, drawn by seed, in their order; more shots hold fewer."""
+    chosen: set[str] = set()
+    for members in grouped(examples, lambda e: answer_kind(e.gold.get(task.question))).values():
+        drawn = sorted(members, key=lambda e: draw("shot", seed, e.id))
+        chosen.update(example.id for example in drawn[:shots])
+    return [example for example in examples if example.id in chosen]
+
+
+def answer_kind(gold: Any) -> str:
+    """What a shot is drawn of: a label, a step of a similarity, or anything where answers are structures."""
+    if isinstance(gold, float):
+        return str(int(gold))
+    return gold if isinstance(gold, str) else ""
+
+
+def hold_out(examples: Sequence[Example], share: float, name: str) -> tuple[list[Example], list[Example]]:
+    """The examples without, and those of, whole groups that make up a share; the same for every seed."""
+    groups = grouped(examples, group_of)
+    held: set[Hashable] = set()
+    count, wanted = 0, share * len(examples)
+    for group in sorted(groups, key=lambda g: draw("hold", name, g)):
+        if count >= wanted:
+            break
+        held.add(group)
+        count += len(groups[group])
+    if len(held) == len(groups):
+        what = f"{name} has {len(groups)} group{'s' if len(groups) > 1 else ''}: none can be held out to choose on"
+        raise BadInput(what, cure="add examples of other groups")
+    return (
+        [e for e in examples if group_of(e) not in held],
+        [e for e in examples if group_of(e) in held],
+    )
+
+
+def hold_rows(examples: Sequence[Example], rows: int, cell: Cell, name: str) -> set[str]:
+    """The ids of so many rows of every cell, the same for every seed."""
+    return {
+        example.id
+        for members in grouped(examples, cell).values()
+        for example in sorted(members, key=lambda e: draw("row", name, e.id))[:rows]
+    }
+
+
+def fold_of(examples: Sequence[Example], folds: int, name: str) -> dict[str, int]:
+    """Group to fold, about as many groups in each; the same for every seed."""
+    groups = sorted(grouped(examples, group_of), key=lambda g: draw("fold", name, g))
+    if len(groups) < 2:
+        cure = "add examples of other groups, or name training data: --train DATASET"
+        raise BadInput(f"{name} has one group: it cannot be parted into folds", cure=cure)
+    return {str(group): place % min(folds, len(groups)) for place, group in enumerate(groups)}

@@ -1,0 +1,208 @@
+"""From what is asked for (tasks, models, seeds, settings, variations) to a list of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.benchmarks import benchmarks, tasks_of
+from nikawa.errors import BadInput
+from nikawa.models import Model, Trainable, model, named
+from nikawa.models.base import Setup, settings_of
+from nikawa.records import Task
+from nikawa.run.data import Shelf, source_task
+from nikawa.run.habits import habit_of
+from nikawa.run.protocol import protocol_for
+from nikawa.run.store import digest_of
+from nikawa.run.value import DataSet, Protocol, RunSpec, Stage, Variation
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for; every combination of it is run."""
+
+    tasks: tuple[str, ...]
+    """Tasks, datasets or suites."""
+    models: tuple[str, ...]
+    seeds: tuple[int, ...] = (0,)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the models that have them."""
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Settings with several values, one of which is chosen on dev."""
+    inputs: tuple[str, ...] = ()
+    """The inputs that are kept; empty: all."""
+    shares: tuple[float, ...] = (1.0,)
+    """Shares of the training data, each a run of its own."""
+    shots: int = 0
+    train: tuple[str, ...] = ()
+    """Training sets instead of the task's own."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    per_task: Mapping[str, Request] = field(default_factory=dict)
+    """Settings and grid of single tasks, from a preset."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Runs that differ in seed and settings only: a row of the table, once settings are chosen."""
+
+    task: Task
+    predictor: str
+    variation: Variation
+    protocol: Protocol
+    seeds: tuple[int, ...]
+    options: tuple[Settings, ...]
+    """The settings to choose among; one: nothing to choose."""
+    data: tuple[DataSet, ...]
+    shelf: Shelf
+
+    def runs(self, settings: Settings, stage: Stage = "result") -> list[RunSpec]:
+        """A run a seed."""
+        return [
+            RunSpec(
+                task=self.task.name,
+                predictor=self.predictor,
+                seed=seed,
+                settings=settings,
+                variation=self.variation,
+                protocol=self.protocol,
+                data=self._data(stage),
+                stage=stage,
+            )
+            for seed in self.seeds
+        ]
+
+    def _data(self, stage: Stage) -> tuple[DataSet, ...]:
+        protocol = self.protocol
+        evaluated = () if stage == "selection" else protocol.evaluate
+        chosen_on = (protocol.select,) if protocol.select and not protocol.select_share else ()
+        names = dict.fromkeys((*protocol.train, *chosen_on, *evaluated))
+        return (*(self.shelf.describe(name) for name in names), *self.data)
+
+    def choosing(self) -> list[RunSpec]:
+        """The runs settings are chosen by; none where there is no choice."""
+        if len(self.options) == 1:
+            return []
+        return [run for settings in self.options for run in self.runs(settings, "selection")]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run, and what of a suite cannot be."""
+
+    families: tuple[Family, ...]
+    left_out: tuple[str, ...]
+
+
+def plan(request: Request, data: Path | None = None) -> Plan:
+    """Every family of runs that is asked for; a part of a suite that cannot be run is left out and told."""
+    _check(request)
+    shelf, families, left_out = Shelf(data), list[Family](), list[str]()
+    for name in request.tasks:
+        asked = tasks_of(name)
+        for task, predictor in product(asked, request.models):
+            try:
+                families += _families(task, predictor, request.per_task.get(task.name, request), shelf)
+            except BadInput as problem:
+                if len(asked) == 1:
+                    raise
+                left_out.append(f"{task.name}: {problem}")
+    if not families:
+        raise BadInput("nothing of it can be run", cure=left_out[0] if left_out else "name tasks and models")
+    unique = {(f.task.name, f.predictor, f.variation.title): f for f in families}
+    return Plan(tuple(unique.values()), tuple(dict.fromkeys(left_out)))
+
+
+def _check(request: Request) -> None:
+    """Refuse what no task or model could make good."""
+    models = [named(name)[0] for name in request.models]
+    for name in {*request.settings, *request.grid}:
+        if not any(name in _setting_names(kind) for kind in models):
+            known = sorted({known for kind in models for known in _setting_names(kind)})
+            cure = f"they have: {', '.join(known)}" if known else "none of them has settings"
+            raise BadInput(f"no model here has the setting {name!r}", cure=cure)
+    for share in request.shares:
+        if not 0 < share <= 1:
+            raise BadInput(f"{share} is no share", cure="write numbers above 0 and up to 1: 0.25,0.5,1.0")
+    if request.shots < 0:
+        raise BadInput(f"{request.shots} shots cannot be drawn", cure="write a number from 0 on")
+    if request.labels and not request.train:
+        raise BadInput("labels are renamed in other training sets only", cure="name them: --train DATASET")
+
+
+def _setting_names(kind: Model) -> set[str]:
+    return {f.encode_name for f in msgspec.structs.fields(kind.settings)} if kind.settings else set()
+
+
+def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Iterator[Family]:
+    kind, argument = named(predictor)
+    if task.kind not in kind.kinds:
+        raise BadInput(f"{kind.name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kind.kinds)}")  # fmt: skip
+    options = tuple(_options(kind, task, request))
+    learns = isinstance(model(predictor, settings=options[0]), Trainable)
+    files = tuple(_file(predictor, Path(argument))) if argument else ()
+    for variation in _variations(task, request):
+        protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)
+        yield Family(task, predictor, variation, protocol, request.seeds, options, files, shelf)
+
+
+def _file(predictor: str, path: Path) -> Iterator[DataSet]:
+    """A file or folder a model is made from is a part of what defines the run."""
+    if path.exists():
+        yield DataSet(name=predictor, version="file", digest=digest_of(path), n=0)
+
+
+def _options(kind: Model, task: Task, request: Request) -> Iterator[Settings]:
+    """Every combination of settings the model has, checked; those that say what holds anyway are left out."""
+    known = _setting_names(kind)
+    fixed = {name: value for name, value in request.settings.items() if name in known}
+    grid = {name: values for name, values in request.grid.items() if name in known}
+    for values in product(*grid.values()):
+        settings = {**fixed, **dict(zip(grid, values, strict=True))}
+        if kind.settings is None:
+            yield {}
+            continue
+        made = settings_of(kind.settings, Setup(settings=settings))
+        plain = msgspec.to_builtins(made)
+        defaults = {f.encode_name: f.default for f in msgspec.structs.fields(kind.settings)}
+        kept = {name: plain[name] for name in settings if name in plain and plain[name] != defaults[name]}
+        yield kept | _picked(kind, task, kept)
+
+
+def _picked(kind: Model, task: Task, settings: Settings) -> Settings:
+    """The model that `baseline` stands for is written down: what it is may change with a later version."""
+    if kind.name != "baseline" or settings.get("model"):
+        return {}
+    from nikawa.models.baseline import pick
+
+    return {"model": pick(task)}
+
+
+def _variations(task: Task, request: Request) -> Iterator[Variation]:
+    inputs = _kept(task, request.inputs)
+    own = habit_of(task.dataset).trainings
+    trainings: Sequence[tuple[str, ...]] = [request.train] if request.train else [(), *((t,) for t in own)]
+    for train, share in product(trainings, request.shares):
+        labels = dict(request.labels) if train else {}
+        named_sets = tuple(_spelled(name, task) for name in train)
+        yield Variation(inputs=inputs, share=share, shots=request.shots, train=named_sets, labels=labels)
+
+
+def _kept(task: Task, inputs: tuple[str, ...]) -> tuple[str, ...]:
+    for name in inputs:
+        if name not in task.inputs:
+            raise BadInput(f"{task.name} has no input {name!r}", cure=f"it has: {', '.join(task.inputs)}")
+    return () if set(inputs) == set(task.inputs) else tuple(n for n in task.inputs if n in inputs)
+
+
+def _spelled(name: str, task: Task) -> str:
+    """A training set by its full name, after a look at whether the task can learn from it."""
+    source_task(name, task)
+    dataset = name.partition(":")[0]
+    return f"{name}:train" if name == dataset and dataset in benchmarks() else name

@@ -1,0 +1,141 @@
+"""What runs came to: the mean and standard deviation over seeds, and the settings a sweep chooses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from nikawa.records import Record, Score, Unit
+from nikawa.run.material import SELECT
+from nikawa.run.plan import Family, Settings
+from nikawa.run.store import StoredRun, scores_of
+from nikawa.run.value import RunSpec, SetScores
+
+DIFFERENCE = "seen - unseen"
+
+
+class Cell(Record, frozen=True, kw_only=True):
+    """One figure of the table."""
+
+    task: str
+    variation: str
+    model: str
+    settings: dict[str, Any]
+    set: str
+    where: str
+    """A part of the set, such as seen or unseen; empty: all of it."""
+    metric: str
+    unit: Unit
+    mean: float | None
+    sd: float | None
+    """The sample standard deviation over seeds; None where there is one."""
+    low: float | None
+    high: float | None
+    """The 95% interval over examples, where there is one seed."""
+    seeds: tuple[int, ...]
+    n: int
+    unanswered: int
+    protocol: str
+    """How the sets depart from train, dev and test as published; empty: they do not."""
+    runs: tuple[str, ...]
+    """The folders it was computed from."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run with its scores."""
+
+    run: RunSpec
+    scores: list[SetScores]
+
+
+def finished(runs: Iterable[RunSpec], out: Path) -> list[Finished]:
+    """Those of the runs that are done."""
+    stored = ((run, StoredRun(out / run.folder)) for run in runs)
+    return [Finished(run, found.scores()) for run, found in stored if found.done]
+
+
+def choose(family: Family, out: Path) -> Settings | None:
+    """The settings that do best where settings are chosen, by the task's first metric; None where none was run.
+
+    Of equals the first wins, in the order of the grid.
+    """
+    metric = family.task.metrics[0]
+    best: tuple[float, Settings] | None = None
+    for settings in family.options:
+        done = finished(family.runs(settings, "selection"), out)
+        values = [s.value for f in done for s in scores_of(f.scores, SELECT) if s.metric == metric]
+        mean = fmean(values) if values else math.nan
+        value = -math.inf if math.isnan(mean) else mean
+        if values and (best is None or value > best[0]):
+            best = (value, settings)
+    return None if best is None else best[1]
+
+
+def summarise(family: Family, settings: Settings, out: Path) -> list[Cell]:
+    """The figures of a family under its settings: every set, every metric, over the seeds that are done."""
+    done = finished(family.runs(settings), out)
+    columns: dict[tuple[str, str, str], list[tuple[Finished, Score]]] = {}
+    for one in done:
+        for part in one.scores:
+            for score in part.scores:
+                if score.mode == "official":
+                    columns.setdefault((part.set, score.where, score.metric), []).append((one, score))
+    found = [_cell(family, settings, key, values) for key, values in columns.items()]
+    return [*found, *_differences(found, columns)]
+
+
+def _cell(
+    family: Family, settings: Settings, key: tuple[str, str, str], values: Sequence[tuple[Finished, Score]]
+) -> Cell:
+    name, where, metric = key
+    scores = [score for _, score in values]
+    single = scores[0] if len(scores) == 1 else None
+    mean, sd = mean_and_sd([score.value for score in scores])
+    lost = sum(sum(part.unanswered.values()) for one, _ in values for part in one.scores if part.set == name)
+    return Cell(
+        task=family.task.name,
+        variation=family.variation.title,
+        model=family.predictor,
+        settings=settings,
+        set=name,
+        where=where,
+        metric=metric,
+        unit=scores[0].unit,
+        mean=mean,
+        sd=sd,
+        low=single.low if single else None,
+        high=single.high if single else None,
+        seeds=tuple(one.run.seed for one, _ in values),
+        n=scores[0].n,
+        unanswered=lost,
+        protocol=family.protocol.mark,
+        runs=tuple(one.run.folder for one, _ in values),
+    )
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Mean and sample standard deviation; None where they are not defined."""
+    if not values or any(math.isnan(value) for value in values):
+        return None, None
+    return fmean(values), stdev(values) if len(values) > 1 else None
+
+
+def _differences(
+    cells: Sequence[Cell], columns: dict[tuple[str, str, str], list[tuple[Finished, Score]]]
+) -> Iterator[Cell]:
+    """Seen minus unseen, seed by seed, as JAMP's Table 8 has it."""
+    from msgspec.structs import replace
+
+    for cell in cells:
+        unseen = columns.get((cell.set, "unseen", cell.metric), [])
+        if cell.where != "seen" or not unseen:
+            continue
+        pairs = zip(columns[cell.set, "seen", cell.metric], unseen, strict=True)
+        mean, sd = mean_and_sd([seen.value - other.value for (_, seen), (_, other) in pairs])
+        n = cell.n + unseen[0][1].n
+        yield replace(cell, where=DIFFERENCE, mean=mean, sd=sd, low=None, high=None, n=n)

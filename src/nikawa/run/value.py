@@ -1,0 +1,148 @@
+"""What a run is: one value that defines its outcome and knows its inputs by name.
+
+Nothing in it speaks of a machine: the same value is run here, in another process or on a cluster, and its hash names
+the folder of the result. The data a run rests on is named with version and digest, so other data make another run.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import Literal
+
+import msgspec
+
+from nikawa.io.json import encode_json
+from nikawa.records import Record, Run, Score
+
+ProtocolKind = Literal["standard", "dev", "folds", "stand-in", "answers"]
+Stage = Literal["result", "selection"]
+
+SLUG = 48
+"""Most characters of a model's name in a folder's name."""
+
+
+class DataSet(Record, frozen=True, kw_only=True):
+    """A set of examples a run rests on, or a file its model reads."""
+
+    name: str
+    """`jsick:train`, a records file, or the model's own file."""
+    version: str
+    digest: str
+    n: int
+
+
+class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """How a run departs from the task as published; empty: not at all."""
+
+    inputs: tuple[str, ...] = ()
+    """The inputs that are kept, where some are left out."""
+    share: float = 1.0
+    """The share of the training data that is learned from."""
+    shots: int = 0
+    """Training examples a label, drawn by seed; 0: all of them."""
+    train: tuple[str, ...] = ()
+    """Training sets instead of the task's own."""
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    """Label of such a set to label of the task."""
+
+    @property
+    def title(self) -> str:
+        """The departure in words, for tables; empty where there is none."""
+        parts = [
+            f"{'+'.join(self.inputs)} only" if self.inputs else "",
+            f"trained on {'+'.join(self.train)}" if self.train else "",
+            f"{self.share:.0%} of train" if self.share != 1.0 else "",
+            f"{self.shots} shots" if self.shots else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+class Protocol(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Which sets are learned from, chosen on and evaluated, and why these."""
+
+    kind: ProtocolKind
+    train: tuple[str, ...] = ()
+    """Sets that are learned from; empty for a model that does not learn."""
+    select: str = ""
+    """The set settings are chosen on; empty: none."""
+    select_share: float = 0.0
+    """Above 0: `select` is this share of the training data, whole groups, cut out of it."""
+    evaluate: tuple[str, ...]
+    """Sets the result is told on, the main one first."""
+    folds: int = 0
+    """Above 0: each example of the evaluated set is answered by a model of the other folds."""
+    mark: str = ""
+    """How tables mark it; empty: train, dev and test as published."""
+    why: str = ""
+
+
+class RunSpec(Run, frozen=True, kw_only=True):
+    """A model on a task: everything that defines the outcome."""
+
+    variation: Variation = Variation()
+    protocol: Protocol
+    data: tuple[DataSet, ...]
+    """Every set used, with version and digest, and the model's files."""
+    stage: Stage = "result"
+    """`selection`: answers the set that settings are chosen on, and no other."""
+
+    @property
+    def hash(self) -> str:
+        """Twelve hexadecimal digits that name this value."""
+        return blake2b(encode_json(self), digest_size=6).hexdigest()
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder: task, model, hash."""
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", self.predictor).strip("-.")[:SLUG]
+        return f"{self.task}--{slug}--{self.hash}"
+
+
+class SetScores(Record, frozen=True, kw_only=True):
+    """The scores of one evaluated set."""
+
+    set: str
+    """Its name, which is that of the file below `predictions/`."""
+    n: int
+    answered: int
+    unanswered: dict[str, int] = msgspec.field(default_factory=dict)
+    """Reason to count, where the model gave no answer that could be read."""
+    scores: tuple[Score, ...]
+    """`where` is empty for the whole set, else the part of it."""
+
+
+class About(Record, frozen=True, kw_only=True):
+    """How a run came about; nothing here defines the outcome."""
+
+    started: str
+    finished: str
+    seconds: dict[str, float]
+    """Learning, predicting and scoring, in wall-clock seconds."""
+    trained: int
+    """Examples learned from; of the last fold where there are folds."""
+    python: str
+    packages: dict[str, str]
+    data: tuple[DataSet, ...]
+    seed: int
+    model: dict[str, object] = msgspec.field(default_factory=dict)
+    """What the model tells of itself."""
+
+
+Status = Literal["done", "skipped", "failed", "busy"]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one run; it survives the trip back from another process or machine."""
+
+    run: RunSpec
+    status: Status
+    problem: str = ""
+    bad_input: bool = False
+    """Whether the problem is in what was given, not in a program."""
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether its result is on disk."""
+        return self.status in ("done", "skipped")

@@ -1,0 +1,207 @@
+"""Do one run: learn, answer, score, each step written down before the next, so that a killed run goes on."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nikawa.errors import BadInput, NikawaError
+from nikawa.models import Predictor, Trainable, model
+from nikawa.models.base import Progress, _silent
+from nikawa.models.base import Scorer as FirstMetric
+from nikawa.records import Example, Prediction, Score, Task
+from nikawa.run.data import Shelf
+from nikawa.run.habits import habit_of
+from nikawa.run.material import Material, bare, gather, to_learn, varied
+from nikawa.run.packages import packages, python
+from nikawa.run.store import Busy, StoredRun, read_predictions, write_predictions
+from nikawa.run.value import About, Outcome, RunSpec, SetScores, Status
+
+ScoreAll = Callable[[Task, Sequence[Example], Mapping[str, Prediction], str], Sequence[Score]]
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How answers are scored; both functions can be pickled."""
+
+    all: ScoreAll
+    """Every score of some examples, all of a set or the named part of it."""
+    first: FirstMetric
+    """The task's first metric alone, for models that stop early."""
+
+
+ERROR = "error.txt"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs are kept and data lies: what a run needs of the machine it is done on."""
+
+    out: Path
+    data: Path | None = None
+    keep_state: bool = False
+    progress: Progress = _silent
+
+
+@dataclass
+class _Clock:
+    seconds: dict[str, float] = field(default_factory=dict)
+    trained: int = 0
+    about: dict[str, object] = field(default_factory=dict)
+
+    def time(self, what: str, begin: float) -> None:
+        self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - begin, 3)
+
+
+def work(spec: RunSpec, place: Place, score: Scoring) -> Outcome:
+    """Do a run unless it is done; whatever goes wrong is told, never raised, but for an interruption."""
+    begin, stored = time.perf_counter(), StoredRun(place.out / spec.folder)
+    status: Status = "failed"
+    problem, bad = "", True
+    try:
+        status = _tried(spec, stored, place, score)
+    except Busy as said:
+        status, problem = "busy", str(said)
+    except NikawaError as said:
+        problem = str(said)
+    except OSError as said:
+        problem = f"{said.filename}: {said.strerror}" if said.filename else str(said)
+    except Exception as said:  # one run's failure must not stop the others
+        problem, bad = _written(stored, said), False
+    seconds = round(time.perf_counter() - begin, 3)
+    return Outcome(run=spec, status=status, problem=problem, bad_input=bad and bool(problem), seconds=seconds)
+
+
+def _tried(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> Status:
+    if not stored.done:
+        with stored.locked():
+            if not stored.done:
+                _do(spec, stored, place, score)
+                return "done"
+    stored.check()
+    return "skipped"
+
+
+def _written(stored: StoredRun, problem: Exception) -> str:
+    """One line about a program's failure; the whole of it is kept beside the run."""
+    said = " ".join(f"{type(problem).__name__}: {problem}".split())
+    try:
+        stored.state.mkdir(parents=True, exist_ok=True)
+        (stored.state / ERROR).write_text(traceback.format_exc(), "utf-8")
+    except OSError:
+        return said
+    return f"{said}; see {stored.state / ERROR}"
+
+
+def _do(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> None:
+    started, clock = _now(), _Clock()
+    stored.begin(spec)
+    material = gather(spec, Shelf(place.data))
+    job = _Job(spec, stored, place, material, score, clock)
+    job.answer_folds() if material.folds else job.answer_sets()
+    begin = time.perf_counter()
+    scores = [_scored(spec, material, stored, name, score) for name in material.sets]
+    clock.time("score", begin)
+    about = About(
+        started=started, finished=_now(), seconds=clock.seconds, trained=clock.trained, python=python(),
+        packages=packages(), data=spec.data, seed=spec.seed, model=clock.about,
+    )  # fmt: skip
+    stored.finish(scores, about, place.keep_state)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One run under way."""
+
+    spec: RunSpec
+    stored: StoredRun
+    place: Place
+    material: Material
+    score: Scoring
+    clock: _Clock
+
+    def answer_sets(self) -> None:
+        """Learn once and answer every set that is not answered yet."""
+        task, sets = self.material.seen, self.material.sets
+        open_ = {name: e for name, e in sets.items() if not self.stored.answers_file(name).exists()}
+        if not open_:
+            return
+        made = self.make("model")
+        self.learn(made, self.material.train)
+        for name, examples in open_.items():
+            write_predictions(self.stored.answers_file(name), self.ask(made, task, examples))
+
+    def answer_folds(self) -> None:
+        """Answer fold by fold; what a killed run had answered is taken up."""
+        ((name, examples),) = self.material.sets.items()
+        if self.stored.answers_file(name).exists():
+            return
+        answers: dict[str, Prediction] = {}
+        for fold, learned, asked in self.material.parts():
+            path = self.stored.state / f"fold-{fold}.jsonl"
+            if not path.exists():
+                made = self.make(f"model-{fold}")
+                self.learn(made, varied(self.spec, self.material.task, learned))
+                write_predictions(path, self.ask(made, self.material.seen, asked))
+            found = read_predictions(path, self.material.task, asked)
+            answers |= {prediction.example: prediction for prediction in found}
+        write_predictions(self.stored.answers_file(name), [answers[e.id] for e in examples])
+
+    def make(self, folder: str) -> Predictor:
+        """A fresh model with a folder of its own."""
+        path = self.stored.state / folder
+        path.mkdir(parents=True, exist_ok=True)
+        return model(
+            self.spec.predictor,
+            seed=self.spec.seed,
+            settings=self.spec.settings,
+            folder=path,
+            progress=self.place.progress,
+            score=self.score.first,
+        )
+
+    def learn(self, made: Predictor, examples: Sequence[Example]) -> None:
+        """Let the model learn, if it is one that does."""
+        if not isinstance(made, Trainable) or not examples:
+            return
+        begin, task = time.perf_counter(), self.material.seen
+        made.fit(task, to_learn(task, examples), to_learn(task, self.material.select))
+        self.clock.time("fit", begin)
+        self.clock.trained = len(examples)
+
+    def ask(self, made: Predictor, task: Task, examples: Sequence[Example]) -> list[Prediction]:
+        """The model's answers, one an example and in order."""
+        begin = time.perf_counter()
+        found = made.predict(task, bare(task, examples))
+        if [p.example for p in found] != [e.id for e in examples]:
+            what = f"the model {self.spec.predictor} did not answer each of the {len(examples)} examples once, in order"
+            raise BadInput(what, cure="mend its predict: one prediction an example")
+        self.clock.time("predict", begin)
+        if hasattr(made, "about"):
+            self.clock.about.update(made.about())
+        return found
+
+
+def _scored(spec: RunSpec, material: Material, stored: StoredRun, name: str, score: Scoring) -> SetScores:
+    """The scores of a set, from its file: a run that is scored again gets the same ones."""
+    task, examples = material.task, material.sets[name]
+    found = stored.predictions(name, task, examples)
+    answers = {prediction.example: prediction for prediction in found}
+    scores = list(score.all(task, examples, answers, ""))
+    parts = habit_of(task.dataset).parts
+    for where, part in parts(spec.protocol.train, examples).items() if parts is not None else ():
+        scores += score.all(task, part, answers, where) if part else ()
+    why: dict[str, int] = {}
+    for prediction in found:
+        if prediction.answer is None:
+            why[prediction.why or "no reason given"] = why.get(prediction.why or "no reason given", 0) + 1
+    n = len(examples)
+    return SetScores(set=name, n=n, answered=n - sum(why.values()), unanswered=why, scores=tuple(scores))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
