@@ -1,0 +1,310 @@
+"""`nikawa collect`: annotation pages for a crowd, from a folder to judgements."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_table, status
+
+if TYPE_CHECKING:
+    from nikawa.jobs.collect import NewReport
+
+PANEL = "Build"
+SHOWN = 20
+"""Workers and reports shown; all of them are in the JSON."""
+Project = Annotated[Path, typer.Argument(help="The folder of the project.")]
+Database = Annotated[
+    str,
+    typer.Option(
+        help="A PostgreSQL address; without one, a SQLite file in the folder.",
+        envvar="NIKAWA_COLLECT_DATABASE",
+        show_default=False,
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Attach the verb and its parts."""
+    verb = typer.Typer(help="Collect judgements: annotation pages for workers.", no_args_is_help=True)
+    start = "Example: nikawa collect"
+    verb.command("new", epilog=f"{start} new my-round --examples pairs.jsonl --form choice")(new)
+    verb.command("serve", epilog=f"{start} serve my-round --port 8000")(serve)
+    verb.command("links", epilog=f"{start} links my-round hanako taro")(links)
+    verb.command("status", epilog=f"{start} status my-round")(status_)
+    verb.command("export", epilog=f"{start} export my-round --out judgements.jsonl --pseudonymise")(export)
+    verb.command("import", epilog=f"{start} import my-round results.csv")(import_)
+    verb.command("backup", epilog=f"{start} backup my-round --out collect-backup.db")(backup)
+    verb.command("password", epilog=f"{start} password my-round --name reviewer-1 --role reviewer")(password)
+    verb.command("forms", epilog=f"{start} forms")(forms)
+    verb.command("demo", epilog=f"{start} demo")(demo)
+    app.add_typer(verb, name="collect", rich_help_panel=PANEL)
+
+
+def new(
+    project: Project,
+    examples: Annotated[str, typer.Option(help="What is judged: a dataset, folder or records file.")],
+    form: Annotated[str, typer.Option(help="The form of the question; nikawa collect forms lists them.")],
+    workers: Annotated[int, typer.Option("--workers-per-item", "-k", help="Workers that judge each item.")] = 3,
+    language: Annotated[str, typer.Option(help="ja, ko or en.", autocompletion=complete_from("ja", "ko", "en"))] = "ja",
+    title: Annotated[str, typer.Option(help="What workers see on top; the folder's name without it.")] = "",
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the form, NAME=VALUE; may be repeated.")] = None,
+    database: Database = "",
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Make a project: a folder with settings, guidelines, items, control items and a pilot to fill in."""
+    from nikawa.jobs.collect import New
+    from nikawa.jobs.collect import new as run
+
+    how = New(form, workers, language, title, _options(settings or []), database)
+    with status(f"making {project}", quiet or json):
+        report = run(project, examples, how, data=data)
+    _show_new(report, json, quiet)
+
+
+def _options(pairs: list[str]) -> dict[str, Any]:
+    """NAME=VALUE: the value as JSON where it is some, else as text."""
+    import msgspec
+
+    from nikawa.errors import BadInput
+
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise BadInput(f"--set {pair!r} has no =", cure='write --set \'labels=["yes", "no"]\'')
+        try:
+            found[name.strip()] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            found[name.strip()] = value
+    return found
+
+
+def _show_new(report: NewReport, json: bool, quiet: bool) -> None:
+    if json:
+        return print_json(report)
+    if quiet:
+        return None
+    typer.echo(
+        f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form}"
+    )
+    typer.echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
+    typer.echo(f"Next: nikawa collect links {report.project} NAME …; nikawa collect serve {report.project}")
+    return None
+
+
+def serve(
+    project: Project,
+    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)] = 8000,
+    database: Database = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Serve the pages until interrupted."""
+    from nikawa.jobs.collect import Serving
+    from nikawa.jobs.collect import serve as run
+
+    shown = f"[{host}]" if ":" in host else host
+
+    def started(found: int) -> None:
+        if json:
+            print_json({"address": f"http://{shown}:{found}", "process": os.getpid()})
+        elif not quiet:
+            typer.echo(f"http://{shown}:{found}/owner is the dashboard of {project}; Ctrl-C stops")
+        import sys
+
+        sys.stdout.flush()
+
+    run(project, Serving(host, port, database), started)
+
+
+def links(
+    project: Project,
+    names: Annotated[list[str] | None, typer.Argument(help="The workers' names or ids.")] = None,
+    file: Annotated[Path | None, typer.Option("--from", help="A file with a name a line.")] = None,
+    address: Annotated[str, typer.Option(help="Where the server can be reached.")] = "http://127.0.0.1:8000",
+    database: Database = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make links for workers; the same name gets the same link every time."""
+    from nikawa.jobs.collect import links as run
+
+    given = list(names or [])
+    if file is not None:
+        given += [line.strip() for line in file.read_text("utf-8-sig").splitlines() if line.strip()]
+    found = run(project, given, address, database)
+    if json:
+        return print_json(found)
+    if not quiet:
+        for name, link in found.links:
+            typer.echo(f"{name}\t{link}")
+        if found.join is not None:
+            typer.echo(f"for the platform, with the worker's id behind it: {found.join}")
+    return None
+
+
+def status_(project: Project, database: Database = "", json: Json = False, quiet: Quiet = False) -> None:
+    """How far a project is; it may be served meanwhile."""
+    from nikawa.jobs.collect import status as run
+
+    found = run(project, database)
+    if json:
+        return print_json(found)
+    if not quiet:
+        _show_status(found)
+    return None
+
+
+def _show_status(found: dict[str, Any]) -> None:
+    done = found["progress"]
+    typer.echo(
+        f"{found['title']}: {done['complete']:,} of {done['items']:,} items complete, {done['done']:,} of"
+        f" {done['asked']:,} answers, {done['in_hand']:,} in hand, {done['set_aside']:,} set aside"
+    )
+    rows = [
+        (w["name"], w["state"], w["answered"], w["mean_seconds"], f"{w['gold_right']}/{w['gold']}", w["earned"], w["reason"])
+        for w in found["workers"][-SHOWN:]
+    ]  # fmt: skip
+    columns = ("worker", "state", "answers", "seconds", "control items", "earned", "reason")
+    if rows:
+        print_table(columns, rows, numbers=columns[2:6])
+    for report in found["reports"][:SHOWN]:
+        typer.echo(
+            f"reported {report['ref']}: {report['code']} ({report['worker']}) {report['comment'][:80]}"
+        )
+
+
+def export(
+    project: Project,
+    out: Annotated[Path, typer.Option(help="judgements.jsonl, .jsonl.zst, .tsv, .parquet or .csv.")],
+    include: Annotated[list[str] | None, typer.Option(help="Further parts: gold, pilot, surplus, withdrawn, excluded, decisions; may be repeated.")] = None,
+    pseudonymise: Annotated[bool, typer.Option("--pseudonymise", help="Write other names for the workers.")] = False,
+    form: Annotated[str | None, typer.Option("--to", help="csv, yahoo, lancers, selectstar, label-studio or doccano; else by the suffix.")] = None,
+    overwrite: Overwrite = False,
+    database: Database = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Write the judgements so far, as nikawa aggregate reads them, while people work."""
+    from nikawa.jobs.collect import Out
+    from nikawa.jobs.collect import export as run
+
+    how = Out(("main", *(include or ())), pseudonymise, form, overwrite)
+    with status(f"writing {out}", quiet or json):
+        count = run(project, out, how, database)
+    if json:
+        print_json({"judgements": count, "out": str(out)})
+    elif not quiet:
+        typer.echo(f"{count:,} judgements written to {out}")
+
+
+def import_(
+    project: Project,
+    file: Annotated[Path | None, typer.Argument(help="Judgements made elsewhere: records, a sheet, Label Studio, doccano.")] = None,
+    examples: Annotated[str | None, typer.Option(help="Further examples: a dataset, folder or file.")] = None,
+    form: Annotated[str | None, typer.Option("--form", help="records, sheet, label-studio or doccano; else told by the content.")] = None,
+    mapping: Annotated[str | None, typer.Option("--map", help="Columns of a sheet: example=ID,worker=USER,answer=LABEL.")] = None,
+    question: Annotated[str, typer.Option(help="The question of a sheet that names none.")] = "label",
+    database: Database = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Add judgements made elsewhere, or further examples; all of a file or nothing."""
+    from nikawa.errors import BadInput
+    from nikawa.io.judgements import How, parse_map
+    from nikawa.jobs.collect import take
+
+    if file is None and examples is None:
+        raise BadInput("there is nothing to import", cure="name a file of judgements, or --examples FILE")
+    how = How(form, parse_map(mapping) if mapping else None, question)
+    report = take(project, file, how, examples, database)
+    if json:
+        return print_json(report)
+    if not quiet:
+        typer.echo(
+            f"{report.answers:,} answers and {report.examples:,} examples added, {report.known:,} known before"
+        )
+        for note in report.notes:
+            typer.echo(f"{note.what}: {note.count:,}, {note.done}")
+    return None
+
+
+def backup(
+    project: Project,
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    overwrite: Overwrite = False,
+    database: Database = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Copy the SQLite database while people work."""
+    from nikawa.jobs.collect import backup as run
+
+    run(project, out, overwrite=overwrite, database=database)
+    if json:
+        print_json({"out": str(out), "bytes": out.stat().st_size})
+    elif not quiet:
+        typer.echo(f"Written to {out}")
+
+
+def password(
+    project: Project,
+    name: Annotated[str, typer.Option(help="Who logs in.")] = "owner",
+    role: Annotated[str, typer.Option(help="owner or reviewer.", autocompletion=complete_from("owner", "reviewer"))] = "owner",
+    ask: Annotated[bool, typer.Option("--ask", help="Type the password instead of getting one.")] = False,
+    database: Database = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Add an owner or reviewer, or give them a new password; their sessions end."""
+    from nikawa.jobs.collect import password as run
+
+    typed = typer.prompt("Password", hide_input=True, confirmation_prompt=True) if ask else None
+    made = run(project, name, role, typed, database)
+    if json:
+        print_json({"name": name, "role": role, "password": None if ask else made})
+    elif not quiet:
+        typer.echo(
+            f"{name} is {role}" if ask else f"{name} is {role}, with the password {made} (shown this once)"
+        )
+
+
+def forms(json: Json = False, quiet: Quiet = False) -> None:
+    """List the forms."""
+    from nikawa.collect import forms as table
+
+    found = table().values()
+    if json:
+        return print_json([{"name": f.name, "title": dict(f.title), "questions": f.questions, "inputs": f.inputs} for f in found])  # fmt: skip
+    if not quiet:
+        rows = [(f.name, f.title["en"], ", ".join(f.inputs), ", ".join(f.questions)) for f in found]
+        print_table(("form", "title", "inputs", "questions"), rows)
+    return None
+
+
+def demo(
+    project: Annotated[Path, typer.Argument(help="The folder to make.")] = Path("nikawa-collect-demo"),
+    port: Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)] = 8000,
+    start: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve it, or only make it.")] = True,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """A project on the embedded mini-benchmark, made and served with one command."""
+    from nikawa.jobs.collect import demo as make
+    from nikawa.jobs.collect import links as link
+
+    report = make(project)
+    _show_new(report, json, quiet)
+    if not json and not quiet:
+        for name, address in link(project, ["worker-1", "worker-2"], f"http://127.0.0.1:{port}").links:
+            typer.echo(f"{name}\t{address}")
+    if start:
+        serve(project, "127.0.0.1", port, "", json, quiet)

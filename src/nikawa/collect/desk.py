@@ -1,0 +1,115 @@
+"""What a worker's page gets to know: the stage, the item in hand, progress and earnings. Never gold, never others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from nikawa.collect.answers import Given, Report, Saved, answer, draft, last_answer, report, undo
+from nikawa.collect.assign import Held, next_item, others_hold
+from nikawa.collect.database import Link, found
+from nikawa.collect.project import Project
+from nikawa.collect.records import example_of
+from nikawa.collect.workers import Worker, by_link
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a worker stands after a request, as read in the same batch."""
+
+    worker: Worker
+    held: Held | None
+    waiting: bool
+    can_undo: bool
+    pilot: int
+    """How many items the pilot has."""
+
+
+class Desk:
+    """The operations of one project's workers; each is done whole, by the writer."""
+
+    def __init__(self, project: Project) -> None:
+        self.project, self.settings = project, project.settings
+
+    def next(self, link: Link, token: str, now: float) -> Standing:
+        """The item in hand, or a fresh one."""
+        return self._standing(link, by_link(link, token), now)
+
+    def answer(self, link: Link, token: str, given: Given, now: float) -> tuple[Saved, Standing]:
+        """Take an answer; the next item comes along."""
+        worker = by_link(link, token)
+        saved = answer(link, worker, given, self.settings, now)
+        return saved, self._standing(link, worker, now)
+
+    def undo(self, link: Link, token: str, key: str, now: float) -> Standing:
+        """Withdraw the last answer."""
+        worker = by_link(link, token)
+        undo(link, worker, key, self.settings, now)
+        return self._standing(link, worker, now)
+
+    def draft(self, link: Link, token: str, lease: str, body: str, now: float) -> bool:
+        """Keep half-written work."""
+        return draft(link, by_link(link, token), lease, body, self.settings, now)
+
+    def report(self, link: Link, token: str, given: Report, now: float) -> tuple[Saved, Standing]:
+        """Hand an item back."""
+        worker = by_link(link, token)
+        saved = report(link, worker, given, self.settings, now)
+        return saved, self._standing(link, worker, now)
+
+    def _standing(self, link: Link, worker: Worker, now: float) -> Standing:
+        held = next_item(link, worker, self.settings, now)
+        waiting = held is None and worker.state == "active" and not self._full(worker)
+        (size,) = found(link, "SELECT count(*) FROM items WHERE kind = 'pilot'")
+        return Standing(
+            worker,
+            held,
+            waiting and others_hold(link, worker),
+            last_answer(link, worker) is not None,
+            int(size),
+        )
+
+    def _full(self, worker: Worker) -> bool:
+        return 0 < self.settings.assign.items_per_worker <= worker.answered
+
+    def state(self, standing: Standing) -> dict[str, Any]:
+        """The JSON of a standing."""
+        worker, settings = standing.worker, self.settings
+        stage = self._stage(standing)
+        limit = settings.assign.items_per_worker
+        ended = stage in ("done", "waiting") and worker.answered > 0
+        return {
+            "stage": stage,
+            "item": None if standing.held is None else self._item(standing.held),
+            "progress": {
+                "answered": worker.answered,
+                "left": max(0, limit - worker.answered) if limit else None,
+                "pilot_left": max(0, standing.pilot - worker.pilot) if worker.state == "pilot" else 0,
+            },
+            "earned": {"amount": round(worker.earned, 4), "currency": settings.pay.currency},
+            "can_undo": standing.can_undo,
+            "code": self.project.code(worker.name) if ended else None,
+            "language": worker.language,
+        }
+
+    def _stage(self, standing: Standing) -> str:
+        state = standing.worker.state
+        if state in ("failed", "excluded"):
+            return state
+        if standing.held is not None:
+            return "pilot" if standing.held.kind == "pilot" else "main"
+        return "waiting" if standing.waiting else "done"
+
+    def _item(self, held: Held) -> dict[str, Any]:
+        """An item as the form shows it; a control item looks like any other."""
+        example = example_of(held.body)
+        return {
+            "lease": held.lease,
+            "inputs": self.project.form.view(self.project.form, example, self.project.options),
+            "draft": None if held.draft is None else msgspec.json.decode(held.draft),
+            "previous": None if held.previous is None else msgspec.json.decode(held.previous),
+            "expires": held.expires,
+            "stage": "pilot" if held.kind == "pilot" else "main",
+        }

@@ -1,0 +1,177 @@
+"""Judgements out of the store and into it, while people work: one snapshot, streamed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from nikawa.collect.assign import remember
+from nikawa.collect.database import Link
+from nikawa.collect.project import Project, hashed
+from nikawa.collect.records import moment, stamp
+from nikawa.collect.workers import add_worker, audit
+from nikawa.errors import BadInput, unknown
+from nikawa.records import Judgement
+
+PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions")
+"""What an export may hold; without a word it is `main`: the answers that stand."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""How a cell starts that a spreadsheet would run."""
+HEAD = ("example", "worker", "question", "answer", "seconds", "at")
+
+Name = Callable[[str], str]
+
+
+def judgements(
+    link: Link, project: Project, parts: Iterable[str] = ("main",), *, pseudonymise: bool = False
+) -> Iterator[Judgement]:
+    """The judgements of these parts, oldest first, the owner's decisions last."""
+    wanted = set(parts)
+    for part in wanted - set(PARTS):
+        raise unknown("part", part, PARTS)
+    name = _names(project) if pseudonymise else str
+    if wanted - {"decisions"}:
+        yield from _answers(link, project, wanted, name)
+    if "decisions" in wanted:
+        yield from _decisions(link, project)
+
+
+def _answers(link: Link, project: Project, wanted: set[str], name: Name) -> Iterator[Judgement]:
+    decode, split = msgspec.json.decode, project.form.to_judgements
+    for ref, worker, body, seconds, at in link.stream(
+        "SELECT i.ref, w.name, a.body, a.seconds, a.at FROM answers a JOIN items i ON i.id = a.item"  # noqa: S608
+        " JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
+        f" WHERE {_where(wanted)} ORDER BY a.seq"
+    ):
+        shown, when = name(worker), stamp(at)
+        for question, answer in split(decode(body)):
+            yield Judgement(
+                example=ref, worker=shown, question=question, answer=answer, seconds=seconds, at=when
+            )
+
+
+def _where(wanted: set[str]) -> str:
+    kinds = [kind for kind in ("main", "gold", "pilot") if kind in wanted]
+    rules = ["a.kind IN ({})".format(", ".join(f"'{kind}'" for kind in kinds or ["main"]))]
+    if "surplus" not in wanted:
+        rules.append("a.surplus = 0")
+    if "withdrawn" not in wanted:
+        rules.append("x.answer IS NULL")
+    if "excluded" not in wanted:
+        rules.append("w.state <> 'excluded'")
+    return " AND ".join(rules)
+
+
+def _decisions(link: Link, project: Project) -> Iterator[Judgement]:
+    for ref, person, body, at in link.stream(
+        "SELECT i.ref, d.person, d.body, d.at FROM decisions d JOIN items i ON i.id = d.item ORDER BY d.seq"
+    ):
+        for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
+            yield Judgement(
+                example=ref, worker=f"decision:{person}", question=question, answer=answer, at=stamp(at)
+            )
+
+
+def _names(project: Project) -> Name:
+    known: dict[str, str] = {}
+
+    def name(worker: str) -> str:
+        if worker not in known:
+            known[worker] = project.pseudonym(worker)
+        return known[worker]
+
+    return name
+
+
+def safe(value: Any) -> Any:
+    """A cell that no spreadsheet runs: a text that starts like a formula gets an apostrophe; numbers stay."""
+    return f"'{value}" if isinstance(value, str) and value.lstrip(" \u3000\n").startswith(FORMULA) else value
+
+
+def harmless(found: Iterable[Judgement]) -> Iterator[Judgement]:
+    """Judgements whose texts may stand in a sheet."""
+    for judgement in found:
+        yield msgspec.structs.replace(
+            judgement,
+            example=safe(judgement.example),
+            worker=safe(judgement.worker),
+            answer=safe(judgement.answer),
+        )
+
+
+def csv_lines(found: Iterable[Judgement]) -> Iterator[str]:
+    """The judgements as comma-separated lines, headings first."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(HEAD)
+    for judgement in found:
+        cells = (getattr(judgement, field) for field in HEAD)
+        writer.writerow(["" if cell is None else safe(_text(cell)) for cell in cells])
+        if buffer.tell() > 1 << 16:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+def _text(cell: Any) -> Any:
+    return cell if isinstance(cell, str | int | float) else msgspec.json.encode(cell).decode()
+
+
+def json_lines(found: Iterable[Judgement]) -> Iterator[bytes]:
+    """The judgements as JSON lines, in blocks."""
+    encoder, block = msgspec.json.Encoder(), bytearray()
+    for judgement in found:
+        block += encoder.encode(judgement) + b"\n"
+        if len(block) > 1 << 16:
+            yield bytes(block)
+            block.clear()
+    yield bytes(block)
+
+
+def take_in(
+    link: Link, project: Project, rows: Iterable[tuple[int, Judgement]], file: str, now: float
+) -> tuple[int, int]:
+    """Add judgements made elsewhere, all or none; how many answers were added, and how many were known."""
+    items = {ref: item for item, ref in link.stream("SELECT id, ref FROM items WHERE kind = 'main'")}
+    grouped: dict[tuple[str, str], list[tuple[int, Judgement]]] = {}
+    for line, judgement in rows:
+        if judgement.example not in items:
+            what = f"answers about {judgement.example!r}, which is no item of the project"
+            raise BadInput(what, file=file, line=line, cure="check the column of the ids")
+        grouped.setdefault((judgement.worker, judgement.example), []).append((line, judgement))
+    added = 0
+    by_worker = sorted(grouped.items(), key=lambda pair: pair[0][0])
+    for worker, theirs in groupby(by_worker, key=lambda pair: pair[0][0]):
+        token = hashed(project.token(worker))
+        person = add_worker(link, worker, token, "import", language=project.settings.language, now=now)
+        for (_, ref), found in theirs:
+            added += _add(link, project, (person.id, items[ref]), found, now)
+    audit(link, "command", "import", {"file": file, "answers": added}, now)
+    return added, len(grouped) - added
+
+
+def _add(
+    link: Link, project: Project, where: tuple[int, int], found: list[tuple[int, Judgement]], now: float
+) -> int:
+    worker, item = where
+    first = found[0][1]
+    key = f"import {item}"
+    if link.one("SELECT 1 FROM answers WHERE worker = ? AND item = ? AND surplus = 0", worker, item):
+        return 0
+    body = project.form.from_judgements([(judgement.question, judgement.answer) for _, judgement in found])
+    link.run(
+        "INSERT INTO answers (item, worker, lease, key, kind, body, comment, seconds, elapsed, at, surplus,"
+        " correct, quick, pay) VALUES (?, ?, ?, ?, 'main', ?, '', ?, NULL, ?, 0, NULL, 0, 0)",
+        item, worker, f"import {worker} {item}", key, msgspec.json.encode(body).decode(), first.seconds,
+        moment(first.at, now),
+    )  # fmt: skip
+    link.run("UPDATE items SET done = done + 1 WHERE id = ?", item)
+    link.run("UPDATE workers SET answered = answered + 1 WHERE id = ?", worker)
+    remember(link, worker, item)
+    return 1

@@ -1,0 +1,92 @@
+"""Take a project's items into its store: those that are new, each file only when it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.collect.database import Link, found
+from nikawa.collect.order import spot
+from nikawa.collect.project import KINDS, Project
+from nikawa.collect.store import Store
+from nikawa.errors import BadInput
+from nikawa.io.records import read_examples
+from nikawa.records import Example
+
+CHUNK = 20_000
+_INSERT = (
+    "INSERT INTO items (kind, position, ref, grp, spot, asked, body, gold) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def sync(project: Project, store: Store) -> dict[str, int]:
+    """Add what the files gained since the last time, and follow the number of workers asked for; what was added."""
+    added = {kind: _sync(project, store, kind, project.folder / name) for kind, name in KINDS.items()}
+    asked = project.settings.assign.workers_per_item
+    store.do(
+        lambda link: link.run("UPDATE items SET asked = ? WHERE kind = 'main' AND asked <> ?", asked, asked)
+    )
+    return added
+
+
+def _sync(project: Project, store: Store, kind: str, path: Path) -> int:
+    if not path.is_file():
+        return 0
+    facts = path.stat()
+    stamp = f"{facts.st_size}:{facts.st_mtime_ns}"
+    key = f"file {kind}"
+    before = store.ask(lambda link: link.one("SELECT value FROM meta WHERE key = ?", key))
+    if before is not None and before[0] == stamp:
+        return 0
+    added = store.do(lambda link: _load(link, project, kind, path))
+    store.do(
+        lambda link: link.run(
+            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            key, stamp,
+        )
+    )  # fmt: skip
+    return added
+
+
+def _load(link: Link, project: Project, kind: str, path: Path) -> int:
+    known = {row[0] for row in link.rows("SELECT ref FROM items WHERE kind = ?", kind)}
+    (start,) = found(link, "SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = ?", kind)
+    rows = _rows(project, kind, path, known)
+    total = 0
+    while block := list(islice(rows, CHUNK)):
+        numbered = [(kind, start + total + place, *row) for place, row in enumerate(block)]
+        link.many(_INSERT, numbered)
+        total += len(block)
+    if kind == "pilot" and total:  # who has not begun takes it too
+        link.run(
+            "UPDATE workers SET state = 'pilot' WHERE state = 'active' AND answered = 0 AND pilot = 0"
+            " AND origin <> 'import'"
+        )
+    return total
+
+
+def _rows(project: Project, kind: str, path: Path, known: set[str]) -> Iterator[tuple[Any, ...]]:
+    if not path.stat().st_size:
+        return
+    seed, asked = project.settings.assign.seed, project.settings.assign.workers_per_item
+    encode = msgspec.json.Encoder().encode
+    for example in read_examples(path):
+        if example.id in known:
+            continue
+        gold = _gold(project, example, path) if kind != "main" else None
+        body = encode(replace(example, gold={}, tags=frozenset(), meta={}, origin=None)).decode()
+        yield example.id, example.group, spot(seed, "item", example.id), asked, body, gold
+
+
+def _gold(project: Project, example: Example, path: Path) -> str:
+    fault = project.form.faults(example)
+    if not fault and not example.gold:
+        fault = "a control item needs its gold"
+    if fault:
+        raise BadInput(f"example {example.id!r}: {fault}", file=path, cure="write gold by question")
+    return msgspec.json.encode(example.gold).decode()

@@ -1,0 +1,125 @@
+"""The HTTP interface as an OpenAPI 3.1 document; the bodies are described by the types that check them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from nikawa.collect import bodies
+
+_JSON = "application/json"
+_ERROR = {
+    "type": "object",
+    "required": ["error", "message"],
+    "properties": {
+        "error": {"type": "string"},
+        "message": {"type": "string"},
+        "problems": {"type": "array", "items": {"type": "object"}},
+    },
+}
+_STATE = {
+    "type": "object",
+    "required": ["stage", "item", "progress", "earned", "can_undo", "code", "language"],
+    "additionalProperties": False,
+    "properties": {
+        "stage": {"enum": ["pilot", "main", "done", "waiting", "failed", "excluded"]},
+        "item": {
+            "anyOf": [
+                {"type": "null"},
+                {
+                    "type": "object",
+                    "required": ["lease", "inputs", "draft", "previous", "expires", "stage"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "lease": {"type": "string"},
+                        "inputs": {"type": "object"},
+                        "draft": {},
+                        "previous": {},
+                        "expires": {"type": "number"},
+                        "stage": {"enum": ["pilot", "main"]},
+                    },
+                },
+            ]
+        },
+        "progress": {"type": "object"},
+        "earned": {"type": "object"},
+        "can_undo": {"type": "boolean"},
+        "code": {"type": ["string", "null"]},
+        "language": {"enum": ["ja", "ko", "en"]},
+    },
+}
+_SAVED = {
+    "type": "object",
+    "required": ["saved", "duplicate", "state"],
+    "properties": {"saved": {"const": True}, "duplicate": {"type": "boolean"}, "state": _STATE},
+}
+_ANY: dict[str, Any] = {"type": "object"}
+_ROWS = {"type": "array", "items": _ANY}
+_TOKEN = {"name": "token", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+
+_POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
+    "/w/{token}/answer": (bodies.AnswerBody, _SAVED, "Hand in an answer; a key sent twice counts once."),
+    "/w/{token}/draft": (bodies.DraftBody, _ANY, "Keep half-written work and prolong the lease."),
+    "/w/{token}/undo": (bodies.UndoBody, _ANY, "Withdraw the last answer."),
+    "/w/{token}/report": (bodies.ReportBody, _SAVED, "Hand an item back with a reason."),
+    "/w/{token}/check": (bodies.CheckBody, _ANY, "Hold an answer against the form's rules."),
+    "/w/{token}/language": (bodies.LanguageBody, _ANY, "Change the language of the pages."),
+    "/owner/decide": (bodies.DecideBody, _ANY, "Decide an item."),
+    "/owner/exclude": (bodies.WorkerBody, _ANY, "Exclude a worker."),
+    "/owner/reinstate": (bodies.WorkerBody, _ANY, "Take an excluded worker back."),
+    "/owner/resolve": (bodies.ResolveBody, _ANY, "Reopen or drop an item."),
+    "/owner/links": (bodies.LinksBody, _ANY, "Make links for workers."),
+}
+_GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
+    "/w/{token}/next": (_STATE, (), "The item in hand, or a fresh one."),
+    "/owner/data": (_ANY, (), "What a dashboard shows."),
+    "/owner/items": (_ROWS, ("state", "after"), "A page of items."),
+    "/owner/disagreements": (_ROWS, ("after",), "Items whose answers differ."),
+    "/owner/audit": (_ROWS, ("after",), "Who did what."),
+    "/alive": (_ANY, (), "Whether the server and its database answer."),
+}
+
+
+def document(title: str) -> dict[str, Any]:
+    """The whole document."""
+    kinds = {kind: None for kind, _, _ in _POSTS.values()}
+    schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")[1]
+    paths: dict[str, Any] = {}
+    for path, (schema, names, about) in _GETS.items():
+        paths[path] = {"get": _operation(path, about, schema, names)}
+    for path, (kind, schema, about) in _POSTS.items():
+        operation = _operation(path, about, schema, ())
+        ref = {"$ref": f"#/components/schemas/{kind.__name__}"}
+        operation["requestBody"] = {"required": True, "content": {_JSON: {"schema": ref}}}
+        paths[path] = {"post": operation}
+    schemes = {
+        "session": {"type": "apiKey", "in": "cookie", "name": "nikawa_session"},
+        "csrf": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token"},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": "1"},
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": schemes},
+    }
+
+
+def _operation(path: str, about: str, schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "query", "required": False, "schema": {"type": "string"}} for name in names
+    ]
+    if "{token}" in path:
+        parameters.append(_TOKEN)
+    made: dict[str, Any] = {
+        "summary": about,
+        "parameters": parameters,
+        "responses": {
+            "200": {"description": "done", "content": {_JSON: {"schema": schema}}},
+            "4XX": {"description": "refused", "content": {_JSON: {"schema": _ERROR}}},
+            "503": {"description": "send it again", "content": {_JSON: {"schema": _ERROR}}},
+        },
+    }
+    if path.startswith("/owner"):
+        made["security"] = [{"session": [], "csrf": []}]
+    return made

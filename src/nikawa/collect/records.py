@@ -1,0 +1,29 @@
+"""Examples and judgements as the store keeps them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from nikawa.records import Example, revive
+
+_DECODER = msgspec.json.Decoder(Example)
+
+
+def example_of(body: str) -> Example:
+    """The example of a stored item, without gold."""
+    return revive(_DECODER.decode(body))
+
+
+def stamp(at: float | None) -> str | None:
+    """A moment as judgements write it: ISO 8601, UTC, milliseconds."""
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def moment(text: str | None, otherwise: float) -> float:
+    """The moment a judgement names, where it can be read."""
+    try:
+        return otherwise if text is None else datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return otherwise

@@ -1,0 +1,267 @@
+"""The routes of those who own a project: log-in, dashboard, adjudication, exclusion, export."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from nikawa.collect import overview, people
+from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
+from nikawa.collect.export import csv_lines, json_lines, judgements
+from nikawa.collect.guard import body_of, refuse_elsewhere, sender_of
+from nikawa.collect.i18n import accepted, say
+from nikawa.collect.project import hashed
+from nikawa.collect.records import example_of
+from nikawa.collect.site import ANALYSED, FRESH, Site, answer
+from nikawa.collect.workers import Refused, Worker, add_worker, audit, by_name, exclude, reinstate
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from nikawa.collect.database import Link
+
+SESSION, LOGIN = "nikawa_session", "nikawa_login"
+FIELD = "X-CSRF-Token"
+
+
+class OwnerRoutes:
+    """Handlers of one site."""
+
+    def __init__(self, site: Site) -> None:
+        self.site, self.project, self.store = site, site.project, site.store
+
+    def _language(self, request: Request) -> str:
+        return accepted(request.headers.get("accept-language", ""), self.project.settings.language)
+
+    async def person(self, request: Request, role: str = "reviewer") -> people.Person:
+        """Who asks; a POST must carry their token too."""
+        self.site.strangers.take(sender_of(request)) if SESSION not in request.cookies else None
+        now = self.site.clock()
+        cookie = request.cookies.get(SESSION, "")
+        person = await self.site.read(lambda link: people.person_of(link, cookie, now))
+        if role == "owner" and person.role != "owner":
+            raise Refused("not_allowed", 403)
+        if request.method == "POST":
+            refuse_elsewhere(request)
+            if not hmac.compare_digest(request.headers.get(FIELD, "").encode(), person.csrf.encode()):
+                raise Refused("not_allowed", 403)
+        return person
+
+    def _cookie(self, request: Request, response: Response, name: str, value: str) -> None:
+        response.set_cookie(
+            name, value, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/"
+        )
+
+    async def login_page(self, request: Request) -> Response:
+        """The page to log in; its token must come back with the form."""
+        return self._login(request, "", 200)
+
+    def _login(self, request: Request, text: str, status: int) -> Response:
+        csrf = secrets.token_urlsafe(24)
+        response = self.site.page("login.html", self._language(request), status, csrf=csrf, text=text)
+        self._cookie(request, response, LOGIN, csrf)
+        return response
+
+    async def login(self, request: Request) -> Response:
+        """Check name and password, slowly, and start a session."""
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import RedirectResponse
+
+        self.site.logins.take(sender_of(request))
+        refuse_elsewhere(request)
+        form = _fields(await body_of(request, 4096))
+        kept = request.cookies.get(LOGIN, "")
+        if not kept or not hmac.compare_digest(form.get(FIELD, "").encode(), kept.encode()):
+            raise Refused("not_allowed", 403)
+        name, now = form.get("name", "")[:200].replace("\0", ""), self.site.clock()
+        stored = await self.site.read(lambda link: people.password_of(link, name))
+        if not await run_in_threadpool(people.matches, stored, form.get("password", "")[:1000]):
+            await self.site.write(lambda link: audit(link, "?", "log in refused", {"name": name}, now))
+            return self._login(request, say(self._language(request), "login_failed"), 401)
+        cookie = await self.site.write(lambda link: people.start_session(link, name, now))
+        response = RedirectResponse("/owner", 303)
+        self._cookie(request, response, SESSION, cookie)
+        response.delete_cookie(LOGIN, path="/")
+        return response
+
+    async def logout(self, request: Request) -> Response:
+        """End the session."""
+        person, now = await self.person(request), self.site.clock()
+        cookie = request.cookies.get(SESSION, "")
+        await self.site.write(lambda link: people.end_session(link, cookie, person.name, now))
+        response = answer({"saved": True})
+        response.delete_cookie(SESSION, path="/")
+        return response
+
+    async def dashboard(self, request: Request) -> Response:
+        """The page of the dashboard, or to the log-in."""
+        return await self._page(request, "dashboard.html")
+
+    async def adjudicate(self, request: Request) -> Response:
+        """The page where disagreements are decided."""
+        return await self._page(request, "adjudicate.html")
+
+    async def _page(self, request: Request, name: str) -> Response:
+        from starlette.responses import RedirectResponse
+
+        try:
+            person = await self.person(request)
+        except Refused as problem:
+            if problem.status == 401:
+                return RedirectResponse("/login", 303)
+            raise
+        user = {"name": person.name, "role": person.role}
+        return self.site.page(name, self._language(request), csrf=person.csrf, user=user)
+
+    async def data(self, request: Request) -> Response:
+        """What a dashboard shows; the analyses are computed at most every half minute."""
+        await self.person(request)
+        settings = self.project.settings
+        found = await self.site.once(
+            "overview", FRESH, lambda: self.store.ask(lambda link: overview.overview(link, settings))
+        )
+        analyses = {
+            name: await self.site.once(name, ANALYSED, self._analysis(name)) for name in self.site.analyses
+        }
+        return answer({**found, "analyses": analyses})
+
+    def _analysis(self, name: str) -> Any:
+        return lambda: self.site.analyses[name](self.project, self.store)
+
+    async def items(self, request: Request) -> Response:
+        """A page of items."""
+        await self.person(request)
+        state, after = request.query_params.get("state", ""), _plain(request, "after")
+        return answer(await self.site.read(lambda link: overview.items(link, state, after)))
+
+    async def disagreements(self, request: Request) -> Response:
+        """Items whose answers differ."""
+        await self.person(request)
+        after = _plain(request, "after")
+        return answer(await self.site.read(lambda link: overview.disagreements(link, after)))
+
+    async def audit(self, request: Request) -> Response:
+        """Who did what."""
+        await self.person(request, "owner")
+        after = _number(request, "after")
+        return answer(await self.site.read(lambda link: overview.audit_rows(link, after)))
+
+    async def decide(self, request: Request) -> Response:
+        """Take a decision; it is held to the form's rules as any answer."""
+        person, now = await self.person(request), self.site.clock()
+        body = await self.site.body(request, DecideBody)
+        _, text = await self.site.read(lambda link: overview.item_of(link, body.ref))
+        problems = self.project.form.validate(body.answer, example_of(text), self.project.options)
+        if any(not problem.warning for problem in problems):
+            raise Refused("answer_invalid", 422)
+        made = msgspec.json.encode(body.answer, order="deterministic").decode()
+        seq = await self.site.write(
+            lambda link: overview.decide(link, body.ref, made, body.reason, who=person.name, now=now)
+        )
+        return answer({"seq": seq})
+
+    async def exclude(self, request: Request) -> Response:
+        """Take a worker's answers out of the count."""
+        return await self._change(request, exclude)
+
+    async def reinstate(self, request: Request) -> Response:
+        """Count a worker's answers again."""
+        return await self._change(request, reinstate)
+
+    async def _change(self, request: Request, change: Any) -> Response:
+        person, now = await self.person(request, "owner"), self.site.clock()
+        body = await self.site.body(request, WorkerBody)
+
+        def act(link: Link) -> Worker:
+            worker = by_name(link, body.worker)
+            if worker is None:
+                raise Refused("worker_unknown", 404)
+            change(link, worker, body.reason, person.name, now)
+            return worker
+
+        worker = await self.site.write(act)
+        return answer({"worker": worker.name, "state": worker.state})
+
+    async def resolve(self, request: Request) -> Response:
+        """Reopen a reported item, or drop it."""
+        person, now = await self.person(request), self.site.clock()
+        body = await self.site.body(request, ResolveBody)
+        state = await self.site.write(
+            lambda link: overview.resolve(link, body.ref, body.action, body.reason, who=person.name, now=now)
+        )
+        return answer({"ref": body.ref, "state": state})
+
+    async def links(self, request: Request) -> Response:
+        """Make links for workers."""
+        person, now = await self.person(request, "owner"), self.site.clock()
+        body = await self.site.body(request, LinksBody)
+        made = await self.site.write(
+            lambda link: make_links(link, self.project, body.names, person.name, now)
+        )
+        return answer({"links": [{"worker": name, "path": f"/w/{token}"} for name, token in made]})
+
+    async def export(self, request: Request) -> Response:
+        """The judgements so far, streamed."""
+        from starlette.responses import StreamingResponse
+
+        person, now = await self.person(request, "owner"), self.site.clock()
+        hidden = request.query_params.get("pseudonymise", "") in ("1", "true")
+        form = request.query_params.get("form", "jsonl")
+        if form not in ("jsonl", "csv"):
+            raise Refused("bad_request", 400)
+        detail = {"pseudonymise": hidden, "form": form}
+        await self.site.write(lambda link: audit(link, person.name, "export", detail, now))
+        kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
+        headers = {"content-disposition": f'attachment; filename="judgements.{form}"'}
+        return StreamingResponse(self._stream(form, hidden), media_type=kind, headers=headers)
+
+    def _stream(self, form: str, hidden: bool) -> Iterator[bytes | str]:
+        with self.store.read() as link:
+            found = judgements(link, self.project, pseudonymise=hidden)
+            yield from csv_lines(found) if form == "csv" else json_lines(found)
+
+    async def openapi(self, request: Request) -> Response:
+        """What this interface is, for programs."""
+        from nikawa.collect.openapi import document
+
+        await self.person(request)
+        return answer(document(self.project.settings.title))
+
+
+def make_links(link: Link, project: Any, names: list[str], who: str, now: float) -> list[tuple[str, str]]:
+    """Workers with these names, and the token of each."""
+    made = []
+    for name in names:
+        token = project.token(name)
+        add_worker(link, name, hashed(token), "link", language=project.settings.language, now=now)
+        made.append((name, token))
+    audit(link, who, "make links", {"workers": len(names)}, now)
+    return made
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    from urllib.parse import parse_qsl
+
+    try:
+        return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10))
+    except ValueError:
+        raise Refused("bad_request", 400) from None
+
+
+def _plain(request: Request, name: str) -> str:
+    value = request.query_params.get(name, "")
+    if "\0" in value:
+        raise Refused("bad_request", 400)
+    return value
+
+
+def _number(request: Request, name: str) -> int:
+    value = request.query_params.get(name, "0")
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
+        raise Refused("bad_request", 400)
+    return int(value)

@@ -1,0 +1,140 @@
+"""What the routes share: the project, its store, the templates, the limits, and how answers are written."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
+
+from nikawa.collect.desk import Desk
+from nikawa.collect.form import LANGUAGES
+from nikawa.collect.guard import Limiter, body_of, refuse_elsewhere
+from nikawa.collect.i18n import messages, say
+from nikawa.collect.markdown import render
+from nikawa.collect.workers import Refused
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from nikawa.collect.database import Link
+    from nikawa.collect.project import Project
+    from nikawa.collect.store import Store
+
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+Analysis = Callable[["Project", "Store"], Any]
+"""Something a dashboard shows that needs other stages; given by whoever starts the server."""
+FRESH, ANALYSED = 2.0, 30.0
+"""Seconds for which a dashboard's figures, and its analyses, are not computed again."""
+
+
+class Site:
+    """A project being served."""
+
+    def __init__(
+        self,
+        project: Project,
+        store: Store,
+        analyses: Mapping[str, Analysis] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.project, self.store, self.clock = project, store, clock
+        self.analyses = dict(analyses or {})
+        self.desk = Desk(project)
+        limits = project.settings.limits
+        self.limit = limits.body_kilobytes * 1024
+        self.requests = Limiter(limits.requests_per_second, 3 * limits.requests_per_second)
+        self.strangers = Limiter(5, 60)
+        self.logins = Limiter(0.2, 8)
+        self.kept: dict[str, tuple[float, Any]] = {}
+        self.busy: dict[str, asyncio.Lock] = {}
+
+    async def write(self, operation: Callable[[Link], T]) -> T:
+        """Have an operation done and wait until it is on disk."""
+        return await asyncio.wrap_future(self.store.write(operation))
+
+    async def read(self, question: Callable[[Link], T]) -> T:
+        """Ask the store, beside the loop."""
+        from starlette.concurrency import run_in_threadpool
+
+        return await run_in_threadpool(self.store.ask, question)
+
+    async def body(self, request: Request, kind: type[S]) -> S:
+        """The JSON body of a POST, checked."""
+        refuse_elsewhere(request)
+        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+            raise Refused("bad_request", 415)
+        raw = await body_of(request, self.limit)
+        try:
+            return msgspec.json.decode(raw, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise Refused("bad_request", 422) from None
+
+    async def once(self, key: str, seconds: float, make: Callable[[], T]) -> T:
+        """A value computed beside the loop, at most once at a time and once in so many seconds."""
+        from starlette.concurrency import run_in_threadpool
+
+        async with self.busy.setdefault(key, asyncio.Lock()):
+            made, value = self.kept.get(key, (float("-inf"), None))
+            if time.monotonic() - made >= seconds:
+                value = await run_in_threadpool(make)
+                self.kept[key] = (time.monotonic(), value)
+            return cast(T, value)
+
+    @cached_property
+    def static(self) -> tuple[str, dict[str, bytes]]:
+        """The version in the address of the static files, and their contents."""
+        folder = Path(str(files("nikawa.collect") / "pages" / "static"))
+        contents = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+        digest = sha256(b"\0".join(name.encode() + data for name, data in contents.items())).hexdigest()
+        return digest[:12], contents
+
+    @cached_property
+    def templates(self) -> Environment:
+        """Jinja with escaping on everywhere."""
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+        folder = str(files("nikawa.collect") / "pages")
+        return Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined)
+
+    def page(self, name: str, language: str, status: int = 200, **more: Any) -> Response:
+        """A page of HTML."""
+        from markupsafe import Markup
+        from starlette.responses import HTMLResponse
+
+        settings = self.project.settings
+        context = {
+            "project": {"title": settings.title, "form": settings.form, "language": settings.language},
+            "form": self.project.form,
+            "settings": msgspec.to_builtins(self.project.options) or {},
+            "language": language,
+            "languages": LANGUAGES,
+            "t": dict(messages(language)),
+            "static": f"/static/{self.static[0]}",
+            "guideline": Markup(render(self.project.guideline(language))),  # noqa: S704  (escaped by render)
+            **more,
+        }
+        return HTMLResponse(self.templates.get_template(name).render(context), status)
+
+    def refusal(self, problem: Refused, language: str, html: bool = False) -> Response:
+        """What somebody gets whose request cannot be done: a code and a sentence, nothing else."""
+        if html:
+            text = say(language, problem.code)
+            return self.page("message.html", language, problem.status, heading=problem.status, text=text)
+        return answer({"error": problem.code, "message": say(language, problem.code)}, problem.status)
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    """A JSON response."""
+    from starlette.responses import Response
+
+    return Response(msgspec.json.encode(value), status, media_type="application/json")

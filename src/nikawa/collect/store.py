@@ -1,0 +1,98 @@
+"""The store of a project: one writer, a few readers, the same over SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+from nikawa.collect.database import Database, Link, Sqlite, address
+from nikawa.collect.schema import prepare
+from nikawa.collect.writer import Writer
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_write, refuse_existing
+
+T = TypeVar("T")
+
+
+class Store:
+    """What is known of a project beyond its files. Close it, or use it in a `with`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._idle: SimpleQueue[Link] = SimpleQueue()
+        link = database.connect()
+        prepare(database, link)
+        self._idle.put(link)
+        self._writer = Writer(database)
+
+    def write(self, operation: Callable[[Link], T]) -> Future[T]:
+        """Have an operation done by the writer; the future is ready when it is on disk."""
+        return self._writer.submit(operation)
+
+    def do(self, operation: Callable[[Link], T]) -> T:
+        """Write, and wait for it."""
+        return self.write(operation).result()
+
+    @contextmanager
+    def read(self) -> Iterator[Link]:
+        """A connection to ask with; it sees what is committed."""
+        try:
+            link = self._idle.get_nowait()
+        except Empty:
+            link = self.database.connect()
+        try:
+            yield link
+        except self.database.lost:
+            link.close()
+            raise
+        except BaseException:
+            self._idle.put(link)
+            raise
+        self._idle.put(link)
+
+    def ask(self, question: Callable[[Link], T]) -> T:
+        """Read once."""
+        with self.read() as link:
+            return question(link)
+
+    def backup(self, path: Path, *, overwrite: bool = False) -> None:
+        """A copy of the whole database while people work; SQLite's own online backup."""
+        if not isinstance(self.database, Sqlite):
+            cure = "use pg_dump, which copies a running PostgreSQL"
+            raise BadInput(f"{self.database} is not a SQLite file", cure=cure)
+        refuse_existing(path, overwrite)
+        link = self.database.connect()
+        part = path.with_name(f".{path.name}.copy")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            link.copy_to(part)
+            with atomic_write(path, overwrite=overwrite) as stream, part.open("rb") as copy:
+                while block := copy.read(1 << 20):
+                    stream.write(block)
+        finally:
+            link.close()
+            part.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Finish what waits, and let go of the database."""
+        self._writer.close()
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except Empty:
+                return
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_store(database: str, folder: Path, name: str) -> Store:
+    """The store of an address: empty for the file in the folder."""
+    return Store(address(database, folder, name))
