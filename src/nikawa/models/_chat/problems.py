@@ -1,0 +1,98 @@
+"""What can go wrong with a request, and what to do about each: try again, wait, pass the item over, or stop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal
+
+from nikawa.errors import clip
+
+Then = Literal["again", "wait", "item", "stop"]
+SHOWN = 120
+"""Characters of a server's own words in a message."""
+QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+"""Codes of status 429 that waiting does not cure."""
+
+
+class Problem(Exception):
+    """A request that was not answered, in one line without secrets."""
+
+    def __init__(self, what: str, then: Then, *, status: int = 0, after: float | None = None) -> None:
+        super().__init__(what)
+        self.what, self.then, self.status, self.after = what, then, status, after
+        """`after`: the seconds the server asks to wait."""
+
+
+def of_status(status: int, headers: Mapping[str, str], found: Any, body: str) -> Problem:
+    """The problem that a status other than 2xx tells; `found` is the body as JSON, where it is that."""
+    said = _words(found, body)
+    told = f"the server answers {status}" + (f": {said}" if said else "")
+    if status in (401, 403):  # what it says of the key may hold a part of it
+        told = f"the server refuses the key ({status})"
+    elif 300 <= status < 400:
+        told = f"the server answers {status} and points elsewhere"
+    then = _then(status, _code(found))
+    return Problem(
+        told, then, status=status, after=retry_after(headers) if then in ("again", "wait") else None
+    )
+
+
+def _then(status: int, code: str) -> Then:
+    if status == 429 and code not in QUOTA:
+        return "wait"
+    if status in (401, 402, 403, 404, 405, 429) or 300 <= status < 400:
+        return "stop"
+    return "again" if status in (408, 409, 425) or (status >= 500 and status != 501) else "item"
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """The seconds a `Retry-After` asks for: a number, a date, or milliseconds under its second name."""
+    try:
+        if "retry-after-ms" in headers:
+            return _bounded(float(headers["retry-after-ms"]) / 1000)
+        return _bounded(float(headers["retry-after"]))
+    except KeyError:
+        return None
+    except ValueError:
+        pass
+    try:
+        then = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return _bounded((then - (now or datetime.now(UTC))).total_seconds())
+
+
+def _bounded(seconds: float) -> float | None:
+    return max(0.0, seconds) if seconds < float("inf") else None
+
+
+def filtered(found: Any) -> bool:
+    """Whether an error says that a content filter refused the question: an answer of a kind, not a failure."""
+    return _code(found) in ("content_filter", "content_policy_violation")
+
+
+def _error(found: Any) -> Any:
+    return found.get("error", found) if isinstance(found, dict) else None
+
+
+def _code(found: Any) -> str:
+    error = _error(found)
+    return str(error.get("code") or error.get("type") or "") if isinstance(error, dict) else ""
+
+
+def _words(found: Any, body: str) -> str:
+    """What the server says, on one line: the message of an error, the title of a page, or its beginning."""
+    error = _error(found)
+    if isinstance(error, dict):
+        said = error.get("message") or error.get("detail") or error.get("code") or ""
+    elif error is not None:
+        said = error
+    else:
+        title = re.search(r"<title[^>]*>([^<]*)", body[:4096], re.IGNORECASE)
+        said = title[1] if title else re.sub(r"<[^>]*>", " ", body[:4096])
+    text = "".join(c if c.isprintable() else " " for c in str(said))
+    return clip(" ".join(text.split()), SHOWN)

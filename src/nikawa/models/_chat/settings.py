@@ -1,0 +1,102 @@
+"""What a user may set, checked before anything is sent; keys are named here and never held."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+How = Literal["auto", "logprob", "constrained", "parse"]
+Auth = Literal["bearer", "api-key", "basic"]
+FIXED = ("model", "messages", "prompt", "stream", "n")
+"""Fields of a request that `extra` may not set."""
+
+
+class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of `chat:NAME`; money is in the unit of the prices, per million tokens."""
+
+    base_url: str = ""
+    """Address up to the version: `http://127.0.0.1:8000/v1`."""
+    key_env: str = "OPENAI_API_KEY"
+    """The environment variable that holds the key; without it no key is sent."""
+    auth: Auth = "bearer"
+    """How the key is sent: `Authorization: Bearer`, an `api-key` header, or NAME:PASSWORD."""
+    how: How = "auto"
+    language: Literal["auto", "ja", "ko", "en"] = "auto"
+    """The language of the prompt; auto: that of the texts."""
+    prompt: str = ""
+    """A prompt file instead of the one that comes with Nikawa."""
+    shots: int | Literal["all"] = 0
+    """Examples shown before the question, of those to learn from."""
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    """Tokens an answer may take; None: by kind of task."""
+    extra: dict[str, Any] = {}
+    """Further fields of every request, such as `reasoning_effort`."""
+    concurrency: int = 8
+    """Requests in flight at most; fewer where the server says it is too many."""
+    retries: int = 6
+    """Further tries after an error of the server or the network."""
+    wait: float = 1.0
+    """Seconds before the first further try; doubled each time, up to a minute."""
+    patience: float = 600.0
+    """Seconds a request may spend waiting because the server says there are too many."""
+    timeout: float = 120.0
+    """Seconds a try may take in all."""
+    cache: str = ""
+    """A folder of replies that several runs share; each run keeps its own besides."""
+    price_in: float = 0.0
+    price_out: float = 0.0
+    budget: float | None = None
+    """What the run may cost; no request is sent that could go beyond it."""
+
+    def __post_init__(self) -> None:
+        _check_address(self.base_url)
+        _check_numbers(self)
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.key_env, re.ASCII):
+            raise ValueError("key_env must be the name of an environment variable, not a key")
+        if taken := [name for name in FIXED if name in self.extra]:
+            raise ValueError(f"extra may not set {taken[0]}")
+        if self.budget is not None and not self.price_in + self.price_out:
+            raise ValueError("a budget needs price_in and price_out")
+
+
+def _check_numbers(settings: ChatSettings) -> None:
+    for name, least in (("concurrency", 1), ("max_tokens", 1), ("retries", 0), ("shots", 0)):
+        value = getattr(settings, name)
+        if isinstance(value, int) and value < least:
+            raise ValueError(f"{name} must be at least {least}")
+    for name in ("temperature", "wait", "patience", "price_in", "price_out", "budget"):
+        value = getattr(settings, name)
+        if value is not None and not 0 <= value < float("inf"):
+            raise ValueError(f"{name} must be a number from 0 up")
+    if not 0 < settings.timeout < float("inf"):
+        raise ValueError("timeout must be more than 0")
+
+
+def _check_address(address: str) -> None:
+    """Refuse addresses that could carry a secret into logs: they are written down with the run."""
+    if not address:
+        return
+    try:
+        parts = urlsplit(address)
+        valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) > 0
+    except ValueError:
+        valid = False
+    if "@" in address:
+        raise ValueError(
+            f"base_url {masked(address)} holds a password: put NAME:PASSWORD into an environment variable, "
+            "name it with key_env and set auth to basic"
+        )
+    if not valid:
+        raise ValueError("base_url must be like http://127.0.0.1:8000/v1")
+    if parts.query or parts.fragment or not address.isprintable() or " " in address:
+        raise ValueError("base_url must end before any ? or #")
+
+
+def masked(address: str) -> str:
+    """An address without what stands before the `@`."""
+    head, at, tail = address.rpartition("@")
+    return f"{head.partition('://')[0]}://***@{tail}" if at else address
