@@ -1,0 +1,188 @@
+"""The training loop: epochs of batches, progress, the state on disk, the best state on dev."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nikawa.errors import BadInput
+from nikawa.models._encoder.settings import EncoderSettings
+from nikawa.models._encoder.state import load_state, save_state
+from nikawa.models._encoder.steps import Graphs, Loss, Plain
+from nikawa.models._encoder.store import Rows, Store, epoch_plan
+from nikawa.models.base import Progress
+
+Watch = Callable[[], float]
+"""How good the model is on dev now; more is better."""
+
+
+@dataclass
+class Course:
+    """One training: what is learned, how, and what is watched."""
+
+    model: Any
+    rows: Rows
+    loss: Loss
+    settings: EncoderSettings
+    seed: int
+    device: Any
+    folder: Path | None = None
+    progress: Progress = lambda _what, _done, _total: None
+    watch: Watch | None = None
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+def device_of(settings: EncoderSettings) -> Any:
+    """The card where there is one, else the processor."""
+    import torch
+
+    if settings.device != "auto":
+        try:
+            return torch.zeros(0, device=settings.device).device
+        except (RuntimeError, AssertionError) as problem:
+            raise BadInput(f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}", cure="set device=auto") from None  # fmt: skip
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def is_low(settings: EncoderSettings, device: Any) -> bool:
+    """Whether to compute in bf16."""
+    return settings.precision == "bf16" or (settings.precision == "auto" and device.type == "cuda")
+
+
+def learn(course: Course) -> None:
+    """Train the model in place; a killed training goes on from the last state in the folder."""
+    with _seeded(course.seed), one_line(course.settings):
+        _Loop(course).run()
+
+
+class _Loop:
+    def __init__(self, course: Course) -> None:
+        import torch
+
+        self.course, settings = course, course.settings
+        low = is_low(settings, course.device)
+        course.model.to(course.device, torch.bfloat16 if low else torch.float32).train()
+        self.store = Store(course.rows, course.device)
+        self.longest = max(int(self.store.row_lengths().max()), 1)
+        self.each = -(-self.store.n // settings.batch)
+        self.total = max(1, round(self.each * settings.epochs))
+        updates = -(-self.total // settings.accumulate)
+        graphs = course.device.type == "cuda" and settings.accumulate == 1
+        self.steps = (Graphs if graphs else Plain)(_compiled(course), self.store, course.loss, settings, updates, low)  # fmt: skip
+        self.done, self.best, self.bad = 0, float("-inf"), 0
+
+    def run(self) -> None:
+        self._resume()
+        while self.done < self.total and not self._given_up():
+            self._epoch(self.done // self.each)
+        self._finish()
+
+    def _epoch(self, number: int) -> None:
+        settings, course = self.course.settings, self.course
+        batches = epoch_plan(self.store, settings.batch, self.longest, (course.seed, number))
+        self.steps.begin(batches)
+        first = self.done - number * self.each
+        if isinstance(self.steps, Graphs):
+            self.steps.skip(first)
+        began = time.perf_counter()
+        for place in range(first, min(self.each, self.total - number * self.each)):
+            self.steps.step(place)
+            self.done += 1
+            if self.done % max(1, min(50, self.each)) == 0:
+                self._say(place - first + 1, began)
+            if self.done % settings.checkpoint_steps == 0:
+                self._save()
+        self._after(number)
+
+    def _say(self, steps: int, began: float) -> None:
+        loss = self.steps.loss()
+        self.course.history.append({"step": self.done, "loss": loss})
+        speed = steps * self.course.settings.batch / max(1e-9, time.perf_counter() - began)
+        self.course.progress(f"loss {loss:.3f}, {speed:,.0f} rows/s", self.done, self.total)
+
+    def _after(self, number: int) -> None:
+        """Look at dev; remember the best."""
+        course, settings = self.course, self.course.settings
+        if course.watch is not None and (settings.keep == "best" or settings.early_stop):
+            course.model.eval()
+            value = course.watch()
+            course.model.train()
+            course.history.append({"step": self.done, "dev": value})
+            self.bad = 0 if value > self.best else self.bad + 1
+            if value > self.best:
+                self.best, self._kept = value, {k: v.clone() for k, v in self.steps.update.state().items()}
+        if self.done < self.total:
+            self._save()
+
+    _kept: dict[str, Any] | None = None
+
+    def _given_up(self) -> bool:
+        limit = self.course.settings.early_stop
+        return bool(limit and self.bad >= limit)
+
+    def _finish(self) -> None:
+        import torch
+
+        if self.course.settings.keep == "best" and self._kept is not None:
+            self.steps.update.restore(self._kept)
+        with torch.no_grad():
+            update = self.steps.update
+            if update.low:
+                self.course.model.float()
+                weights = dict(self.course.model.named_parameters())
+                for name, master in zip(update.names, update.masters, strict=True):
+                    weights[name.removeprefix("_orig_mod.")].copy_(master)
+        self.course.model.eval()
+
+    def _save(self) -> None:
+        if self.course.folder is not None:
+            marks = {"done": self.done, "best": self.best, "bad": self.bad, "history": self.course.history}
+            save_state(self.course.folder, self.steps.update.state(), self._kept, marks)
+
+    def _resume(self) -> None:
+        found = load_state(self.course.folder, self.course.device) if self.course.folder else None
+        if found is None:
+            return
+        state, self._kept, marks = found
+        self.steps.update.restore(state)
+        self.done, self.best, self.bad = marks["done"], marks["best"], marks["bad"]
+        self.course.history[:] = marks["history"]
+
+
+def _compiled(course: Course) -> Any:
+    if course.settings.compile and course.device.type == "cuda":
+        import torch
+
+        return torch.compile(course.model, dynamic=False)
+    return course.model
+
+
+@contextmanager
+def _seeded(seed: int) -> Any:
+    """Dropout by this seed, and the caller's randomness untouched."""
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def one_line(settings: EncoderSettings) -> Any:
+    """A card that is full or gone is told in one line."""
+    import torch
+
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError:
+        cure = f"set a smaller batch (now {settings.batch}) with accumulate to match, or a smaller max_length"
+        raise BadInput("the graphics card is out of memory", cure=cure) from None
+    except RuntimeError as problem:
+        if "CUDA" not in str(problem) and "cuda" not in str(problem):
+            raise
+        first = str(problem).splitlines()[0]
+        raise BadInput(f"the graphics card failed: {first}", cure="run the same command again: it goes on where it stopped") from None  # fmt: skip

@@ -1,0 +1,58 @@
+"""What can be set when an encoder is fine-tuned; the defaults are those of JGLUE's middle recipe."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Precision = Literal["auto", "float32", "bf16"]
+
+
+class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of `encoder:PATH`; presets (`nikawa run --preset`) fill them in."""
+
+    learning_rate: float = 3e-5
+    epochs: float = 3
+    batch: int = 32
+    accumulate: int = 1
+    """Batches whose gradients make one step."""
+    warmup: float = 0.1
+    """Share of the steps in which the rate rises; then it falls to zero in a straight line."""
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    """Largest norm of the gradient; 0: no limit."""
+    dropout: float | None = None
+    """Replaces the checkpoint's own dropout."""
+    max_length: int = 128
+    """Longest input in sub-words; the longer side is cut first."""
+    doc_stride: int = 128
+    """Sub-words shared by neighbouring windows of a long paragraph."""
+    max_answer: int = 30
+    """Longest answer of reading comprehension, in sub-words."""
+    n_best: int = 20
+    segmentation: str = "none"
+    """The analyser whose words the tokenizer was trained on (`ja-ipadic`, `ko-kiwi`, …); `none` where it needs none."""
+    markers: Literal["typed", "untyped"] = "typed"
+    """Entity markers of relation extraction: with the entity's type or not."""
+    decode: Literal["tree", "argmax"] = "tree"
+    """How dependency heads are chosen: the best tree, or each word's best head as the reference does."""
+    early_stop: int = 0
+    """Stop after so many epochs without a better dev score; 0: never."""
+    keep: Literal["best", "last"] = "last"
+    """Which state answers: the best on dev (the task's first metric), or the last."""
+    precision: Precision = "auto"
+    """`auto`: bf16 with float32 master weights on a graphics card, float32 on a processor."""
+    device: str = "auto"
+    compile: bool = False
+    """Compile the model's step on a graphics card: slower to start, faster to run."""
+    checkpoint_steps: int = 500
+    """Steps between two states on disk, from which a killed run goes on."""
+    scratch: bool = False
+    """Random weights instead of the checkpoint's: what pre-training is worth."""
+    lora: int = 0
+    """Rank of the low-rank adapters that are trained instead of all weights; 0: train all."""
+    layer: int = -1
+    """The layer whose vectors BERTScore compares."""
+    idf: bool = True
+    """Weigh sub-words by rarity in BERTScore."""

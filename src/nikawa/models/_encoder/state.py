@@ -1,0 +1,56 @@
+"""The state of an unfinished training on disk: written whole or not at all, read back to the last bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nikawa.errors import BadInput
+
+NAME = "training.pt"
+
+
+def save_state(folder: Path, state: dict[str, Any], kept: dict[str, Any] | None, marks: dict[str, Any]) -> None:  # fmt: skip
+    """Replace the state in the folder by this one."""
+    import os
+
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f".{NAME}.part"
+    whole = {"state": _copy(state), "kept": kept and _copy(kept), "marks": marks, "random": _random()}
+    with draft.open("wb") as file:
+        torch.save(whole, file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(folder / NAME)
+
+
+def load_state(folder: Path, device: Any) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]] | None:  # fmt: skip
+    """The state that was left, with the random numbers put back; None where there is none."""
+    import torch
+
+    path = folder / NAME
+    if not path.is_file():
+        return None
+    try:
+        whole = torch.load(path, map_location=device, weights_only=True)
+    except Exception as problem:
+        raise BadInput(f"the state of the training cannot be read: {type(problem).__name__}", file=path, cure="remove the file to start again") from None  # fmt: skip
+    torch.set_rng_state(whole["random"]["cpu"].cpu())
+    if "cuda" in whole["random"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state(whole["random"]["cuda"].cpu())
+    return whole["state"], whole["kept"], whole["marks"]
+
+
+def _random() -> dict[str, Any]:
+    import torch
+
+    found = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        found["cuda"] = torch.cuda.get_rng_state()
+    return found
+
+
+def _copy(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.detach().cpu().clone() for name, value in state.items()}
