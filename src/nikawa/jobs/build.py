@@ -171,6 +171,6 @@ def toml_of(value: Any) -> str:
     """A plain value as TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml_of, value))}]"
     return msgspec.json.encode(value).decode() if isinstance(value, str) else repr(value)
