@@ -77,6 +77,8 @@ class Model:
     """The settings it takes, with their defaults; None: none at all."""
     argument: str = ""
     """What must follow the colon (`FILE`, `NAME`); empty: the name stands alone."""
+    outside: tuple[str, ...] = ()
+    """Settings that tell how the work is done, not what comes out: a run is the same whatever they are."""
 
 
 S = TypeVar("S", bound=msgspec.Struct)
