@@ -119,7 +119,8 @@ def _executor(how: Options, request: Request, planned: Plan) -> Executor:
     most = max(sum(len(f.seeds) for f in planned.families), sum(len(f.choosing()) for f in planned.families))
     workers = max(1, min(workers, most))
     name = how.executor or ("pool" if workers > 1 else "here")
-    place = Place(how.out, how.data, how.keep_state, how.progress if name == "here" else _silent)
+    heard = how.progress if name == "here" else _silent
+    place = Place(how.out, how.data, how.keep_state, heard, dict(request.settings))
     return executors()[name].make(partial(work, place=place, score=SCORING), workers, how.threads)
 
 

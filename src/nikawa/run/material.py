@@ -13,7 +13,7 @@ from nikawa.records import Example, Task
 from nikawa.run.data import Shelf, adapted, said
 from nikawa.run.habits import habit_of
 from nikawa.run.parts import fold_of, group_of, hold_out, hold_rows, share_of, shots_of
-from nikawa.run.value import RunSpec
+from nikawa.run.value import FILE, RunSpec
 
 SELECT = "select"
 """The name of the set that settings are chosen on."""
@@ -60,7 +60,7 @@ def gather(spec: RunSpec, shelf: Shelf) -> Material:
 
 def _check(spec: RunSpec, shelf: Shelf) -> None:
     for wanted in spec.data:
-        if wanted.version == "file":
+        if wanted.version == FILE:
             continue
         here = shelf.describe(wanted.name)
         if here.digest != wanted.digest:

@@ -19,7 +19,7 @@ from nikawa.run.data import Shelf, source_task
 from nikawa.run.habits import habit_of
 from nikawa.run.protocol import protocol_for
 from nikawa.run.store import digest_of
-from nikawa.run.value import DataSet, Protocol, RunSpec, Stage, Variation
+from nikawa.run.value import FILE, DataSet, Protocol, RunSpec, Stage, Variation
 
 Settings = dict[str, Any]
 
@@ -130,6 +130,8 @@ def _check(request: Request) -> None:
     for share in request.shares:
         if not 0 < share <= 1:
             raise BadInput(f"{share} is no share", cure="write numbers above 0 and up to 1: 0.25,0.5,1.0")
+    if not request.seeds:
+        raise BadInput("no seed is given", cure="give at least one")
     if request.shots < 0:
         raise BadInput(f"{request.shots} shots cannot be drawn", cure="write a number from 0 on")
     if request.labels and not request.train:
@@ -145,17 +147,25 @@ def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Ite
     if task.kind not in kind.kinds:
         raise BadInput(f"{kind.name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kind.kinds)}")  # fmt: skip
     options = tuple(_options(kind, task, request))
-    learns = isinstance(model(predictor, settings=options[0]), Trainable)
-    files = tuple(_file(predictor, Path(argument))) if argument else ()
+    made = model(predictor, settings=options[0] | outside_of(kind, request.settings))
+    learns = isinstance(made, Trainable) and options[0].get("shots", "shots" not in _setting_names(kind))
+    files = tuple(_files(predictor, argument, options))
     for variation in _variations(task, request):
         protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)
         yield Family(task, predictor, variation, protocol, request.seeds, options, files, shelf)
 
 
-def _file(predictor: str, path: Path) -> Iterator[DataSet]:
-    """A file or folder a model is made from is a part of what defines the run."""
-    if path.exists():
-        yield DataSet(name=predictor, version="file", digest=digest_of(path), n=0)
+def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterator[DataSet]:
+    """Files and folders a model is made from, or that a setting names, are a part of what defines the run."""
+    told = {value for settings in options for value in settings.values() if isinstance(value, str)}
+    for name, path in ((predictor, argument), *((value, value) for value in sorted(told))):
+        if path and ("/" in path or "." in path) and Path(path).exists():
+            yield DataSet(name=name, version=FILE, digest=digest_of(Path(path)), n=0)
+
+
+def outside_of(kind: Model, settings: Mapping[str, Any]) -> Settings:
+    """Settings that tell how the work is done, which define nothing."""
+    return {name: settings[name] for name in kind.outside if name in settings}
 
 
 def _options(kind: Model, task: Task, request: Request) -> Iterator[Settings]:
@@ -171,8 +181,10 @@ def _options(kind: Model, task: Task, request: Request) -> Iterator[Settings]:
         made = settings_of(kind.settings, Setup(settings=settings))
         plain = msgspec.to_builtins(made)
         defaults = {f.encode_name: f.default for f in msgspec.structs.fields(kind.settings)}
-        kept = {name: plain[name] for name in settings if name in plain and plain[name] != defaults[name]}
-        yield kept | _picked(kind, task, kept)
+        given = {name: plain[name] for name in settings if name in plain and name not in kind.outside}
+        kept = {name: value for name, value in given.items() if value != defaults[name]}
+        shown = {"shots": "all"} if request.shots and "shots" in known and "shots" not in kept else {}
+        yield kept | shown | _picked(kind, task, kept)
 
 
 def _picked(kind: Model, task: Task, settings: Settings) -> Settings:

@@ -18,6 +18,8 @@ from nikawa.records import Record, Run, Score
 ProtocolKind = Literal["standard", "dev", "folds", "stand-in", "answers"]
 Stage = Literal["result", "selection"]
 
+FILE = "file"
+"""The version of what is no dataset but a file of a model."""
 SLUG = 48
 """Most characters of a model's name in a folder's name."""
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from nikawa.errors import BadInput, NikawaError
-from nikawa.models import Predictor, Trainable, model
+from nikawa.models import Predictor, Trainable, model, named
 from nikawa.models.base import Progress, _silent
 from nikawa.models.base import Scorer as FirstMetric
 from nikawa.records import Example, Prediction, Score, Task
@@ -18,6 +19,7 @@ from nikawa.run.data import Shelf
 from nikawa.run.habits import habit_of
 from nikawa.run.material import Material, bare, gather, to_learn, varied
 from nikawa.run.packages import packages, python
+from nikawa.run.plan import outside_of
 from nikawa.run.store import Busy, StoredRun, read_predictions, write_predictions
 from nikawa.run.value import About, Outcome, RunSpec, SetScores, Status
 
@@ -45,6 +47,8 @@ class Place:
     data: Path | None = None
     keep_state: bool = False
     progress: Progress = _silent
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that tell how models work, not what comes out; each takes those it declares to be so."""
 
 
 @dataclass
@@ -155,10 +159,11 @@ class _Job:
         """A fresh model with a folder of its own."""
         path = self.stored.state / folder
         path.mkdir(parents=True, exist_ok=True)
+        outside = outside_of(named(self.spec.predictor)[0], self.place.settings)
         return model(
             self.spec.predictor,
             seed=self.spec.seed,
-            settings=self.spec.settings,
+            settings={**self.spec.settings, **outside},
             folder=path,
             progress=self.place.progress,
             score=self.score.first,

@@ -1,0 +1,131 @@
+"""How runs are shown: the table of results, the list, the difference of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from nikawa.cli._show import print_rendered, print_table
+
+if TYPE_CHECKING:
+    from nikawa.jobs._run_manage import Listed, RunDiff
+    from nikawa.jobs.run import Cell, RunReport
+
+NAMES = ("task", "variation", "set", "metric")
+
+
+def show(report: RunReport, style: str | None) -> None:
+    """The table, then what was chosen, left out and not answered."""
+    columns, rows, numbers = table(report.cells)
+    if style is not None:
+        return print_rendered(columns, rows, style, numbers=numbers)
+    if rows:
+        print_table(columns, rows, numbers=numbers)
+    for chosen in report.chosen:
+        words = ", ".join(f"{k}={v}" for k, v in chosen.settings.items()) or "the defaults"
+        where = f" ({chosen.variation})" if chosen.variation else ""
+        typer.echo(
+            f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}"
+        )
+    for line in _unanswered(report.cells):
+        typer.echo(line)
+    for line in report.left_out:
+        typer.echo(f"left out: {line}")
+    failed = f", {len(report.problems)} not" if report.problems else ""
+    typer.echo(f"{report.done} runs done, {report.skipped} done before{failed}: {report.out}")
+    return None
+
+
+def table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Columns, rows and which columns are numbers: a row a figure, a column a model."""
+    models = list(dict.fromkeys(cell.model for cell in cells))
+    rows: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for cell in cells:
+        part = f"{cell.set} {cell.where}".strip()
+        key = (cell.task, cell.variation, part, cell.metric, str(cell.n), cell.protocol)
+        rows.setdefault(key, {})[cell.model] = cell
+    keep = [0, *([1] if any(key[1] for key in rows) else []), 2, 3]
+    protocol = any(key[5] for key in rows)
+    columns = [NAMES[i] for i in keep] + models + ["n"] + (["protocol"] if protocol else [])
+    body = [
+        [key[i] for i in keep]
+        + [figure(found[m]) if m in found else "" for m in models]
+        + [f"{int(key[4]):,}"]
+        + ([key[5]] if protocol else [])
+        for key, found in rows.items()
+    ]
+    return columns, body, [*models, "n"]
+
+
+def figure(cell: Cell) -> str:
+    """Mean and deviation over seeds, or the value with its interval."""
+    if cell.mean is None:
+        return "not defined"
+    digits = 2 if cell.unit == "percent" else 4
+    mean = f"{cell.mean:.{digits}f}"
+    if cell.sd is not None:
+        return f"{mean} ± {cell.sd:.{digits}f}"
+    if cell.low is None or cell.high is None:
+        return mean
+    return f"{mean} ({cell.low:.{digits}f} to {cell.high:.{digits}f})"
+
+
+def _unanswered(cells: Sequence[Cell]) -> list[str]:
+    lost = {(c.task, c.model, c.variation, c.set): (c.unanswered, c.n * len(c.seeds)) for c in cells if c.unanswered and not c.where}  # fmt: skip
+    return [
+        f"{task} {model} {name}: {count:,} of {n:,} not answered; scores.json tells why"
+        for (task, model, _, name), (count, n) in lost.items()
+    ]
+
+
+def show_list(rows: Sequence[Listed]) -> None:
+    """A line a run."""
+    columns = ("run", "task", "model", "variation", "seed", "state", "set", "metric", "score", "protocol")
+    shown = [
+        (
+            r.run.rpartition("--")[2], r.task, r.model, _words(r), r.seed, r.state, r.set, r.metric,
+            _score(r), r.protocol,
+        )
+        for r in rows
+    ]  # fmt: skip
+    print_table(columns, shown, numbers=("seed", "score"))
+    for row in rows:
+        if row.problem:
+            typer.echo(f"{row.run}: {row.problem}")
+
+
+def _score(row: Listed) -> str:
+    return "" if row.value is None else _number(row.value)
+
+
+def _words(row: Listed) -> str:
+    return ", ".join(
+        word for word in (row.variation, "selection" if row.stage == "selection" else "") if word
+    )
+
+
+def show_diff(found: RunDiff) -> None:
+    """Three tables: what defines them, scores, answers."""
+    typer.echo(f"A {found.a}\nB {found.b}")
+    print_table(("what", "A", "B"), [(c.what, _cell(c.a), _cell(c.b)) for c in found.changed])
+    scores = [(s.set, s.where or "all", s.metric, _number(s.a), _number(s.b), _gap(s.a, s.b)) for s in found.scores]  # fmt: skip
+    print_table(("set", "where", "metric", "A", "B", "B - A"), scores, numbers=("A", "B", "B - A"))
+    print_table(
+        ("set", "n", "answers differ"), [(a.set, a.n, a.differ) for a in found.answers], numbers=("n", "answers differ")
+    )  # fmt: skip
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _number(value: float | None) -> str:
+    return "not defined" if value is None or value != value else f"{value:.4f}"  # noqa: PLR0124  (NaN alone)
+
+
+def _gap(a: float | None, b: float | None) -> str:
+    return "" if a is None or b is None else _number(b - a)
