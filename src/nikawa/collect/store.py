@@ -25,7 +25,11 @@ class Store:
         self.database = database
         self._idle: SimpleQueue[Link] = SimpleQueue()
         link = database.connect()
-        prepare(database, link)
+        try:
+            prepare(database, link)
+        except BaseException:
+            link.close()
+            raise
         self._idle.put(link)
         self._writer = Writer(database)
 

@@ -1,0 +1,485 @@
+"""What holds on SQLite and PostgreSQL alike: leases, answers, undo, reports, pilot, control items, exclusion, export."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nikawa.collect.answers import Given, Report, Saved
+from nikawa.collect.database import Link, found
+from nikawa.collect.desk import Desk
+from nikawa.collect.export import judgements, take_in
+from nikawa.collect.load import sync
+from nikawa.collect.overview import audit_rows, decide, disagreements, items, overview, resolve
+from nikawa.collect.project import Project, hashed
+from nikawa.collect.store import Store, open_store
+from nikawa.collect.workers import Refused, Worker, add_worker, by_name, exclude, join, reinstate
+from nikawa.errors import BadInput
+from nikawa.records import Judgement
+
+Start = Callable[..., tuple[Project, Store]]
+
+
+class Crowd:
+    """Workers at a project, with a clock of their own."""
+
+    def __init__(self, project: Project, store: Store) -> None:
+        self.project, self.store, self.desk, self.now = project, store, Desk(project), 1000.0
+        self.keys = 0
+
+    def join(self, *names: str) -> None:
+        for name in names:
+            token = hashed(self.project.token(name))
+            self.store.do(
+                lambda link, n=name, t=token: add_worker(link, n, t, "link", language="ja", now=self.now)
+            )  # type: ignore[misc]
+
+    def state(self, name: str) -> dict[str, Any]:
+        token = hashed(self.project.token(name))
+        return self.desk.state(self.store.do(lambda link: self.desk.next(link, token, self.now)))
+
+    def lease(self, name: str) -> str:
+        item = self.state(name)["item"]
+        assert item is not None
+        return str(item["lease"])
+
+    def answer(self, name: str, label: str = "neutral", **how: Any) -> Saved:
+        self.keys += 1
+        lease, key = how.pop("lease", None) or self.lease(name), how.pop("key", f"k{self.keys}")
+        body = msgspec.json.encode({"label": label}).decode()
+        given = Given(lease, key, body, **how)
+        token = hashed(self.project.token(name))
+        return self.store.do(lambda link: self.desk.answer(link, token, given, self.now))[0]
+
+    def undo(self, name: str, key: str = "u") -> dict[str, Any]:
+        token = hashed(self.project.token(name))
+        return self.desk.state(self.store.do(lambda link: self.desk.undo(link, token, key, self.now)))
+
+    def report(self, name: str, code: str = "broken", key: str = "r") -> Saved:
+        given = Report(self.lease(name), key, code, "読めない")
+        token = hashed(self.project.token(name))
+        return self.store.do(lambda link: self.desk.report(link, token, given, self.now))[0]
+
+    def worker(self, name: str) -> Worker:
+        row = self.store.ask(lambda link: by_name(link, name))
+        assert row is not None
+        return row
+
+    def counts(self) -> list[tuple[int, int]]:
+        sql = "SELECT done, leased FROM items WHERE kind = 'main' ORDER BY position"
+        return [(int(a), int(b)) for a, b in self.store.ask(lambda link: link.rows(sql))]
+
+    def exported(self, *parts: str) -> list[Judgement]:
+        with self.store.read() as link:
+            return list(judgements(link, self.project, parts or ("main",)))
+
+    def change(self, change: Callable[..., None], name: str) -> None:
+        self.store.do(lambda link: change(link, by_name(link, name), "because", "owner", self.now))
+
+
+@pytest.fixture
+def crowd(start: Start) -> Callable[..., Crowd]:
+    return lambda **how: Crowd(*start(**how))
+
+
+Begin = Callable[..., Crowd]
+
+
+def test_each_item_is_answered_as_often_as_asked(crowd: Begin) -> None:
+    here = crowd(items=5, assign={"workers_per_item": 2})
+    names = ["a", "b", "c", "d"]
+    here.join(*names)
+    for _ in range(5):
+        for name in names:
+            if here.state(name)["item"]:
+                here.answer(name)
+    found = here.exported()
+    assert len(found) == 10
+    assert set(Counter(j.example for j in found).values()) == {2}
+    assert len({(j.example, j.worker) for j in found}) == 10
+    assert all(here.state(name)["stage"] == "done" for name in names)
+
+
+def test_a_reload_shows_the_same_item(crowd: Begin) -> None:
+    here = crowd()
+    here.join("a")
+    assert here.state("a") == here.state("a")
+    assert sum(leased for _, leased in here.counts()) == 1
+
+
+def test_orders_differ_by_worker_and_stay(crowd: Begin) -> None:
+    here = crowd(items=30, assign={"workers_per_item": 5})
+    orders = {}
+    for name in ("a", "b", "c"):
+        here.join(name)
+        orders[name] = []
+        for _ in range(30):
+            orders[name].append(here.state(name)["item"]["inputs"]["premise"])
+            here.answer(name)
+        assert len(set(orders[name])) == 30
+    assert orders["a"] != orders["b"] != orders["c"] != sorted(orders["a"])
+
+
+def test_file_order(crowd: Begin) -> None:
+    here = crowd(items=4, assign={"order": "file"})
+    here.join("a")
+    seen = []
+    for _ in range(4):
+        seen.append(here.state("a")["item"]["inputs"]["premise"])
+        here.answer("a")
+    assert seen == ["前提i000", "前提i001", "前提i002", "前提i003"]
+
+
+def test_the_same_key_is_one_answer(crowd: Begin) -> None:
+    here = crowd()
+    here.join("a")
+    lease = here.lease("a")
+    assert not here.answer("a", key="once", lease=lease).duplicate
+    assert here.answer("a", "neutral", key="once", lease=lease).duplicate
+    assert len(here.exported()) == 1
+    with pytest.raises(Refused, match="already_answered"):
+        here.answer("a", key="other", lease=lease)
+    with pytest.raises(Refused, match="key_used"):
+        here.answer("a", key="once", lease=here.lease("a"))
+
+
+def test_a_lease_is_its_workers_alone(crowd: Begin) -> None:
+    here = crowd()
+    here.join("a", "b")
+    with pytest.raises(Refused, match="lease_unknown"):
+        here.answer("b", lease=here.lease("a"))
+    with pytest.raises(Refused, match="link_unknown"):
+        here.state("nobody")
+
+
+def test_a_lease_runs_out_and_the_item_goes_on(crowd: Begin) -> None:
+    here = crowd(items=1, assign={"workers_per_item": 1, "lease_minutes": 10})
+    here.join("a", "b")
+    late = here.lease("a")
+    assert here.state("b")["stage"] == "waiting"
+    here.now += 601
+    assert here.lease("b") != late
+    saved = here.answer("a", lease=late)
+    assert saved.surplus
+    assert not here.answer("b").surplus
+    assert [j.worker for j in here.exported()] == ["b"]
+    assert {j.worker for j in here.exported("main", "surplus")} == {"a", "b"}
+    assert here.counts() == [(1, 0)]
+
+
+def test_a_late_answer_counts_where_nobody_took_over(crowd: Begin) -> None:
+    here = crowd(items=1, assign={"workers_per_item": 1, "lease_minutes": 10})
+    here.join("a", "b")
+    late = here.lease("a")
+    here.now += 601
+    assert not here.answer("a", lease=late).surplus
+    assert here.counts() == [(1, 0)]
+    assert here.state("b")["stage"] == "done"
+
+
+def test_who_comes_back_late_goes_on_where_they_were(crowd: Begin) -> None:
+    here = crowd(items=3, assign={"lease_minutes": 10})
+    here.join("a")
+    late = here.lease("a")
+    here.now += 10_000
+    assert here.lease("a") == late
+    assert sum(leased for _, leased in here.counts()) == 1
+
+
+def test_a_draft_is_kept_and_prolongs(crowd: Begin) -> None:
+    here = crowd(assign={"lease_minutes": 10})
+    here.join("a")
+    lease, token = here.lease("a"), hashed(here.project.token("a"))
+    here.now += 500
+    assert here.store.do(lambda link: here.desk.draft(link, token, lease, '{"text": "書きかけ"}', here.now))
+    here.now += 500
+    item = here.state("a")["item"]
+    assert (item["lease"], item["draft"]) == (lease, {"text": "書きかけ"})
+    here.answer("a")
+    with pytest.raises(Refused, match="already_answered"):
+        here.store.do(lambda link: here.desk.draft(link, token, lease, "1", here.now))
+
+
+def test_undo_adds_and_hands_the_item_out_again(crowd: Begin) -> None:
+    here = crowd(items=4, pay={"per_item": 5})
+    here.join("a")
+    assert not here.state("a")["can_undo"]
+    first = here.state("a")["item"]["inputs"]
+    here.answer("a", "neutral")
+    held = here.lease("a")
+    here.now += 1
+    state = here.undo("a")
+    assert (state["item"]["inputs"], state["item"]["previous"]) == (first, {"label": "neutral"})
+    assert (state["progress"]["answered"], state["earned"]["amount"]) == (0, 0)
+    assert here.undo("a")["item"]["lease"] == state["item"]["lease"]
+    here.answer("a", "entailment")
+    assert here.lease("a") == held
+    assert [j.answer for j in here.exported()] == ["entailment"]
+    assert [j.answer for j in here.exported("main", "withdrawn")] == ["neutral", "entailment"]
+    assert sum(done + leased for done, leased in here.counts()) == 2
+
+
+def test_nothing_to_undo(crowd: Begin) -> None:
+    here = crowd()
+    here.join("a")
+    with pytest.raises(Refused, match="nothing_to_undo"):
+        here.undo("a")
+
+
+def test_one_of_a_group(crowd: Begin) -> None:
+    here = crowd(items=6, assign={"one_per_group": True})
+    here.join("a")
+    seen = []
+    while here.state("a")["item"]:
+        seen.append(here.state("a")["item"]["inputs"]["premise"])
+        here.answer("a")
+    assert len({int(text[-3:]) // 2 for text in seen}) == len(seen) == 3
+
+
+def test_a_limit_for_each_worker(crowd: Begin) -> None:
+    here = crowd(items=6, assign={"items_per_worker": 2})
+    here.join("a")
+    here.answer("a")
+    assert here.state("a")["progress"] == {"answered": 1, "left": 1, "pilot_left": 0}
+    here.answer("a")
+    state = here.state("a")
+    assert (state["stage"], state["item"], state["code"]) == ("done", None, here.project.code("a"))
+
+
+def test_the_pilot_comes_first_and_is_passed(crowd: Begin) -> None:
+    here = crowd(trial=2)
+    here.join("a", "b")
+    assert here.state("a")["stage"] == "pilot"
+    for correct in (True, True):
+        here.answer("a", correct=correct)
+    assert here.state("a")["stage"] == "main"
+    assert not here.state("a")["can_undo"]
+    for correct in (True, False):
+        here.answer("b", correct=correct)
+    assert here.state("b")["stage"] == "failed"
+    assert here.state("b")["item"] is None
+    assert not here.exported()
+    assert len(here.exported("pilot")) == 4
+    here.change(reinstate, "b")
+    assert here.state("b")["stage"] == "main"
+
+
+def test_control_items_are_mixed_in_and_exclude(crowd: Begin) -> None:
+    here = crowd(items=40, control=10, gold={"rate": 0.4, "after": 3, "pass_mark": 0.5})
+    here.join("a")
+    while here.worker("a").state == "active" and here.state("a")["item"]:
+        premise = here.state("a")["item"]["inputs"]["premise"]
+        here.answer("a", correct=False if "gold" in premise else None)
+    worker = here.worker("a")
+    assert worker.state == "excluded"
+    assert (worker.gold, worker.gold_right, worker.reason) == (3, 0, "0 of 3 control items right")
+    assert not here.exported()
+    assert len(here.exported("main", "excluded")) == worker.answered - 3
+    assert {done for done, _ in here.counts()} == {0}
+    assert here.state("a")["stage"] == "excluded"
+
+
+def test_too_quick_is_excluded(crowd: Begin) -> None:
+    here = crowd(items=20, speed={"min_seconds": 2, "after": 4})
+    here.join("quick", "slow")
+    for _ in range(4):
+        for name, seconds in (("quick", 1.0), ("slow", 3.0)):
+            lease = here.lease(name)
+            here.now += 5
+            here.answer(name, lease=lease, seconds=seconds)
+    assert here.worker("quick").state == "excluded"
+    assert (here.worker("slow").state, here.worker("slow").seconds) == ("active", 12)
+
+
+def test_a_page_cannot_claim_more_time_than_went_by(crowd: Begin) -> None:
+    here = crowd()
+    here.join("a")
+    lease = here.lease("a")
+    here.now += 7
+    here.answer("a", lease=lease, seconds=1000.0)
+    assert here.exported()[0].seconds == 7
+
+
+def test_excluding_opens_the_items_again(crowd: Begin) -> None:
+    here = crowd(items=2, assign={"workers_per_item": 1})
+    here.join("a", "b")
+    held = here.lease("a")
+    here.answer("a", lease=held)
+    here.lease("a")
+    assert here.state("b")["stage"] == "waiting"
+    here.change(exclude, "a")
+    assert here.counts() == [(0, 0), (0, 0)]
+    here.answer("b")
+    here.answer("b")
+    assert len(here.exported()) == 2
+    here.change(reinstate, "a")
+    assert sorted(here.counts()) == [(1, 0), (2, 0)]
+    assert len(here.exported()) == 3
+
+
+def test_reports_set_an_item_aside(crowd: Begin) -> None:
+    here = crowd(items=1, limits={"reports_per_item": 2})
+    here.join("a", "b", "c")
+    assert not here.report("a").duplicate
+    assert here.state("a")["item"] is None
+    here.report("b", "hate")
+    assert here.state("c")["stage"] == "done"
+    found = here.store.ask(lambda link: overview(link, here.project.settings))
+    assert [r["code"] for r in found["reports"]] == ["broken", "hate"]
+    assert found["progress"]["set_aside"] == 1
+    assert here.store.do(lambda link: resolve(link, "i000", "reopen", "", who="o", now=1.0)) == "open"
+    assert here.state("c")["item"] is not None
+
+
+def test_decisions_are_added(crowd: Begin) -> None:
+    here = crowd(items=1)
+    here.join("a", "b")
+    here.answer("a", "neutral", comment="迷った")
+    here.answer("b", "entailment")
+    (row,) = here.store.ask(disagreements)
+    assert [(a["worker"], a["answer"]["label"], a["comment"]) for a in row["answers"]] == [
+        ("a", "neutral", "迷った"),
+        ("b", "entailment", ""),
+    ]
+    for label in ("neutral", "contradiction"):
+        body = msgspec.json.encode({"label": label}).decode()
+        here.store.do(lambda link, b=body: decide(link, "i000", b, "読み直した", who="o", now=2.0))  # type: ignore[misc]
+    (row,) = here.store.ask(disagreements)
+    assert row["decision"]["answer"] == {"label": "contradiction"}
+    told = here.exported("decisions")
+    assert [(j.worker, j.answer) for j in told] == [
+        ("decision:o", "neutral"),
+        ("decision:o", "contradiction"),
+    ]
+    assert [row["what"] for row in here.store.ask(audit_rows)] == ["decide", "decide"]
+
+
+def test_items_by_state(crowd: Begin) -> None:
+    here = crowd(items=3, assign={"workers_per_item": 1})
+    here.join("a")
+    here.answer("a")
+    here.lease("a")
+    states = Counter(row["state"] for row in here.store.ask(items))
+    assert states == {"complete": 1, "in-hand": 1, "open": 1}
+    assert len(here.store.ask(lambda link: items(link, "complete"))) == 1
+    with pytest.raises(Refused):
+        here.store.ask(lambda link: items(link, "nonsense"))
+
+
+def test_import_is_all_or_nothing_and_once(crowd: Begin) -> None:
+    here = crowd(items=2, assign={"workers_per_item": 1})
+    rows = [
+        (
+            n,
+            Judgement(
+                example=ref, worker=worker, question="label", answer="neutral", at="2026-01-02T03:04:05+00:00"
+            ),
+        )
+        for n, (ref, worker) in enumerate([("i000", "x"), ("i001", "x"), ("i000", "y")], start=1)
+    ]
+
+    def bring(given: list[tuple[int, Judgement]]) -> tuple[int, int]:
+        return here.store.do(lambda link: take_in(link, here.project, iter(given), "sheet.csv", 5.0))
+
+    wrong = (4, Judgement(example="i999", worker="z", question="label", answer="neutral"))
+    with pytest.raises(BadInput, match=r"sheet\.csv, line 4"):
+        bring([*rows, wrong])
+    assert not here.exported()
+    assert bring(rows) == (3, 0)
+    assert bring(rows) == (0, 3)
+    assert here.exported()[0].at == "2026-01-02T03:04:05.000+00:00"
+    here.join("a")
+    assert here.state("a")["stage"] == "done"
+
+
+def test_files_are_taken_in_again_when_they_change(crowd: Begin) -> None:
+    here = crowd(items=2)
+    assert sync(here.project, here.store) == {"main": 0, "gold": 0, "pilot": 0}
+    path = here.project.folder / "examples.jsonl"
+    text = path.read_text("utf-8")
+    path.write_text(text + text.splitlines()[0].replace("i000", "new") + "\n", "utf-8")
+    assert sync(here.project, here.store)["main"] == 1
+    assert len(here.counts()) == 3
+
+
+def test_a_pilot_added_later_is_for_those_who_have_not_begun(crowd: Begin) -> None:
+    here = crowd(items=3)
+    here.join("a", "b")
+    here.answer("a")
+    line = '{"id": "p", "inputs": {"premise": "前", "hypothesis": "仮"}, "gold": {"label": "neutral"}}\n'
+    (here.project.folder / "pilot.jsonl").write_text(line, "utf-8")
+    sync(here.project, here.store)
+    assert (here.state("a")["stage"], here.state("b")["stage"]) == ("main", "pilot")
+
+
+def test_control_items_need_gold(crowd: Begin) -> None:
+    here = crowd(items=1)
+    (here.project.folder / "gold.jsonl").write_text('{"id": "g", "inputs": {"premise": "前"}}\n', "utf-8")
+    with pytest.raises(BadInput, match="needs its gold"):
+        sync(here.project, here.store)
+
+
+def test_platforms_bring_as_many_as_allowed(crowd: Begin) -> None:
+    here = crowd(crowd={"join": True, "max_workers": 1})
+
+    def come(name: str) -> Worker:
+        return here.store.do(lambda link: join(link, name, hashed(name), here.project.settings, 1.0))
+
+    assert come("p1").id == come("p1").id
+    with pytest.raises(Refused, match="worker_full"):
+        come("p2")
+
+
+def test_an_operation_that_fails_is_undone_alone(crowd: Begin) -> None:
+    here = crowd(items=2)
+
+    def half(link: Link) -> None:
+        link.run("UPDATE items SET done = 7")
+        raise ValueError("half way")
+
+    futures = [
+        here.store.write(half),
+        here.store.write(lambda link: link.run("UPDATE items SET reports = 1")),
+    ]
+    with pytest.raises(ValueError, match="half way"):
+        futures[0].result()
+    assert futures[1].result() == 2
+    rows = here.store.ask(lambda link: link.rows("SELECT done, reports FROM items"))
+    assert [tuple(row) for row in rows] == [(0, 1), (0, 1)]
+
+
+def test_texts_of_any_kind_survive(crowd: Begin) -> None:
+    here = crowd(items=1)
+    odd = "<script>alert(1)</script> \u202e逆 \U0001f408 ' \" \\ %s ? \u2028"
+    here.join(odd)
+    here.answer(odd, odd, comment=odd)
+    (told,) = here.exported()
+    assert (told.worker, told.answer) == (odd, odd)
+
+
+def test_another_version_is_refused(crowd: Begin, database: str) -> None:
+    here = crowd(items=1)
+    here.store.do(lambda link: link.run("UPDATE meta SET value = '99' WHERE key = 'version'"))
+    with pytest.raises(BadInput, match="version 99"):
+        open_store(database, here.project.folder, here.project.name)
+
+
+def test_backup_is_whole(crowd: Begin, database: str, tmp_path: Path) -> None:
+    here = crowd(items=2)
+    here.join("a")
+    here.answer("a")
+    out = tmp_path / "copy" / "backup.db"
+    if database:
+        with pytest.raises(BadInput, match="pg_dump"):
+            here.store.backup(out)
+        return
+    here.store.backup(out)
+    with open_store(f"sqlite:///{out}", tmp_path, "x") as copy:
+        assert copy.ask(lambda link: found(link, "SELECT count(*) FROM answers")) == (1,)
+    with pytest.raises(BadInput, match="exists already"):
+        here.store.backup(out)
