@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 LARGEST = 32 * 2**20
 """Bytes of a response; more than that is not an answer."""
+LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 LONGEST = 60.0
 """Seconds between two tries, where the server does not ask for more."""
 
@@ -65,6 +69,36 @@ class Secret:
             if len(word) > 3:
                 body = body.replace(word.encode(), b"[key]")
         return body
+
+
+class _Scrubber(logging.Filter):
+    """Keeps the key out of what the HTTP library logs, also where a server sends it back in a header."""
+
+    def __init__(self, secret: Secret) -> None:
+        super().__init__()
+        self._secret = secret
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change the record, never drop it."""
+        said = record.getMessage()
+        clean = self._secret.scrubbed(said.encode("utf-8", "replace")).decode()
+        if clean != said:
+            record.msg, record.args = clean, ()
+        return True
+
+
+@contextmanager
+def quiet_about(secret: Secret) -> Iterator[None]:
+    """While requests are under way, nothing logged holds the key."""
+    scrubber = _Scrubber(secret)
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    for logger in loggers:
+        logger.addFilter(scrubber)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(scrubber)
 
 
 def open_http(settings: ChatSettings) -> httpx.AsyncClient:

@@ -23,7 +23,7 @@ _SORRY = re.compile(
     r"|\bI(?:'m| am) (?:sorry|unable|not able)|\bI (?:cannot|can't|can’t|won't)\b|\bAs an AI\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\d.])[-−]?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![\d.])[-−]?\d+(?:\.\d+)?(?!\.?\d)")
 
 
 class Unreadable(Exception):
