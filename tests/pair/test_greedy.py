@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nikawa.pair import bags
+from nikawa.pair import bags, lcs
 from nikawa.pair.greedy import Variant, algorithm1, best_first, permutation
 from nikawa.pair.lcs import Lcs
 from nikawa.pair.units import bigrams, characters, encode, units_of, words
@@ -30,17 +30,20 @@ def drawn(count: int, kinds: int, longest: int, seed: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("long", [0, 3, 256])
+@pytest.mark.parametrize(("first", "short", "few"), [(0, 0, 0), (3, 2, 3), (512, 64, 48)])
 @pytest.mark.parametrize("shape", [(0, 3, 4), (1, 3, 4), (2, 3, 1), (61, 9, 6), (60, 200, 14), (20, 40, 150)])
 def test_the_same_pairs_as_the_naive_algorithms(
     variant: Variant,
-    long: int,
+    first: int,
+    short: int,
+    few: int,
     shape: tuple[int, int, int],
     one_by_one: Callable[..., Any],
     all_at_once: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bags, "LONG", long)
+    for module, name, value in ((bags, "FIRST", first), (bags, "SHORT", short), (lcs, "FEW", few)):
+        monkeypatch.setattr(module, name, value)
     count = shape[0]
     sentences = drawn(*shape, seed=sum(shape))
     coded = encode(sentences)

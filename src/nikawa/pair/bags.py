@@ -1,34 +1,45 @@
 """An inverted index of sentences that finds, for one of them, those it shares the most with.
 
 With h units in common (each counted as often as both have it), m and n units, ROUGE is F = 2pr / (p + r), p = h / n,
-r = h / m, computed in the very steps of rouge-score, so that even what rounding parts or joins is the same. Rare units
-are looked up first: once the units left could not lift an unmet sentence to the best score so far, 2R / (m + R) at
-most with R of them left, the long lists of the frequent ones are never read.
+r = h / m, computed in the very steps of rouge-score, so that even what rounding parts or joins is the same. Without
+rounding it is 2h / (m + n). The lists of rare units are read first, some at a time. With R lists left, a sentence in none
+of those read reaches 2R / (m + n): once the best so far is F, of the next list only those with n <= 2R / F - m can matter.
+Sentences are numbered by length, so those are one stretch of the list. What a few promising sentences have in the
+lists never read is counted in the sentences themselves.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from nikawa.pair.sets import Lists, lists_of, ranges, sets_of, sums_at
 from nikawa.pair.units import Coded, Ints
 
-LONG = 256
-"""Length of a list before which it is worth asking whether it must be read."""
+FIRST, TIMES = 512, 8
+"""Entries of lists read at first, and how many times as many the next time."""
+SHORT = 64
+"""Length up to which a list is read whole."""
+EXTRA = 0.1
+"""Lists read beyond those that can hold an unmet best sentence, a unit: they tell the sentences met apart."""
+SOME = 16
+"""Sentences whose scores tell how good the best is."""
+SCAN, FILL = 8, 64
+"""Sentences an entry read up to which all are looked at, or set back, at once."""
 SLACK = 1e-9
 """Bounds are trusted beyond rounding only."""
 REBUILD = 0.75
-"""Share of living sentences at which the lists are cleared of the others."""
-CHUNK = 1 << 21
+"""Share of living sentences at which the others are cleared out."""
 
 Floor = Callable[["Found"], float]
 """A score that the wanted sentences reach for certain, from what was found so far."""
 
 
 class Found(NamedTuple):
-    """Sentences that share something with the one asked about."""
+    """Sentences, by their number in the index, that share something with the one asked about."""
 
     sentences: Ints
     common: Ints
@@ -47,131 +58,177 @@ class Bags:
     """Sentences as bags of units, which leave one by one."""
 
     def __init__(self, coded: Coded) -> None:
-        self.sizes = coded.lengths.astype(np.float64)
+        self.names = np.argsort(coded.lengths, kind="stable").astype(np.int32)
+        """Number in the index, by length, to the sentence's own."""
+        self.sizes = coded.lengths[self.names].astype(np.float64)
         self.lengths = self.sizes.copy()
         """Infinite for those that left: they score 0."""
-        self.starts, self.units, self.counts = _bags(coded)
-        self.kinds = coded.size
-        self.living = self.indexed = len(coded)
-        owners = np.repeat(np.arange(len(coded), dtype=np.int32), np.diff(self.starts))
-        order = np.argsort(self.units, kind="stable")
-        self.posts, self.post_counts = owners[order], self.counts[order]
-        self.post_starts = _starts(self.units, self.kinds)
-        self._common = np.zeros(len(coded), dtype=np.int32)
-        self._asked = np.zeros(coded.size, dtype=np.int32)
+        self.places = np.empty(len(coded), np.int32)
+        self.places[self.names] = np.arange(len(coded), dtype=np.int32)
+        """The other way round; -1 for those that left."""
+        self.sets = sets_of(coded, self.names)
+        self.lists = lists_of(self.sets)
+        self.living = len(coded)
+        self.asked = np.zeros(self.sets.size, dtype=bool)
+        longest = int(np.diff(self.sets.starts).max(initial=0))
+        self.counts = np.zeros(len(coded), np.min_scalar_type(longest))
 
     def alive(self, sentence: int) -> bool:
         """Whether it has not left yet."""
-        return bool(self.lengths[sentence] != np.inf)
+        return bool(self.places[sentence] >= 0)
 
     def remove(self, sentence: int) -> None:
         """Let a sentence leave."""
-        self.lengths[sentence] = np.inf
+        self.lengths[self.places[sentence]] = np.inf
+        self.places[sentence] = -1
         self.living -= 1
-        if self.living < REBUILD * self.indexed:
+        if self.living < REBUILD * len(self.names):
             self._clear()
 
     def _clear(self) -> None:
-        """Drop the sentences that left from the lists."""
-        kept = self.lengths[self.posts] != np.inf
-        before = np.concatenate(([0], np.cumsum(kept)))
-        self.post_starts = before[self.post_starts]
-        self.posts, self.post_counts = self.posts[kept], self.post_counts[kept]
-        self.indexed = self.living
+        """Drop the sentences that left from the index, and number the others anew."""
+        kept = self.lengths != np.inf
+        numbers = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        self.names, self.sizes = self.names[kept], self.sizes[kept]
+        self.lengths, self.counts = self.sizes.copy(), self.counts[: len(self.names)]
+        self.places[self.names] = np.arange(len(self.names), dtype=np.int32)
+        starts, elements, size = self.sets
+        inside = np.repeat(kept, np.diff(starts))
+        ends = np.concatenate(([0], np.cumsum(np.diff(starts)[kept])))
+        self.sets = self.sets._replace(starts=ends, elements=elements[inside])
+        del inside, elements
+        there = kept[self.lists.sentences]
+        self.lists = Lists(sums_at(there, self.lists.starts), numbers[self.lists.sentences[there]])
 
     def near(self, sentence: int, floor: Floor) -> Found:
-        """The living sentences that may score what `floor` says or more, with all they share."""
-        first, last = self.starts[sentence], self.starts[sentence + 1]
-        units, counts = self.units[first:last], self.counts[first:last]
-        begins, ends = self.post_starts[units], self.post_starts[units + 1]
-        lists = sorted(zip((ends - begins).tolist(), begins.tolist(), counts.tolist(), strict=True))
-        left, size, low = int(counts.sum()), float(self.sizes[sentence]), 0.0
-        parts: list[Ints] = []
-        for length, begin, count in lists:
-            if length > LONG and parts:
-                low = max(low, floor(self._found(parts, size)))
-                if 2 * left / (size + left) < low - SLACK:
-                    break
-            parts.append(self._read(begin, begin + length, count))
-            left -= count
-        found = self._found(parts, size)
-        if left:
-            found = self._complete(found, left, low, sentence)
-        for part in parts:
-            self._common[part] = 0
-        return _positive(found)
-
-    def _read(self, begin: int, end: int, count: int) -> Ints:
-        """Count one list; the sentences met for the first time."""
-        owners: Ints = self.posts[begin:end]
-        before = self._common[owners]
-        new: Ints = owners[before == 0]
-        shared = self.post_counts[begin:end]
-        self._common[owners] = before + (np.minimum(shared, count) if count > 1 else 1)
-        return new
-
-    def _found(self, parts: list[Ints], size: float) -> Found:
-        met = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-        common = self._common[met]
-        return Found(met, common, rouge(common, size, self.lengths[met]))
-
-    def _complete(self, found: Found, left: int, low: float, sentence: int) -> Found:
-        """Count the lists that were not read, for those sentences alone that could still reach `low`."""
-        size = float(self.sizes[sentence])
-        highest = rouge(found.common + left, size, self.lengths[found.sentences])
-        met = found.sentences[(highest >= low - SLACK) & (found.scores > 0)]
-        first, last = self.starts[sentence], self.starts[sentence + 1]
-        asked = self.units[first:last]
-        self._asked[asked] = self.counts[first:last]
-        places, ends = ranges(self.starts[met], self.starts[met + 1])
-        shared = np.minimum(self._asked[self.units[places]], self.counts[places])
-        totals = np.concatenate(([0], np.cumsum(shared)))
-        common = np.diff(totals[np.concatenate(([0], ends))])
-        self._asked[asked] = 0
-        return Found(met, common, rouge(common, size, self.lengths[met]))
+        """The other living sentences that may score what `floor` says or more, with all they share."""
+        place = int(self.places[sentence])
+        length, self.lengths[place] = self.lengths[place], np.inf  # nobody is their own partner
+        found = _Search(self, place).found(floor)
+        self.lengths[place] = length
+        return found
 
 
-def ranges(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """All numbers of several ranges, one after the other, and where each range ends."""
-    lengths = ends - begins
-    closes = np.cumsum(lengths)
-    total = int(closes[-1]) if len(closes) else 0
-    return np.arange(total) + np.repeat(begins - closes + lengths, lengths), closes
+class _Search:
+    """The lists of one sentence's units, from the shortest to the longest, as far as they must be read."""
+
+    def __init__(self, bags: Bags, place: int) -> None:
+        self.bags, self.size = bags, float(bags.sizes[place])
+        starts, elements, _ = bags.sets
+        self.own = elements[starts[place] : starts[place + 1]]
+        begins, ends = bags.lists.starts[self.own], bags.lists.starts[self.own + 1]
+        order = np.argsort(ends - begins)
+        self.begins, self.ends = begins[order].tolist(), ends[order].tolist()
+        self.sums: list[int] = np.cumsum((ends - begins)[order]).tolist()
+        self.extra = max(1, int(EXTRA * len(self.own)))
+        self.most: list[float] = []
+        """Of each list read: the greatest length up to which it was."""
+        self.parts: list[Ints] = []
+
+    def found(self, floor: Floor) -> Found:
+        """Those that may be among the best, with what they share."""
+        budget, low, lists = FIRST, 0.0, len(self.begins)
+        if not lists:
+            return self._shared(np.empty(0, np.int32))
+        while len(self.most) < lists:
+            upto = max(len(self.most) + 1, bisect_right(self.sums, budget))
+            if self.sums[-1] <= TIMES * budget:
+                upto = lists
+            if not self._read(upto, low):
+                break
+            low = max(low, floor(self._likely()))
+            budget *= TIMES
+        found = self._shared(self._met(low))
+        self._forget()
+        return Found(*(part[found.scores >= low] for part in found))
+
+    def _read(self, upto: int, low: float) -> bool:
+        """Count the lists before `upto`, the stretches that can matter; whether there was any."""
+        first, lists = len(self.most), len(self.begins)
+        if low > 0:
+            parts, most = self._stretches(first, np.arange(lists - first, lists - upto, -1) + self.extra, low)
+        else:
+            stretches = zip(self.begins[first:upto], self.ends[first:upto], strict=True)
+            parts, most = [self.bags.lists.sentences[a:b] for a, b in stretches], [np.inf] * (upto - first)
+        if parts:
+            self.parts.append(np.concatenate(parts))
+            np.add.at(self.bags.counts, self.parts[-1], self.bags.counts.dtype.type(1))
+        self.most += most
+        return bool(parts)
+
+    def _stretches(self, first: int, left: Ints, low: float) -> tuple[list[Ints], list[float]]:
+        """Of each list from `first` on what can matter, by how many lists are left; how far up in length that is."""
+        least = low * self.size / (2 - low) - SLACK
+        most = 2 * left[left >= least] / (low - SLACK) - self.size
+        bounds = np.searchsorted(self.bags.sizes, most, "right").astype(np.int32)
+        lowest = np.int32(np.searchsorted(self.bags.sizes, least))
+        parts = []
+        for number, bound in enumerate(bounds, start=first):
+            part = self.bags.lists.sentences[self.begins[number] : self.ends[number]]
+            if len(part) > SHORT:
+                part = part[part.searchsorted(lowest) : part.searchsorted(bound)]
+            parts.append(part)
+        return parts, most.tolist()
+
+    def _likely(self) -> Found:
+        """A few of the sentences in the most lists, with all they share."""
+        last = self.parts[-1]
+        counts = self.bags.counts.take(last)
+        highest = int(counts.max(initial=0))
+        some = last[counts == highest][: 2 * SOME]
+        if len(some) < SOME:
+            some = np.concatenate((some, last[counts == highest - 1][:SOME], last[:SOME]))
+        return self._shared(_distinct(some[self.bags.lengths[some] != np.inf]))
+
+    def _met(self, low: float) -> Ints:
+        """The sentences that could reach `low`, by what was counted."""
+        least = self._needed(low)
+        if sum(map(len, self.parts)) * SCAN > len(self.bags.names):
+            met = np.flatnonzero(self.bags.counts >= least)
+        else:
+            met = np.concatenate(self.parts)
+            met = met[self.bags.counts.take(met) >= least]
+        lengths = self.bags.lengths[met]
+        highest = 2 * (self.bags.counts.take(met) + self._missed(lengths)) / (self.size + lengths)
+        return _distinct(met[(highest >= low - SLACK) & (highest > 0)])
+
+    def _needed(self, low: float) -> int:
+        """In how many of the lists read a sentence of any length must be at least."""
+        if low <= 0:
+            return 1
+        longest = min(float(self.bags.sizes[-1]), 2 * self.size / low - self.size)
+        lengths = np.arange(int(low * self.size / (2 - low)), int(longest) + 2)
+        return max(1, int(np.ceil((low * (self.size + lengths) / 2 - self._missed(lengths)).min() - SLACK)))
+
+    def _missed(self, lengths: Ints) -> Ints:
+        """How many lists were not read for sentences of these lengths."""
+        unread = len(self.begins) - len(self.most)
+        return np.searchsorted(self.most[::-1], lengths) + unread  # type: ignore[no-any-return]
+
+    def _forget(self) -> None:
+        """Set the counts back to 0."""
+        if sum(map(len, self.parts)) * FILL > len(self.bags.names):
+            self.bags.counts.fill(0)
+        else:
+            for part in self.parts:
+                self.bags.counts[part] = 0
+
+    def _shared(self, met: Ints) -> Found:
+        """What these sentences share; from the sentences themselves where not all lists were read."""
+        lengths = self.bags.lengths[met]
+        if len(self.most) == len(self.begins) and self.most[-1:] in ([], [np.inf]):
+            common = self.bags.counts[met].astype(np.int64)
+            return Found(met, common, rouge(common, self.size, lengths))
+        starts, elements, _ = self.bags.sets
+        self.bags.asked[self.own] = True
+        places, opens = ranges(starts[met], starts[met + 1])
+        hits = self.bags.asked[elements[places]]
+        common = np.add.reduceat(hits, opens, dtype=np.int64) if len(met) else np.empty(0, np.int64)
+        self.bags.asked[self.own] = False
+        return Found(met, common, rouge(common, self.size, lengths))
 
 
-def _positive(found: Found) -> Found:
-    kept = found.scores > 0
-    return Found(found.sentences[kept], found.common[kept], found.scores[kept])
-
-
-def _starts(units: Ints, kinds: int) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.bincount(units, minlength=kinds))))
-
-
-def _bags(coded: Coded) -> tuple[Ints, Ints, Ints]:
-    """Starts, units and counts of each sentence; a unit that one sentence alone has is left out."""
-    lengths = np.zeros(len(coded), dtype=np.int64)
-    parts = [_chunk(coded, a, b, lengths) for a, b in _chunks(coded)]
-    units = np.concatenate([part[0] for part in parts]) if parts else np.empty(0, dtype=np.int32)
-    counts = np.concatenate([part[1] for part in parts]) if parts else np.empty(0, dtype=np.int32)
-    del parts
-    shared = np.bincount(units, minlength=coded.size)[units] > 1
-    kept = np.concatenate(([0], np.cumsum(shared)))
-    starts = kept[np.concatenate(([0], np.cumsum(lengths)))]
-    return starts, units[shared], counts[shared]
-
-
-def _chunks(coded: Coded) -> list[tuple[int, int]]:
-    """Ranges of sentences with about so many units together, so that sorting needs little room."""
-    steps = np.arange(0, len(coded.ids) + CHUNK, CHUNK)
-    cuts = np.unique(np.concatenate((np.searchsorted(coded.starts[:-1], steps), [0, len(coded)])))
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-
-
-def _chunk(coded: Coded, first: int, last: int, lengths: Ints) -> tuple[Ints, Ints]:
-    owners = np.repeat(np.arange(last - first, dtype=np.int64), coded.lengths[first:last])
-    kinds, counts = np.unique(
-        owners * coded.size + coded.ids[coded.starts[first] : coded.starts[last]], return_counts=True
-    )
-    lengths[first:last] = np.bincount(kinds // max(coded.size, 1), minlength=last - first)
-    return (kinds % max(coded.size, 1)).astype(np.int32), counts.astype(np.int32)
+def _distinct(numbers: Ints) -> Ints:
+    """Each number once, in order."""
+    numbers = np.sort(numbers, kind="stable")
+    return numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers

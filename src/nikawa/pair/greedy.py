@@ -44,52 +44,52 @@ class Searcher:
 
     def best(self, sentence: int, wanted: int = 1) -> list[tuple[float, int]]:
         """Score and index of the `wanted` best with a score above 0, the best first, ties by index."""
-        length = self.bags.lengths[sentence]
-        self.bags.lengths[sentence] = np.inf  # nobody is their own partner
         if self.lcs is None:
             found = self.bags.near(sentence, lambda met: _nth(met.scores, wanted))
         else:
-            found = _Subsequences(self, self.lcs, sentence, wanted).found()
-        self.bags.lengths[sentence] = length
-        return _top(found, wanted)
+            found = _Subsequences(self.bags, self.lcs, sentence, wanted).found()
+        return _top(found, self.bags.names, wanted)
 
 
 class _Subsequences:
     """ROUGE-L of one sentence: what two sentences share bounds their subsequence, so few of those are computed."""
 
-    def __init__(self, searcher: Searcher, lcs: Lcs, sentence: int, wanted: int) -> None:
-        self.bags, self.lcs, self.sentence, self.wanted = searcher.bags, lcs, sentence, wanted
-        self.size = float(self.bags.sizes[sentence])
+    def __init__(self, bags: Bags, lcs: Lcs, sentence: int, wanted: int) -> None:
+        self.bags, self.lcs, self.sentence, self.wanted = bags, lcs, sentence, wanted
+        self.size = float(bags.sizes[bags.places[sentence]])
         self.low = 0.0
 
     def found(self) -> Found:
         """Those that may be among the best, with their real scores."""
         met = self.bags.near(self.sentence, self._floor)
         order = np.argsort(-met.scores, kind="stable")
-        done, begin, step, low = [], 0, TRIED, 0.0
+        done, begin, step, low = [], 0, TRIED, self.low
         scores = np.empty(0)
         while begin < len(order) and met.scores[order[begin]] >= low - SLACK:
             block = order[begin : begin + step]
             block = block[met.scores[block] >= low - SLACK]
             done.append(self._real(met.sentences[block], met.common[block]))
             scores = np.concatenate((scores, done[-1].scores))
-            low, begin, step = _nth(scores, self.wanted), begin + step, step * 4
+            low, begin, step = max(low, _nth(scores, self.wanted)), begin + step, step * 4
         if not done:
-            return met
+            return Found(*(part[:0] for part in met))
         parts = zip(*done, strict=True)
         return Found(*(np.concatenate(part) for part in parts))
 
     def _floor(self, met: Found) -> float:
         """The score certain by now: that of the most promising, computed."""
-        most = np.argsort(-met.scores, kind="stable")[: max(TRIED, self.wanted)]
-        most = most[met.scores[most] > max(self.low, 0.0)]
-        if len(most):
-            real = self._real(met.sentences[most], met.common[most])
+        some = max(TRIED, self.wanted)
+        likely = np.flatnonzero(met.scores > self.low)
+        if len(likely) > some:
+            likely = likely[np.argpartition(met.scores[likely], -some)[-some:]]
+        if len(likely) >= self.wanted:
+            real = self._real(met.sentences[likely], met.common[likely])
             self.low = max(self.low, _nth(real.scores, self.wanted))
         return self.low
 
     def _real(self, others: Ints, common: Ints) -> Found:
-        lengths = common if int(common.max(initial=0)) < 2 else self.lcs.lengths(self.sentence, others)
+        names = self.bags.names[others]
+        lengths = common if int(common.max(initial=0)) < 2 else self.lcs.lengths(self.sentence, names)
         return Found(others, lengths, rouge(lengths, self.size, self.bags.lengths[others]))
 
 
@@ -100,11 +100,11 @@ def _nth(scores: Ints, wanted: int) -> float:
     return float(scores.max()) if wanted == 1 else float(np.partition(scores, -wanted)[-wanted])
 
 
-def _top(found: Found, wanted: int) -> list[tuple[float, int]]:
+def _top(found: Found, names: Ints, wanted: int) -> list[tuple[float, int]]:
     if not len(found.scores):
         return []
     kept = found.scores >= _nth(found.scores, wanted)
-    scores, sentences = found.scores[kept], found.sentences[kept]
+    scores, sentences = found.scores[kept], names[found.sentences[kept]]
     if wanted == 1:
         return [(float(scores[0]), int(sentences.min()))]
     ranked = np.lexsort((sentences, -scores))[:wanted]
@@ -125,10 +125,11 @@ def algorithm1(
     for sentence in permutation(count, seed):
         if not bags.alive(sentence) or bags.living < 2:
             continue
+        found = searcher.best(sentence)
         bags.remove(sentence)
         while not bags.alive(lowest):
             lowest += 1
-        score, partner = next(iter(searcher.best(sentence)), (0.0, lowest))
+        score, partner = found[0] if found else (0.0, lowest)
         bags.remove(partner)
         if progress is not None:
             progress(count - bags.living, count)
