@@ -30,20 +30,20 @@ def drawn(count: int, kinds: int, longest: int, seed: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize(("first", "short", "few"), [(0, 0, 0), (3, 2, 3), (512, 64, 48)])
+@pytest.mark.parametrize("limits", [(0, 0, 0), (3, 2, 3), (512, 64, 48)])
 @pytest.mark.parametrize("shape", [(0, 3, 4), (1, 3, 4), (2, 3, 1), (61, 9, 6), (60, 200, 14), (20, 40, 150)])
 def test_the_same_pairs_as_the_naive_algorithms(
     variant: Variant,
-    first: int,
-    short: int,
-    few: int,
+    limits: tuple[int, int, int],
     shape: tuple[int, int, int],
     one_by_one: Callable[..., Any],
     all_at_once: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module, name, value in ((bags, "FIRST", first), (bags, "SHORT", short), (lcs, "FEW", few)):
-        monkeypatch.setattr(module, name, value)
+    for place, value in zip(
+        (f"{bags.__name__}.FIRST", f"{bags.__name__}.SHORT", f"{lcs.__name__}.FEW"), limits, strict=True
+    ):
+        monkeypatch.setattr(place, value)
     count = shape[0]
     sentences = drawn(*shape, seed=sum(shape))
     coded = encode(sentences)

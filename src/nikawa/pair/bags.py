@@ -92,7 +92,7 @@ class Bags:
         self.names, self.sizes = self.names[kept], self.sizes[kept]
         self.lengths, self.counts = self.sizes.copy(), self.counts[: len(self.names)]
         self.places[self.names] = np.arange(len(self.names), dtype=np.int32)
-        starts, elements, size = self.sets
+        starts, elements, _ = self.sets
         inside = np.repeat(kept, np.diff(starts))
         ends = np.concatenate(([0], np.cumsum(np.diff(starts)[kept])))
         self.sets = self.sets._replace(starts=ends, elements=elements[inside])
@@ -203,7 +203,7 @@ class _Search:
     def _missed(self, lengths: Ints) -> Ints:
         """How many lists were not read for sentences of these lengths."""
         unread = len(self.begins) - len(self.most)
-        return np.searchsorted(self.most[::-1], lengths) + unread  # type: ignore[no-any-return]
+        return np.searchsorted(self.most[::-1], lengths) + unread
 
     def _forget(self) -> None:
         """Set the counts back to 0."""

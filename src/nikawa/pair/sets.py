@@ -64,7 +64,7 @@ def sums_at(flags: Ints, places: Ints) -> Ints:
     for start in range(0, len(flags) + 1, CHUNK):
         before = starts_of(flags[start : start + CHUNK])
         last = start + len(before) - 1
-        end = np.searchsorted(places, last, "right" if last >= len(flags) else "left")
+        end = int(np.searchsorted(places, last, "right" if last >= len(flags) else "left"))
         found[begin:end] = total + before[places[begin:end] - start]
         total, begin = total + int(before[-1]), end
     return found
