@@ -165,3 +165,31 @@ def test_the_authors_splits_are_the_same_rules(name: str) -> None:
     path = PACKS / name / "pack.toml"
     rules = rules_of(convert(tomllib.loads(path.read_text("utf-8")), Head), path)
     assert {split: dict(found) for split, found in rules.items()} == {s: dict(rule(s)) for s in split_names()}
+
+
+def test_no_literal_of_the_comparative_pack_leans_to_a_label() -> None:
+    found: dict[str, Counter[str]] = {}
+    for example in problems("comparative-ja", "train"):
+        text = f"{example.inputs['premise']}{example.inputs['hypothesis']}"
+        for word in ("以上", "以下", "より", "ほど", "一番", "身長", "年齢", "成績", "重さ"):
+            if word in text:
+                found.setdefault(word, Counter())[str(example.gold["label"])] += 1
+    assert len(found) == 9
+    for labels in found.values():
+        assert len(labels) == 3
+        assert len(set(labels.values())) == 1
+
+
+def test_people_of_one_age_are_not_told_apart() -> None:
+    ages = {"sai-1": 0, "sai-3": 0, "sai-6": 0}
+    for example in problems("comparative-ja", "train"):
+        name = str(example.meta["template"])
+        first, second, *_ = [
+            *re.findall(r"\d+", f"{example.inputs['premise']}{example.inputs['hypothesis']}"),
+            "",
+            "",
+        ]
+        if name in ages and first == second:
+            ages[name] += 1
+            assert example.gold["label"] == "neutral"
+    assert not ages["sai-1"]

@@ -2,7 +2,7 @@
 
 A split is made of cells (template x format x span x label). The words of item i come from the template's `WordSpace`, whose
 numbers its cells share out among themselves (cell c of C takes c, c + C, c + 2C, …), so that no two problems of a template
-have all words in common until every way is used. The times come from the index of the label that is wanted.
+have all words in common until every way is used; then each takes those of the next, lest a name stick to a label. The times come from the index of the label that is wanted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 from operator import itemgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -24,14 +24,21 @@ from nikawa.generate.engine_times import timer
 from nikawa.generate.engine_words import WordSpace, unit_of
 from nikawa.generate.lexicon import Lexicon, load_lexicon
 from nikawa.generate.pack import Pack
-from nikawa.generate.spans import Chance, below
+from nikawa.generate.spans import Chance, Span, below
 from nikawa.generate.template import Choice, Literal, Side, Template
 from nikawa.generate.time import Value
 from nikawa.generate.time_index import index
 from nikawa.generate.times import Cell
 from nikawa.records import Example, Origin
 
+if TYPE_CHECKING:
+    from nikawa.generate.engine_batch import Numbers
+
 __all__ = ["Generator", "Place", "lexicon_of"]
+
+
+FEW_WAYS = 8
+"""Ways to fill a template up to which spans share them: fewer are not worth dividing."""
 
 
 class Place(NamedTuple):
@@ -42,6 +49,49 @@ class Place(NamedTuple):
     cell: Cell
     n: int
     """As many as were asked for, or as there are."""
+
+
+class Share(NamedTuple):
+    """The words of a cell among those of its template.
+
+    Cells of different spans have no words in common, for their times may be the same; those of one span never make the same
+    problem, for they differ in format or label.
+    """
+
+    space: WordSpace
+    spans: int
+    """How many spans share the space."""
+    span: int
+    """Which of them this one is."""
+    cells: int
+    """How many cells share what the span has."""
+    offset: int
+    """Which of them this one is."""
+
+    @property
+    def size(self) -> int:
+        """How many words there are for the span."""
+        return len(range(self.span, self.space.size, self.spans))
+
+    def number(self, i: int) -> int:
+        """The number of item i's words; all numbers come up before one returns."""
+        size = self.size
+        return int(self._number(i, size, gcd(size, self.cells)))
+
+    def numbers(self, items: range) -> Numbers:
+        """The numbers of many items."""
+        import numpy as np
+
+        size = self.size
+        found: Numbers = self._number(
+            np.arange(items.start, items.stop, dtype=np.int64), size, gcd(size, self.cells)
+        )
+        return found.astype(np.uint64)
+
+    def _number(self, i: Any, size: int, ways: int) -> Any:
+        lap, place = i // (size // ways), i % (size // ways)
+        own = place * self.cells + self.offset - self.offset % ways + (self.offset + lap) % ways
+        return own % size * self.spans + self.span
 
 
 def lexicon_of(pack: Pack) -> Lexicon:
@@ -80,10 +130,10 @@ class Generator:
 
     def _most(self, cell: Cell, split: str) -> int:
         """How many different problems a cell is sure to have: times make more of the same words."""
-        space, share, offset = self._share(cell, split)
-        if cell.span is not None and space.size:
+        share = self._share(cell, split)
+        if cell.span is not None and share.size:
             return 1 << 62
-        return len(range(offset, space.size, share))
+        return len(range(share.offset, share.size, share.cells))
 
     def problems(
         self, split: str, place: Place, start: int = 0, stop: int | None = None
@@ -93,7 +143,7 @@ class Generator:
 
     def words(self, cell: Cell, chance: Chance) -> dict[str, str]:
         """Texts for every key of a cell's template that is no time, drawn by chance."""
-        space, *_ = self._share(cell, self.first_split)
+        space = self._share(cell, self.first_split).space
         fillers = space.fill(below(chance, space.size), 0)
         if choose := _chooser(cell.template):
             choose(fillers, chance)
@@ -148,9 +198,9 @@ class Generator:
         """The texts of all slots of each item; those with fresh words are worked out together where they are many."""
         from nikawa.generate import engine_batch as batch
 
-        space, share, _ = self._share(cell, split)
-        fresh = range(items.start, max(items.start, min(items.stop, _period(space, share))))
-        if len(fresh) >= batch.LEAST and max(space.size, fresh.stop * share) < batch.MOST:
+        share = self._share(cell, split)
+        fresh = range(items.start, max(items.start, min(items.stop, share.size)))
+        if len(fresh) >= batch.LEAST and max(share.space.size, fresh.stop * share.cells) < batch.MOST:
             yield from self._filled_together(split, cell, fresh)
             items = range(fresh.stop, items.stop)
         if items:
@@ -159,12 +209,13 @@ class Generator:
     def _filled_together(self, split: str, cell: Cell, items: range) -> Iterator[dict[str, str]]:
         from nikawa.generate.engine_batch import drawn
 
-        space, share, offset = self._share(cell, split)
+        share = self._share(cell, split)
         words, dice = self._keys(split, cell)
         texts, choose, chosen = timer(cell), _chooser(cell.template), key(dice, "choice")
-        numbers = range(items.start * share + offset, items.stop * share + offset, share)
         times = drawn(self._draw(cell), dice, items.start, items.stop)
-        for i, fillers, values in zip(items, space.fill_many(numbers, words), times, strict=True):
+        for i, fillers, values in zip(
+            items, share.space.fill_many(share.numbers(items), words), times, strict=True
+        ):
             texts(fillers, values)
             if choose is not None:
                 choose(fillers, Dice(chosen, i))
@@ -177,18 +228,18 @@ class Generator:
 
     def _filler(self, split: str, cell: Cell) -> Callable[[int], dict[str, str]]:
         """A function that gives the texts of all slots of item i."""
-        space, share, offset = self._share(cell, split)
-        if not space.size:
+        share = self._share(cell, split)
+        if not share.size:
             raise BadInput(
                 f"{cell.name}: the lexicon has too few words for {split}", cure="add nouns, or agents"
             )
         words, dice = self._keys(split, cell)
-        drawn = _drawer(self._draw(cell), dice, _period(space, share))
+        drawn = _drawer(self._draw(cell), dice, share.size)
         texts, choose, chosen = timer(cell), _chooser(cell.template), key(dice, "choice")
-        fill = space.fill
+        fill, number = share.space.fill, share.number
 
         def filled(i: int) -> dict[str, str]:
-            fillers = fill(i * share + offset, words)
+            fillers = fill(number(i), words)
             texts(fillers, drawn(i))
             if choose is not None:
                 choose(fillers, Dice(chosen, i))
@@ -227,32 +278,31 @@ class Generator:
         rest = tuple(range(SIDES - len(names) + 1))
         return {name: rest if i == 0 else (SIDES - i,) for i, name in enumerate(names)}
 
-    def _share(self, cell: Cell, split: str) -> tuple[WordSpace, int, int]:
-        """The words of a cell: the space, how many cells share it, and which of them this one is."""
+    def _share(self, cell: Cell, split: str) -> Share:
+        """The words of a cell."""
         if split not in self.owned:
             raise unknown(f"split of {self.pack.name}", split, self.owned)
         template, unit = cell.template, unit_of(cell)
         where = (template.id, unit, split)
         if where not in self._spaces:
             space = WordSpace(template, self.lexicon, unit, self.owned[split])
-            mates = [c.name for c in template.cells(spans=self.pack.spans) if unit_of(c) == unit]
-            self._spaces[where] = space, {name: i for i, name in enumerate(mates)}
+            mates: dict[Span | None, list[str]] = {}
+            for other in template.cells(spans=self.pack.spans):
+                if unit_of(other) == unit:
+                    mates.setdefault(other.span if space.size > FEW_WAYS else None, []).append(other.name)
+            self._spaces[where] = space, list(mates.values())
         space, order = self._spaces[where]
-        return space, len(order), order[cell.name]
+        span = next(i for i, names in enumerate(order) if cell.name in names)
+        return Share(space, len(order), span, len(order[span]), order[span].index(cell.name))
 
     @cached_property
-    def _spaces(self) -> dict[tuple[str, str, str], tuple[WordSpace, dict[str, int]]]:
+    def _spaces(self) -> dict[tuple[str, str, str], tuple[WordSpace, list[list[str]]]]:
         return {}
 
     def _draw(self, cell: Cell) -> Draw:
         draw = index(cell.template.spec, cell.format, cell.span).drawer(cell.label)
         assert draw is not None, "cells are those that can be reached"
         return draw
-
-
-def _period(space: WordSpace, share: int) -> int:
-    """After how many items of a cell words return."""
-    return space.size // gcd(space.size, share)
 
 
 TRIES = 20

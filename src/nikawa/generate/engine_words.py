@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nikawa.errors import BadInput
 from nikawa.generate.engine_chance import SHORT, STEP, key, shuffled
@@ -19,6 +19,9 @@ from nikawa.generate.engine_sides import Sides, Stage, Words, in_turns, residues
 from nikawa.generate.lexicon import Frame, Lexicon
 from nikawa.generate.template import TIME_KINDS, Slot, Template, Word, bare_case
 from nikawa.generate.times import Cell
+
+if TYPE_CHECKING:
+    from nikawa.generate.engine_batch import Numbers
 
 FEW = 4
 """Verbs below which the unit of time is no longer asked for."""
@@ -71,13 +74,12 @@ class WordSpace:
         total = self._all[chosen].total
         return self._texts(chosen, shuffled(turn, total, (seed ^ (chosen + 1) * STEP) >> 16 & SHORT))
 
-    def fill_many(self, ks: range, seed: int) -> Iterator[dict[str, str]]:
+    def fill_many(self, numbers: Numbers, seed: int) -> Iterator[dict[str, str]]:
         """`fill` of all these numbers, together."""
         import numpy as np
 
         from nikawa.generate import engine_batch as batch
 
-        numbers = np.arange(ks.start, ks.stop, ks.step, dtype=np.uint64) % np.uint64(self.size)
         starts, firsts = (np.array(found, dtype=np.uint64) for found in (self._starts, self._firsts))
         segments = np.searchsorted(starts, numbers, side="right") - 1
         first = firsts[segments, 0]
