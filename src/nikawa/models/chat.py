@@ -12,6 +12,10 @@ from nikawa.models._chat.settings import ChatSettings
 from nikawa.models.base import Model, Predictor, Setup
 from nikawa.records import Kind
 
+WORK = ("key_env", "auth", "concurrency", "retries", "wait", "patience", "timeout", "cache")
+MONEY = ("price_in", "price_out", "budget")
+"""Settings that change no answer: a run that stopped at its budget goes on under a higher one."""
+
 
 def make(setup: Setup) -> Predictor:
     """The model; its parts are loaded only now."""
@@ -28,5 +32,6 @@ MODELS = (
         make,
         settings=ChatSettings,
         argument="NAME",
+        outside=(*WORK, *MONEY),
     ),
 )

@@ -24,10 +24,12 @@ FIRST_TOKENS, TOP = 4, 20
 SMALL = 16
 """Tokens of an answer to a question about abilities."""
 SCHEMAS = ("json_schema", "structured_outputs", "guided_json")
-_KEYS = ("A", "B")
+_LETTERS = ("A", "B")
+_WORDS = ("heron", "plover")
+"""What no model says to the sea unless it is held to it."""
 _SCHEMA = {
     "type": "object",
-    "properties": {"answer": {"type": "string", "enum": list(_KEYS)}},
+    "properties": {"answer": {"type": "string", "enum": list(_WORDS)}},
     "required": ["answer"],
     "additionalProperties": False,
 }
@@ -147,7 +149,7 @@ async def _can(session: Session, manner: Manner, seed: int) -> bool:
     chosen = manner.way == "logprob"
     text = "Reply with the letter A." if chosen else "Say hello to the sea (as JSON)."
     tokens = FIRST_TOKENS if chosen else SMALL
-    body = manner.body(session.settings, seed, _question(text), tokens) | manner.held(_SCHEMA, _KEYS)
+    body = manner.body(session.settings, seed, _question(text), tokens) | manner.held(_SCHEMA, _WORDS)
     reply = await session.probe(CHAT, body, tokens)
     return not reply.error and _shows(manner.way, reply)
 
@@ -155,11 +157,11 @@ async def _can(session: Session, manner: Manner, seed: int) -> bool:
 def _shows(way: str, reply: Reply) -> bool:
     """Whether the reply does what was asked for: some servers pass over fields they do not know."""
     if way == "logprob":
-        return bool(weights(reply, _KEYS))
+        return bool(weights(reply, _LETTERS))
     if way == "grammar":
-        return reply.text.strip() in _KEYS
+        return reply.text.strip() in _WORDS
     found = json_in(reply.text)
-    return found is not None if way == "json_object" else found is not None and found.get("answer") in _KEYS
+    return found is not None if way == "json_object" else found is not None and found.get("answer") in _WORDS
 
 
 def echo_body(manner: Manner, settings: ChatSettings, prompt: str, key: str) -> dict[str, Any]:
