@@ -52,13 +52,12 @@ class Fake:
             return trouble  # type: ignore[no-any-return]
         if refused := self._refused(path, body):
             return 400, {}, json.dumps({"error": {"message": refused}}).encode()
-        said = (
-            ("A" if question.endswith(PROBES[0]) or self._held(body) else "hello")
-            if probe
-            else self.brain(question)
-        )
+        said = self._probed(question, body) if probe else self.brain(question)
         made = self._made(path, body, said)
         return 200, {}, json.dumps(self.shape(made) if not probe else made).encode()
+
+    def _probed(self, question: str, body: dict[str, Any]) -> str:
+        return "A" if question.endswith(PROBES[0]) else "heron" if self._held(body) else "hello"
 
     def _refused(self, path: str, body: dict[str, Any]) -> str:
         known = {
