@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,8 @@ class Crowd:
         for name in names:
             token = hashed(self.project.token(name))
             self.store.do(
-                lambda link, n=name, t=token: add_worker(link, n, t, "link", language="ja", now=self.now)
-            )  # type: ignore[misc]
+                partial(add_worker, name=name, hashed=token, origin="link", language="ja", now=self.now)
+            )
 
     def state(self, name: str) -> dict[str, Any]:
         token = hashed(self.project.token(name))
@@ -114,7 +115,7 @@ def test_a_reload_shows_the_same_item(crowd: Begin) -> None:
 
 def test_orders_differ_by_worker_and_stay(crowd: Begin) -> None:
     here = crowd(items=30, assign={"workers_per_item": 5})
-    orders = {}
+    orders: dict[str, list[str]] = {}
     for name in ("a", "b", "c"):
         here.join(name)
         orders[name] = []
@@ -348,7 +349,7 @@ def test_decisions_are_added(crowd: Begin) -> None:
     ]
     for label in ("neutral", "contradiction"):
         body = msgspec.json.encode({"label": label}).decode()
-        here.store.do(lambda link, b=body: decide(link, "i000", b, "読み直した", who="o", now=2.0))  # type: ignore[misc]
+        here.store.do(partial(decide, ref="i000", body=body, reason="読み直した", who="o", now=2.0))
     (row,) = here.store.ask(disagreements)
     assert row["decision"]["answer"] == {"label": "contradiction"}
     told = here.exported("decisions")
@@ -442,13 +443,11 @@ def test_an_operation_that_fails_is_undone_alone(crowd: Begin) -> None:
         link.run("UPDATE items SET done = 7")
         raise ValueError("half way")
 
-    futures = [
-        here.store.write(half),
-        here.store.write(lambda link: link.run("UPDATE items SET reports = 1")),
-    ]
+    first = here.store.write(half)
+    second = here.store.write(lambda link: link.run("UPDATE items SET reports = 1"))
     with pytest.raises(ValueError, match="half way"):
-        futures[0].result()
-    assert futures[1].result() == 2
+        first.result()
+    assert second.result() == 2
     rows = here.store.ask(lambda link: link.rows("SELECT done, reports FROM items"))
     assert [tuple(row) for row in rows] == [(0, 1), (0, 1)]
 

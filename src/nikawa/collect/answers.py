@@ -40,7 +40,7 @@ class Saved:
 def leased(link: Link, worker: Worker, name: str) -> tuple[int, str, str, str | None]:
     """Item, kind, body and gold of a worker's lease, whatever became of it."""
     row = link.one(
-        "SELECT i.id, i.kind, i.body, i.gold FROM leases l JOIN items i ON i.id = l.item"
+        "SELECT i.id, i.kind, t.body, t.gold FROM leases l JOIN items i ON i.id = l.item JOIN texts t ON t.item = i.id"
         " WHERE l.id = ? AND l.worker = ?",
         name, worker.id,
     )  # fmt: skip

@@ -66,8 +66,8 @@ def next_item(link: Link, worker: Worker, settings: Settings, now: float) -> Hel
 def holding(link: Link, worker: Worker) -> Held | None:
     """The item of the latest open lease."""
     row = link.one(
-        "SELECT l.id, l.item, i.kind, l.expires, i.body, d.body, a.body FROM leases l"
-        " JOIN items i ON i.id = l.item LEFT JOIN drafts d ON d.lease = l.id"
+        "SELECT l.id, l.item, i.kind, l.expires, t.body, d.body, a.body FROM leases l"
+        " JOIN items i ON i.id = l.item JOIN texts t ON t.item = l.item LEFT JOIN drafts d ON d.lease = l.id"
         " LEFT JOIN answers a ON a.seq = l.redo"
         " WHERE l.worker = ? AND l.state = 'open' ORDER BY l.issued DESC, l.redo ASC NULLS LAST LIMIT 1",
         worker.id,

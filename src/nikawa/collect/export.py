@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -42,17 +43,27 @@ def judgements(
 
 
 def _answers(link: Link, project: Project, wanted: set[str], name: Name) -> Iterator[Judgement]:
-    decode, split = msgspec.json.decode, project.form.to_judgements
+    split = _splitter(project)
     for ref, worker, body, seconds, at in link.stream(
         "SELECT i.ref, w.name, a.body, a.seconds, a.at FROM answers a JOIN items i ON i.id = a.item"  # noqa: S608
         " JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
         f" WHERE {_where(wanted)} ORDER BY a.seq"
     ):
         shown, when = name(worker), stamp(at)
-        for question, answer in split(decode(body)):
+        for question, answer in split(body):
             yield Judgement(
                 example=ref, worker=shown, question=question, answer=answer, seconds=seconds, at=when
             )
+
+
+def _splitter(project: Project) -> Callable[[str], list[tuple[str, Any]]]:
+    """From the stored answer to its questions; most projects have few different answers."""
+
+    @lru_cache(maxsize=4096)
+    def split(body: str) -> list[tuple[str, Any]]:
+        return project.form.to_judgements(msgspec.json.decode(body))
+
+    return split
 
 
 def _where(wanted: set[str]) -> str:

@@ -19,19 +19,35 @@ from nikawa.io.records import read_examples
 from nikawa.records import Example
 
 CHUNK = 20_000
-_INSERT = (
-    "INSERT INTO items (kind, position, ref, grp, spot, asked, body, gold) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_ITEM = "INSERT INTO items (id, position, kind, ref, grp, spot, asked) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_TEXT = "INSERT INTO texts (item, body, gold) VALUES (?, ?, ?)"
 
 
 def sync(project: Project, store: Store) -> dict[str, int]:
     """Add what the files gained since the last time, and follow the number of workers asked for; what was added."""
     added = {kind: _sync(project, store, kind, project.folder / name) for kind, name in KINDS.items()}
-    asked = project.settings.assign.workers_per_item
-    store.do(
-        lambda link: link.run("UPDATE items SET asked = ? WHERE kind = 'main' AND asked <> ?", asked, asked)
-    )
+    _ask(project.settings.assign.workers_per_item, store)
     return added
+
+
+def _ask(workers: int, store: Store) -> None:
+    """Follow the number of workers an item, where it changed since the last time."""
+    before = store.ask(lambda link: link.one("SELECT value FROM meta WHERE key = 'asked'"))
+    if before is not None and before[0] == str(workers):
+        return
+
+    def change(link: Link) -> None:
+        link.run("UPDATE items SET asked = ? WHERE asked <> ?", workers, workers)
+        _remember(link, "asked", str(workers))
+
+    store.do(change)
+
+
+def _remember(link: Link, key: str, value: str) -> None:
+    link.run(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        key, value,
+    )  # fmt: skip
 
 
 def _sync(project: Project, store: Store, kind: str, path: Path) -> int:
@@ -44,23 +60,19 @@ def _sync(project: Project, store: Store, kind: str, path: Path) -> int:
     if before is not None and before[0] == stamp:
         return 0
     added = store.do(lambda link: _load(link, project, kind, path))
-    store.do(
-        lambda link: link.run(
-            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            key, stamp,
-        )
-    )  # fmt: skip
+    store.do(lambda link: _remember(link, key, stamp))
     return added
 
 
 def _load(link: Link, project: Project, kind: str, path: Path) -> int:
     known = {row[0] for row in link.rows("SELECT ref FROM items WHERE kind = ?", kind)}
     (start,) = found(link, "SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = ?", kind)
+    (first,) = found(link, "SELECT coalesce(max(id), 0) + 1 FROM items")
     rows = _rows(project, kind, path, known)
     total = 0
-    while block := list(islice(rows, CHUNK)):
-        numbered = [(kind, start + total + place, *row) for place, row in enumerate(block)]
-        link.many(_INSERT, numbered)
+    while block := list(enumerate(islice(rows, CHUNK), start=total)):
+        link.many(_ITEM, [(first + n, start + n, kind, *row[:4]) for n, row in block])
+        link.many(_TEXT, [(first + n, *row[4:]) for n, row in block])
         total += len(block)
     if kind == "pilot" and total:  # who has not begun takes it too
         link.run(

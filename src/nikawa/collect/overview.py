@@ -115,7 +115,7 @@ def _state(row: Sequence[Any]) -> str:
 def disagreements(link: Link, after: str = "", limit: int = 20) -> list[dict[str, Any]]:
     """Items whose standing answers differ, with all of them side by side and the last decision."""
     rows = link.rows(
-        "SELECT i.ref, i.id, i.body FROM items i WHERE i.kind = 'main' AND i.done > 1 AND i.ref > ?"
+        "SELECT i.ref, i.id, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main' AND i.done > 1 AND i.ref > ?"
         " AND (SELECT count(DISTINCT a.body) FROM answers a JOIN workers w ON w.id = a.worker"
         " LEFT JOIN withdrawals x ON x.answer = a.seq WHERE a.item = i.id AND a.surplus = 0"
         " AND x.answer IS NULL AND w.state <> 'excluded') > 1 ORDER BY i.ref LIMIT ?",
@@ -150,7 +150,10 @@ def _sides(link: Link, item: int) -> dict[str, Any]:
 
 def item_of(link: Link, ref: str) -> tuple[int, str]:
     """Id and body of an item."""
-    row = link.one("SELECT id, body FROM items WHERE kind = 'main' AND ref = ?", ref)
+    row = link.one(
+        "SELECT i.id, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main' AND i.ref = ?",
+        ref,
+    )
     if row is None:
         raise Refused("item_unknown", 404)
     return int(row[0]), str(row[1])

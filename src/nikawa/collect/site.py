@@ -84,10 +84,12 @@ class Site:
         from starlette.concurrency import run_in_threadpool
 
         async with self.busy.setdefault(key, asyncio.Lock()):
-            made, value = self.kept.get(key, (float("-inf"), None))
-            if time.monotonic() - made >= seconds:
+            until, value = self.kept.get(key, (float("-inf"), None))
+            began = time.monotonic()
+            if began >= until:
                 value = await run_in_threadpool(make)
-                self.kept[key] = (time.monotonic(), value)
+                ended = time.monotonic()  # what is slow to compute is computed less often
+                self.kept[key] = (ended + max(seconds, 10 * (ended - began)), value)
             return cast(T, value)
 
     @cached_property

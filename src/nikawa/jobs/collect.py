@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks import load
 from nikawa.benchmarks.load import named
-from nikawa.collect.export import csv_lines, harmless, judgements, take_in
+from nikawa.collect.export import csv_lines, harmless, json_lines, judgements, take_in
 from nikawa.collect.form import LANGUAGES
 from nikawa.collect.load import sync
 from nikawa.collect.overview import overview
@@ -150,8 +150,10 @@ def export(folder: Path, out: Path, how: Out | None = None, database: str = "") 
     form = chosen.form or ("csv" if out.name.endswith(".csv") else None)
     with opened(folder, database) as (project, store), store.read() as link:
         found = judgements(link, project, chosen.parts, pseudonymise=chosen.pseudonymise)
-        if form == "csv":
-            return _write_csv(out, found, chosen.overwrite)
+        counted = _Counted(found)
+        if form == "csv" or (form is None and ".jsonl" in out.name):
+            _write_text(out, counted, form == "csv", chosen.overwrite)
+            return counted.count
         rows = found if form in (None, "records", "label-studio", "doccano") else harmless(found)
         examples = None
         if form in ("label-studio", "doccano"):
@@ -159,13 +161,14 @@ def export(folder: Path, out: Path, how: Out | None = None, database: str = "") 
         return write_judgements(out, rows, form, examples=examples, overwrite=chosen.overwrite)
 
 
-def _write_csv(out: Path, found: Iterable[Judgement], overwrite: bool) -> int:
-    counted = _Counted(found)
+def _write_text(out: Path, found: Iterable[Judgement], as_csv: bool, overwrite: bool) -> None:
     with atomic_write(out, overwrite=overwrite) as stream:
+        if not as_csv:
+            stream.writelines(json_lines(found))
+            return
         stream.write(b"\xef\xbb\xbf")  # without the mark Excel reads Japanese as another encoding
-        for block in csv_lines(counted):
+        for block in csv_lines(found):
             stream.write(block.encode())
-    return counted.count
 
 
 class _Counted:

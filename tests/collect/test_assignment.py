@@ -1,0 +1,195 @@
+"""Assignment under any order of events: workers come, answer, wait, withdraw, report, are excluded; time passes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from nikawa.collect.answers import Given, Report
+from nikawa.collect.database import Link, Sqlite
+from nikawa.collect.desk import Desk
+from nikawa.collect.load import _load
+from nikawa.collect.order import place
+from nikawa.collect.project import KINDS, Project, create_project, hashed
+from nikawa.collect.schema import prepare
+from nikawa.collect.settings import Settings
+from nikawa.collect.workers import Refused, add_worker, by_name, exclude, reinstate
+from nikawa.io.records import write_records
+from nikawa.records import Example
+
+NAMES = ("a", "b", "c", "d")
+SURPLUS = "SELECT i.ref, i.done, i.leased, i.asked, i.kind FROM items i"
+STANDING = (
+    "SELECT i.ref, w.name FROM answers a JOIN items i ON i.id = a.item JOIN workers w ON w.id = a.worker"
+    " LEFT JOIN withdrawals x ON x.answer = a.seq"
+    " WHERE a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded' AND i.kind = 'main'"
+)
+
+
+@contextmanager
+def refused(code: str) -> Iterator[list[str]]:
+    """What may be refused, but for no other reason; the list tells whether it was."""
+    told: list[str] = []
+    try:
+        yield told
+    except Refused as problem:
+        told.append(problem.code)
+    assert set(told) <= {code}
+
+
+class Assignment(RuleBasedStateMachine):
+    """Four workers, a few items, and what must hold after every step."""
+
+    @initialize(
+        items=st.integers(1, 7),
+        asked=st.integers(1, 3),
+        gold=st.integers(0, 3),
+        groups=st.booleans(),
+        order=st.sampled_from(["random", "file"]),
+    )
+    def begin(self, items: int, asked: int, gold: int, groups: bool, order: str) -> None:
+        self.now, self.key, self.reinstated = 1000.0, 0, False
+        self.folder = tempfile.TemporaryDirectory()
+        assign = {"workers_per_item": asked, "lease_minutes": 1, "one_per_group": groups, "order": order}
+        table = {"title": "t", "form": "choice", "assign": assign, "gold": {"rate": 0.3, "after": 99}}
+        config = msgspec.convert(table, Settings)
+        examples = [Example(id=f"i{n}", inputs={"text": f"文{n}"}, group=f"g{n // 2}") for n in range(items)]
+        made = create_project(Path(self.folder.name) / "p", config, examples)
+        self.project = Project(made.folder, config, made.form, made.options, made.secret)
+        known = [
+            Example(id=f"k{n}", inputs={"text": f"既{n}"}, gold={"label": "neutral"}) for n in range(gold)
+        ]
+        write_records(made.folder / KINDS["gold"], known, overwrite=True)
+        self.desk = Desk(self.project)
+        database = Sqlite(made.folder / "collect.db")
+        self.link: Link = database.connect()
+        prepare(database, self.link)
+        self.link.begin()  # never committed: nothing here is about the disk
+        for kind in ("main", "gold"):
+            _load(self.link, self.project, kind, made.folder / KINDS[kind])
+        self.tokens = {name: hashed(self.project.token(name)) for name in NAMES}
+        for name in NAMES:
+            add_worker(self.link, name, self.tokens[name], "link", language="ja", now=self.now)
+        self.leases: dict[str, list[str]] = {name: [] for name in NAMES}
+        self.handed: Counter[tuple[str, str]] = Counter()
+
+    def teardown(self) -> None:
+        if hasattr(self, "link"):
+            self.link.close()
+            self.folder.cleanup()
+
+    def _fresh(self) -> str:
+        self.key += 1
+        return f"key{self.key}"
+
+    def _seen(self, name: str, standing: Any) -> None:
+        held = standing.held
+        if held is not None and held.lease not in self.leases[name]:
+            self.leases[name].append(held.lease)
+            (ref,) = self.link.one("SELECT ref FROM items WHERE id = ?", held.item) or ("",)
+            if held.previous is None:
+                self.handed[name, ref] += 1
+
+    @rule(name=st.sampled_from(NAMES))
+    def come(self, name: str) -> None:
+        self._seen(name, self.desk.next(self.link, self.tokens[name], self.now))
+
+    @precondition(lambda self: any(self.leases.values()))
+    @rule(name=st.sampled_from(NAMES), which=st.integers(0, 30), again=st.booleans())
+    def answer(self, name: str, which: int, again: bool) -> None:
+        """Any lease the worker ever had, late or answered before."""
+        if not self.leases[name]:
+            return
+        lease = self.leases[name][which % len(self.leases[name])]
+        given = Given(lease, self._fresh(), '{"label":"neutral"}', correct=True)
+        with refused("already_answered") as told:
+            saved, standing = self.desk.answer(self.link, self.tokens[name], given, self.now)
+        if told:
+            return
+        self._seen(name, standing)
+        if again:
+            repeated, _ = self.desk.answer(self.link, self.tokens[name], given, self.now)
+            assert repeated.duplicate
+            assert repeated.surplus == saved.surplus
+
+    @rule(name=st.sampled_from(NAMES))
+    def withdraw(self, name: str) -> None:
+        with refused("nothing_to_undo"):
+            self._seen(name, self.desk.undo(self.link, self.tokens[name], self._fresh(), self.now))
+
+    @precondition(lambda self: any(self.leases.values()))
+    @rule(name=st.sampled_from(NAMES))
+    def report(self, name: str) -> None:
+        if not self.leases[name]:
+            return
+        given = Report(self.leases[name][-1], self._fresh(), "broken")
+        with refused("already_answered") as told:
+            _, standing = self.desk.report(self.link, self.tokens[name], given, self.now)
+        if told:
+            return
+        self._seen(name, standing)
+
+    @rule(seconds=st.sampled_from([1.0, 30.0, 61.0]))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule(name=st.sampled_from(NAMES), out=st.booleans())
+    def judge(self, name: str, out: bool) -> None:
+        worker = by_name(self.link, name)
+        assert worker is not None
+        self.reinstated |= worker.state == "excluded" and not out
+        (exclude if out else reinstate)(self.link, worker, "test", "owner", self.now)
+
+    @invariant()
+    def counts_are_what_the_rows_say(self) -> None:
+        if not hasattr(self, "link"):
+            return
+        standing = Counter(ref for ref, _ in self.link.rows(STANDING))
+        leased = Counter(
+            item for (item,) in self.link.rows(
+                "SELECT i.ref FROM leases l JOIN items i ON i.id = l.item WHERE l.state = 'open'"
+            )
+        )  # fmt: skip
+        for ref, done, held, asked, kind in self.link.rows(SURPLUS):
+            assert held == leased[ref]
+            if kind == "main":
+                assert done == standing[ref]
+                assert self.reinstated or done + held <= asked
+
+    @invariant()
+    def nobody_is_shown_an_item_twice_or_counted_twice(self) -> None:
+        if not hasattr(self, "link"):
+            return
+        assert all(count == 1 for count in self.handed.values())
+        assert all(count == 1 for count in Counter(self.link.rows(STANDING)).values())
+        if self.project.settings.assign.one_per_group:
+            groups = Counter((name, int(ref[1:]) // 2) for name, ref in self.handed if ref[0] == "i")
+            assert all(count == 1 for count in groups.values())
+
+
+Assignment.TestCase.settings = settings(
+    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestAssignment = Assignment.TestCase
+
+
+def test_an_order_is_a_permutation_and_differs_by_key() -> None:
+    for size in (1, 2, 3, 16, 17, 1000):
+        orders = [[place(turn, size, key) for turn in range(size)] for key in (1, 2)]
+        assert all(sorted(order) == list(range(size)) for order in orders)
+        assert size < 16 or orders[0] != orders[1]
+
+
+def test_every_place_of_an_order_is_about_equally_likely() -> None:
+    counts = Counter(place(0, 10, key) for key in range(2000))
+    assert set(counts) == set(range(10))
+    assert all(140 <= count <= 260 for count in counts.values())
