@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks import load, tasks
 from nikawa.errors import BadInput, MissingExtra, UnknownName
-from nikawa.models import Predictor, Trainable, characters, model, models
+from nikawa.models import Predictor, Trainable, _linear, characters, model, models
 from nikawa.models.folds import out_of_fold
 from nikawa.records import Example, Prediction, Task
 
@@ -99,7 +100,7 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(characters, "import_module", missing)
+    monkeypatch.setattr(_linear, "import_module", missing)
     with pytest.raises(MissingExtra, match=r"nikawa\[models\]"):
         learned("char-linear")
 
@@ -136,6 +137,8 @@ def test_hypotheses_of_klue_nli_give_little_away(shared_data: Path) -> None:
     """About 0.40 where chance is a third: five folds by premise."""
     examples = load("klue-nli:dev", data=shared_data).splits["dev"]
     task = replace(tasks()["klue-nli"], inputs=("hypothesis",))
-    found = out_of_fold(characters.Characters, task, examples, [e.inputs["premise"] for e in examples])
+    settings = characters.Settings(strength=1.0)
+    make = partial(characters.Characters, settings)
+    found = out_of_fold(make, task, examples, [e.inputs["premise"] for e in examples])
     right = sum(a.answer == e.gold["label"] for a, e in zip(found, examples, strict=True)) / len(examples)
     assert right == pytest.approx(0.401, abs=0.015)

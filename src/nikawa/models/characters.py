@@ -1,30 +1,61 @@
 """A linear model on character n-grams: no analyser, no graphics card, and hard to beat on surface cues.
 
-Each input has its own n-grams of 1 to 3 characters, weighted by tf-idf (inside lines, across words). Labels are
-learned by logistic regression, scores by ridge regression kept inside the task's scale.
+Each input has its own n-grams of 1 to 3 characters (inside lines, across words), weighted by tf-idf with sublinear
+counts. Labels are learned by logistic regression, scores by ridge regression kept inside the task's scale.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
-from nikawa.errors import BadInput, missing_extra
-from nikawa.models.base import Model, gold_of, not_fitted
-from nikawa.models.base import text_of as _text
+import msgspec
+
+from nikawa.models._linear import Linear, refuse_other_kinds, sklearn
+from nikawa.models.base import Model, gold_of, not_fitted, settings_of, text_of
 from nikawa.records import Example, Kind, Prediction, Task
 
-NGRAMS = (1, 3)
 KINDS: tuple[Kind, ...] = ("text", "inference", "similarity")
 """What it can answer: one label or one score for texts."""
+COMMON = 20_000
+"""Examples from which n-grams that occur in a single one are left out."""
 
 
-def _sklearn(module: str) -> Any:
-    try:
-        return import_module(f"sklearn.{module}")
-    except ImportError:
-        raise missing_extra("the package 'scikit-learn'", "models") from None
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How it learns."""
+
+    longest: Annotated[int, msgspec.Meta(ge=1, le=8)] = 3
+    """Characters of the longest n-gram."""
+    strength: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Inverse of the penalty on weights of labels; None: chosen on held-out training data."""
+    penalty: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    """Penalty on weights of scores."""
+
+
+class Ngrams:
+    """The n-grams of each input, side by side in one sparse matrix."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._vectors: dict[str, Any] = {}
+
+    def fit(self, names: Sequence[str], examples: Sequence[Example]) -> None:
+        """Learn which n-grams there are."""
+        kind = sklearn("feature_extraction.text").TfidfVectorizer
+        least = 2 if len(examples) >= COMMON else 1
+        self._vectors = {
+            name: kind(analyzer="char", ngram_range=(1, self._longest), sublinear_tf=True, min_df=least).fit(
+                [text_of(example, name) for example in examples]
+            )
+            for name in names
+        }
+
+    def rows(self, examples: Sequence[Example]) -> Any:
+        """One row an example."""
+        from scipy.sparse import hstack  # a part of scikit-learn's own needs
+
+        parts = [v.transform([text_of(e, name) for e in examples]) for name, v in self._vectors.items()]
+        return parts[0] if len(parts) == 1 else hstack(parts).tocsr()
 
 
 class Characters:
@@ -32,55 +63,37 @@ class Characters:
 
     name = "char-linear"
 
-    def __init__(self) -> None:
-        self._vectors: dict[str, Any] = {}
-        self._linear: Any = None
+    def __init__(self, settings: Settings = Settings(), seed: int = 0) -> None:  # noqa: B008 - it is frozen
+        self._settings, self._seed = settings, seed
+        self._ngrams: Ngrams | None = None
+        self._linear = self._fresh()
+
+    def _fresh(self) -> Linear:
+        return Linear(self._settings.strength, self._settings.penalty, self._seed)
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Learn the n-grams, then their weights."""
-        if task.kind not in KINDS:
-            raise BadInput(f"{self.name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(KINDS)}")  # fmt: skip
-        gold, text = gold_of(task, examples), _sklearn("feature_extraction.text")
-        self._vectors = {
-            name: text.TfidfVectorizer(analyzer="char", ngram_range=NGRAMS) for name in task.inputs
-        }
-        for name, vector in self._vectors.items():
-            vector.fit([_text(example, name) for example in examples])
-        linear = _sklearn("linear_model")
-        if task.kind != "similarity" and len(set(gold)) < 2:
-            raise BadInput(f"all examples are {gold[0]!r}: there is nothing to tell apart", cure="add others")
-        similar = task.kind == "similarity"
-        self._linear = (
-            linear.Ridge(solver="lsqr")
-            if similar
-            else linear.LogisticRegression(solver="newton-cg", max_iter=1000)
-        )
-        self._linear.fit(self._matrix(examples), gold)
+        refuse_other_kinds(self.name, task, KINDS)
+        gold, ngrams, linear = gold_of(task, examples), Ngrams(self._settings.longest), self._fresh()
+        ngrams.fit(task.inputs, examples)
+        linear.fit(task, ngrams.rows(examples), gold, [e.group or e.id for e in examples])
+        self._ngrams, self._linear = ngrams, linear
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The likeliest label with the probability of each, or the score."""
-        if self._linear is None:
+        if self._ngrams is None:
             raise not_fitted(self.name, task)
         if not examples:
             return []
-        if task.kind == "similarity":
-            low, high = task.scale or (float("-inf"), float("inf"))
-            values = self._linear.predict(self._matrix(examples)).tolist()
-            return [Prediction(example=e.id, answer=min(max(v, low), high)) for e, v in zip(examples, values, strict=True)]  # fmt: skip
-        labels = self._linear.classes_.tolist()
-        rows = self._linear.predict_proba(self._matrix(examples)).tolist()
-        return [_answer(example.id, dict(zip(labels, row, strict=True))) for example, row in zip(examples, rows, strict=True)]  # fmt: skip
-
-    def _matrix(self, examples: Sequence[Example]) -> Any:
-        from scipy.sparse import hstack  # a part of scikit-learn's own needs
-
-        parts = [v.transform([_text(e, name) for e in examples]) for name, v in self._vectors.items()]
-        return parts[0] if len(parts) == 1 else hstack(parts).tocsr()
+        return self._linear.predict(self.name, task, self._ngrams.rows(examples), examples)
 
 
-def _answer(example: str, scores: dict[Any, float]) -> Prediction:
-    best = max(scores, key=lambda label: scores[label])
-    return Prediction(example=example, answer=best, scores={str(k): v for k, v in scores.items()})
-
-
-MODELS = (Model("char-linear", "linear on character n-grams of each text", KINDS, lambda _: Characters()),)
+MODELS = (
+    Model(
+        "char-linear",
+        "linear on character n-grams of each text",
+        KINDS,
+        lambda setup: Characters(settings_of(Settings, setup), setup.seed),
+        settings=Settings,
+    ),
+)

@@ -45,7 +45,9 @@ class Majority:
             raise not_fitted(self.name, task)
         answer, scores = self._learned
         if task.kind == "tree":
-            return [Prediction(example=e.id, answer=_chain(answer[0], answer[1], _words(e))) for e in examples]
+            return [
+                Prediction(example=e.id, answer=_chain(answer[0], answer[1], _words(e))) for e in examples
+            ]
         return [Prediction(example=example.id, answer=answer, scores=scores) for example in examples]
 
 
