@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from nikawa.benchmarks import benchmarks, load
-from nikawa.benchmarks.load import named
+from nikawa.benchmarks.load import named, own_path
 from nikawa.benchmarks.locate import data_root, missing_data, present
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
@@ -21,6 +21,7 @@ KEPT = 12
 """Sets a process keeps in memory."""
 
 Examples = tuple[Example, ...]
+Stamp = tuple[tuple[str, int, int], ...]
 
 
 class Shelf:
@@ -69,7 +70,7 @@ class Shelf:
 
     def describe(self, name: str) -> DataSet:
         """A set with its version and digest."""
-        return _described(self.root, name)
+        return _described(self.root, name, _stamp(name, self.root))
 
     def version(self, name: str) -> str:
         """The version of the data a set is of."""
@@ -82,13 +83,28 @@ class Shelf:
         return _loaded(dataset if whole else f"{dataset}:{split}", self.root).version
 
 
-@lru_cache(KEPT)
 def _loaded(spec: str, root: Path) -> Dataset:
+    return _kept(spec, root, _stamp(spec, root))
+
+
+@lru_cache(KEPT)
+def _kept(spec: str, root: Path, _stamp: Stamp) -> Dataset:
     return load(spec, data=root)
 
 
-@cache
-def _described(root: Path, name: str) -> DataSet:
+def _stamp(spec: str, root: Path) -> Stamp:
+    """Size and time of the files a set is read from: what is kept holds until they change."""
+    dataset = spec.partition(":")[0]
+    if dataset in benchmarks():
+        paths = [path for found in present(benchmarks()[dataset], root).values() for path in found]
+    else:
+        path = own_path(spec)[0]
+        paths = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
+
+
+@lru_cache(64)
+def _described(root: Path, name: str, _stamp: Stamp) -> DataSet:
     shelf = Shelf(root)
     examples = shelf.all(name)
     state = blake2b(digest_size=8)

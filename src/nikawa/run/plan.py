@@ -122,7 +122,8 @@ def plan(request: Request, data: Path | None = None) -> Plan:
 def _check(request: Request) -> None:
     """Refuse what no task or model could make good."""
     models = [named(name)[0] for name in request.models]
-    for name in {*request.settings, *request.grid}:
+    asked = (request, *request.per_task.values())
+    for name in sorted({name for part in asked for name in (*part.settings, *part.grid)}):
         if not any(name in _setting_names(kind) for kind in models):
             known = sorted({known for kind in models for known in _setting_names(kind)})
             cure = f"they have: {', '.join(known)}" if known else "none of them has settings"
@@ -148,7 +149,8 @@ def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Ite
         raise BadInput(f"{kind.name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kind.kinds)}")  # fmt: skip
     options = tuple(_options(kind, task, request))
     made = model(predictor, settings=options[0] | outside_of(kind, request.settings))
-    learns = isinstance(made, Trainable) and options[0].get("shots", "shots" not in _setting_names(kind))
+    shown = any(settings.get("shots", "shots" not in _setting_names(kind)) for settings in options)
+    learns = isinstance(made, Trainable) and shown  # one that is shown examples, but none, learns nothing
     files = tuple(_files(predictor, argument, options))
     for variation in _variations(task, request):
         protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)

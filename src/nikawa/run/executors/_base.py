@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +12,9 @@ from nikawa.run.value import Outcome, RunSpec
 
 Work = Callable[[RunSpec], Outcome]
 """Does one run and tells what became of it; it can be pickled and never raises for a run that fails."""
+
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 class Executor(Protocol):
@@ -28,3 +33,18 @@ class ExecutorKind:
     title: str
     make: Callable[[Work, int, int], Executor]
     """From the work, the number of runs at a time, and the threads of each."""
+
+
+@contextmanager
+def threads_told(count: int) -> Iterator[None]:
+    """Let numerical libraries that are loaded now, here or in a new process, keep to so many threads."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, str(count)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from nikawa.run.executors._base import ExecutorKind, Work
+from nikawa.run.executors._base import ExecutorKind, Work, threads_told
 from nikawa.run.value import Outcome, RunSpec
 
 
@@ -21,17 +21,19 @@ class Here:
     def submit(self, runs: Sequence[RunSpec]) -> Iterator[Outcome]:
         """Do them in order."""
         for run in runs:
-            with limited(self.threads):
+            with limited(self.threads), threads_told(self.threads):
                 outcome = self.work(run)
             yield outcome
 
 
 def limited(threads: int) -> AbstractContextManager[object]:
-    """Keep numerical libraries to so many threads: how many there are may change the last bits of a sum."""
+    """Keep numerical libraries to so many threads: how many there are may change the last bits of a sum.
+
+    This holds for libraries that are loaded; those that are loaded later are told by the environment.
+    """
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
     try:
-        import scipy.linalg  # noqa: F401  (its libraries can be limited only once they are loaded)
         from threadpoolctl import threadpool_limits
     except ImportError:
         return nullcontext()

@@ -9,14 +9,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 
-from nikawa.run.executors._base import ExecutorKind, Work
+from nikawa.run.executors._base import ExecutorKind, Work, threads_told
 from nikawa.run.value import Outcome, RunSpec
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 KILLED = "its process was killed, perhaps for want of memory: try fewer --workers"
 
 
@@ -47,7 +45,7 @@ class Pool:
 
     def _together(self, runs: Sequence[RunSpec], workers: int) -> Iterator[Outcome]:
         context, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
-        with _threads(self.threads):
+        with threads_told(self.threads):
             pool = ProcessPoolExecutor(max(1, min(workers, len(runs))), context, _start)
             futures: list[Future[Outcome]] = [pool.submit(self.work, run) for run in runs]
         try:
@@ -59,21 +57,6 @@ class Pool:
             for process in set(multiprocessing.active_children()) - set(others):
                 process.terminate()
             raise
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Let processes that start now keep their numerical libraries to so many threads."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, str(count)))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _start() -> None:

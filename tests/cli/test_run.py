@@ -1,0 +1,167 @@
+"""The run verb as a user meets it, and as a process that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from nikawa.cli._main import build
+
+MINI = ("--model", "majority", "--tasks", "mini-ja-nli", "--workers", "1")
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(build("run"), ["run", *words])
+
+
+def test_it_runs_and_shows_a_table(tmp_path: Path) -> None:
+    done = call(*MINI, "--seeds", "2", "--out", str(tmp_path))
+    assert done.exit_code == 0
+    assert "33.33 ± 0.00" in done.stdout
+    assert "2 runs done, 0 done before" in done.stdout
+    assert "0 runs done, 2 done before" in call("start", *MINI, "--seeds", "2", "--out", str(tmp_path)).stdout
+
+
+@pytest.mark.parametrize(
+    ("style", "starts"), [("markdown", "| task "), ("latex", "\\begin"), ("csv", "task,")]
+)
+def test_the_table_in_other_notations(tmp_path: Path, style: str, starts: str) -> None:
+    assert call(*MINI, "--out", str(tmp_path), "--as", style).stdout.startswith(starts)
+
+
+def test_json_tells_everything_and_quiet_nothing(tmp_path: Path) -> None:
+    found = json.loads(call(*MINI, "--out", str(tmp_path), "--json").stdout)
+    assert found["cells"][0]["runs"] == [path.name for path in tmp_path.iterdir()]
+    assert call(*MINI, "--out", str(tmp_path), "--quiet").stdout == ""
+
+
+def test_variations_are_options(tmp_path: Path) -> None:
+    words = ("--share", "0.5,1.0", "--inputs", "hypothesis", "--seeds", "7,8", "--as", "csv")
+    lines = call(*MINI, *words, "--out", str(tmp_path)).stdout.splitlines()
+    assert [line.split(",test,")[0] for line in lines[1:]] == [
+        'mini-ja-nli,"hypothesis only, 50% of train"',
+        "mini-ja-nli,hypothesis only",
+    ]
+    seeds = {json.loads((path / "run.json").read_text("utf-8"))["seed"] for path in tmp_path.iterdir()}
+    assert seeds == {7, 8}
+
+
+def test_a_preset_speaks_where_the_command_does_not(tmp_path: Path) -> None:
+    preset = tmp_path / "mine.toml"
+    preset.write_text('seeds = 2\nshares = [0.5]\n[task.mini-ja-nli]\nsettings = { model = "majority" }\n')
+    words = (
+        "--model",
+        "baseline",
+        "--tasks",
+        "mini-ja-nli",
+        "--preset",
+        str(preset),
+        "--workers",
+        "1",
+        "--json",
+    )
+    cell = json.loads(call(*words, "--out", str(tmp_path / "runs")).stdout)["cells"][0]
+    assert (cell["seeds"], cell["variation"]) == ([0, 1], "50% of train")
+    assert cell["settings"] == {"model": "majority"}
+    cell = json.loads(call(*words, "--seeds", "1", "--out", str(tmp_path / "runs")).stdout)["cells"][0]
+    assert cell["seeds"] == [0]
+
+
+def test_what_failed_is_told_once_and_the_status_says_so(tmp_path: Path) -> None:
+    call(*MINI, "--seeds", "2", "--out", str(tmp_path))
+    for path in tmp_path.glob("*/predictions/test.jsonl"):
+        path.unlink()
+    done = call(*MINI, "--seeds", "2", "--out", str(tmp_path))
+    assert done.exit_code == 2
+    assert done.stderr.count("is gone; put it back") == 2
+    assert all(line.startswith("nikawa: mini-ja-nli--majority--") for line in done.stderr.splitlines())
+    mixed = call(*MINI, "--model", "char-linear", "--seeds", "2", "--out", str(tmp_path))
+    assert mixed.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--model", "majority"), "no task is named"),
+        (("--tasks", "mini-ja"), "no model is named"),
+        ((*MINI, "--seeds", "0"), "'0' tells no seeds"),
+        ((*MINI, "--set", "x"), "'x' is no setting; write KEY=VALUE"),
+        ((*MINI, "--share", "half"), "'half' is no share"),
+        ((*MINI, "--preset", "jgleu"), "did you mean 'jglue'"),
+        ((*MINI, "--executor", "poll"), "did you mean 'pool'"),
+        (("--model", "replay:none.jsonl", "--tasks", "mini-ja-nli"), "no such file"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    done = call(*words, "--out", str(tmp_path))
+    assert done.exit_code == 1
+    assert said in str(done.exception)
+    assert "\n" not in str(done.exception)
+    assert not list(tmp_path.iterdir())
+
+
+def test_runs_and_models_are_listed(tmp_path: Path) -> None:
+    call(*MINI, "--out", str(tmp_path))
+    (row,) = json.loads(call("list", "--out", str(tmp_path), "--json").stdout)
+    assert (row["state"], row["model"]) == ("done", "majority")
+    assert row["run"].rpartition("--")[2] in call("list", "--out", str(tmp_path)).stdout
+    models = {row["model"]: row for row in json.loads(call("models", "--json").stdout)}
+    assert {"majority", "baseline", "replay:FILE"} <= set(models)
+    assert models["baseline"]["settings"] == {"model": ""}
+
+
+def test_removing_asks_for_a_yes(tmp_path: Path) -> None:
+    call(*MINI, "--out", str(tmp_path))
+    (path,) = tmp_path.iterdir()
+    assert "say --yes" in call("remove", path.name, "--out", str(tmp_path)).stdout
+    assert path.exists()
+    assert "1 runs removed" in call("remove", path.name, "--out", str(tmp_path), "--yes").stdout
+    assert not path.exists()
+
+
+def test_two_runs_are_told_apart(tmp_path: Path) -> None:
+    call(*MINI, "--seeds", "2", "--out", str(tmp_path))
+    a, b = sorted(path.name for path in tmp_path.iterdir())
+    shown = call("diff", a, b, "--out", str(tmp_path)).stdout
+    assert "seed" in shown
+    assert "accuracy" in shown
+
+
+def start(out: Path, workers: int) -> subprocess.Popen[bytes]:
+    words = ["run", "--model", "majority", "--tasks", "mini-ja-nli,mini-ja-sts", "--seeds", "10", "--quiet"]
+    command = [sys.executable, "-c", "from nikawa.cli import main; main()", *words]
+    where = ["--out", str(out), "--workers", str(workers)]
+    return subprocess.Popen([*command, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def same(out: Path) -> dict[str, bytes]:
+    found = (p for p in out.rglob("*") if p.is_file() and p.name not in ("about.json", "lock"))
+    return {str(path.relative_to(out)): path.read_bytes() for path in found}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_process_leaves_everything_to_go_on_with(tmp_path: Path, sent: signal.Signals) -> None:
+    out, end = tmp_path / "out", time.monotonic() + 60
+    process = start(out, 2)
+    while not list(out.glob("*/done.json")) and time.monotonic() < end:
+        time.sleep(0.002)
+    os.kill(process.pid, sent)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert b"Traceback" not in said
+    marked = {path: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
+    assert 0 < len(marked) < 20
+    words = ("--model", "majority", "--tasks", "mini-ja-nli,mini-ja-sts", "--seeds", "10", "--workers", "1")
+    assert "20 runs done" in call(*words, "--out", str(tmp_path / "whole")).stdout
+    assert f"{20 - len(marked)} runs done" in call(*words, "--out", str(out)).stdout
+    assert same(out) == same(tmp_path / "whole")
+    assert all(path.stat().st_mtime_ns == time for path, time in marked.items())

@@ -1,0 +1,142 @@
+"""Plans carried out: sweeps, summaries, trouble that stays where it is, and looking after what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nikawa.benchmarks import load_task
+from nikawa.errors import BadInput
+from nikawa.jobs._run_manage import diff_runs, list_runs, remove_runs, to_remove
+from nikawa.jobs.run import Options, Request, RunReport, run
+from nikawa.run import open_run, stored_runs
+
+
+def done(out: Path, **asked: Any) -> RunReport:
+    request = Request(**{"tasks": ("mini-ja-nli",), "models": ("majority",), **asked})
+    return run(request, Options(out=out, workers=1))
+
+
+def test_the_mean_and_deviation_are_over_seeds(tmp_path: Path) -> None:
+    report = done(tmp_path, models=("char-linear",), shots=2, seeds=(0, 1, 2))
+    (cell,) = report.cells
+    values = [r.value for r in list_runs(tmp_path)]
+    assert cell.seeds == (0, 1, 2)
+    assert cell.mean == pytest.approx(sum(v for v in values if v is not None) / 3)
+    assert cell.sd is not None
+    assert cell.sd > 0
+    assert (report.done, report.skipped) == (3, 0)
+    assert (done(tmp_path, models=("char-linear",), shots=2, seeds=(0, 1, 2)).skipped) == 3
+
+
+def test_one_seed_has_an_interval_instead(tmp_path: Path) -> None:
+    (cell,) = done(tmp_path).cells
+    assert cell.sd is None
+    assert cell.low is not None
+    assert cell.high is not None
+    assert cell.low <= cell.mean <= cell.high  # type: ignore[operator]
+
+
+def test_a_sweep_chooses_on_dev_and_no_loser_sees_the_test_set(tmp_path: Path) -> None:
+    report = done(tmp_path, models=("baseline",), grid={"model": ("majority", "char-linear")}, seeds=(0, 1))
+    (chosen,) = report.chosen
+    assert (chosen.settings, chosen.among, chosen.on) == ({"model": "char-linear"}, 2, "mini-ja:dev")
+    asked = {
+        (stored.spec.settings["model"], stored.spec.stage): stored.sets for stored in stored_runs(tmp_path)
+    }
+    assert asked == {
+        ("majority", "selection"): ["select"],
+        ("char-linear", "selection"): ["select"],
+        ("char-linear", "result"): ["test"],
+    }
+    _, dev = load_task("mini-ja-nli", "dev")
+    selection = next(s for s in stored_runs(tmp_path) if s.spec.stage == "selection")
+    assert selection.scores()[0].n == len(dev)
+
+
+def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nikawa.models.majority import Majority
+
+    def burst(*_: Any) -> None:
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(Majority, "fit", burst)
+    report = done(tmp_path, models=("majority", "char-linear"))
+    assert report.done == 1
+    (problem,) = report.problems
+    assert problem.problem.startswith("MemoryError: no more; see ")
+    assert [cell.model for cell in report.cells] == ["char-linear"]
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(BadInput, match="is a file, not a folder"):
+        done(tmp_path / "file")
+    with pytest.raises(OSError, match="proc"):
+        done(Path("/proc/runs"))
+
+
+def test_runs_are_listed_told_apart_and_removed(tmp_path: Path) -> None:
+    done(tmp_path, models=("majority", "char-linear"))
+    a, b = list_runs(tmp_path)
+    assert (a.model, a.state, a.set, a.metric) == ("char-linear", "done", "test", "accuracy")
+    found = diff_runs(a.run, b.run.rpartition("--")[2][:6], tmp_path)
+    assert [change.what for change in found.changed] == ["predictor"]
+    assert [(pair.set, pair.n) for pair in found.answers] == [("test", 9)]
+    assert found.answers[0].differ > 0
+    (tmp_path / b.run / "done.json").unlink()
+    assert [row.state for row in list_runs(tmp_path)] == ["done", "unfinished"]
+    remove_runs(to_remove([], tmp_path, unfinished=True, task=None, model=None))
+    assert [row.run for row in list_runs(tmp_path)] == [a.run]
+
+
+def test_a_broken_run_is_listed_as_such(tmp_path: Path) -> None:
+    done(tmp_path)
+    (stored,) = stored_runs(tmp_path)
+    (stored.path / "scores.json").write_text("[]")
+    (row,) = list_runs(tmp_path)
+    assert (row.state, "is not what the run wrote" in row.problem) == ("broken", True)
+
+
+def test_names_of_runs_that_are_not_there_are_told(tmp_path: Path) -> None:
+    done(tmp_path, seeds=(0, 1))
+    with pytest.raises(BadInput, match="there is no run 'zz'"):
+        open_run("zz", tmp_path)
+    with pytest.raises(BadInput, match="begins 2 runs"):
+        open_run("", tmp_path)
+    with pytest.raises(BadInput, match="nothing is named"):
+        to_remove([], tmp_path, unfinished=False, task=None, model=None)
+    with pytest.raises(BadInput, match="no such folder"):
+        list_runs(tmp_path / "none")
+
+
+def test_a_run_at_work_is_not_removed(tmp_path: Path) -> None:
+    done(tmp_path)
+    (stored,) = stored_runs(tmp_path)
+    with stored.locked(), pytest.raises(BadInput, match="a process works on this run"):
+        remove_runs([stored])
+    assert stored.done
+
+
+def test_the_demo_suite_runs_every_embedded_task(tmp_path: Path) -> None:
+    report = done(tmp_path, tasks=("demo",))
+    assert report.problems == ()
+    assert len({cell.task for cell in report.cells}) == 10
+
+
+@pytest.mark.slow
+def test_published_figures_of_the_majority(shared_data: Path, tmp_path: Path) -> None:
+    how = Options(out=tmp_path, data=shared_data, workers=1)
+    jsick = Request(tasks=("jsick-nli",), models=("majority",))
+    jamp = Request(tasks=("jamp",), models=("majority",), train=("jamp:template-easy",))
+    cells = [cell for request in (jsick, jamp) for cell in run(request, how).cells]
+    by = {(c.task, c.variation, c.where, c.metric): c for c in cells}
+    assert round(by["jsick-nli", "", "", "accuracy"].mean or 0, 2) == 61.74
+    easy = "trained on jamp:template-easy"
+    sizes = {
+        where: by["jamp", easy, where, "accuracy"].n for where in ("", "seen", "unseen", "seen - unseen")
+    }
+    assert sizes == {"": 1990, "seen": 1346, "unseen": 644, "seen - unseen": 1990}
+    assert by["jamp", easy, "", "accuracy"].protocol == "stand-in test"

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from nikawa.jobs._run_score import SCORING
+from nikawa.run import Outcome, RunSpec
+from nikawa.run.executors import executors
+from nikawa.run.executors.here import Here
+from nikawa.run.executors.pool import KILLED, Pool
+from nikawa.run.plan import Request, plan
+from nikawa.run.work import Place, work
+
+
+def specs(*models: str, seeds: tuple[int, ...] = (0, 1)) -> list[RunSpec]:
+    families = plan(Request(tasks=("mini-ja-nli",), models=models, seeds=seeds)).families
+    return [run for family in families for run in family.runs(family.options[0])]
+
+
+def kills_itself(run: RunSpec) -> Outcome:
+    """Work whose process dies for one of the seeds."""
+    if run.seed == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Outcome(run=run, status="done")
+
+
+def threads_of(run: RunSpec) -> Outcome:
+    return Outcome(run=run, status="done", problem=os.environ["OMP_NUM_THREADS"])
+
+
+def test_executors_are_found_by_name() -> None:
+    assert list(executors()) == ["here", "pool"]
+
+
+@pytest.mark.slow
+def test_the_same_bytes_with_one_or_two_workers(
+    tmp_path: Path, files: Callable[[Path], dict[str, bytes]]
+) -> None:
+    runs, outs = specs("char-linear"), (tmp_path / "one", tmp_path / "two")
+    one = Here(partial(work, place=Place(outs[0]), score=SCORING)).submit(runs)
+    two = Pool(partial(work, place=Place(outs[1]), score=SCORING), 2).submit(runs[::-1])
+    assert {outcome.status for outcome in one} == {outcome.status for outcome in two} == {"done"}
+    assert files(outs[0]) == files(outs[1])
+    assert len(files(outs[0])) == 4 * len(runs)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_costs_its_own_run_only() -> None:
+    runs = specs("majority")
+    found = {outcome.run.folder: outcome for outcome in Pool(kills_itself, 2).submit(runs)}
+    assert len(found) == len(runs)
+    assert {o.run.seed: (o.status, o.problem) for o in found.values()} == {
+        0: ("done", ""),
+        1: ("failed", KILLED),
+    }
+
+
+@pytest.mark.slow
+def test_processes_keep_to_their_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    (outcome,) = Pool(threads_of, 1, threads=3).submit(specs("majority", seeds=(0,))[:1])
+    assert (outcome.problem, os.environ["OMP_NUM_THREADS"]) == ("3", "7")

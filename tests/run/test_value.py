@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.records import Run
+from nikawa.run import DataSet, Protocol, RunSpec, Variation
+
+SPEC = RunSpec(
+    task="jnli",
+    predictor="replay:answers/of mine.jsonl",
+    seed=3,
+    settings={"b": 1, "a": [0.5]},
+    protocol=Protocol(kind="standard", train=("jnli:train",), select="jnli:dev", evaluate=("jnli:test",)),
+    data=(DataSet(name="jnli:train", version="1.3", digest="00", n=2),),
+)
+
+
+def test_the_hash_is_of_the_content_not_of_the_order_it_was_written_in() -> None:
+    other = replace(SPEC, settings={"a": [0.5], "b": 1})
+    assert SPEC.hash == other.hash
+    assert len(SPEC.hash) == 12
+    assert SPEC.folder == f"jnli--replay-answers-of-mine.jsonl--{SPEC.hash}"
+
+
+def test_everything_that_defines_the_outcome_is_in_the_hash() -> None:
+    others = [
+        replace(SPEC, seed=4),
+        replace(SPEC, settings={}),
+        replace(SPEC, stage="selection"),
+        replace(SPEC, variation=Variation(share=0.5)),
+        replace(SPEC, protocol=replace(SPEC.protocol, folds=5)),
+        replace(SPEC, data=(replace(SPEC.data[0], digest="01"),)),
+    ]
+    assert len({SPEC.hash, *(other.hash for other in others)}) == 7
+
+
+def test_it_is_a_run_and_comes_back_from_json() -> None:
+    assert isinstance(SPEC, Run)
+    assert msgspec.json.decode(msgspec.json.encode(SPEC), type=RunSpec) == SPEC
+
+
+def test_a_variation_tells_itself_in_words() -> None:
+    assert Variation().title == ""
+    found = Variation(inputs=("hypothesis",), share=0.25, train=("jsick:train", "jnli:train"), shots=8)
+    assert found.title == "hypothesis only, trained on jsick:train+jnli:train, 25% of train, 8 shots"
