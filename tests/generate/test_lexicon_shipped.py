@@ -99,3 +99,15 @@ def test_korean_verbs_inflect_and_names_take_both_shapes() -> None:
 def test_agents_are_not_the_published_ones(shared_data: Path) -> None:
     text = (shared_data / "jamp" / "dataset" / "train_all.tsv").read_text("utf-8")
     assert not [name for name in load_lexicon("ja").agents if f"\t{name}は" in text]
+
+
+def test_what_can_be_done_again_makes_nothing(lexicon: Lexicon) -> None:
+    making = {
+        "ja": {"建てる", "作る", "組み立てる", "縫う", "食べる"},
+        "ko": {"짓다", "만들다", "먹다", "발명하다"},
+    }
+    case = {"ja": "ヲ", "ko": "을/를"}[lexicon.language]
+    again = {frame.verb for frame in lexicon.choose((case,), transitive=True, wants="again")}
+    assert len(again) >= 25
+    assert making[lexicon.language] <= set(lexicon.verbs)
+    assert again.isdisjoint(making[lexicon.language])

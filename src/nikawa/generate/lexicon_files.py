@@ -13,7 +13,7 @@ from nikawa.io.lines import read_lines, read_whole
 from nikawa.io.tsv import read_tsv
 from nikawa.records import Record
 
-TIMES = ("point", "within", "during")
+TIMES = ("point", "within", "during", "again")
 """What a verb may go with: a point of time, an interval it is finished in, an interval it lasts."""
 UNITS = ("year", "month", "day", "hour")
 FRAME_COLUMNS = ("verb", "class", "transitive", "times", "units", "state", "nouns")

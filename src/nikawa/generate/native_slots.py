@@ -29,7 +29,7 @@ CASES = {
 }
 """Cases by language; a number after one tells several agents of one verb apart."""
 VOICES = {"他": True, "自": False, "transitive": True, "intransitive": False, "타": True, "자": False}
-WANTS = ("point", "within", "during")
+WANTS = ("point", "within", "during", "again")
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _APART = re.compile(r"!=([A-Za-z]+_?\d*)([+-]\d+)days?")
 _DAYS = re.compile(r"([+-]\d+)days?")

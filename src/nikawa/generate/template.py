@@ -63,7 +63,7 @@ class Word:
     """The cases a verb must take."""
     transitive: bool | None = None
     wants: str = ""
-    """The time a verb must go with: `point`, `within` (finished in an interval), `during` (lasting one)."""
+    """The time a verb must go with: `point`, `within` (finished in an interval), `during` (lasting one), `again` (may be repeated)."""
     particle: str = ""
     """A particle whose shape depends on the word (은/는)."""
     at: At = field(default=At(), compare=False)
