@@ -72,7 +72,7 @@ class _Loop:
         self.total = max(1, round(self.each * settings.epochs))
         updates = -(-self.total // settings.accumulate)
         graphs = course.device.type == "cuda" and settings.accumulate == 1
-        self.steps = (Graphs if graphs else Plain)(_compiled(course), self.store, course.loss, settings, updates, low)  # fmt: skip
+        self.steps = (Graphs if graphs else Plain)(course.model, self.store, course.loss, settings, updates, low)  # fmt: skip
         self.done, self.best, self.bad = 0, float("-inf"), 0
 
     def run(self) -> None:
@@ -135,7 +135,7 @@ class _Loop:
                 self.course.model.float()
                 weights = dict(self.course.model.named_parameters())
                 for name, master in zip(update.names, update.masters, strict=True):
-                    weights[name.removeprefix("_orig_mod.")].copy_(master)
+                    weights[name].copy_(master)
         self.course.model.eval()
 
     def _save(self) -> None:
@@ -151,14 +151,6 @@ class _Loop:
         self.steps.update.restore(state)
         self.done, self.best, self.bad = marks["done"], marks["best"], marks["bad"]
         self.course.history[:] = marks["history"]
-
-
-def _compiled(course: Course) -> Any:
-    if course.settings.compile and course.device.type == "cuda":
-        import torch
-
-        return torch.compile(course.model, dynamic=False)
-    return course.model
 
 
 @contextmanager

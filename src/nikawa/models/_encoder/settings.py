@@ -44,8 +44,6 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     precision: Precision = "auto"
     """`auto`: bf16 with float32 master weights on a graphics card, float32 on a processor."""
     device: str = "auto"
-    compile: bool = False
-    """Compile the model's step on a graphics card: slower to start, faster to run."""
     checkpoint_steps: int = 500
     """Steps between two states on disk, from which a killed run goes on."""
     scratch: bool = False

@@ -89,7 +89,7 @@ class Graphs:
         self._pool = torch.cuda.graph_pool_handle()
         self._graphs: dict[int, Any] = {}
         self._order = torch.zeros((0, settings.batch), dtype=torch.long, device=store.device)
-        self._cursor = torch.zeros((), dtype=torch.long, device=store.device)
+        self._cursor = torch.zeros(1, dtype=torch.long, device=store.device)
         self._sum = torch.zeros((), device=store.device)
         self._batches: Sequence[Batch] = ()
         _touch(model, store, loss)
@@ -128,7 +128,7 @@ class Graphs:
         return graph
 
     def _work(self, length: int) -> None:
-        rows = self._order[self._cursor]
+        rows = self._order.index_select(0, self._cursor)[0]
         self._model.zero_grad(set_to_none=True)
         loss = self._loss(self._model, self._store.gather(rows, length))
         loss.backward()

@@ -40,7 +40,7 @@ class Update:
         device = self.live[0].device
         self._on_card = device.type == "cuda"
         self.rates = torch.tensor([*rates(settings, steps), 0.0], device=device)
-        self.at = torch.zeros((), dtype=torch.long, device=device)
+        self.at = torch.zeros(1, dtype=torch.long, device=device)
         self.rate = torch.zeros((), device=device)
         self.optimiser = torch.optim.AdamW(
             self._groups(settings.weight_decay),
@@ -66,10 +66,10 @@ class Update:
             torch._foreach_copy_([m.grad for m in self.masters], [p.grad for p in self.live])
         self._clip([m.grad for m in self.masters])
         if self._on_card:
-            self.rate.copy_(self.rates[self.at])
+            self.rate.copy_(self.rates.index_select(0, self.at.clamp(max=len(self.rates) - 1))[0])
         else:
             for group in self.optimiser.param_groups:
-                group["lr"] = float(self.rates[self.at])
+                group["lr"] = float(self.rates[self.at.clamp(max=len(self.rates) - 1)])
         self.optimiser.step()
         self.at += 1
         if self.low:

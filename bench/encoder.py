@@ -1,0 +1,230 @@
+"""Fine-tuning speed on a graphics card: the papers' loop, the same in bf16, ours. One table.
+
+`python -m bench.encoder [--data DIR] [--steps 60] [--only jnli]` on a machine with a card. The model is BERT-base in size with
+random weights; lengths are those of JGLUE's valid sets under a vocabulary of 32,000 pieces learned from the text given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+LONGEST = {"jnli": 128, "jsquad": 384, "jcommonsenseqa": 64}
+"""The lengths of JGLUE's recipe."""
+
+
+def tokenizer(texts: Sequence[str], folder: Path) -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    raw = Tokenizer(models.Unigram())
+    raw.normalizer = normalizers.NFKC()
+    raw.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.UnigramTrainer(vocab_size=32000, special_tokens=special, unk_token="[UNK]", show_progress=False)  # fmt: skip
+    raw.train_from_iterator(texts, trainer)
+    raw.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}  # fmt: skip
+    made = PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "token_type_ids", "attention_mask"], **names)  # fmt: skip
+    made.save_pretrained(folder)
+    return made
+
+
+def base_model(folder: Path, size: int) -> None:
+    from transformers import BertConfig
+
+    BertConfig(vocab_size=size, architectures=["BertModel"]).save_pretrained(folder)
+
+
+def course(name: str, folder: Path, data: Path | None, **settings: Any) -> tuple[Any, Any]:
+    """A training of one task, ready to be stepped."""
+    from nikawa.benchmarks import load_task
+    from nikawa.models._encoder.backbone import open_backbone
+    from nikawa.models._encoder.heads import head_for
+    from nikawa.models._encoder.heads._base import Work
+    from nikawa.models._encoder.learn import Course, device_of
+    from nikawa.models._encoder.pieces import Reader
+    from nikawa.models._encoder.settings import EncoderSettings
+
+    task, examples = load_task(name, "dev", data=data)
+    chosen = EncoderSettings(scratch=True, epochs=20, max_length=LONGEST[name], **settings)
+    backbone = open_backbone(str(folder))
+    head, work = head_for(task), Work(task, Reader(backbone.tokenizer), chosen)
+    rows = head.rows(work, examples, learn=True)
+    return Course(head.model(work, backbone, examples), rows, head.loss, chosen, 0, device_of(chosen)), head
+
+
+def sync() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def rate(step: Callable[[int], None], batches: int, steps: int, size: int) -> float:
+    """Rows a second over whole rounds of the batches."""
+    for i in range(min(5, batches)):
+        step(i)
+    sync()
+    began = time.perf_counter()
+    for i in range(steps):
+        step(i % batches)
+    sync()
+    return steps * size / (time.perf_counter() - began)
+
+
+def plain(made: Any, longest: int, low: bool, steps: int) -> float:
+    """The loop of the papers: every batch padded to the longest, AdamW, clipping; a loss read each step."""
+    import torch
+
+    from nikawa.models._encoder.store import Store, shuffled
+
+    model = made.model.to(made.device).train()
+    store = Store(made.rows, made.device)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-5)
+    order = shuffled(store.n, 0, 0)
+    size = made.settings.batch
+
+    def step(i: int) -> None:
+        rows = torch.tensor(order[i * size : (i + 1) * size], device=made.device)
+        with torch.autocast(made.device.type, torch.bfloat16, enabled=low):
+            loss = made.loss(model, store.gather(rows, longest))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad()
+        loss.item()
+
+    return rate(step, store.n // size, steps, size)
+
+
+def ours(made: Any, rounds: int) -> tuple[float, dict[int, int], float]:
+    """Whole epochs of the real loop, after the graphs are captured; and the seconds that capturing took."""
+    from nikawa.models._encoder.learn import _Loop
+    from nikawa.models._encoder.store import epoch_plan
+
+    loop = _Loop(made)
+    began = time.perf_counter()
+    batches = epoch_plan(loop.store, made.settings.batch, loop.longest, (0, 0))
+    loop.steps.begin(batches)
+    sync()
+    ready = time.perf_counter() - began
+    for i in range(len(batches)):
+        loop.steps.step(i)
+    sync()
+    began = time.perf_counter()
+    for turn in range(rounds):
+        batches = epoch_plan(loop.store, made.settings.batch, loop.longest, (0, turn + 1))
+        loop.steps.begin(batches)
+        for i in range(len(batches)):
+            loop.steps.step(i)
+    sync()
+    counts: dict[int, int] = {}
+    for batch in batches:
+        counts[batch.length] = counts.get(batch.length, 0) + 1
+    return rounds * loop.store.n / (time.perf_counter() - began), counts, ready
+
+
+def inference(made: Any, head: Any, rounds: int) -> float:
+    """Rows a second of `infer`, tokenised before, answers not read back."""
+    import torch
+
+    from nikawa.models._encoder.infer import infer
+    from nikawa.models._encoder.store import Rows
+
+    model = made.model.to(made.device, torch.bfloat16).eval()
+    many = Rows(width=made.rows.width, pads=made.rows.pads)
+    many.tokens = {name: parts * rounds for name, parts in made.rows.tokens.items()}
+    many.owner = made.rows.owner * rounds
+    infer(model, made.rows, head.outputs, made.device, low=True)
+    sync()
+    began = time.perf_counter()
+    infer(model, many, head.outputs, made.device, low=True)
+    sync()
+    return len(many) / (time.perf_counter() - began)
+
+
+def profile(made: Any, steps: int = 20) -> str:
+    """Where the time of a step goes, by kernel."""
+    import torch
+
+    from nikawa.models._encoder.learn import _Loop
+    from nikawa.models._encoder.store import epoch_plan
+
+    loop = _Loop(made)
+    batches = epoch_plan(loop.store, made.settings.batch, loop.longest, (0, 0))
+    loop.steps.begin(batches)
+    for i in range(5):
+        loop.steps.step(i)
+    sync()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as found:
+        for i in range(5, 5 + steps):
+            loop.steps.step(i)
+        sync()
+    return str(
+        found.key_averages().table(sort_by="self_cuda_time_total", row_limit=18, max_name_column_width=70)
+    )
+
+
+def main() -> None:
+    from nikawa.benchmarks import load
+
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--data", type=Path)
+    words.add_argument("--out", type=Path, default=Path("bench-encoder"))
+    words.add_argument(
+        "--text", type=Path, help="learn the vocabulary from this text instead of the benchmark's"
+    )
+    words.add_argument("--steps", type=int, default=40)
+    words.add_argument("--rounds", type=int, default=4)
+    words.add_argument("--only", default=",".join(LONGEST))
+    words.add_argument("--ways", default="float32,bf16,ours,inference,profile")
+    asked = words.parse_args()
+    names, ways = asked.only.split(","), asked.ways.split(",")
+    folder = asked.out / "base"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "tokenizer.json").is_file():
+        texts = asked.text.read_text(encoding="utf-8").splitlines() if asked.text else [str(v) for n in LONGEST for e in load(f"{n}:dev", data=asked.data).splits["dev"] for v in _texts(e.inputs)]  # fmt: skip
+        base_model(folder, len(tokenizer(texts, folder)))
+    table: dict[str, Any] = {}
+    for name in names:
+        row = table[name] = _row(name, folder, asked, ways)
+        print(name, json.dumps(row), flush=True)
+    (asked.out / "table.json").write_text(json.dumps(table, indent=1))
+
+
+def _texts(inputs: dict[str, Any]) -> list[str]:
+    return [t for v in inputs.values() for t in (v if isinstance(v, list) else [v]) if isinstance(t, str)]
+
+
+def _row(name: str, folder: Path, asked: Any, ways: Sequence[str]) -> dict[str, Any]:
+    made, _ = course(name, folder, asked.data)
+    lengths = [len(s) for s in made.rows.tokens["input_ids"]]
+    each = made.rows.width * (max(made.rows.owner) + 1) / len(made.rows)
+    row: dict[str, Any] = {"rows": len(made.rows), "mean length": round(statistics.mean(lengths), 1)}
+    for way, low in (("float32", False), ("bf16", True)):
+        if way in ways:
+            row[way] = round(
+                plain(course(name, folder, asked.data)[0], LONGEST[name], low, asked.steps) * each
+            )
+    if "ours" in ways:
+        speed, counts, ready = ours(course(name, folder, asked.data)[0], asked.rounds)
+        row |= {"ours": round(speed * each), "ready s": round(ready, 1), "batches": counts}
+    if "inference" in ways:
+        row["inference"] = round(inference(*course(name, folder, asked.data), asked.rounds) * each)
+    if "profile" in ways:
+        print(profile(course(name, folder, asked.data)[0]), flush=True)
+    return row
+
+
+if __name__ == "__main__":
+    main()
