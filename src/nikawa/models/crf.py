@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -26,10 +26,10 @@ KINDS: tuple[Kind, ...] = ("tagging",)
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How the weights are learned."""
 
-    iterations: int = 80
-    l1: float = 0.2
+    iterations: Annotated[int, msgspec.Meta(ge=1)] = 80
+    l1: Annotated[float, msgspec.Meta(ge=0)] = 0.2
     """Penalty on the size of weights; what it makes 0 is left out of the model."""
-    l2: float = 0.01
+    l2: Annotated[float, msgspec.Meta(ge=0)] = 0.01
 
 
 class Crf:

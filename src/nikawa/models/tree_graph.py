@@ -9,7 +9,7 @@ and Japanese, none is given. Labels come from a linear classifier afterwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -33,9 +33,9 @@ NEGLIGIBLE = 1e-3
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How it learns."""
 
-    epochs: int = 4
+    epochs: Annotated[int, msgspec.Meta(ge=1)] = 4
     """How often it goes through the examples."""
-    rate: float = 0.05
+    rate: Annotated[float, msgspec.Meta(gt=0)] = 0.05
     """How far the first step of a weight goes."""
 
 
@@ -135,7 +135,7 @@ class Learner:
         self.weights[ids] -= self._rate * slope / np.sqrt(self._moved[ids])
 
 
-def _make(setup: Setup) -> Any:
+def _make(setup: Setup) -> Graph:
     return Graph(settings_of(Settings, setup), setup.seed, setup.progress)
 
 
