@@ -92,13 +92,13 @@ class Answers:
     given: int = 0
 
     def add(self, judgement: Judgement) -> bool:
-        """Take an answer; False where its worker answered about the item before."""
+        """Take an answer; False where its worker gave another before. The same again (of an overlapping batch) counts once."""
         if judgement.example not in self.known:
             self.unknown[judgement.example] = self.unknown.get(judgement.example, 0) + 1
             return True
         mine = self.held.setdefault(judgement.example, {})
         if judgement.worker in mine:
-            return False
+            return bool(mine[judgement.worker].answer == judgement.answer)
         if len(mine) >= self.workers:
             self.over += 1
             return True
@@ -188,7 +188,7 @@ def _read(path: Path, asked: Asked, answers: Answers) -> None:
             answer = _valid(reading, place, read, (answer, asked, example))
         kept = msgspec.structs.replace(judgement, example=item, question=asked.ask.question, answer=answer)
         if not answers.add(kept):
-            what = f"worker {judgement.worker} answers about {item!r} a second time"
+            what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
             raise reading.fault(place, what, "keep one answer a worker and item")
 
 
