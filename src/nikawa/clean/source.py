@@ -6,12 +6,10 @@ A document keeps its file, line, id, source and licence. Memory stays flat: one 
 from __future__ import annotations
 
 import codecs
-import lzma
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from nikawa.clean.encoding import detect_encoding, known_encoding
 from nikawa.errors import BadInput, suggest
@@ -41,25 +39,9 @@ class Document(NamedTuple):
     licence: str = ""
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a plain, .gz, .zst or .xz file."""
-    if path.suffix != ".xz":
-        with open_bytes(path) as stream:
-            yield stream
-        return
-    with open_bytes(path) as packed:
-        try:
-            with lzma.open(packed, "rb") as stream:
-                yield cast(BinaryIO, stream)
-        except (lzma.LZMAError, EOFError) as problem:
-            cure = "fetch or compress it again"
-            raise BadInput(f"cannot be decompressed ({problem})", file=path, cure=cure) from None
-
-
 def look(path: Path, encoding: str | None) -> tuple[str, str]:
     """(Encoding, first part of the text) of a file."""
-    with opened(path) as stream:
+    with open_bytes(path) as stream:
         sample = stream.read(SAMPLE)
         whole = not stream.read(1)
     name = known_encoding(encoding) if encoding else detect_encoding(sample, path, whole=whole)
@@ -87,7 +69,7 @@ def read_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     """(Number from 1, line without its end)."""
     decoder = codecs.getincrementaldecoder(encoding)()
     number, rest, size = 0, "", 0
-    with opened(path) as stream:
+    with open_bytes(path) as stream:
         while data := stream.read(_BLOCK):
             *lines, last = _decoded(decoder, data, path, number).split("\n")
             if lines:
