@@ -55,9 +55,10 @@ class Assignment(RuleBasedStateMachine):
         gold=st.integers(0, 3),
         groups=st.booleans(),
         order=st.sampled_from(["random", "file"]),
+        judged=st.sampled_from(["nobody", "excluded", "both"]),
     )
-    def begin(self, items: int, asked: int, gold: int, groups: bool, order: str) -> None:
-        self.now, self.key, self.reinstated = 1000.0, 0, False
+    def begin(self, items: int, asked: int, gold: int, groups: bool, order: str, judged: str) -> None:
+        self.now, self.key, self.judged = 1000.0, 0, judged
         self.folder = tempfile.TemporaryDirectory()
         assign = {"workers_per_item": asked, "lease_minutes": 1, "one_per_group": groups, "order": order}
         table = {"title": "t", "form": "choice", "assign": assign, "gold": {"rate": 0.3, "after": 99}}
@@ -80,6 +81,7 @@ class Assignment(RuleBasedStateMachine):
         for name in NAMES:
             add_worker(self.link, name, self.tokens[name], "link", language="ja", now=self.now)
         self.leases: dict[str, list[str]] = {name: [] for name in NAMES}
+        self.order: dict[str, int] = {}
         self.handed: Counter[tuple[str, str]] = Counter()
 
     def teardown(self) -> None:
@@ -91,10 +93,17 @@ class Assignment(RuleBasedStateMachine):
         self.key += 1
         return f"key{self.key}"
 
+    def _any(self, which: int) -> tuple[str, str]:
+        """One of all leases, the latest first."""
+        held = [(name, lease) for name, leases in self.leases.items() for lease in leases]
+        held.sort(key=lambda pair: -self.order[pair[1]])
+        return held[which % len(held)]
+
     def _seen(self, name: str, standing: Any) -> None:
         held = standing.held
         if held is not None and held.lease not in self.leases[name]:
             self.leases[name].append(held.lease)
+            self.order[held.lease] = len(self.order)
             (ref,) = self.link.one("SELECT ref FROM items WHERE id = ?", held.item) or ("",)
             if held.previous is None:
                 self.handed[name, ref] += 1
@@ -104,12 +113,10 @@ class Assignment(RuleBasedStateMachine):
         self._seen(name, self.desk.next(self.link, self.tokens[name], self.now))
 
     @precondition(lambda self: any(self.leases.values()))
-    @rule(name=st.sampled_from(NAMES), which=st.integers(0, 30), again=st.booleans())
-    def answer(self, name: str, which: int, again: bool) -> None:
-        """Any lease the worker ever had, late or answered before."""
-        if not self.leases[name]:
-            return
-        lease = self.leases[name][which % len(self.leases[name])]
+    @rule(which=st.integers(0, 30), again=st.booleans())
+    def answer(self, which: int, again: bool) -> None:
+        """Any lease a worker ever had: in time, late or answered before."""
+        name, lease = self._any(which)
         given = Given(lease, self._fresh(), '{"label":"neutral"}', correct=True)
         with refused("already_answered") as told:
             saved, standing = self.desk.answer(self.link, self.tokens[name], given, self.now)
@@ -127,11 +134,10 @@ class Assignment(RuleBasedStateMachine):
             self._seen(name, self.desk.undo(self.link, self.tokens[name], self._fresh(), self.now))
 
     @precondition(lambda self: any(self.leases.values()))
-    @rule(name=st.sampled_from(NAMES))
-    def report(self, name: str) -> None:
-        if not self.leases[name]:
-            return
-        given = Report(self.leases[name][-1], self._fresh(), "broken")
+    @rule(which=st.integers(0, 30))
+    def report(self, which: int) -> None:
+        name, lease = self._any(which)
+        given = Report(lease, self._fresh(), "broken")
         with refused("already_answered") as told:
             _, standing = self.desk.report(self.link, self.tokens[name], given, self.now)
         if told:
@@ -142,12 +148,22 @@ class Assignment(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.now += seconds
 
+    @rule(which=st.integers(0, 30), names=st.permutations(NAMES))
+    def all_come_after_a_while(self, which: int, names: list[str]) -> None:
+        """What is overdue goes to others before its worker answers."""
+        self.now += 61
+        for name in names:
+            self.come(name)
+        if any(self.leases.values()):
+            self.answer(which, again=False)
+
+    @precondition(lambda self: self.judged != "nobody")
     @rule(name=st.sampled_from(NAMES), out=st.booleans())
     def judge(self, name: str, out: bool) -> None:
         worker = by_name(self.link, name)
         assert worker is not None
-        self.reinstated |= worker.state == "excluded" and not out
-        (exclude if out else reinstate)(self.link, worker, "test", "owner", self.now)
+        if out or self.judged == "both":
+            (exclude if out else reinstate)(self.link, worker, "test", "owner", self.now)
 
     @invariant()
     def counts_are_what_the_rows_say(self) -> None:
@@ -163,7 +179,7 @@ class Assignment(RuleBasedStateMachine):
             assert held == leased[ref]
             if kind == "main":
                 assert done == standing[ref]
-                assert self.reinstated or done + held <= asked
+                assert self.judged == "both" or done + held <= asked  # who is taken back counts again
 
     @invariant()
     def nobody_is_shown_an_item_twice_or_counted_twice(self) -> None:
@@ -177,7 +193,7 @@ class Assignment(RuleBasedStateMachine):
 
 
 Assignment.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestAssignment = Assignment.TestCase
 
