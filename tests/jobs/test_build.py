@@ -214,6 +214,16 @@ def test_references_and_japanese_headings_are_understood(run: Any, sheet: Path) 
     assert not run().waiting
 
 
+def test_answers_to_further_questions_are_passed_over(run: Any, sheet: Path) -> None:
+    run()
+    answers(sheet)
+    rows = [line.split(",") for line in (sheet / "answers.csv").read_text("utf-8").splitlines()[1:]]
+    lines = [(i, w, q, a) for i, w, a in rows for q, a in (("label", a), ("remark", "why?"))]
+    text = "\n".join(",".join(line) for line in [("example", "worker", "question", "answer"), *lines])
+    (sheet / "answers.csv").write_text(text + "\n", "utf-8")
+    assert run().stages[2].wrote == {"mood": 24}
+
+
 def test_a_change_runs_what_depends_on_it_alone(run: Any, sheet: Path, config: Path) -> None:
     run()
     answers(sheet)

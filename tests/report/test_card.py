@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks import benchmarks
 from nikawa.records import Card
-from nikawa.report.card import AskFigures, Figures, StageFigures, markdown
+from nikawa.report.card import AskFigures, Figures, Found, StageFigures, markdown
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def figures() -> Figures:
     )  # fmt: skip
     return Figures(
         stages=(stage,), asks=(ask,), licences={"CC0": 1200}, labels={"train": {"はい": 600, "いいえ": 300}, "dev": {"はい": 100}},
-        characters={"text": 12.5}, workers_are="persons", answers=3600, simulated=0, chosen=("the order",),
+        characters={"text": 12.5}, workers_are="persons", answers=3600, simulated=0, chosen=("the order",), findings=(Found(check="leaked-texts", where="dev in train", count=4),),
     )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def test_the_sections_of_datasheet_and_data_statement(card: Card, figures: Figur
     "line",
     ["| はい | 600 | 100 | 700 |", "| いいえ | 300 | 0 | 300 |", "| all | 900 | 100 | 1,000 |", "| judge | fleiss | 0.399 |",
      "| kept | two of three agree | judge 3,600 | kept 1,000 | fails votes:2/3 200 |", "| judge | the label | 1,200 | 3 | 40 | 3,600 |",
-     "Licences of the sources: CC0 (1,200 items).", "- judge: 2 answers were not counted", "- the order", "- 少ない。"],
+     "Licences of the sources: CC0 (1,200 items).", "- judge: 2 answers were not counted", "- the order", "- 少ない。", "| leaked-texts | dev in train | 4 |"],
 )  # fmt: skip
 def test_the_figures_are_there(card: Card, figures: Figures, line: str) -> None:
     assert line in markdown(card, figures).splitlines()

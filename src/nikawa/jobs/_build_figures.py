@@ -9,7 +9,7 @@ from typing import Any
 from nikawa.benchmarks.recipe import Ask, Stage
 from nikawa.jobs._build_store import Done, Measured, Store
 from nikawa.records import Example
-from nikawa.report.card import AskFigures, Figures, StageFigures
+from nikawa.report.card import AskFigures, Figures, Found, StageFigures
 
 Splits = Mapping[str, Sequence[Example]]
 
@@ -30,7 +30,19 @@ def figures_of(store: Store, splits: Splits) -> Figures:
         answers=answers,
         simulated=simulated,
         chosen=store.recipe.notes,
+        findings=tuple(_findings(splits)),
     )
+
+
+def _findings(splits: Splits) -> Iterator[Found]:
+    """What the examples show by themselves: damaged texts, repetition, leakage between splits."""
+    from nikawa.analyse.quality import repetition_findings, text_findings
+    from nikawa.analyse.quality_leaks import split_leaks
+
+    whole = {split: tuple(examples) for split, examples in splits.items()}
+    for check in (text_findings, repetition_findings, split_leaks):
+        for found in check("", whole):
+            yield Found(check=found.check, where=found.where, count=found.count)
 
 
 def _stage(stage: Stage, done: Done) -> StageFigures:

@@ -172,10 +172,14 @@ def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:
 
 def _read(path: Path, asked: Asked, answers: Answers) -> None:
     """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
-    reading = open_judgements(path, How(question=asked.ask.question))
-    read = FORMS[asked.ask.form].read
+    how = How(question=asked.ask.question)
+    asked_for = {judgement.question for _, judgement in open_judgements(path, how).rows}
+    mine = (
+        asked_for & {asked.ask.question} or asked_for
+    )  # a file may answer further questions, or call this one otherwise
+    reading, read = open_judgements(path, how), FORMS[asked.ask.form].read
     for place, judgement in reading.rows:
-        if judgement.answer is None:
+        if judgement.answer is None or judgement.question not in mine:
             continue
         item = (
             judgement.example.rpartition("/")[2]

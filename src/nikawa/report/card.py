@@ -34,6 +34,14 @@ class AskFigures(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class Found(Record, frozen=True, kw_only=True):
+    """What a check of the finished dataset found."""
+
+    check: str
+    where: str
+    count: int
+
+
 class Figures(Record, frozen=True, kw_only=True):
     """The figures of a build."""
 
@@ -50,6 +58,7 @@ class Figures(Record, frozen=True, kw_only=True):
     simulated: int
     chosen: tuple[str, ...] = ()
     """What the papers leave open and the recipe chose."""
+    findings: tuple[Found, ...] = ()
 
 
 def markdown(card: Card, figures: Figures) -> str:
@@ -158,6 +167,9 @@ def _use(card: Card, figures: Figures) -> Iterator[str]:
     yield "## Uses and known problems"
     problems = list(card.problems) or ["None are known yet."]
     yield "\n".join(f"- {problem}" for problem in problems)
+    yield "Checks of texts, repetition and leakage (`nikawa data check`):"
+    rows = [[found.check, found.where, f"{found.count:,}"] for found in figures.findings]
+    yield Table(("check", "where", "count"), rows, ("count",)).markdown() if rows else "Nothing was found."
     yield "## Data statement"
     yield (
         f"Language varieties: {', '.join(card.languages)}. Speakers: the writers of the sources named above. "
