@@ -1,4 +1,4 @@
-"""Generation: problems a second, two processes against one, memory at three million, and against plain Python a problem at a time.
+"""Generation: problems a second, two processes against one, memory at a million, and against plain Python a problem at a time.
 
 CheckList's `Editor.template` was meant to be the peer; its package does not install here (its set-up script calls pip for jupyter). In its place
 stands the program one writes first: fit the frames to the template, fill a text, draw times until the label comes out right.
@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from nikawa.generate.engine import Generator, Place, lexicon_of
 from nikawa.generate.lexicon import Lexicon
@@ -24,7 +25,7 @@ from nikawa.jobs.generate import Job, Options, generate
 from nikawa.jobs.templates import open_pack
 from nikawa.text.conjugate import conjugate
 
-PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "3000000"))
+PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "1000000"))
 PACK = "temporal-ja"
 TEXT = (
     "{agent}は{time1}以来ずっと{noun}を{te}いる。現在は{time2}である。",
@@ -101,25 +102,46 @@ def texts_alone() -> None:
     print(f"{PACK}, all templates     {speed:>9,.0f} problems/s a core, as records in memory")
 
 
-def whole(workers: int, per: int) -> tuple[float, int, int]:
-    """Seconds, problems and the largest memory (MB) of a run in a process of its own."""
+class Run(NamedTuple):
+    """What a run in a process of its own took."""
+
+    seconds: float
+    problems: int
+    own: float
+    """CPU seconds of the process that plans and writes."""
+    made: float
+    """CPU seconds of its workers."""
+    memory: int
+    """MB of the largest process."""
+
+    def show(self, workers: int) -> str:
+        cpu = self.own + self.made
+        return (
+            f"to disk, {workers} worker{'s' if workers > 1 else ' '} {self.problems:>9,} problems {self.seconds:>6.1f} s"
+            f" {self.problems / self.seconds:>9,.0f}/s   {cpu:>5.1f} s of CPU, {self.problems / cpu:>7,.0f}/s a core"
+            f"   {self.memory} MB a process at most"
+        )
+
+
+def whole(workers: int, per: int) -> Run:
     code = "from bench.generate import child; import sys; child(int(sys.argv[1]), int(sys.argv[2]))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(workers), str(per)], capture_output=True, text=True, check=True
     )
-    seconds, problems, kilobytes = done.stdout.split()
-    return float(seconds), int(problems), int(kilobytes) // 1024
+    seconds, problems, own, made, kilobytes = done.stdout.split()
+    return Run(float(seconds), int(problems), float(own), float(made), int(kilobytes) // 1024)
 
 
 def child(workers: int, per: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), time.process_time()
         report = generate(
             PACK, Path(folder) / "out", options=Options(counts={"": per, "test": 0}, workers=workers)
         )
-        took = time.perf_counter() - began
-    most = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    print(took, report.splits["train"].problems, most)
+        took, own = time.perf_counter() - began, time.process_time() - cpu
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    made = usage[1].ru_utime + usage[1].ru_stime
+    print(took, report.splits["train"].problems, own, made, max(found.ru_maxrss for found in usage))
 
 
 def main() -> None:
@@ -127,13 +149,13 @@ def main() -> None:
     against_plain()
     cells = len(open_pack(PACK).cells())
     per = -(-PROBLEMS // cells)
-    alone, problems, memory = whole(1, per)
+    alone = whole(1, per)
+    print(alone.show(1))
+    two = whole(2, per)
+    print(two.show(2))
+    busy = os.getloadavg()[0]
     print(
-        f"to disk, 1 worker  {problems:>9,} problems {alone:>6.1f} s {problems / alone:>9,.0f}/s   {memory} MB at most"
-    )
-    two, _, memory = whole(2, per)
-    print(
-        f"to disk, 2 workers {problems:>9,} problems {two:>6.1f} s {problems / two:>9,.0f}/s   {memory} MB a process at most, {alone / two:.2f} times one"
+        f"two workers are {alone.seconds / two.seconds:.2f} times one on {os.cpu_count()} cores; load at the end {busy:.1f}"
     )
 
 

@@ -56,10 +56,10 @@ def stages(lists: Sequence[Words], sides: Sides, owned: tuple[int, ...]) -> tupl
     found: list[Stage] = []
     placed: list[Words] = []
     total, settled = 1 if lists or 0 in owned else 0, False
-    for names, settles, shared in _parted([one.slot for one in lists], sides):
+    for names, settles, shared in _parted(tuple(one.slot for one in lists), sides):
         mine = []
         for one in (one for one in lists if one.slot in names):
-            smaller = sum(not set(one.words).isdisjoint(other.words) for other in placed)
+            smaller = sum(_meet(one.words, other.words) for other in placed)
             mine.append(one._replace(smaller=smaller))
             placed.append(one)
         free, last = (mine[:-1], mine[-1]) if settles else (mine, None)
@@ -68,16 +68,22 @@ def stages(lists: Sequence[Words], sides: Sides, owned: tuple[int, ...]) -> tupl
         by_residue: tuple[tuple[str, ...], ...] = ()
         least, before = 1, total
         if last is not None:
-            by_residue = _by_residue(last.words, last.residues, owned)
-            met = owned if settled and not free else range(SIDES)
-            least = max(0, min(len(by_residue[rest]) for rest in met) - last.smaller)
+            by_residue, fewest, owned_fewest = _by_residue(last.words, last.residues, owned)
+            least = max(0, (owned_fewest if settled and not free else fewest) - last.smaller)
         total *= least
         found.append(Stage(tuple(free), last, by_residue, least, before, shared))
         settled = settles and shared
     return tuple(found), total
 
 
-def _parted(slots: Sequence[str], sides: Sides) -> list[tuple[frozenset[str], bool, bool]]:
+@lru_cache(maxsize=1 << 13)
+def _meet(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether two lists have a word in common."""
+    return some is others or not set(some).isdisjoint(others)
+
+
+@lru_cache(maxsize=1 << 10)
+def _parted(slots: tuple[str, ...], sides: Sides) -> list[tuple[frozenset[str], bool, bool]]:
     """The slots by stage, whether the last of a stage settles a side, and whether both sides have them."""
     one, other = (side.intersection(slots) for side in sides)
     if not one or not other:  # a side without words is the same in all splits
@@ -90,12 +96,13 @@ def _parted(slots: Sequence[str], sides: Sides) -> list[tuple[frozenset[str], bo
 @lru_cache(maxsize=1 << 12)
 def _by_residue(
     words: tuple[str, ...], residues: tuple[int, ...], owned: tuple[int, ...]
-) -> tuple[tuple[str, ...], ...]:
-    """The words that bring the sum into an owned residue, by the residue of the others."""
-    return tuple(
+) -> tuple[tuple[tuple[str, ...], ...], int, int]:
+    """The words that bring the sum into an owned residue, by that of the others; the fewest of all, and of owned ones."""
+    found = tuple(
         tuple(word for word, r in zip(words, residues, strict=True) if (rest + r) % SIDES in owned)
         for rest in range(SIDES)
     )
+    return found, min(map(len, found)), min(len(found[rest]) for rest in owned)
 
 
 def unfolded(found: tuple[Stage, ...], number: int) -> dict[str, str]:
