@@ -60,3 +60,12 @@ def test_the_tables_are_whole() -> None:
     assert set(re.findall(r"`([a-z-]+)`(?=.*\|.*\|)", section)) == set(FORMS)
     stages = re.findall(r"^\| `([\w-]+)` \|", TEXT.partition("## What happens")[2].partition("```")[0], re.M)
     assert stages == [stage.name for stage in recipes()["jnli"].stages]
+
+
+def test_the_recipes_of_jglue_are_told() -> None:
+    section = TEXT.partition("## The recipes of JGLUE")[2].partition("## ")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \|", section, re.MULTILINE)
+    assert {name: (source,) for name, source in rows} == {
+        name: recipe.sources for name, recipe in recipes().items() if name in dict(rows)
+    }
+    assert len(rows) == 5
