@@ -1,0 +1,92 @@
+"""Character tagging: from spans to tags and back, what is seen of a character, and what is learned."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from nikawa.benchmarks import load, tasks
+from nikawa.errors import BadInput, MissingExtra
+from nikawa.metrics import Items, metrics
+from nikawa.models import Trainable, model
+from nikawa.models._crf_features import features, places, script, squeeze
+from nikawa.models.crf import spans_of, tags_of
+from nikawa.records import Example, Kind, Span
+
+TEXT = "어제 5월 3일 밤 하나람이 왔다."
+
+
+def test_spans_over_spaces_come_back_as_they_were() -> None:
+    spans = [Span(3, 8, "DT"), Span(9, 10, "TI"), Span(11, 14, "PS")]
+    assert TEXT[3:8] == "5월 3일"
+    tags = tags_of(TEXT, spans, "x")
+    assert len(tags) == len(TEXT.replace(" ", "")) == len(places(TEXT)) == len(features(TEXT))
+    assert tags[2:6] == ["B-DT", "I-DT", "I-DT", "I-DT"]
+    assert spans_of(TEXT, tags) == spans
+
+
+def test_spaces_at_the_ends_of_a_span_are_left_out() -> None:
+    assert spans_of("가 나 다", tags_of("가 나 다", [Span(1, 4, "A")], "x")) == [Span(2, 3, "A")]
+
+
+def test_neighbours_of_one_type_stay_apart() -> None:
+    spans = [Span(0, 2, "A"), Span(2, 3, "A"), Span(3, 4, "B")]
+    assert spans_of("가나다라", tags_of("가나다라", spans, "x")) == spans
+    assert spans_of("가나", ["I-A", "I-B"]) == [Span(0, 1, "A"), Span(1, 2, "B")]
+
+
+def test_spans_outside_the_text_are_refused() -> None:
+    with pytest.raises(BadInput, match="'x': span 2-9 is outside its text"):
+        tags_of("가나다", [Span(2, 9, "A")], "x")
+
+
+def test_scripts_and_word_edges_are_seen() -> None:
+    assert [script(c) for c in "가ㅋ漢あアAa1.½"] == ["H", "J", "K", "R", "T", "A", "a", "n", "p", "n"]
+    assert squeeze("제12회") == "HnH"
+    first = features("봄 여름은")[1]
+    assert {"w=여름은", "w-=봄", "e1=은", "l=여", "r=여름은", "-1=▁"} <= set(first)
+    assert features("  ") == []
+
+
+def test_it_learns_to_tag_words_it_never_met(invented: Mapping[Kind, Any]) -> None:
+    case = invented["tagging"]
+    found = model("crf")
+    assert isinstance(found, Trainable)
+    found.fit(case.task, case.learn)
+    asked = [
+        Example(id="new", inputs={"text": "가온누리은 어제 새터말에 갔다."}),
+        Example(id="no", inputs={"text": ""}),
+    ]
+    assert [a.answer for a in found.predict(case.task, asked)] == [[Span(0, 4, "PS"), Span(9, 12, "LC")], []]
+
+
+def test_wrong_kinds_and_missing_packages_are_told(
+    invented: Mapping[Kind, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, found = invented["tagging"], model("crf")
+    assert isinstance(found, Trainable)
+    with pytest.raises(BadInput, match="crf does not answer text tasks"):
+        found.fit(replace(case.task, kind="text"), case.learn)
+    with pytest.raises(BadInput, match="a setting is wrong"):
+        model("crf", settings={"iterations": 0})
+    monkeypatch.setitem(sys.modules, "pycrfsuite", None)
+    with pytest.raises(MissingExtra, match=r"nikawa\[models\]"):
+        found.fit(case.task, case.learn)
+
+
+@pytest.mark.slow
+def test_entities_of_klue(shared_data: Path) -> None:
+    """300 sentences and few steps; the whole of it is in the table of models."""
+    examples = load("klue-ner:dev", data=shared_data).splits["dev"]
+    task, found = tasks()["klue-ner"], model("crf", settings={"iterations": 15})
+    assert isinstance(found, Trainable)
+    found.fit(task, examples[:300])
+    asked = examples[4000:4200]
+    answers = [a.answer for a in found.predict(task, asked)]
+    items = Items([e.gold["spans"] for e in asked], answers, [e.inputs for e in asked], task.labels)
+    assert metrics()["entity-macro-f1"].evaluate(items, "official").value > 0.3
