@@ -1,0 +1,495 @@
+"""The HTTP interface as browsers and strangers meet it: what it does, what it refuses, what it never tells."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from starlette.testclient import TestClient
+
+from nikawa.collect.app import create_app
+from nikawa.collect.export import csv_lines, judgements, safe
+from nikawa.collect.form import LANGUAGES, REPORTS, forms
+from nikawa.collect.guard import Limiter
+from nikawa.collect.i18n import messages, say
+from nikawa.collect.load import sync
+from nikawa.collect.markdown import render
+from nikawa.collect.people import hash_password, set_person
+from nikawa.collect.project import Project, hashed
+from nikawa.collect.store import Store, open_store
+from nikawa.collect.workers import Refused, add_worker
+from nikawa.io.records import read_examples, write_records
+from nikawa.records import Example, Judgement
+
+PASSWORD = "とても長い合言葉です"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202e逆\u202c \" ' & ${7*7} {{7*7}}"
+Make = Callable[..., Project]
+
+
+class Here:
+    """A project being served, a worker, and somebody who may log in."""
+
+    def __init__(self, project: Project, store: Store) -> None:
+        self.project, self.store = project, store
+        self.app = create_app(project, store)
+        self.client = TestClient(self.app, base_url="http://here", raise_server_exceptions=False)
+        self.base = self.link("hanako")
+
+    def link(self, name: str) -> str:
+        token = self.project.token(name)
+        self.store.do(lambda link: add_worker(link, name, hashed(token), "link", language="ja", now=1.0))
+        return f"/w/{token}"
+
+    def next(self, base: str = "") -> dict[str, Any]:
+        reply = self.client.get(f"{base or self.base}/next")
+        assert reply.status_code == 200
+        state: dict[str, Any] = reply.json()
+        return state
+
+    def post(self, path: str, body: object, base: str = "", **headers: str) -> tuple[int, dict[str, Any]]:
+        reply = self.client.post(f"{base or self.base}/{path}", json=body, headers=headers)
+        return reply.status_code, reply.json()
+
+    def answer(self, label: object = "neutral", base: str = "", **more: Any) -> tuple[int, dict[str, Any]]:
+        lease = more.pop("lease", None) or self.next(base)["item"]["lease"]
+        body = {"lease": lease, "key": more.pop("key", lease), "answer": {"label": label}, **more}
+        return self.post("answer", body, base)
+
+    def log_in(self, name: str = "owner", role: str = "owner", password: str = PASSWORD) -> str:
+        """The token that POSTs need."""
+        kept = hash_password(PASSWORD)
+        self.store.do(lambda link: set_person(link, name, role, kept, 1.0))
+        page = self.client.get("/login").text
+        csrf = re.findall(r'name="X-CSRF-Token" value="([^"]+)"', page)[0]
+        fields = {"name": name, "password": password, "X-CSRF-Token": csrf}
+        reply = self.client.post("/login", data=fields, follow_redirects=False)
+        assert reply.status_code == (303 if password == PASSWORD else 401), reply.text
+        if password != PASSWORD:
+            return ""
+        page = self.client.get("/owner").text
+        return str(re.findall(r'data-csrf="([^"]+)"', page)[0])
+
+
+@pytest.fixture
+def serve(make: Make) -> Iterator[Callable[..., Here]]:
+    stores: list[Store] = []
+
+    def begin(**how: Any) -> Here:
+        project = make(**how)
+        stores.append(open_store("", project.folder, project.name))
+        sync(project, stores[-1])
+        return Here(project, stores[-1])
+
+    yield begin
+    for store in stores:
+        store.close()
+
+
+Serve = Callable[..., Here]
+
+
+def test_a_worker_from_the_first_page_to_the_code(serve: Serve) -> None:
+    here = serve(items=2, pay={"per_item": 12.5})
+    page = here.client.get(here.base)
+    assert page.status_code == 200
+    assert len(page.content) < 100_000
+    status, told = here.answer(comment="よい")
+    assert status == 200
+    assert (told["saved"], told["duplicate"]) == (True, False)
+    assert told["state"]["earned"] == {"amount": 12.5, "currency": "JPY"}
+    status, told = here.answer("entailment")
+    assert (told["state"]["stage"], told["state"]["code"]) == ("done", here.project.code("hanako"))
+    assert here.post("undo", {"key": "u"})[1]["state"]["item"]["previous"] == {"label": "entailment"}
+
+
+def test_a_retry_is_one_judgement(serve: Serve) -> None:
+    here = serve()
+    lease = here.next()["item"]["lease"]
+    told = [here.answer(lease=lease)[1] for _ in range(3)]
+    assert [t["duplicate"] for t in told] == [False, True, True]
+    assert told[1]["state"] == told[2]["state"]
+    with here.store.read() as link:
+        assert len(list(judgements(link, here.project))) == 1
+
+
+def test_the_form_refuses(serve: Serve) -> None:
+    here = serve()
+    status, told = here.answer("maybe")
+    assert (status, told["error"], told["message"]) == (422, "choose_one", "一つ選んでください")
+    lease = here.next()["item"]["lease"]
+    status, told = here.post("check", {"lease": lease, "answer": {"other": 1}})
+    assert (status, told["problems"][0]["code"]) == (200, "answer_invalid")
+    odd: object
+    for odd in (None, [], {}, 3, ["neutral"]):
+        assert here.answer(odd)[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("answer", {}),
+        ("answer", {"lease": 1, "key": "k", "answer": {}}),
+        ("answer", {"lease": "l", "key": "", "answer": {}}),
+        ("answer", {"lease": "l", "key": "k", "answer": []}),
+        ("answer", {"lease": "l", "key": "k", "answer": {}, "seconds": -1}),
+        ("answer", {"lease": "l", "key": "k\0", "answer": {}}),
+        ("answer", {"lease": "l", "key": "k", "answer": {}, "gold": True}),
+        ("report", {"lease": "l", "key": "k", "code": "bored"}),
+        ("language", {"language": "xx"}),
+        ("undo", []),
+    ],
+)
+def test_bodies_that_do_not_fit(serve: Serve, path: str, body: object) -> None:
+    assert serve().post(path, body)[0] == 422
+
+
+def test_other_bodies_are_refused(serve: Serve) -> None:
+    here = serve(limits={"body_kilobytes": 1})
+    plain = here.client.post(f"{here.base}/answer", content=b"{}", headers={"content-type": "text/plain"})
+    assert plain.status_code == 415
+    kind = {"content-type": "application/json"}
+    for content, status in (
+        (b"{", 422),
+        (b"\xff\xfe", 422),
+        (b'"\\ud800"', 422),
+        (b"[" * 900 + b"]" * 100, 422),
+        (b'{"lease": "' + b"x" * 5000 + b'"}', 413),
+    ):
+        assert here.client.post(f"{here.base}/draft", content=content, headers=kind).status_code == status
+    streamed = (b"x" * 600 for _ in range(4))
+    assert here.client.post(f"{here.base}/draft", content=streamed, headers=kind).status_code == 413
+
+
+def test_reports_languages_and_drafts(serve: Serve) -> None:
+    here = serve()
+    for code in REPORTS[:2]:
+        lease = here.next()["item"]["lease"]
+        body = {"lease": lease, "key": lease, "code": code, "comment": "変"}
+        assert here.post("report", body)[1]["duplicate"] is False
+        assert here.post("report", body)[1]["duplicate"] is True
+    lease = here.next()["item"]["lease"]
+    assert here.post("draft", {"lease": lease, "draft": {"text": "途中"}}) == (
+        200,
+        {"saved": True, "held": True},
+    )
+    assert here.next()["item"]["draft"] == {"text": "途中"}
+    assert here.post("language", {"language": "ko"})[0] == 200
+    assert '<html lang="ko">' in here.client.get(here.base).text
+
+
+def test_unknown_links_and_pages(serve: Serve) -> None:
+    here = serve()
+    for path in (
+        "/w/guess",
+        "/w/guess/next",
+        "/nowhere",
+        "/static/1/x.js",
+        "/static/../project.toml",
+        "/join/x",
+    ):
+        reply = here.client.get(path, headers={"accept": "text/html"})
+        assert reply.status_code == 404, path
+        assert "<h1>" in reply.text
+        assert here.client.get(path).json()["error"] in ("link_unknown", "not_found")
+    assert here.client.delete(here.base).status_code == 405
+
+
+def test_every_reply_is_sealed(serve: Serve) -> None:
+    here = serve()
+    for path in (here.base, f"{here.base}/next", "/login", "/nowhere", "/owner/data", "/alive"):
+        headers = here.client.get(path, follow_redirects=False).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["cache-control"] == "no-store"
+        assert (headers["referrer-policy"], headers["x-content-type-options"]) == ("no-referrer", "nosniff")
+    page = here.client.get(here.base).text
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|javascript:", page)
+    assert not re.search(r"(?:src|href)=\"(?!/)", page)
+    static = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
+    assert static
+    for path in static:
+        assert "immutable" in here.client.get(path).headers["cache-control"]
+
+
+def test_a_fault_of_our_own_tells_nothing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = serve()
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("secret detail gold=neutral")
+
+    monkeypatch.setattr("nikawa.collect.desk.next_item", fail)
+    reply = here.client.get(f"{here.base}/next")
+    assert reply.status_code == 500
+    assert "secret" not in reply.text
+    assert "content-security-policy" in reply.headers
+
+
+def test_no_gold_and_no_other_answers_reach_a_worker(serve: Serve) -> None:
+    here = serve(items=8, control=4, trial=1, gold={"rate": 0.5}, limits={"requests_per_second": 1000})
+    other = here.link("taro")
+    secrets = ("gold", "control", "taro", "i00", "correct")
+    texts: list[str] = [here.client.get(here.base).text]
+    for base in (other, here.base):
+        while (state := here.next(base))["item"] is not None:
+            assert set(state["item"]) == {"lease", "inputs", "draft", "previous", "expires", "stage"}
+            state["item"]["inputs"] = {}
+            texts.append(msgspec.json.encode(state).decode())
+            status, told = here.answer("neutral", base)
+            assert status == 200
+            item = told["state"]["item"]
+            texts.append(
+                msgspec.json.encode(
+                    {**told, "state": {**told["state"], "item": item and sorted(item)}}
+                ).decode()
+            )
+            texts.append(str(here.answer("nonsense", base)) if told["state"]["item"] else "")
+    texts.append(str(here.post("undo", {"key": "x"})[1]["state"]["progress"]))
+    lowered = "\n".join(texts).lower()
+    for secret in secrets:
+        assert secret not in re.sub(
+            r'"(?:lease|token|code)":"[^"]*"|/w/[\w-]+|data-[a-z]+="[^"]*"', "", lowered
+        ), secret
+
+
+def test_hostile_texts_are_text(make: Make) -> None:
+    project = make(items=1)
+    write_records(
+        project.folder / "examples.jsonl",
+        [Example(id=HOSTILE, inputs={"premise": HOSTILE, "hypothesis": "長" * 350_000})],
+        overwrite=True,
+    )
+    (project.folder / "guideline.ja.md").write_text(f"# {HOSTILE}\n\n[a](javascript:alert(1))\n", "utf-8")
+    with open_store("", project.folder, project.name) as store:
+        sync(project, store)
+        here = Here(project, store)
+        base = here.link(HOSTILE)
+        page = here.client.get(base).text
+        assert "<script>alert" not in page
+        assert "<img" not in page
+        assert 'javascript:alert(1)"' not in page
+        state = here.next(base)
+        assert state["item"]["inputs"]["premise"] == HOSTILE
+        assert len(state["item"]["inputs"]["hypothesis"]) == 350_000
+        csrf = here.log_in()
+        for path in ("/owner", "/owner/adjudicate"):
+            assert "<script>alert" not in here.client.get(path).text
+        assert here.client.get("/owner/data").headers["content-type"] == "application/json"
+        body = {"ref": HOSTILE, "answer": {"label": "neutral"}, "reason": HOSTILE}
+        told = here.client.post("/owner/decide", json=body, headers={"X-CSRF-Token": csrf})
+        assert told.json() == {"seq": 1}
+
+
+def test_owner_pages_need_a_log_in(serve: Serve) -> None:
+    here = serve()
+    for path in ("data", "items", "disagreements", "audit", "export"):
+        assert here.client.get(f"/owner/{path}").status_code == 401
+    assert here.client.get("/openapi.json").status_code == 401
+    assert here.client.get("/owner", follow_redirects=False).headers["location"] == "/login"
+    for path in ("decide", "exclude", "reinstate", "resolve", "links"):
+        assert here.client.post(f"/owner/{path}", json={}).status_code == 401
+    here.client.cookies.set("nikawa_session", "guess")
+    assert here.client.get("/owner/data").status_code == 401
+
+
+def test_log_in_log_out_and_wrong_passwords(serve: Serve) -> None:
+    here = serve()
+    assert here.log_in(password="wrong password") == ""
+    csrf = here.log_in()
+    assert here.client.get("/owner/data").json()["progress"]["items"] == 6
+    stolen = here.client.cookies["nikawa_session"]
+    assert here.client.post("/logout", headers={"X-CSRF-Token": csrf}).status_code == 200
+    here.client.cookies.set("nikawa_session", stolen)
+    assert here.client.get("/owner/data").status_code == 401
+    log = here.store.ask(lambda link: [row[0] for row in link.rows("SELECT what FROM audit ORDER BY seq")])
+    assert [what for what in log if what.startswith("log")] == ["log in refused", "log in", "log out"]
+
+
+def test_cookies_and_passwords_are_kept_safe(serve: Serve) -> None:
+    here = serve()
+    here.log_in()
+    kept = here.store.ask(lambda link: link.rows("SELECT p.password, s.id FROM people p, sessions s"))
+    assert kept[0][0].startswith("$argon2id$")
+    assert here.client.cookies["nikawa_session"] not in kept[0]
+    page = here.client.get("/login")
+    flags = page.headers["set-cookie"].lower()
+    assert "httponly" in flags
+    assert "samesite=strict" in flags
+    stored = (here.project.folder / "collect.db").read_bytes() + (
+        here.project.folder / "collect.db-wal"
+    ).read_bytes()
+    assert here.base.removeprefix("/w/").encode() not in stored
+
+
+def test_a_post_from_elsewhere_is_refused(serve: Serve) -> None:
+    here = serve()
+    csrf = here.log_in()
+    body = {"worker": "hanako", "reason": ""}
+    for headers in (
+        {},
+        {"X-CSRF-Token": "guess"},
+        {"X-CSRF-Token": csrf, "Origin": "http://evil.example"},
+        {"X-CSRF-Token": csrf, "Origin": "null"},
+        {"X-CSRF-Token": csrf, "Sec-Fetch-Site": "cross-site"},
+    ):
+        assert here.client.post("/owner/exclude", json=body, headers=headers).status_code == 403
+    good = {"X-CSRF-Token": csrf, "Origin": "http://here"}
+    assert here.client.post("/owner/exclude", json=body, headers=good).json()["state"] == "excluded"
+    assert here.next()["stage"] == "excluded"
+    assert here.post("undo", {"key": "u"}, Origin="http://evil.example")[0] == 403
+    assert here.client.post("/login", data={"name": "owner", "password": PASSWORD}).status_code == 403
+
+
+def test_roles(serve: Serve) -> None:
+    here = serve()
+    csrf = here.log_in("rev", "reviewer")
+    headers = {"X-CSRF-Token": csrf}
+    assert here.client.get("/owner/data").status_code == 200
+    for path in ("/owner/export", "/owner/audit"):
+        assert here.client.get(path).status_code == 403
+    assert here.client.post("/owner/exclude", json={"worker": "hanako"}, headers=headers).status_code == 403
+    assert here.client.post("/owner/links", json={"names": ["x"]}, headers=headers).status_code == 403
+    decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "明らか"}
+    assert here.client.post("/owner/decide", json=decision, headers=headers).status_code == 200
+    assert (
+        here.client.post("/owner/decide", json={**decision, "answer": {}}, headers=headers).status_code == 422
+    )
+    assert (
+        here.client.post("/owner/decide", json={**decision, "ref": "no"}, headers=headers).status_code == 404
+    )
+
+
+def test_the_owner_at_work(serve: Serve) -> None:
+    here = serve(items=1, limits={"reports_per_item": 1})
+    csrf = here.log_in()
+    headers = {"X-CSRF-Token": csrf}
+    made = here.client.post("/owner/links", json={"names": ["x", "y"]}, headers=headers).json()["links"]
+    here.answer("neutral", made[0]["path"])
+    here.answer("entailment", made[1]["path"])
+    (row,) = here.client.get("/owner/disagreements").json()
+    assert [a["worker"] for a in row["answers"]] == ["x", "y"]
+    lease = here.next()["item"]["lease"]
+    here.post("report", {"lease": lease, "key": "k", "code": "hate"})
+    assert here.client.get("/owner/items?state=set-aside").json()[0]["ref"] == "i000"
+    told = here.client.post("/owner/resolve", json={"ref": "i000", "action": "drop"}, headers=headers)
+    assert told.json() == {"ref": "i000", "state": "set-aside"}
+    lines = here.client.get("/owner/export?pseudonymise=1").text.splitlines()
+    found = [msgspec.json.decode(line, type=Judgement) for line in lines]
+    assert {j.worker for j in found} == {here.project.pseudonym("x"), here.project.pseudonym("y")}
+    rows = list(csv.reader(io.StringIO(here.client.get("/owner/export?form=csv").text)))
+    assert rows[0] == ["example", "worker", "question", "answer", "seconds", "at"]
+    assert len(rows) == 3
+    assert here.client.get("/owner/export?form=exe").status_code == 400
+    assert here.client.get("/owner/audit?after=x").status_code == 400
+    assert {row["what"] for row in here.client.get("/owner/audit").json()} >= {"make links", "export", "drop"}
+
+
+def test_rates_are_limited(serve: Serve) -> None:
+    here = serve(limits={"requests_per_second": 0.01})
+    statuses = [here.client.get(f"{here.base}/next").status_code for _ in range(2)]
+    assert statuses[-1] == 429
+    guesses = [here.client.post("/login", data={"name": "owner"}).status_code for _ in range(12)]
+    assert (guesses[0], guesses[-1]) == (403, 429)
+
+
+def test_a_bucket_fills_again_and_is_forgotten() -> None:
+    now = [0.0]
+    limiter = Limiter(1, 2, lambda: now[0])
+    limiter.take("a")
+    limiter.take("a")
+    with pytest.raises(Refused, match="too_many"):
+        limiter.take("a")
+    limiter.take("b")
+    now[0] = 1.0
+    limiter.take("a")
+    with pytest.raises(Refused):
+        limiter.take("a")
+
+
+def test_platforms(serve: Serve) -> None:
+    here = serve(
+        crowd={"join": True, "parameter": "PROLIFIC_PID", "completion_code": "C0DE", "max_workers": 3}
+    )
+    entrance = f"/join/{here.project.join_key}"
+    korean = {"accept-language": "ko-KR,ko;q=0.9,en;q=0.8"}
+    reply = here.client.get(f"{entrance}?PROLIFIC_PID=p1", headers=korean, follow_redirects=False)
+    base = reply.headers["location"]
+    assert here.next(base)["language"] == "ko"
+    again = here.client.get(f"{entrance}?PROLIFIC_PID=p1", follow_redirects=False)
+    assert again.headers["location"] == base
+    for query in ("", "?PROLIFIC_PID=", "?PROLIFIC_PID=%00", f"?PROLIFIC_PID={'x' * 201}"):
+        assert here.client.get(entrance + query).status_code == 400
+    for name in ("p2", "p3"):
+        last = here.client.get(f"{entrance}?PROLIFIC_PID={name}", follow_redirects=False)
+    assert last.status_code == 403
+    while here.next(base)["item"]:
+        here.answer("neutral", base)
+    assert here.next(base)["code"] == "C0DE"
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1"])
+def test_no_sheet_runs_a_cell(cell: str) -> None:
+    assert safe(cell) == f"'{cell}"
+    judgement = Judgement(example=cell, worker=cell, question="q", answer=cell)
+    rows = list(csv.reader(io.StringIO("".join(csv_lines([judgement])), newline="")))
+    assert all(value.startswith("'") for value in (rows[1][0], rows[1][1], rows[1][3]))
+
+
+def test_numbers_stay_numbers_in_a_sheet() -> None:
+    (text,) = csv_lines([Judgement(example="a", worker="w", question="q", answer=-1.5)])
+    assert text.splitlines()[1] == "a,w,q,-1.5,,"
+
+
+def test_messages_have_the_same_keys_and_values_in_all_languages() -> None:
+    tables = {language: messages(language) for language in LANGUAGES}
+    keys = {language: set(table) for language, table in tables.items()}
+    assert keys["ja"] == keys["ko"] == keys["en"]
+    for key in keys["en"]:
+        assert len({tuple(sorted(re.findall(r"\{(\w+)\}", table[key]))) for table in tables.values()}) == 1, (
+            key
+        )
+        assert all(table[key].strip() for table in tables.values())
+    assert {f"report_{code}" for code in REPORTS} <= keys["en"]
+    assert say("ja", "left", {"left": 3}) == "残り 3 件"
+    assert say("xx", "left") == " left"
+
+
+@pytest.mark.parametrize("name", list(forms()))
+def test_every_form_has_its_files_and_titles(name: str, serve: Serve) -> None:
+    form = forms()[name]
+    assert set(form.title) == set(LANGUAGES)
+    assert form.name == name
+    here = serve(items=1)
+    assert form.code in create_site(here).static[1]
+    here_templates = create_site(here).templates
+    assert here_templates.get_template(form.page)
+
+
+def create_site(here: Here) -> Any:
+    from nikawa.collect.site import Site
+
+    return Site(here.project, here.store)
+
+
+def test_markdown_is_safe_and_does_what_guidelines_need() -> None:
+    text = "# 題\n\n- **太** と *斜*\n- `<b>`\n\n1. 一\n\n> 引用\n\n|a|b|\n|-|-|\n|1|<i>|\n\n[x](https://e.example)\n[y](javascript:z)\n\n```\n<p>\n```\n"
+    made = render(text)
+    for part in ("<h2>題</h2>", "<li><strong>太</strong> と <em>斜</em></li>", "<code>&lt;b&gt;</code>", "<ol><li>一",
+                 "<blockquote>引用", "<td>&lt;i&gt;</td>", 'href="https://e.example"', "<pre><code>&lt;p&gt;"):  # fmt: skip
+        assert part in made
+    assert "javascript" not in re.findall(r'href="([^"]+)"', made)[0]
+    assert len(re.findall("href=", made)) == 1
+
+
+def test_what_is_served_is_what_was_asked(serve: Serve) -> None:
+    here = serve(items=3)
+    shown = set()
+    while (state := here.next())["item"]:
+        shown.add(state["item"]["inputs"]["premise"])
+        here.answer()
+    assert shown == {e.inputs["premise"] for e in read_examples(here.project.folder / "examples.jsonl")}
