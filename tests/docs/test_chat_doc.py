@@ -20,7 +20,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "chat.md").read_text("utf-8")
 @pytest.mark.slow
 def test_python_runs(tmp_path: Path) -> None:
     [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=tmp_path, check=False)  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("entailment parse ")
 

@@ -26,6 +26,7 @@ class Fake:
 
     def __init__(self) -> None:
         self.can = {"logprobs", "echo", "json_schema", "json_object", "max_tokens", "temperature", "system"}
+        self.top = 20
         self.ignores = False
         """Pass over what it does not know instead of refusing it."""
         self.brain: Callable[[str], str] = lambda question: "A"
@@ -62,6 +63,7 @@ class Fake:
     def _refused(self, path: str, body: dict[str, Any]) -> str:
         known = {
             "logprobs is not supported": "logprobs" in body and "messages" in body and "logprobs" not in self.can,
+            "top_logprobs is at most 5": body.get("top_logprobs", 0) > self.top,
             "echo is not supported": path.endswith("/completions") and "prompt" in body and "echo" not in self.can,
             "unknown response_format": "response_format" in body and body["response_format"]["type"] not in self.can,
             "use max_completion_tokens": "max_tokens" in body and "messages" in body and "max_tokens" not in self.can,

@@ -62,6 +62,11 @@ def test_a_shared_folder_serves_other_runs_for_nothing(server: Any, chat: Any, t
     assert first.usage["cost"] == pytest.approx(220e-6)
 
 
+def test_a_shared_folder_that_is_the_runs_own(server: Any, chat: Any, tmp_path: Path) -> None:
+    chat(tmp_path, cache=str(tmp_path)).predict(TASK, TEXTS)
+    assert len((tmp_path / NAME).read_bytes().splitlines()) == 22
+
+
 def test_what_differs_is_asked_anew(server: Any, chat: Any, tmp_path: Path) -> None:
     chat(tmp_path).predict(TASK, TEXTS[:1])
     chat(tmp_path, seed=1).predict(TASK, TEXTS[:1])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from nikawa.errors import BadInput
 from nikawa.models import Trainable
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
@@ -80,9 +81,14 @@ def test_what_a_server_objects_to_is_left_out(server: Any, chat: Any) -> None:
     assert body["messages"][0]["content"].startswith("前提と仮説の関係")
 
 
-def test_a_way_the_server_does_not_offer(server: Any, chat: Any) -> None:
-    from nikawa.errors import BadInput
+def test_fewer_alternatives_will_do(server: Any, chat: Any) -> None:
+    server.brain, server.top = nli, 5
+    model = chat()
+    assert answers(model.predict(INFER, PAIRS)) == list(NLI)
+    assert (model.about()["how"], server.asked[0]["top_logprobs"]) == ("logprob", 5)
 
+
+def test_a_way_the_server_does_not_offer(server: Any, chat: Any) -> None:
     server.can = {"max_tokens", "temperature", "system"}
     with pytest.raises(BadInput, match="gives no log-probabilities for some/model; set how to auto"):
         chat(how="logprob").predict(INFER, PAIRS)
@@ -135,6 +141,11 @@ def test_a_choice_brings_its_options(server: Any, chat: Any) -> None:
     assert found.answer == 2
     assert set(found.scores) == {"0", "1", "2"}
     assert "A: 赤\nB: 青\nC: 白" in server.asked[0]["messages"][-1]["content"]
+    [found] = chat(how="constrained").predict(choice, [example])
+    schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
+    assert (found.answer, schema["properties"]["answer"]["enum"]) == (2, ["A", "B", "C"])
+    with pytest.raises(BadInput, match="has no list of up to 26 choices"):
+        chat().predict(replace(choice, inputs=("question",)), [example])
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,7 @@ def test_one_question_that_fails_alone_does_not_stop_the_others(
         ((307, {"Location": "http://elsewhere.test/"}, b""), "307 and points elsewhere; check base_url"),
         ((429, {}, error("you are out of money", code="insufficient_quota")), "429: you are out of money"),
         ((429, {"Retry-After": "3600"}, error("come back later")), "429: come back later"),
+        ((503, {"Retry-After": "3600"}, error("closed for an hour")), "503: closed for an hour"),
     ],
 )  # fmt: skip
 def test_stopped_at_once(server: Any, chat: Any, fault: Any, told: str) -> None:

@@ -19,9 +19,9 @@ from nikawa.models._chat.session import Session
 from nikawa.models._chat.settings import ChatSettings
 
 CHAT, COMPLETIONS = "chat/completions", "completions"
-FIRST_TOKENS, TOP = 4, 20
-"""Tokens asked for and alternatives of each, where log-probabilities choose."""
-SMALL = 16
+FIRST_TOKENS, TOPS = 4, (20, 5)
+"""Tokens asked for, and how many alternatives of each, where log-probabilities choose: some servers allow but few."""
+SMALL = 64
 """Tokens of an answer to a question about abilities."""
 SCHEMAS = ("json_schema", "structured_outputs", "guided_json")
 _LETTERS = ("A", "B")
@@ -42,6 +42,7 @@ class Manner:
     model: str
     way: str = "parse"
     """`logprob`, `echo`, one of `SCHEMAS`, `json_object`, `grammar` or `parse`."""
+    top: int = TOPS[0]
     limit: str = "max_tokens"
     """What it calls the longest answer; newer services have another name for it."""
     temperature: bool = True
@@ -67,7 +68,7 @@ class Manner:
         named = {"name": "answer", "strict": True, "schema": schema}
         choices = " | ".join(f'"{key}"' for key in keys)
         fields: dict[str, dict[str, Any]] = {
-            "logprob": {"logprobs": True, "top_logprobs": TOP},
+            "logprob": {"logprobs": True, "top_logprobs": self.top},
             "json_schema": {"response_format": {"type": "json_schema", "json_schema": named}},
             "structured_outputs": {"structured_outputs": {"json": schema}},
             "guided_json": {"guided_json": schema},
@@ -88,7 +89,8 @@ def ways(form: Form, settings: ChatSettings) -> list[str]:
     """The ways to try for a kind of task, best first."""
     letters = form.choice and form.task.kind != "relation"
     chosen = ["logprob", "echo"] if letters else ["echo"] if form.choice else []
-    held = [*SCHEMAS, "grammar" if letters else "json_object"] if form.constrained else []
+    more = ["grammar"] if letters else ["json_object"] if form.structured else []
+    held = [*SCHEMAS, *more] if form.constrained else []
     if settings.how == "logprob" and form.choice:
         return chosen
     if settings.how == "constrained" and form.constrained:
@@ -103,8 +105,10 @@ async def find_manner(session: Session, model: str, form: Form, seed: int) -> Ma
     manner = await _polite(session, Manner(model), seed)
     tried = ways(form, session.settings)
     for way in tried:
-        if await _can(session, replace(manner, way=way), seed):
-            return replace(manner, way=way)
+        for top in TOPS if way == "logprob" else TOPS[:1]:
+            found = replace(manner, way=way, top=top)
+            if await _can(session, found, seed):
+                return found
     given = "log-probabilities" if "echo" in tried else "answers held to a schema"
     raise BadInput(f"the server gives no {given} for {model}", cure="set how to auto")
 
@@ -112,8 +116,9 @@ async def find_manner(session: Session, model: str, form: Form, seed: int) -> Ma
 async def _polite(session: Session, manner: Manner, seed: int) -> Manner:
     """Ask a plain question until the server has no objection to its fields."""
     for _ in range(4):
-        body = manner.body(session.settings, seed, _question("Reply with the letter A."), SMALL)
-        reply = await session.probe(CHAT, body, SMALL)
+        tokens = max(SMALL, session.settings.max_tokens or 0)
+        body = manner.body(session.settings, seed, _question("Reply with the letter A."), tokens)
+        reply = await session.probe(CHAT, body, tokens)
         if not reply.error:
             return manner
         better = _adapted(manner, reply.text)
@@ -148,7 +153,7 @@ async def _can(session: Session, manner: Manner, seed: int) -> bool:
         return not reply.error and echoed(reply, "B") is not None
     chosen = manner.way == "logprob"
     text = "Reply with the letter A." if chosen else "Say hello to the sea (as JSON)."
-    tokens = FIRST_TOKENS if chosen else SMALL
+    tokens = FIRST_TOKENS if chosen else max(SMALL, session.settings.max_tokens or 0)
     body = manner.body(session.settings, seed, _question(text), tokens) | manner.held(_SCHEMA, _WORDS)
     reply = await session.probe(CHAT, body, tokens)
     return not reply.error and _shows(manner.way, reply)

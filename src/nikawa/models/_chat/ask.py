@@ -64,7 +64,7 @@ class Asker:
         """The instruction, the shots as turns, and the question."""
         found = [{"role": "system", "content": self._system}] if self._system else []
         as_json = self.manner.way in (*SCHEMAS, "json_object")
-        kept = {id(shot) for shot in without(self.drawn, example, self._count())}
+        kept = {id(shot) for shot in without(self.form.task, self.drawn, example, self._count())}
         for shot, (question, plain, structured) in zip(self.drawn, self._turns, strict=True):
             if id(shot) in kept:
                 found.append({"role": "user", "content": question})
@@ -82,7 +82,7 @@ class Asker:
         tokens = FIRST_TOKENS if chosen else self.tokens
         body = self.manner.body(self.settings, self.seed, messages, tokens)
         keys = options.keys if options else ()
-        schema = {} if chosen or self.manner.way == "parse" else self.form.schema()
+        schema = {} if chosen or self.manner.way == "parse" else self.form.schema(example)
         reply = await session.reply(CHAT, body | self.manner.held(schema, keys), tokens)
         if chosen and options is not None and not reply.refusal:
             found = weights(reply, options.keys)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nikawa.errors import BadInput, missing_extra
+from nikawa.errors import BadInput, clip, missing_extra
 from nikawa.models._chat.gate import Gate
 from nikawa.models._chat.journal import Reply
-from nikawa.models._chat.problems import Problem
+from nikawa.models._chat.problems import SHOWN, Problem
 from nikawa.models._chat.replies import read_reply
 from nikawa.models._chat.settings import ChatSettings
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LARGEST = 32 * 2**20
 """Bytes of a response; more than that is not an answer."""
 LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
-LONGEST = 60.0
+SHORTEST, LONGEST = 0.001, 60.0
 """Seconds between two tries, where the server does not ask for more."""
 
 
@@ -139,7 +139,8 @@ class Client:
             tries += 1
             pause = self._pause(found, key, tries)
             waited += pause if found.then == "wait" else 0.0
-            tired = waited > self.settings.patience if found.then == "wait" else tries > most
+            tired = (waited if found.then == "wait" else pause) > self.settings.patience
+            tired = tired or (found.then == "again" and tries > most)
             if found.then in ("item", "stop") or tired:
                 raise found
             self.usage.retries += 1
@@ -152,9 +153,9 @@ class Client:
         """What the server asks for, else a random part of a time that doubles; never the same for two requests."""
         drawn = Random(f"{key}/{tries}").random()  # noqa: S311  (no secret)
         if problem.after is not None:
-            return problem.after + drawn * min(self.settings.wait, 1.0)
+            return problem.after + max(SHORTEST, drawn * min(self.settings.wait, 1.0))
         longest = min(LONGEST, self.settings.wait * 2.0 ** min(tries - 1, 16))
-        return longest * (0.5 + drawn / 2)
+        return max(SHORTEST, longest * (0.5 + drawn / 2))
 
     async def _try(self, path: str, body: dict[str, Any], key: str) -> Reply | Problem:
         import httpx
@@ -170,7 +171,8 @@ class Client:
         except TimeoutError:
             return Problem(f"no whole answer within {self.settings.timeout:g} s", "again")
         except httpx.HTTPError as problem:
-            return Problem(f"the connection failed ({type(problem).__name__})", "again")
+            said = self.secret.scrubbed(str(problem).encode("utf-8", "replace")).decode()
+            return Problem(clip(f"the connection failed ({said or type(problem).__name__})", SHOWN), "again")
 
     async def _post(self, path: str, body: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
         headers = {"Content-Type": "application/json", **self.secret.headers()}

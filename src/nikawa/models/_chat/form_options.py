@@ -37,7 +37,7 @@ class Labels(Form):
             )
         return options.key_of(gold)
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self, example: Example | None = None) -> dict[str, Any]:
         """One of the keys."""
         keys = self.options(Example(id="", inputs={})).keys
         return object_of({"answer": {"type": "string", "enum": list(keys)}})
@@ -67,13 +67,10 @@ class Choice(Labels):
         """The question, with its choices."""
         return {**super().slots(example), "options": self.options(example).shown()}
 
-    def schema(self) -> dict[str, Any]:
-        """A letter; which of them exist differs from example to example."""
-        return object_of({"answer": {"type": "string", "enum": list(ascii_uppercase[: self._most()])}})
-
-    def _most(self) -> int:
-        """As many as the examples to learn from have, else what multiple choice mostly has."""
-        return max((len(e.inputs.get("choices") or ()) for e in self.pool), default=5) or 5
+    def schema(self, example: Example | None = None) -> dict[str, Any]:
+        """One of the letters that the example has."""
+        count = len(self.options(example).keys) if example else len(ascii_uppercase)
+        return object_of({"answer": {"type": "string", "enum": list(ascii_uppercase[:count])}})
 
 
 class Relation(Labels):

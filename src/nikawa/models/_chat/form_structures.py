@@ -45,7 +45,7 @@ class Tagging(_Labelled):
             {"text": text[s.start : s.end], "occurrence": occurrence(text, s), "label": s.label} for s in gold
         ]
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A list of entities."""
         fields = {
             "text": {"type": "string"},
@@ -78,7 +78,7 @@ class Tree(_Labelled):
         rows = zip(forms, gold["heads"], gold["labels"], strict=True)
         return [{"index": i, "word": f, "head": h, "label": r} for i, (f, h, r) in enumerate(rows, start=1)]
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A list of words."""
         fields = {
             "index": {"type": "integer"},
@@ -150,7 +150,7 @@ class Dialogue(Form):
         parts = (entry.rpartition("-") for entry in gold)
         return [{"slot": slot, "value": value} for slot, _, value in parts]
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A list of slots with values; only known slots where there are some."""
         names = self.slot_names()
         slot = {"type": "string", "enum": names} if names else {"type": "string"}

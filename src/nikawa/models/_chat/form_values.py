@@ -45,7 +45,7 @@ class Similarity(Form):
         """`3.4`, or the same inside JSON."""
         return super().shown(example, gold, as_json) if as_json else f"{self.answer(example, gold):.1f}"
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A number; not every server holds to its bounds, so they are checked when it is read."""
         return object_of({"score": {"type": "number"}})
 
@@ -73,7 +73,7 @@ class Reading(Form):
         """The first of the answers."""
         return gold[0]["text"] if gold else self.none
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A text."""
         return object_of({"answer": {"type": "string"}})
 

@@ -45,15 +45,15 @@ class Form:
         """The value that stands in the JSON of an answer."""
         return gold
 
-    def schema(self) -> dict[str, Any]:
-        """The JSON schema of an answer."""
+    def schema(self, example: Example | None = None) -> dict[str, Any]:
+        """The JSON schema of an answer; the same for all examples, but for those that bring their own options."""
         raise NotImplementedError
 
     def shown(self, example: Example, gold: Any, as_json: bool) -> str:
         """An answer as an example shows it."""
         value = self.answer(example, gold)
         if as_json or self.structured:
-            field = next(iter(self.schema()["properties"]))
+            field = next(iter(self.schema(example)["properties"]))
             return msgspec.json.encode({field: value}).decode()
         return str(value)
 

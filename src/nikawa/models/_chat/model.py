@@ -123,7 +123,10 @@ class Chat:
                 )
 
     def _cache(self) -> Path | None:
-        return Path(self.settings.cache) if self.settings.cache else None
+        """The shared folder, unless it is the run's own."""
+        folder = Path(self.settings.cache) if self.settings.cache else None
+        own = self.setup.folder
+        return None if own and folder and own.resolve() == folder.resolve() else folder
 
     def _failed(self, failure: Failure, examples: Sequence[Example]) -> BadInput:
         place, problem = min(failure.failed.items())

@@ -40,6 +40,7 @@ def _group(task: Task, value: Any) -> str:
     return "" if task.kind == "tree" else str(value)
 
 
-def without(shots: Sequence[Example], example: Example, count: int) -> list[Example]:
+def without(task: Task, shots: Sequence[Example], example: Example, count: int) -> list[Example]:
     """The first `count` that do not ask what `example` asks."""
-    return [shot for shot in shots if shot.inputs != example.inputs][:count]
+    asked = [example.inputs.get(name) for name in task.inputs]
+    return [shot for shot in shots if [shot.inputs.get(name) for name in task.inputs] != asked][:count]
