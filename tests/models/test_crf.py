@@ -81,11 +81,11 @@ def test_wrong_kinds_and_missing_packages_are_told(
 
 @pytest.mark.slow
 def test_entities_of_klue(shared_data: Path) -> None:
-    """300 sentences and few steps; the whole of it is in the table of models."""
+    """400 sentences and few steps; the whole of it is in the table of models."""
     examples = load("klue-ner:dev", data=shared_data).splits["dev"]
-    task, found = tasks()["klue-ner"], model("crf", settings={"iterations": 15})
+    task, found = tasks()["klue-ner"], model("crf", settings={"iterations": 20})
     assert isinstance(found, Trainable)
-    found.fit(task, examples[:300])
+    found.fit(task, examples[:400])
     asked = examples[4000:4200]
     answers = [a.answer for a in found.predict(task, asked)]
     items = Items([e.gold["spans"] for e in asked], answers, [e.inputs for e in asked], task.labels)
