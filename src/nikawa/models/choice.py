@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.models._linear import lot, refuse_other_kinds, sklearn
+from nikawa.models._linear import refuse_other_kinds, sklearn
 from nikawa.models.base import Model, gold_of, not_fitted, settings_of, text_of
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -48,9 +48,8 @@ class NearestChoice:
         gold = gold_of(task, examples)
         rows, starts = self._rows(task, examples)
         right, wrong = _opposed(examples, gold, starts)
-        # Half of the differences are turned round, so that there are two classes to tell apart.
-        signs = np.array([1.0 if lot(self._seed, f"{i}") % 2 else -1.0 for i in range(len(right))])
-        signs[:2] = 1.0, -1.0
+        # Turning a difference round changes nothing that is learned, but scikit-learn wants two classes.
+        signs = np.where(np.arange(len(right)) % 2, -1.0, 1.0)
         kind = sklearn("linear_model").LogisticRegression
         fitted = kind(C=self._settings.strength, solver="liblinear", fit_intercept=False)
         self._weights = fitted.fit(diags(signs) @ (rows[right] - rows[wrong]), signs).coef_.ravel()
