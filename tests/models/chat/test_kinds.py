@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from nikawa.benchmarks import load, tasks
 from nikawa.errors import BadInput
 from nikawa.models import Trainable
+from nikawa.models._chat.model import FORMS, language_of
+from nikawa.models._chat.template import find_template
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 NLI = ("entailment", "contradiction", "neutral")
@@ -150,12 +154,12 @@ def test_a_choice_brings_its_options(server: Any, chat: Any) -> None:
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [("札幌", "札幌"), ("答え: 「札幌」\n理由は…", "札幌"), ("答えなし。", ""), ('{"answer": ""}', ""), ('{"answer": "札幌市"}', "札幌市")],
+    [("札幌", "札幌"), ("答え: 「札幌」\n理由は…", "札幌"), ("答えなし。", ""), ('{"answer": ""}', ""), ('{"answer": "札幌市"}', "札幌市"), ("「札幌に」", "札幌に"), ("『旅』", "『旅』")],
 )  # fmt: skip
 def test_reading(server: Any, chat: Any, said: str, meant: str) -> None:
     server.brain = lambda question: said
     mrc = task("reading", "answers", "title", "context", "question")
-    inputs = {"title": "旅", "context": "札幌に行った。", "question": "どこに行った？"}
+    inputs = {"title": "旅", "context": "札幌に行った。『旅』", "question": "どこに行った？"}
     [found] = chat().predict(mrc, [Example(id="r", inputs=inputs)])
     assert (found.answer, found.raw, found.why) == (meant, said, None)
 
@@ -230,3 +234,18 @@ def test_it_is_a_model_like_the_others(chat: Any) -> None:
     assert isinstance(model, Trainable)
     assert model.name == "chat:some/model"
     assert model.predict(INFER, []) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["klue-ner", "klue-dp", "jsquad", "klue-nli", "jcommonsenseqa", "jsick-sts"])
+def test_published_gold_survives_being_shown_and_read(shared_data: Path, name: str) -> None:
+    found = tasks()[name]
+    examples = load(f"{found.dataset}:dev", data=shared_data).splits["dev"]
+    language = language_of(found, examples)
+    form = FORMS[found.kind](found, find_template(found, language), language)
+    for example in examples:
+        gold = example.gold[found.question]
+        meant = gold[0]["text"].strip() if name == "jsquad" else gold
+        for as_json in (False, True):
+            read = form.read(example, form.shown(example, gold, as_json))
+            assert read == (pytest.approx(meant, abs=0.051) if name == "jsick-sts" else meant), example.id

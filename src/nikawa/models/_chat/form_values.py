@@ -78,20 +78,20 @@ class Reading(Form):
         return object_of({"answer": {"type": "string"}})
 
     def read(self, example: Example, text: str) -> str:
-        """The first line, without a lead ("答え:") and without quotes around it."""
+        """The first line, without a lead ("答え:") and without quotes around it that the text does not have."""
         found = json_in(text)
         if found is not None and len(found) == 1 and text.lstrip("` json\n").startswith("{"):
             value = next(iter(found.values()))
             text = value if isinstance(value, str) and value.strip() else self.none
         line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        line = _unquoted(_LEAD.sub("", line, count=1) if _LEAD.match(line) else line)
+        line = _LEAD.sub("", line, count=1).strip() if _LEAD.match(line) else line
+        line = line if line in str(example.inputs.get("context", "")) else _unquoted(line)
         if not line:
             raise Unreadable("the answer is empty")
         return "" if line.rstrip("。.") == self.none else line
 
 
 def _unquoted(line: str) -> str:
-    line = line.strip()
     for pair in QUOTES:
         first, last, inner = pair[0], pair[1], line[1:-1]
         if (

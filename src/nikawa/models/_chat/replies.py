@@ -50,15 +50,14 @@ def _reply(key: str, found: dict[str, Any]) -> Reply:
     logprobs = choice.get("logprobs")
     logprobs = logprobs if isinstance(logprobs, dict) else {}
     usage = usage if isinstance(usage, dict) else {}
-    tokens_in = _count(usage.get("prompt_tokens"))
     return Reply(
         key=key,
         text=_text(message.get("content")),
         finish=_text(choice.get("finish_reason")),
         refusal=_text(message.get("refusal")),
         first=_first(logprobs),
-        tail=_tail(logprobs, tokens_in),
-        tokens_in=tokens_in,
+        tail=_tail(logprobs, usage.get("completion_tokens")),
+        tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
         served=_text(found.get("model")),
     )
@@ -98,11 +97,11 @@ def _first(logprobs: dict[str, Any]) -> list[tuple[str, float]] | None:
     return None
 
 
-def _tail(logprobs: dict[str, Any], tokens_in: int) -> list[tuple[str, float]] | None:
-    """The end of an echoed prompt, without the token that was generated after it."""
+def _tail(logprobs: dict[str, Any], generated: Any) -> list[tuple[str, float]] | None:
+    """The end of an echoed prompt, without the token that was generated after it (one, where nothing is said)."""
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
         return None
-    end = tokens_in if 0 < tokens_in <= len(tokens) else len(tokens) - 1
+    end = max(0, len(tokens) - (generated if generated in (0, 1) else 1))
     kept = list(zip(tokens, values, strict=True))[max(0, end - TAIL) : end]
     return [(_text(token), float(value)) for token, value in kept if _finite(value)]

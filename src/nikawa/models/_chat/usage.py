@@ -44,7 +44,8 @@ class Usage:
         """Start from the replies that this run has on disk."""
         self.requests = self.tokens_in = self.tokens_out = 0
         for reply in replies:
-            self.count(reply, settings)
+            if not reply.error:
+                self.count(reply, settings)
 
     def as_dict(self) -> dict[str, Any]:
         """As it is written down."""

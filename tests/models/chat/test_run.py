@@ -1,0 +1,46 @@
+"""A chat model under `nikawa run`: a budget that stops it, a resume, and no key in anything written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from nikawa.cli._main import build
+
+
+@pytest.mark.slow
+def test_a_run_stops_at_its_budget_and_goes_on(server: Any, secret: str, tmp_path: Path) -> None:
+    server.shape = lambda reply: {**reply, "usage": {"prompt_tokens": 400, "completion_tokens": 2}}
+
+    def run(*more: str) -> Any:
+        words = [
+            "run",
+            "--model",
+            "chat:m",
+            "--base-url",
+            server.url,
+            "--tasks",
+            "mini-ja-nli",
+            "--workers",
+            "1",
+        ]
+        prices = ["--set", "price_in=1000", "--set", "price_out=1000", "--set", "how=parse"]
+        return CliRunner().invoke(build(), [*words, *prices, "--out", str(tmp_path), "--json", *more])
+
+    stopped = run("--set", "budget=2.5")
+    assert stopped.exit_code != 0
+    assert "does not reach for another request" in stopped.output + str(stopped.exception)
+    first = len(server.asked)
+    done = run("--set", "budget=100")
+    assert done.exit_code == 0, done.output
+    assert 0 < first < len(server.asked) == 9
+    [folder] = tmp_path.glob("mini-ja-nli--chat-m--*")
+    about = json.loads((folder / "about.json").read_text("utf-8"))["model"]
+    assert about["usage"]["cost"] == pytest.approx(9 * 0.402 + 0.012)
+    assert "budget" not in (folder / "run.json").read_text("utf-8")
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in (*written, done.output.encode()) if secret.encode() in text]
