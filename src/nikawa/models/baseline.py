@@ -14,14 +14,14 @@ from nikawa.records import Example, Kind, Prediction, Task
 
 BEST: Mapping[str, tuple[str, ...]] = {
     "text": ("char-linear",),
-    "inference": ("char-linear",),
-    "similarity": ("char-linear",),
-    "choice": (),
-    "reading": (),
-    "tagging": (),
-    "relation": (),
-    "tree": (),
-    "dialogue": (),
+    "inference": ("pair-linear", "char-linear"),
+    "similarity": ("pair-linear", "char-linear"),
+    "choice": ("nearest-choice",),
+    "reading": ("span-overlap",),
+    "tagging": ("crf",),
+    "relation": ("relation-context",),
+    "tree": ("tree-graph", "right-headed"),
+    "dialogue": ("ontology-match",),
 }
 """Kind of task to the models that answer it, the best first; `majority` where there is none."""
 FLOOR = "majority"
@@ -38,13 +38,7 @@ def pick(task: Task) -> str:
     """The name of the model that `baseline` stands for on a task."""
     from nikawa.models import models
 
-    names = (name for name in BEST[task.kind] if name in models())
-    return next((name for name in names if task.kind in models()[name].kinds and _fits(name, task)), FLOOR)
-
-
-def _fits(name: str, task: Task) -> bool:
-    """Models of pairs need both texts; with one left out a model of single texts takes their place."""
-    return not name.startswith("pair-") or len(task.inputs) == 2
+    return next((name for name in BEST[task.kind] if name in models()), FLOOR)
 
 
 class Baseline:

@@ -203,8 +203,10 @@ def _variations(task: Task, request: Request) -> Iterator[Variation]:
     own = habit_of(task.dataset).trainings
     trainings: Sequence[tuple[str, ...]] = [request.train] if request.train else [(), *((t,) for t in own)]
     for train, share in product(trainings, request.shares):
-        labels = dict(request.labels) if train else {}
         named_sets = tuple(_spelled(name, task) for name in train)
+        if named_sets == (f"{task.dataset}:train",):  # as without being told
+            named_sets = ()
+        labels = dict(request.labels) if named_sets else {}
         yield Variation(inputs=inputs, share=share, shots=request.shots, train=named_sets, labels=labels)
 
 
