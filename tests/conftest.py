@@ -22,6 +22,15 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def shared_corpus() -> Path:
+    """The folder of source text; tests that ask for it are skipped where it is absent."""
+    folder = _shared() / "corpus"
+    if not folder.is_dir():
+        pytest.skip("no source text here: set NIKAWA_SHARED to a folder that holds corpus/")
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def _no_user_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test sees the data folder of the person who runs it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import tracemalloc
 from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nikawa.io.lines import read_lines
 from nikawa.pair import bags, lcs
 from nikawa.pair.greedy import Variant, algorithm1, best_first, permutation
 from nikawa.pair.lcs import Lcs
@@ -111,6 +114,24 @@ def test_progress_is_told() -> None:
     list(algorithm1(encode([["a"]] * 4), "1", progress=lambda done, total: told.append((done, total))))
     list(best_first(encode([["a"]] * 4), "1", progress=lambda done, total: told.append((done, total))))
     assert told == [(2, 4), (4, 4)] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("language", "units"), [("ja", "characters"), ("ja", "ja"), ("ko", "words")])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_real_sentences(
+    language: str,
+    units: str,
+    variant: Variant,
+    shared_corpus: Path,
+    one_by_one: Callable[..., Any],
+    all_at_once: Callable[..., Any],
+) -> None:
+    lines = islice(read_lines(shared_corpus / f"{language}.txt.xz"), 30)
+    sentences = list(units_of(units)([line[:40] for _, line in lines]))
+    found = [tuple(pair) for pair in algorithm1(encode(sentences), variant, seed=3)]
+    assert found == one_by_one(sentences, variant, permutation(30, 3))
+    assert [tuple(pair) for pair in best_first(encode(sentences), variant)] == all_at_once(sentences, variant)
 
 
 @pytest.mark.slow
