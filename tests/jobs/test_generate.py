@@ -399,11 +399,12 @@ def _visible(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir() if not file.name.startswith(".")}
 
 
-def test_a_failed_gate_leaves_the_old_dataset(tmp_path: Path) -> None:
+def test_a_failed_gate_leaves_the_old_dataset(make: Make, pack: Path, tmp_path: Path) -> None:
+    (pack / "templates.txt").write_text(TEMPLATES + UNEVEN, "utf-8")
     out = tmp_path / "out"
-    generate("comparative-ja", out, options=Options(counts={"": 1}))
+    make("out", counts={"": 1})
     before = whole_folder(out)
-    report = generate("comparative-ja", out, options=Options(counts={"": 20}, gate=0, overwrite=True))
+    report = make("out", counts={"": 20}, gate=0, overwrite=True)
     assert report.gate is not None
     assert not report.gate.passed
     assert whole_folder(out) == before
@@ -454,3 +455,19 @@ def test_a_faulty_pack_of_ones_own_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"mine\.txt.*templates check"):
         generate(str(path), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_dataset_may_have_the_name_of_its_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        report = generate(
+            "comparative-ja", Path("comparative-ja"), options=Options(counts={"": 1}, overwrite=True)
+        )
+    assert report.splits["train"].problems == report.splits["train"].cells
+
+
+@pytest.mark.slow
+def test_the_comparative_pack_passes_the_gate(tmp_path: Path) -> None:
+    report = generate("comparative-ja", tmp_path / "a", options=Options(counts={"": 40, "test": 0}, gate=0))
+    assert report.gate is not None
+    assert report.gate.passed

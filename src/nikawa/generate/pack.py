@@ -116,10 +116,14 @@ def survey(spec: str | Path, *, find: Find | None = None) -> tuple[Pack, list[tu
 
 
 def _folder(spec: str | Path) -> Path:
+    shipped = PACKS / spec
+    named = isinstance(spec, str) and (shipped / HEAD).is_file()
+    if (
+        named and not (Path(spec) / HEAD).is_file()
+    ):  # a dataset made from a pack may lie in a folder of its name
+        return shipped
     if Path(spec).exists():
         return Path(spec)
-    if isinstance(spec, str) and (PACKS / spec / HEAD).is_file():
-        return PACKS / spec
     if "/" in str(spec) or Path(spec).suffix:
         raise BadInput("no such file or folder", file=spec, cure="check the path")
     raise unknown("pack", str(spec), pack_names())

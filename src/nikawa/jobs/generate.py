@@ -156,7 +156,7 @@ def _generate(
 
 def _refuse_faulty(spec: str, data: Path | None) -> None:
     """A pack of the user's own must pass the static checks: labels of a faulty template mean nothing."""
-    if spec in pack_names():
+    if spec in pack_names() and not (Path(spec) / HEAD).is_file():
         return
     report = check(spec, data)
     first = next((place for place in report.troubles if place.trouble.level == "error"), None)
