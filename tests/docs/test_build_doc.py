@@ -65,7 +65,5 @@ def test_the_tables_are_whole() -> None:
 def test_the_recipes_of_jglue_are_told() -> None:
     section = TEXT.partition("## The recipes of JGLUE")[2].partition("## ")[0]
     rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \|", section, re.MULTILINE)
-    assert {name: (source,) for name, source in rows} == {
-        name: recipe.sources for name, recipe in recipes().items() if name in dict(rows)
-    }
-    assert len(rows) == 5
+    assert [name for name, _ in rows] == ["marc-ja", "jsts", "jnli", "jsquad", "jcommonsenseqa"]
+    assert all(recipes()[name].sources == (source,) for name, source in rows)
