@@ -1,0 +1,55 @@
+"""Whatever a server sends, it is a reply or a problem; whatever a model says, it is an answer or unreadable."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nikawa.models._chat.journal import Reply
+from nikawa.models._chat.model import FORMS
+from nikawa.models._chat.problems import Problem
+from nikawa.models._chat.reading import Unreadable
+from nikawa.models._chat.replies import read_reply
+from nikawa.models._chat.template import find_template
+from nikawa.records import Example, Kind, Task
+
+WORDS = st.sampled_from(["choices", "message", "content", "logprobs", "top_logprobs", "token", "logprob", "usage", "prompt_tokens", "error", "code", "text", "tokens", "token_logprobs", "finish_reason", "entities", "words", "state", "index", "head", "label", "slot", "value", "occurrence", "answer", "score", "PS", "A", "花"])  # fmt: skip
+PLAIN = st.none() | st.booleans() | st.integers(-3, 600) | st.floats() | WORDS | st.text(max_size=5)
+ANY = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4), max_leaves=12)  # fmt: skip
+EXAMPLE = Example(
+    id="1",
+    inputs={"text": "花と花", "context": "花", "question": "花は？", "choices": ["花", "鳥"], "words": [{"form": "花"}, {"form": "鳥"}]},
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(found=st.fixed_dictionaries({"choices": ANY | st.lists(st.dictionaries(WORDS, ANY), max_size=2)}, optional={"usage": ANY, "error": ANY}), status=st.sampled_from([200, 400, 429, 500]))  # fmt: skip
+def test_any_response(found: Any, status: int) -> None:
+    try:
+        reply = read_reply("k", status, {}, json.dumps(found).encode())
+    except Problem as problem:
+        told = problem.what
+    else:
+        told = "read"
+        assert msgspec.json.decode(msgspec.json.encode(reply), type=Reply) == reply
+    assert told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+@settings(max_examples=30, deadline=None)
+@given(said=st.text(max_size=20) | ANY.map(json.dumps) | st.dictionaries(WORDS, ANY | st.lists(st.dictionaries(WORDS, PLAIN), max_size=3)).map(json.dumps))  # fmt: skip
+def test_any_answer(kind: Kind, said: str) -> None:
+    inputs = ("question", "choices") if kind == "choice" else ("text", "words", "context", "question")
+    task = Task(name="own", dataset="own", kind=kind, question="x", inputs=inputs, labels=("PS", "LC"), metrics=())  # fmt: skip
+    form = FORMS[kind](task, find_template(task, "ja"), "ja")
+    try:
+        found = form.read(EXAMPLE, said)
+    except Unreadable as problem:
+        found = str(problem) or None
+    assert found is not None
