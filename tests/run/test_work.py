@@ -80,6 +80,37 @@ def test_folds_answer_every_example_from_models_of_the_others(
     assert [len(asked) for _, asked in spy.asked] == [6] * 5
 
 
+def test_a_sweep_over_folds_sets_a_fifth_apart_to_choose_on(
+    spy: Any, published: Path, tmp_path: Path
+) -> None:
+    request = Request(tasks=("jnli",), models=("spy",), grid={"level": (0, 1)})
+    (family,) = plan(request, published).families
+    for spec in (family.choosing()[0], *family.runs({"level": 1})):
+        assert do(spec, tmp_path / "runs", published).status == "done"
+    chosen_on = {example.id for example in spy.asked[0][1]}
+    assert len(chosen_on) == 6
+    told_on = [example.id for _, asked in spy.asked[1:] for example in asked]
+    assert (len(told_on), len(set(told_on) | chosen_on)) == (24, 30)
+    assert all(chosen_on.isdisjoint(e.id for e in learned) for _, learned, _ in spy.fits)
+    assert {e.id for _, _, dev in spy.fits for e in dev} == chosen_on
+
+
+def test_a_tenth_of_train_is_chosen_on_where_dev_is_told(spy: Any, published: Path, tmp_path: Path) -> None:
+    do(spec_of("jsts", published), tmp_path / "runs", published)
+    ((_, learned, dev),) = spy.fits
+    assert (len(learned), len(dev), len(spy.asked[0][1])) == (54, 6, 12)
+    assert {e.group for e in learned}.isdisjoint(e.group for e in dev)
+
+
+def test_a_row_of_every_cell_of_jamp_is_chosen_on(spy: Any, published: Path, tmp_path: Path) -> None:
+    request = Request(tasks=("jamp",), models=("spy",), grid={"level": (0, 1)}, train=("jamp",))
+    (family,) = plan(request, published).families
+    do(family.choosing()[0], tmp_path / "runs", published)
+    ((_, learned, dev),) = spy.fits
+    assert (len(learned), len(dev)) == (28, 4)
+    assert family.variation.title == ""
+
+
 def test_seen_and_unseen_problems_are_scored_apart(spy: Any, published: Path, tmp_path: Path) -> None:
     spec = spec_of("jamp", published, train=("jamp:template-easy",))
     do(spec, tmp_path, published)

@@ -23,6 +23,9 @@ def show(report: RunReport, style: str | None) -> None:
         return print_rendered(columns, rows, style, numbers=numbers)
     if rows:
         print_table(columns, rows, numbers=numbers)
+    seeds = sorted({len(cell.seeds) for cell in report.cells if cell.sd is not None})
+    if seeds:
+        typer.echo(f"±: standard deviation over {' or '.join(map(str, seeds))} seeds")
     for chosen in report.chosen:
         words = ", ".join(f"{k}={v}" for k, v in chosen.settings.items()) or "the defaults"
         where = f" ({chosen.variation})" if chosen.variation else ""
@@ -44,16 +47,16 @@ def table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]
     rows: dict[tuple[str, ...], dict[str, Cell]] = {}
     for cell in cells:
         part = f"{cell.set} {cell.where}".strip()
-        key = (cell.task, cell.variation, part, cell.metric, str(cell.n), cell.protocol)
+        key = (cell.task, cell.variation, part, cell.metric, cell.protocol)
         rows.setdefault(key, {})[cell.model] = cell
     keep = [0, *([1] if any(key[1] for key in rows) else []), 2, 3]
-    protocol = any(key[5] for key in rows)
+    protocol = any(key[4] for key in rows)
     columns = [NAMES[i] for i in keep] + models + ["n"] + (["protocol"] if protocol else [])
     body = [
         [key[i] for i in keep]
         + [figure(found[m]) if m in found else "" for m in models]
-        + [f"{int(key[4]):,}"]
-        + ([key[5]] if protocol else [])
+        + [f"{max(cell.n for cell in found.values()):,}"]
+        + ([key[4]] if protocol else [])
         for key, found in rows.items()
     ]
     return columns, body, [*models, "n"]

@@ -95,7 +95,7 @@ def _listed(run: StoredRun) -> Listed:
         return msgspec.structs.replace(
             row, set=main.set, metric=first.metric, value=first.value, finished=run.about().finished
         )
-    except (BadInput, IndexError) as problem:
+    except (BadInput, IndexError, OSError) as problem:
         return Listed(run=run.path.name, state="broken", problem=str(problem))
 
 
