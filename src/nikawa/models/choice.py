@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.models._linear import refuse_other_kinds, sklearn
+from nikawa.models._linear import refuse_other_kinds, sklearn, weights_of
 from nikawa.models.base import Model, gold_of, not_fitted, settings_of, text_of
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -50,9 +50,8 @@ class NearestChoice:
         right, wrong = _opposed(examples, gold, starts)
         # Turning a difference round changes nothing that is learned, but scikit-learn wants two classes.
         signs = np.where(np.arange(len(right)) % 2, -1.0, 1.0)
-        kind = sklearn("linear_model").LogisticRegression
-        fitted = kind(C=self._settings.strength, solver="liblinear", fit_intercept=False)
-        self._weights = fitted.fit(diags(signs) @ (rows[right] - rows[wrong]), signs).coef_.ravel()
+        rows = diags(signs) @ (rows[right] - rows[wrong])
+        self._weights = weights_of(rows, signs, self._settings.strength, intercept=False)
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The best choice of each question; of equal ones the first."""

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.models._linear import lot, refuse_other_kinds, sklearn
+from nikawa.models._linear import lot, refuse_other_kinds, weights_of
 from nikawa.models.base import Model, gold_of, not_fitted, settings_of, text_of
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -118,17 +118,11 @@ class SpanOverlap:
 
     def _learn(self, task: Task, examples: Sequence[Example]) -> Any:
         """The weights that tell right pieces from wrong ones."""
-        from nikawa.models._spans import DENSE
-
         rows, labels = self._drawn(task, examples)
         if not labels or len(set(labels)) < 2:
             what = "no answer is a piece of its text that begins and ends where the script changes"
             raise BadInput(what, cure="give more examples, with answers as the context spells them")
-        kind = sklearn("linear_model").LogisticRegression
-        fitted = kind(C=self._settings.strength, solver="liblinear", random_state=self._seed)
-        found = fitted.fit(rows, labels).coef_.ravel()
-        assert len(found) > DENSE
-        return found
+        return weights_of(rows, labels, self._settings.strength, intercept=True)
 
     def _drawn(self, task: Task, examples: Sequence[Example]) -> tuple[Any, list[int]]:
         """Rows of right pieces and of wrong ones drawn by lot, question by question."""
