@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nikawa.models._eisner import LOW, eisner
 from nikawa.models._structured import check_kind, drawn
-from nikawa.models._tree_features import BITS, Ids, arc_features, atoms_of
+from nikawa.models._tree_features import BITS, Atoms, Ids, arc_features, atoms_of
 from nikawa.models._tree_labels import Labels
 from nikawa.models._trees import trees_of, words_of
 from nikawa.models.base import Model, Progress, Setup, not_fitted, settings_of
@@ -26,6 +26,8 @@ from nikawa.records import Example, Kind, Prediction, Task
 KINDS: tuple[Kind, ...] = ("tree",)
 Scores = NDArray[np.float64]
 Weights = NDArray[np.float32]
+ROOM = 256 << 20
+"""Bytes of features held between epochs; those of further sentences are made anew each time."""
 NEGLIGIBLE = 1e-3
 """An arc whose probability is off by less teaches nothing."""
 
@@ -58,11 +60,12 @@ class Graph:
         atoms = [atoms_of(row) for row in words]
         heads = [np.array(tree["heads"], dtype=np.int64) for tree in trees]
         self._left = any(bool(((h > 0) & (h <= np.arange(len(h)))).any()) for h in heads)
-        features = [arc_features(row) for row in atoms]
+        features = _Held(atoms)
         learner = Learner(1 << BITS, self._settings.rate)
         for epoch in range(self._settings.epochs):
             for i in self._order(examples, epoch):
-                learner.step(features[i], self._masked(learner.scores(features[i])), heads[i])
+                ids = features.of(i)
+                learner.step(ids, self._masked(learner.scores(ids)), heads[i])
             self._progress("epochs", epoch + 1, self._settings.epochs)
         self._weights = learner.weights
         self._labels.fit(atoms, heads, [tree["labels"] for tree in trees])
@@ -106,6 +109,25 @@ class Graph:
             places, values = state["_weights"]
             self._weights = np.zeros(1 << BITS, dtype=np.float32)
             self._weights[places] = values
+
+
+class _Held:
+    """Features of sentences: made when first asked for, and held while there is room."""
+
+    def __init__(self, atoms: Sequence[Atoms]) -> None:
+        self._atoms = atoms
+        self._held: dict[int, Ids] = {}
+        self._room = ROOM
+
+    def of(self, i: int) -> Ids:
+        """The features of all arcs of a sentence."""
+        found = self._held.get(i)
+        if found is None:
+            found = arc_features(self._atoms[i])
+            if found.nbytes <= self._room:
+                self._held[i] = found
+                self._room -= found.nbytes
+        return found
 
 
 class Learner:
