@@ -155,6 +155,8 @@ class Recipe:
     """Whether released examples are counted from 0 in each split, instead of keeping their working ids."""
     continued: bool = False
     """Whether the count goes on from split to split."""
+    check: Callable[[Any], None] | None = None
+    """Refuses a config that would fail later, when people have answered already; see `recipe_decide.check_split`."""
     notes: tuple[str, ...] = field(default=())
     """What the papers do not say and was chosen here; the card lists it."""
 

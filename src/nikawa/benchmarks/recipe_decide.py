@@ -109,6 +109,32 @@ def sorted_into(
         yield Kept(example, f"split {split}: drawn with {group(example)}", sets[split])
 
 
+def check_split(config: Any, parts: int = 3) -> None:
+    """Refuse a setting `split` that names no sizes of so many parts."""
+    from nikawa.split.base import parse_sizes
+
+    try:
+        parse_sizes(config.split, 1_000_000, tuple(map(str, range(parts))))
+    except BadInput as problem:
+        what = f"the setting split = {config.split!r} cannot be used: {problem.what}"
+        raise BadInput(what, cure=f"write {parts} shares that add up to 1, or rest,500,500") from None
+
+
+def check_votes(votes: str, workers: str, config: Any) -> None:
+    """Refuse to ask for more equal answers than there are workers."""
+    if getattr(config, votes) > getattr(config, workers):
+        what = f"{votes} = {getattr(config, votes)} is more than {workers} = {getattr(config, workers)}"
+        raise BadInput(what, cure="no item could ever be accepted: lower one or raise the other")
+
+
+def check_tags(config: Any) -> None:
+    """Refuse a tag pack that is not there."""
+    if config.tags != "none":
+        from nikawa.tag import find_pack
+
+        find_pack(config.tags)
+
+
 def tagged(examples: Iterable[Example], pack: str) -> Iterator[Example]:
     """The examples with the tags a pack finds; as they are where the pack is called `none`."""
     if pack == "none":

@@ -171,7 +171,9 @@ class _Sink:
         """One more item; an id may come once."""
         if example.id in self.ids:
             cure = "give every item of the source an id of its own"
-            raise BadInput(f"the id {example.id!r} comes twice in the set {self.name!r}", cure=cure)
+            place = example.meta.get(FROM, {})
+            what = f"the id {example.id!r} comes a second time in the set {self.name!r}"
+            raise BadInput(what, file=place.get("file"), line=place.get("line"), cure=cure)
         self.ids.add(example.id)
         line = fit(example)[0] + b"\n"
         self.stream.write(line)

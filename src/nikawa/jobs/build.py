@@ -14,6 +14,7 @@ import msgspec
 
 from nikawa.benchmarks.recipe import Ask, Config, Recipe, Stage, recipes
 from nikawa.errors import BadInput, suggest
+from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_whole
 from nikawa.io.swap import lock
 from nikawa.jobs._build_people import Waiting, ask
@@ -69,6 +70,8 @@ def build(
     store = Store(out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path())
     if out.exists() and not out.is_dir():
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
+    if recipe.check is not None:
+        recipe.check(store.config)
     for source in recipe.sources:
         store.source(source)
     told: list[StageReport] = []
@@ -142,7 +145,9 @@ def read_config(recipe: Recipe, path: Path | None) -> Config:
     try:
         return msgspec.convert(given, recipe.config)
     except msgspec.ValidationError as problem:
-        raise BadInput(str(problem), file=path, cure="--show-config prints the settings") from None
+        raise BadInput(
+            plain_fault(str(problem)), file=path, cure="--show-config prints the settings"
+        ) from None
 
 
 def show_config(recipe: Recipe) -> str:

@@ -73,6 +73,26 @@ def test_marc_ja_keeps_500_characters(start: Any) -> None:
     assert of(report, "reviewed")[0] == {"reviewed": 21}
 
 
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [({"votes": 8, "workers": 7}, "votes = 8 is more than workers = 7"),
+     ({"split": "0.5,0.5"}, "the setting split = '0.5,0.5' cannot be used.*; write 3 shares"),
+     ({"split": "0.9,0.9,0.9"}, "cannot be used"),
+     ({"votes": 0}, r"marc-ja\.toml: expected `int` >= 1 at votes")],
+)  # fmt: skip
+def test_settings_that_cannot_be_met_are_refused_first(
+    start: Any, settings: dict[str, Any], what: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=what):
+        start("marc-ja", "reviews", REVIEWS, **settings)()
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_id_that_comes_twice_is_named(start: Any) -> None:
+    with pytest.raises(BadInput, match=r"reviews\.jsonl, line 21: the id 'R3' comes a second time"):
+        start("marc-ja", "reviews", [*REVIEWS, {**REVIEWS[3], "text": "別の感想です。"}])()
+
+
 BODY = "港の灯台は明治三年に建てられ、高さは二十五メートルある。灯台守は今も一人いる。"
 ARTICLES = [
     {

@@ -25,6 +25,9 @@ from nikawa.benchmarks.jglue.build_caption_workers import (
 )
 from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Stage
 from nikawa.benchmarks.recipe_decide import (
+    check_split,
+    check_tags,
+    check_votes,
     decide,
     draw,
     drawn,
@@ -178,6 +181,13 @@ def splitting(inputs: Inputs, config: Any, sets: Iterable[str]) -> Iterator[Outc
     if kept:
         found = list(tagged(kept, config.tags))
         yield from sorted_into(found, config.split, config.seed, lambda e: str(e.meta[config.split_by]), SETS)
+
+
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    check_votes("inference_votes", "inference_workers", config)
+    check_tags(config)
 
 
 def _ids(example: Example) -> set[str]:

@@ -20,7 +20,17 @@ from nikawa.benchmarks.jglue.build_concepts import (
 )
 from nikawa.benchmarks.jglue.jcommonsenseqa import DATASET
 from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage
-from nikawa.benchmarks.recipe_decide import answers_of, chance, decide, draw, drawn, sorted_into, told
+from nikawa.benchmarks.recipe_decide import (
+    answers_of,
+    chance,
+    check_split,
+    check_votes,
+    decide,
+    draw,
+    drawn,
+    sorted_into,
+    told,
+)
 from nikawa.records import Card, Example, Origin
 
 SETS = {"train": "train", "dev": "dev", "test": "test"}
@@ -194,6 +204,16 @@ def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         yield from sorted_into(kept, config.split, config.seed, lambda found: str(found.group), SETS)
 
 
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    check_votes("right", "answerers", config)
+    if config.analyser != "none":
+        from nikawa.text import analyser
+
+        analyser(config.analyser)
+
+
 def card(config: Any) -> Card:
     """JCommonsenseQA's own card, for a dataset made here."""
     return replace(
@@ -237,6 +257,7 @@ RECIPE = Recipe(
     ),
     splits=SETS,
     card=card,
+    check=check,
     question="choice",
     numbered=True,
     continued=True,

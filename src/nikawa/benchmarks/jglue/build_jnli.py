@@ -17,6 +17,7 @@ from nikawa.benchmarks.jglue.build_captions import (
     WRITE,
     WRITTEN,
     Captions,
+    check,
     inference,
     similarity,
     splitting,
@@ -105,6 +106,7 @@ RECIPE = Recipe(
     ),
     splits=SETS,
     card=card,
+    check=check,
     question="label",
     numbered=True,
     notes=(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks.jglue.jsquad import DATASET, SEPARATOR
 from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage, found_in
-from nikawa.benchmarks.recipe_decide import answers_of, drawn, need, sorted_into
+from nikawa.benchmarks.recipe_decide import answers_of, check_split, drawn, need, sorted_into
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Example, Origin
 
@@ -206,6 +206,7 @@ RECIPE = Recipe(
     ),
     splits={"train": "train", "dev": "dev", "test": "test"},
     card=card,
+    check=check_split,
     question="answers",
     notes=(
         "The paper ranks articles by their hyperlinks with a tool of its own; here the source says the rank.",

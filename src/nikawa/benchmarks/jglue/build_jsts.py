@@ -18,6 +18,7 @@ from nikawa.benchmarks.jglue.build_captions import (
     WRITE,
     WRITTEN,
     Captions,
+    check,
     inference,
     pair_different,
     score,
@@ -88,6 +89,7 @@ RECIPE = Recipe(
     ),
     splits=SETS,
     card=card,
+    check=check,
     question="score",
     numbered=True,
     notes=(

@@ -15,7 +15,7 @@ from nikawa.benchmarks.jglue._markup import plain_text
 from nikawa.benchmarks.jglue.marc_ja import DATASET
 from nikawa.benchmarks.jglue.marc_ja_raw import LABELS, _rows, mostly_ascii
 from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage, found_in
-from nikawa.benchmarks.recipe_decide import decide, need, sorted_into
+from nikawa.benchmarks.recipe_decide import check_split, check_votes, decide, need, sorted_into
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Example, Origin
@@ -119,6 +119,12 @@ def simulate(example: Example, config: Any, random: Random) -> str:
     return str(example.gold["label"]) if random.random() < 0.85 else random.choice(LABELS)
 
 
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    check_votes("votes", "workers", config)
+
+
 def card(config: Any) -> Card:
     """MARC-ja's own card, for a dataset made here."""
     return replace(
@@ -146,6 +152,7 @@ RECIPE = Recipe(
     ),
     splits={"train": "train", "dev": "dev", "test": "test"},
     card=card,
+    check=check,
     question="label",
     notes=("The authors shuffled the reviews with a seed of their own; here each is placed by its id and the seed.",),
 )  # fmt: skip
