@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,43 +15,21 @@ from nikawa.benchmarks.recipe import Ask
 from nikawa.benchmarks.recipe_decide import chance
 from nikawa.benchmarks.recipe_forms import FORMS, Asked
 from nikawa.errors import BadInput, listed
-from nikawa.io.atomic import atomic_folder, atomic_write
+from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
-from nikawa.io.json import encode_json, read_json
+from nikawa.io.json import encode_json
 from nikawa.io.judgements import How, Reading, open_judgements
+from nikawa.jobs._build_sheet import CELLS, TASKS, write_cells, write_sheet
 from nikawa.jobs._build_store import PEOPLE, RECORD, Done, Measured, Store, counts_of, digest, digest_file
 from nikawa.records import Example, Judgement, Record
 
 SIMULATED = "simulated-"
 """How the name of a simulated worker begins."""
-SHEET, TASKS, CELLS, MISSING = "sheet.json", "tasks.jsonl", "tasks.csv", "missing.csv"
+MISSING = "missing.csv"
 ANSWERS = "answers*"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".csv", ".tsv", ".json", ".parquet")
 SHOWN = 5
 """Ids a message names."""
-
-
-class Sheet(Record, frozen=True, kw_only=True):
-    """What is asked of people: `sheet.json` beside the tasks, for the annotation pages as well as for readers."""
-
-    recipe: str
-    name: str
-    title: str
-    form: str
-    question: str
-    prompt: str
-    labels: tuple[str, ...]
-    scale: tuple[float, float] | None
-    texts: int
-    """How many texts a worker writes, where texts are asked for."""
-    workers: int
-    """How many different workers answer about each item."""
-    items: int
-    answer: str
-    """The shape of an answer, in words."""
-    language: str
-    tasks: str
-    """Digest of the items."""
 
 
 class Waiting(Record, frozen=True, kw_only=True):
@@ -131,7 +107,7 @@ def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     if simulate is not None and not files:
         _simulated(store, asked, answers, simulate)
     else:
-        _write_sheet(store, asked, list(items.values()))
+        write_sheet(store, asked, list(items.values()))
         for path in files:
             _read(path, asked, answers)
         if (lacking := answers.lacking()) or (answers.unknown and not answers.given):
@@ -203,46 +179,6 @@ def _valid(reading: Reading, place: int, read: Any, given: tuple[Any, Asked, Exa
         form = FORMS[given[1].ask.form]
         what = f"the answer about {given[2].id!r} does not fit: {problem}"
         raise reading.fault(place, what, f"the form {form.name} takes {form.answer}") from None
-
-
-def _write_sheet(store: Store, asked: Asked, examples: list[Example]) -> None:
-    """The tasks as records and as a sheet, and what is asked; written once for the same items."""
-    place, ask = store.out / PEOPLE / asked.ask.name, asked.ask
-    sheet = Sheet(
-        recipe=store.recipe.name, name=ask.name, title=ask.title, form=ask.form, question=ask.question, prompt=ask.prompt,
-        labels=ask.labels, scale=ask.scale, texts=asked.texts, workers=asked.workers, items=len(examples),
-        answer=FORMS[ask.form].answer, language=store.recipe.language, tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
-    )  # fmt: skip
-    if (place / SHEET).is_file() and read_json(place / SHEET, Sheet) == sheet:
-        return
-    with atomic_write(place / TASKS, overwrite=True) as stream:
-        for example in examples:
-            stream.write(fit(_shown(example))[0] + b"\n")
-    write_cells(place / CELLS, examples)
-    with atomic_write(place / SHEET, overwrite=True) as stream:
-        stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")
-
-
-def _shown(example: Example) -> Example:
-    """An item as people may see it: no gold, nothing of how it was made."""
-    return Example(id=example.id, inputs=example.inputs, group=example.group)
-
-
-def write_cells(path: Path, examples: Sequence[Example]) -> None:
-    """Items as a CSV sheet: id and inputs; lists as lines of a cell. It opens in spreadsheets as UTF-8."""
-    names = list(dict.fromkeys(name for example in examples for name in example.inputs))
-    with atomic_write(path, overwrite=True) as stream, io.StringIO() as text:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["example", *names])
-        for example in examples:
-            writer.writerow([example.id, *(_cell(example.inputs.get(name)) for name in names)])
-        stream.write(b"\xef\xbb\xbf" + text.getvalue().encode())
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _waiting(

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from nikawa.benchmarks import load
-from nikawa.benchmarks.jglue.build_concepts import FORWARD, read_triples
-from nikawa.benchmarks.jglue.build_jcommonsenseqa import folded, question_fault
+from nikawa.benchmarks.jglue.build_concepts import FORWARD, folded, question_fault, read_triples
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.jobs.build import BuildReport, Options, build

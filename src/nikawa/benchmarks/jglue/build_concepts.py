@@ -1,7 +1,9 @@
-"""Triples of ConceptNet, and simulated workers for the questions made of them."""
+"""Triples of ConceptNet, the rules for questions made of them, and simulated workers who write such questions."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -22,6 +24,9 @@ FORWARD = (
 """The 22 relations of the paper's footnote 5; general ones such as RelatedTo and IsA are not among them."""
 THINGS = ("靴下", "梯子", "窓", "鍵", "帽子", "時計", "石", "傘", "薬", "地図", "糸", "鏡")
 """What simulated workers add as distractors."""
+
+CHARACTERS = re.compile(r"[0-9０-９一二三四五六七八九十百]+\s*文字")
+"""`2文字`: a question about how a word is written, not about the world."""
 
 
 class About(msgspec.Struct):
@@ -56,6 +61,21 @@ def _about(cell: str, path: Path, number: int) -> About:
     except msgspec.DecodeError:
         what = "the last column is not JSON"
         raise BadInput(what, file=path, line=number, cure="fetch the file again") from None
+
+
+def folded(text: str) -> str:
+    """A word without width, and with hiragana for katakana."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(chr(ord(c) - 96) if "ァ" <= c <= "ヶ" else c for c in plain)
+
+
+def question_fault(question: str, choices: list[str]) -> str:
+    """Why a written question is left out (step 3); empty where it is kept."""
+    if any(choice in question for choice in choices):
+        return "holds a choice"
+    if CHARACTERS.search(question):
+        return "asks for a number of characters"
+    return "" if question.rstrip().endswith(("？", "?")) else "does not end in a question mark"
 
 
 def simulate_synonyms(example: Example, config: Any, random: Random) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -12,6 +10,8 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks.jglue.build_concepts import (
     FORWARD,
+    folded,
+    question_fault,
     read_triples,
     simulate_choice,
     simulate_distractors,
@@ -34,8 +34,6 @@ from nikawa.benchmarks.recipe_decide import (
 from nikawa.records import Card, Example, Origin
 
 SETS = {"train": "train", "dev": "dev", "test": "test"}
-CHARACTERS = re.compile(r"[0-9０-９一二三四五六七八九十百]+\s*文字")
-"""`2文字`: a question about how a word is written, not about the world."""
 
 
 class Jcqa(Config, kw_only=True):
@@ -90,12 +88,6 @@ def _set(name: str, targets: list[str], parents: tuple[str, ...]) -> Example:
     return Example(id=name, inputs=inputs, group=name, meta={"relation": relation}, origin=origin)
 
 
-def folded(text: str) -> str:
-    """A word without width, and with hiragana for katakana."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(chr(ord(c) - 96) if "ァ" <= c <= "ヶ" else c for c in plain)
-
-
 def tell_apart(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sets two of whose targets are one word in two spellings are left out."""
     sets = list(inputs.examples("sets"))
@@ -134,15 +126,6 @@ def assign(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Kept(
                 replace(found, id=f"{found.id}.{number}", inputs=told, origin=origin), "one question a target"
             )
-
-
-def question_fault(question: str, choices: list[str]) -> str:
-    """Why a written question is left out (step 3); empty where it is kept."""
-    if any(choice in question for choice in choices):
-        return "holds a choice"
-    if CHARACTERS.search(question):
-        return "asks for a number of characters"
-    return "" if question.rstrip().endswith(("？", "?")) else "does not end in a question mark"
 
 
 def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:

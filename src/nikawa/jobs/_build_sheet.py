@@ -1,0 +1,83 @@
+"""Task sheets of a build: the items as records and as CSV, and what is asked about them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.benchmarks.recipe_forms import FORMS, Asked
+from nikawa.io.atomic import atomic_write
+from nikawa.io.fit import fit
+from nikawa.io.json import encode_json, read_json
+from nikawa.jobs._build_store import PEOPLE, Store, digest
+from nikawa.records import Example, Record
+
+SHEET, TASKS, CELLS = "sheet.json", "tasks.jsonl", "tasks.csv"
+
+
+class Sheet(Record, frozen=True, kw_only=True):
+    """What is asked of people: `sheet.json` beside the tasks, for the annotation pages as well as for readers."""
+
+    recipe: str
+    name: str
+    title: str
+    form: str
+    question: str
+    prompt: str
+    labels: tuple[str, ...]
+    scale: tuple[float, float] | None
+    texts: int
+    """How many texts a worker writes, where texts are asked for."""
+    workers: int
+    """How many different workers answer about each item."""
+    items: int
+    answer: str
+    """The shape of an answer, in words."""
+    language: str
+    tasks: str
+    """Digest of the items."""
+
+
+def write_sheet(store: Store, asked: Asked, examples: list[Example]) -> None:
+    """The tasks as records and as a sheet, and what is asked; written once for the same items."""
+    place, ask = store.out / PEOPLE / asked.ask.name, asked.ask
+    sheet = Sheet(
+        recipe=store.recipe.name, name=ask.name, title=ask.title, form=ask.form, question=ask.question, prompt=ask.prompt,
+        labels=ask.labels, scale=ask.scale, texts=asked.texts, workers=asked.workers, items=len(examples),
+        answer=FORMS[ask.form].answer, language=store.recipe.language, tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
+    )  # fmt: skip
+    if (place / SHEET).is_file() and read_json(place / SHEET, Sheet) == sheet:
+        return
+    with atomic_write(place / TASKS, overwrite=True) as stream:
+        for example in examples:
+            stream.write(fit(_shown(example))[0] + b"\n")
+    write_cells(place / CELLS, examples)
+    with atomic_write(place / SHEET, overwrite=True) as stream:
+        stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")
+
+
+def _shown(example: Example) -> Example:
+    """An item as people may see it: no gold, nothing of how it was made."""
+    return Example(id=example.id, inputs=example.inputs, group=example.group)
+
+
+def write_cells(path: Path, examples: Sequence[Example]) -> None:
+    """Items as a CSV sheet: id and inputs; lists as lines of a cell. It opens in spreadsheets as UTF-8."""
+    names = list(dict.fromkeys(name for example in examples for name in example.inputs))
+    with atomic_write(path, overwrite=True) as stream, io.StringIO() as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["example", *names])
+        for example in examples:
+            writer.writerow([example.id, *(_cell(example.inputs.get(name)) for name in names)])
+        stream.write(b"\xef\xbb\xbf" + text.getvalue().encode())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
