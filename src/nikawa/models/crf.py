@@ -17,7 +17,7 @@ import msgspec
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models._crf_features import features, places
 from nikawa.models._structured import check_kind
-from nikawa.models.base import Model, Progress, Setup, gold_of, not_fitted, settings_of, text_of
+from nikawa.models.base import Model, Progress, Setup, _silent, gold_of, not_fitted, settings_of, text_of
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 KINDS: tuple[Kind, ...] = ("tagging",)
@@ -73,7 +73,7 @@ class Crf:
         return Prediction(example=example.id, answer=spans_of(text, tags))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tagger": None}
+        return {**self.__dict__, "_tagger": None, "_progress": _silent}
 
 
 def tags_of(text: str, spans: Sequence[Span], name: str) -> list[str]:

@@ -17,7 +17,7 @@ from nikawa.models._dialogue_cues import DONTCARE, Candidate, Ontology, candidat
 from nikawa.models._dialogue_turns import Said, State, Step, learnable, said, state_of
 from nikawa.models._hashed import Linear, matrix
 from nikawa.models._structured import check_kind, drawn
-from nikawa.models.base import Model, Progress, Setup, gold_of, not_fitted, settings_of
+from nikawa.models.base import Model, Progress, Setup, _silent, gold_of, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
 
 KINDS: tuple[Kind, ...] = ("dialogue",)
@@ -142,6 +142,9 @@ class OntologyMatch:
                 if linear.names[best] != KEEP:
                     told[i][slot] = (float(shares[i, best]), linear.names[best])
         return told
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_progress": _silent}
 
 
 def _candidates(ontology: Ontology, step: Step) -> list[tuple[Candidate, list[str]]]:

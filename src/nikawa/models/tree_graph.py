@@ -20,7 +20,7 @@ from nikawa.models._structured import check_kind, drawn
 from nikawa.models._tree_features import BITS, Atoms, Ids, arc_features, atoms_of
 from nikawa.models._tree_labels import Labels
 from nikawa.models._trees import trees_of, words_of
-from nikawa.models.base import Model, Progress, Setup, not_fitted, settings_of
+from nikawa.models.base import Model, Progress, Setup, _silent, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
 
 KINDS: tuple[Kind, ...] = ("tree",)
@@ -98,10 +98,11 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         """Weights that are not 0, with their places: most are."""
-        if self._weights is None:
-            return self.__dict__
-        places = np.flatnonzero(self._weights)
-        return {**self.__dict__, "_weights": (places.astype(np.int32), self._weights[places])}
+        state = {**self.__dict__, "_progress": _silent}
+        if self._weights is not None:
+            places = np.flatnonzero(self._weights)
+            state["_weights"] = (places.astype(np.int32), self._weights[places])
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
