@@ -214,6 +214,18 @@ def test_references_and_japanese_headings_are_understood(run: Any, sheet: Path) 
     assert not run().waiting
 
 
+def test_workers_who_are_columns_are_told(run: Any, sheet: Path, tmp_path: Path) -> None:
+    run()
+    answers(sheet)
+    ids = {line.split(",")[0]: None for line in (sheet / "answers.csv").read_text("utf-8").splitlines()[1:]}
+    rows = [f"{name},glad,sad,glad" for name in ids]
+    text = "\n".join(["example,answer1,answer2,answer3", *rows]) + "\n"
+    (sheet / "answers.csv").write_text(text, "utf-8")
+    assert run().released.workers_are == "columns"
+    entry = next(read_lineage(tmp_path / "out"))
+    assert [j.worker for j in entry.judgements] == ["answer1", "answer2", "answer3"]
+
+
 def test_answers_to_further_questions_are_passed_over(run: Any, sheet: Path) -> None:
     run()
     answers(sheet)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from nikawa.benchmarks.recipe import Ask, Stage
 from nikawa.jobs._build_store import Done, Measured, Store
@@ -26,7 +26,7 @@ def figures_of(store: Store, splits: Splits) -> Figures:
         licences=dict(sorted(Counter(_licences(store, stages)).items())),
         labels=_labels(store.recipe.question, splits),
         characters=_characters(splits),
-        workers_are="none" if not answers else "simulated" if simulated else "persons",
+        workers_are=_workers_are(answers, simulated, any(found.columns for found in done.values())),
         answers=answers,
         simulated=simulated,
         chosen=store.recipe.notes,
@@ -43,6 +43,14 @@ def _findings(splits: Splits) -> Iterator[Found]:
     for check in (text_findings, repetition_findings, split_leaks):
         for found in check("", whole):
             yield Found(check=found.check, where=found.where, count=found.count)
+
+
+def _workers_are(
+    answers: int, simulated: int, columns: bool
+) -> Literal["persons", "columns", "simulated", "none"]:
+    if not answers:
+        return "none"
+    return "simulated" if simulated else "columns" if columns else "persons"
 
 
 def _stage(stage: Stage, done: Done) -> StageFigures:

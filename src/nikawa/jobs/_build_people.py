@@ -66,6 +66,8 @@ class Answers:
     over: int = 0
     """Answers beyond the number asked for, which are not counted."""
     given: int = 0
+    columns: bool = False
+    """Whether a worker is only a column of a sheet."""
 
     def add(self, judgement: Judgement) -> bool:
         """Take an answer; False where its worker gave another before. The same again (of an overlapping batch) counts once."""
@@ -154,6 +156,7 @@ def _read(path: Path, asked: Asked, answers: Answers) -> None:
         asked_for & {asked.ask.question} or asked_for
     )  # a file may answer further questions, or call this one otherwise
     reading, read = open_judgements(path, how), FORMS[asked.ask.form].read
+    answers.columns |= reading.workers_are == "columns"
     for place, judgement in reading.rows:
         if judgement.answer is None or judgement.question not in mine:
             continue
@@ -212,6 +215,7 @@ def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
             nikawa=__version__,
             workers=len({judgement.worker for judgement in judged}),
             simulated=sum(judgement.worker.startswith(SIMULATED) for judgement in judged),
+            columns=answers.columns,
             agreement=_agreement(question, judged),
             notes=tuple(_notes(answers, asked.workers)),
         )

@@ -134,6 +134,8 @@ def _card(store: Store, figures: Figures) -> Card:
     card = store.recipe.card(store.config)
     said = "; ".join(f"{a.name}: {a.each} an item, {a.workers} in all" for a in figures.asks)
     made_up = ("The workers are simulated: no person judged these examples, and the labels mean nothing.",)
+    unsaid = figures.licences.get("not stated", 0)
+    lacking = (f"{unsaid:,} source items state no licence.",) if unsaid else ()
     return replace(
         card,
         version=store.config.version,
@@ -141,5 +143,5 @@ def _card(store: Store, figures: Figures) -> Card:
         languages=(store.recipe.language,),
         workers=f"{said} (simulated)" if figures.simulated else said,
         workers_are=figures.workers_are,
-        problems=(made_up if figures.simulated else ()) + card.problems,
+        problems=(made_up if figures.simulated else ()) + lacking + card.problems,
     )

@@ -48,6 +48,8 @@ class Done(Record, frozen=True, kw_only=True, omit_defaults=True):
     workers: int = 0
     simulated: int = 0
     """Answers by simulated workers."""
+    columns: bool = False
+    """Whether a worker is only a column of a sheet."""
     agreement: tuple[Measured, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -11,7 +11,7 @@ import pytest
 
 from nikawa.benchmarks import load
 from nikawa.benchmarks.jglue.build_caption_files import read_captions
-from nikawa.benchmarks.recipe_decide import edit_distance
+from nikawa.benchmarks.recipe_decide import edit_distance, relative_distance
 from nikawa.errors import BadInput
 from nikawa.jobs.build import BuildReport
 from nikawa.jobs.lineage import lineage, read_lineage
@@ -172,6 +172,26 @@ def test_ids_that_would_be_misread_are_refused(tmp_path: Path) -> None:
     path.write_text('{"id": "a-1", "image": "m", "text": "海"}\n', "utf-8")
     with pytest.raises(BadInput, match=r"captions\.jsonl, line 1: the id 'a-1' cannot be used"):
         list(read_captions(path))
+
+
+def test_sources_without_a_licence_are_told(start: Any, people: Any, tmp_path: Path) -> None:
+    bare = [{key: line[key] for key in ("id", "image", "text")} for line in CAPTIONS]
+    run = start("jsts", "captions", bare, contradicted_captions=0, different_pairs=1)
+    run()
+    people(tmp_path / "out", "similarity-a", lambda item: [3] * 5)
+    people(tmp_path / "out", "similarity-b", lambda item: [0] * 5)
+    assert not run().waiting
+    assert "8 source items state no licence." in load(str(tmp_path / "out")).card.problems
+
+
+@pytest.mark.slow
+def test_published_contradictions_keep_the_distance(shared_data: Path) -> None:
+    """The filter as it is computed here lets every published pair of flow C pass, and little more."""
+    pairs = [e for split in load("jnli", data=shared_data).splits.values() for e in split]
+    written = [e for e in pairs if e.meta["source"] == "C"]
+    far = [relative_distance(e.inputs["premise"], e.inputs["hypothesis"]) for e in written]
+    assert far
+    assert 0.7 < max(far) < 0.75
 
 
 @pytest.mark.parametrize(

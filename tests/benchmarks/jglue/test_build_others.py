@@ -231,6 +231,13 @@ def test_questions_are_held_to_three_rules(question: str, why: str) -> None:
     assert question_fault(question, ["菊", "百合"]) == why
 
 
+@pytest.mark.slow
+def test_published_questions_meet_the_rules(shared_data: Path) -> None:
+    questions = [e for split in load("jcommonsenseqa", data=shared_data).splits.values() for e in split]
+    assert len(questions) > 1000
+    assert not [e.id for e in questions if question_fault(e.inputs["question"], e.inputs["choices"])]
+
+
 def test_relations_are_those_of_the_paper() -> None:
     assert len(FORWARD) == len(set(FORWARD)) == 22
     assert not {"RelatedTo", "IsA"} & set(FORWARD)
