@@ -59,7 +59,7 @@ def start(
     shots: Annotated[int, typer.Option(help="Training examples a label, by seed; 0 for all.", min=0)] = 0,
     base_url: Annotated[str | None, typer.Option(help="The server of a chat model: http://localhost:8000/v1.")] = None,
     workers: Annotated[int, typer.Option(help="Runs at a time; 0: as many as processors, 1 for chat and encoder models.", min=0)] = 0,
-    threads: Annotated[int, typer.Option(help="Threads of numerical libraries in a run.", min=1)] = 1,
+    threads: Annotated[int, typer.Option(help="Threads of numerical libraries in a run; 0: 1, or all for encoder models.", min=0)] = 0,
     executor: Annotated[str | None, typer.Option(help="Where runs are done: pool, here, or one of your own.")] = None,
     keep_state: Annotated[bool, typer.Option("--keep-state", help="Keep what models wrote while at work.")] = False,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,

@@ -34,8 +34,8 @@ class Options:
     data: Path | None = None
     workers: int = 0
     """Runs at a time; 0: as many as there are processors, or one where a model shares what it is on."""
-    threads: int = 1
-    """Threads of numerical libraries in a run."""
+    threads: int = 0
+    """Threads of numerical libraries in a run; 0: one, or all processors for a model that is not run beside itself."""
     executor: str = ""
     """By name; empty: a pool of processes, or this process where there is one worker."""
     keep_state: bool = False
@@ -83,8 +83,8 @@ class RunReport(Record, frozen=True, kw_only=True):
 def run(request: Request, options: Options | None = None) -> RunReport:
     """Do every run that is asked for and is not done yet, then sum up; a run that fails does not stop the others."""
     how = options or Options()
-    _writable(how.out)
     planned = plan(request, how.data)
+    _writable(how.out)
     executor = _executor(how, request, planned)
     choosing = [spec for family in planned.families for spec in family.choosing()]
     tally = _Tally(how.told)
@@ -110,24 +110,31 @@ def _writable(out: Path) -> None:
     except (FileExistsError, NotADirectoryError):
         raise BadInput("is a file, not a folder", file=out, cure="name a folder for the runs") from None
     probe = out / f".writable.{os.getpid()}"
-    probe.touch()
-    probe.unlink()
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as problem:
+        problem.filename = str(out)
+        raise
 
 
 def _executor(how: Options, request: Request, planned: Plan) -> Executor:
-    workers = how.workers or _workers(request.models)
+    workers = how.workers or (1 if _alone(request.models) else _processors())
+    threads = how.threads or (_processors() if _alone(request.models) else 1)
     most = max(sum(len(f.seeds) for f in planned.families), sum(len(f.choosing()) for f in planned.families))
     workers = max(1, min(workers, most))
     name = how.executor or ("pool" if workers > 1 else "here")
     heard = how.progress if name == "here" else _silent
     place = Place(how.out, how.data, how.keep_state, heard, dict(request.settings))
-    return executors()[name].make(partial(work, place=place, score=SCORING), workers, how.threads)
+    return executors()[name].make(partial(work, place=place, score=SCORING), workers, threads)
 
 
-def _workers(models: Iterable[str]) -> int:
-    """A model made from something outside (a server, a checkpoint on a graphics card) is not run beside itself."""
-    if any(named(name)[0].argument for name in models):
-        return 1
+def _alone(models: Iterable[str]) -> bool:
+    """Whether a model is made from something outside (a server, a checkpoint): it is not run beside itself."""
+    return any(named(name)[0].argument for name in models)
+
+
+def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
