@@ -1,7 +1,8 @@
 """Greedy matching against rouge-score's way at 10,000 sentences, and Algorithm 1 as sentences grow.
 
 `NIKAWA_BENCH_TEXT` names a text file, a sentence a line; without it sentences of invented words with natural
-frequencies are drawn. `NIKAWA_BENCH_SIZES` sets the sizes (default 10000,100000; a million takes some minutes).
+frequencies are drawn. `NIKAWA_BENCH_SIZES` sets the sizes (default 10000,100000; a million takes some minutes, empty: none),
+`NIKAWA_BENCH_UNITS` the units (words, characters, an analyser), `NIKAWA_BENCH_ROUGE` the kinds of ROUGE (1,2,L).
 """
 
 from __future__ import annotations
@@ -16,24 +17,28 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import get_args
+from typing import cast
 
 from nikawa.pair.greedy import Variant, algorithm1, best_first
-from nikawa.pair.units import encode, words
+from nikawa.pair.units import encode, units_of
 
 AT = 10_000
-TRIED = 20_000
+TRIED = 5_000
+UNITS = os.environ.get("NIKAWA_BENCH_UNITS", "words")
+KINDS = cast(list[Variant], os.environ.get("NIKAWA_BENCH_ROUGE", "1,2,L").split(","))
 
 GROW = """
-import resource, sys, time
+import sys, time
 from itertools import islice
 from nikawa.pair.greedy import algorithm1
-from nikawa.pair.units import encode, words
-def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+from nikawa.pair.units import encode, units_of
+def peak():  # the program's own; what getrusage says can be its parent's
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
 with open(sys.argv[1], encoding="utf-8") as file:
     texts = [line.rstrip("\\n") for line in islice(file, int(sys.argv[2]))]
 before, start = peak(), time.process_time()
-pairs = sum(1 for _ in algorithm1(encode(words(texts)), sys.argv[3]))
+pairs = sum(1 for _ in algorithm1(encode(units_of(sys.argv[4])(texts)), sys.argv[3]))
 print(pairs, sum(len(t.encode()) for t in texts) / 1e6, before, peak(), time.process_time() - start)
 """
 
@@ -47,9 +52,8 @@ def invented(count: int) -> list[str]:
     ]
 
 
-def naive(first: str, second: str, variant: str) -> float:
-    """What rouge-score does a call with a tokeniser that splits at blanks."""
-    a, b = first.split(), second.split()
+def naive(a: Sequence[str], b: Sequence[str], variant: str) -> float:
+    """What rouge-score does a call with a tokeniser that splits at blanks; the splitting itself is not counted."""
     if variant == "L":
         return _measure(_lcs(a, b), len(a), len(b))
     size = int(variant)
@@ -58,11 +62,11 @@ def naive(first: str, second: str, variant: str) -> float:
     return _measure(common, max(sum(x.values()), 1), max(sum(y.values()), 1))
 
 
-def _grams(tokens: list[str], size: int) -> Counter[tuple[str, ...]]:
+def _grams(tokens: Sequence[str], size: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1))
 
 
-def _lcs(a: list[str], b: list[str]) -> int:
+def _lcs(a: Sequence[str], b: Sequence[str]) -> int:
     table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i, left in enumerate(a, start=1):
         for j, right in enumerate(b, start=1):
@@ -76,10 +80,10 @@ def _measure(common: int, own: int, other: int) -> float:
 
 
 def _against_naive(texts: Sequence[str]) -> None:
-    coded, chance = encode(words(texts)), random.Random(1)
-    drawn = [(chance.choice(texts), chance.choice(texts)) for _ in range(TRIED)]
-    count = len(texts)
-    for variant in get_args(Variant):
+    sentences, chance = list(units_of(UNITS)(texts)), random.Random(1)
+    coded, count = encode(sentences), len(texts)
+    drawn = [(chance.choice(sentences), chance.choice(sentences)) for _ in range(TRIED)]
+    for variant in KINDS:
         start = time.process_time()
         for first, second in drawn:
             naive(first, second, variant)
@@ -97,24 +101,25 @@ def _against_naive(texts: Sequence[str]) -> None:
 
 
 def main() -> None:
-    sizes = [int(size) for size in os.environ.get("NIKAWA_BENCH_SIZES", "10000,100000").split(",")]
+    sizes = [int(size) for size in os.environ.get("NIKAWA_BENCH_SIZES", "10000,100000").split(",") if size]
     given = os.environ.get("NIKAWA_BENCH_TEXT")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(given) if given else Path(folder) / "invented.txt"
         if not given:
-            path.write_text("\n".join(invented(max(AT, *sizes))) + "\n", "utf-8")
+            path.write_text("\n".join(invented(max([AT, *sizes]))) + "\n", "utf-8")
         with path.open(encoding="utf-8") as file:
             _against_naive([line.rstrip("\n") for line in islice(file, AT)])
-        print("sentences  text MB  before MB  peak MB  seconds (Algorithm 1, ROUGE-1)")
-        for size in sizes:
-            done = subprocess.run(
-                [sys.executable, "-c", GROW, str(path), str(size), "1"],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            _, text, before, peak, took = map(float, done.stdout.split())
-            print(f"{size:>9,}  {text:7.1f}  {before:9.0f}  {peak:7.0f}  {took:7.1f}")
+        print(f"ROUGE  sentences  text MB  before MB  peak MB  seconds (Algorithm 1, {UNITS})")
+        for variant in KINDS:
+            for size in sizes:
+                _grow(path, size, variant)
+
+
+def _grow(path: Path, size: int, variant: str) -> None:
+    words = [sys.executable, "-c", GROW, str(path), str(size), variant, UNITS]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    _, text, before, peak, took = map(float, done.stdout.split())
+    print(f"{variant:>5}  {size:>9,}  {text:7.1f}  {before:9.0f}  {peak:7.0f}  {took:7.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -68,24 +68,26 @@ def documents(path: Path, name: str, encoding: str, field: str = "text") -> Iter
 def read_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     """(Number from 1, line without its end)."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    number, rest, size = 0, "", 0
+    number, size, rest = 0, 0, list[str]()  # a long line comes in many blocks: they are joined once
     with open_bytes(path) as stream:
         while data := stream.read(_BLOCK):
             *lines, last = _decoded(decoder, data, path, number).split("\n")
             if lines:
-                lines[0], rest, size = rest + lines[0], "", 0
+                lines[0], size = "".join((*rest, lines[0])), 0
+                rest.clear()
                 for line in lines:
                     number += 1
                     yield number, line.removesuffix("\r")
-            rest, size = rest + last, size + len(data)
+            rest.append(last)
+            size += len(data)
             if size > LINE_LIMIT:
                 cure = "write a document a line"
                 raise BadInput(
                     f"is longer than {LINE_LIMIT >> 20} MiB", file=path, line=number + 1, cure=cure
                 )
-        rest += _decoded(decoder, b"", path, number)
-    if rest:
-        yield number + 1, rest.removesuffix("\r")
+        rest.append(_decoded(decoder, b"", path, number))
+    if last := "".join(rest):
+        yield number + 1, last.removesuffix("\r")
 
 
 def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, path: Path, number: int) -> str:
