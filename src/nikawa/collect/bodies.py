@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-Text = Annotated[str, Meta(max_length=100_000, pattern=r"^[^\x00]*$")]
-Key = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
-Reference = Annotated[str, Meta(min_length=1, max_length=2000, pattern=r"^[^\x00]+$")]
-Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Text = Annotated[str, Meta(max_length=100_000)]
+Key = Annotated[str, Meta(min_length=1, max_length=100)]
+Reference = Annotated[str, Meta(min_length=1, max_length=2000)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

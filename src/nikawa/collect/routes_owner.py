@@ -200,6 +200,8 @@ class OwnerRoutes:
         """Make links for workers."""
         person, now = await self.person(request, "owner"), self.site.clock()
         body = await self.site.body(request, LinksBody)
+        if not all(name.isprintable() and name.strip() for name in body.names):
+            raise Refused("bad_request", 422)
         made = await self.site.write(
             lambda link: make_links(link, self.project, body.names, person.name, now)
         )

@@ -1,0 +1,54 @@
+"""The soak tests for a few seconds: the server is killed while clients answer, and serves several at once.
+
+`make soak` runs the same at full length: 50 clients and 50 kills, 200 workers for five minutes, on both databases.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def soak(name: str, *words: str) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.soak.{name}", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def have_postgres() -> None:
+    if not shutil.which("postgres") and not list(Path("/usr/lib/postgresql").glob("*/bin/postgres")):
+        pytest.skip("no PostgreSQL here: install the package postgresql")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
+    if database == "postgres":
+        have_postgres()
+    words = ("--clients", "5", "--kills", "2", "--seconds", "2", "--items", "300", "--database", database)
+    found = soak("collect_kill", *words)
+    assert found["acknowledged"] > 10
+    assert not any(found[name] for name in ("lost", "duplicated", "over_assigned", "miscounted"))
+
+
+@pytest.mark.slow
+def test_several_workers_at_once() -> None:
+    found = soak("collect_load", "--workers", "20", "--seconds", "3", "--items", "500", "--slow", "5000")
+    assert found["answers"] >= 40
+    assert found["errors"] == 0
+    assert found["page_bytes"] < 100_000
