@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -224,6 +226,28 @@ def test_workers_who_are_columns_are_told(run: Any, sheet: Path, tmp_path: Path)
     assert run().released.workers_are == "columns"
     entry = next(read_lineage(tmp_path / "out"))
     assert [j.worker for j in entry.judgements] == ["answer1", "answer2", "answer3"]
+
+
+def test_no_cell_is_a_formula(run: Any, sheet: Path, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("=1+1\n-x\n1=1\n", "utf-8")
+    run()
+    cells = [line.partition(",")[2] for line in (sheet / "tasks.csv").read_text("utf-8-sig").splitlines()]
+    assert cells == ["text", "'=1+1", "'-x", "1=1"]
+    assert '"text":"=1+1"' in (sheet / "tasks.jsonl").read_text("utf-8")
+
+
+def test_a_stage_whose_files_are_gone_runs_again(run: Any, tmp_path: Path) -> None:
+    run(simulate=1)
+    (tmp_path / "out" / "build" / "picked" / "picked.jsonl").unlink()
+    report = run(simulate=1)
+    assert states(report)["picked"] == "made"
+    assert not report.released.fresh
+
+
+def test_recipes_load_nothing_heavy() -> None:
+    code = "import sys, nikawa.jobs.build as b; b.recipes(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "torch", "fugashi", "rich.console"} & set(done.stdout.split())
 
 
 def test_answers_to_further_questions_are_passed_over(run: Any, sheet: Path) -> None:

@@ -17,6 +17,8 @@ from nikawa.io.json import encode_json, read_json
 from nikawa.jobs._build_store import PEOPLE, Store, digest
 from nikawa.records import Example, Record
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet computes."""
 SHEET, TASKS, CELLS = "sheet.json", "tasks.jsonl", "tasks.csv"
 
 
@@ -67,7 +69,10 @@ def _shown(example: Example) -> Example:
 
 
 def write_cells(path: Path, examples: Sequence[Example]) -> None:
-    """Items as a CSV sheet: id and inputs; lists as lines of a cell. It opens in spreadsheets as UTF-8."""
+    """Items as a CSV sheet: id and inputs; lists as lines of a cell. It opens in spreadsheets as UTF-8.
+
+    Workers write some of the texts: one that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
     names = list(dict.fromkeys(name for example in examples for name in example.inputs))
     with atomic_write(path, overwrite=True) as stream, io.StringIO() as text:
         writer = csv.writer(text, lineterminator="\n")
@@ -80,4 +85,5 @@ def write_cells(path: Path, examples: Sequence[Example]) -> None:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    text = "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -96,9 +96,11 @@ class Store:
         return self.out / WORK / stage.name
 
     def done(self, stage: Stage | Ask) -> Done | None:
-        """What is known of a stage that was finished, be it of other inputs."""
-        path = self.folder(stage) / RECORD
-        return read_json(path, Done) if path.is_file() else None
+        """What is known of a stage that was finished, be it of other inputs; None where a file of it is gone."""
+        needed = [RECORD, *(f"{name}.jsonl" for name in stage.sets)]
+        folder = self.folder(stage)
+        whole = all((folder / name).is_file() for name in needed)
+        return read_json(folder / RECORD, Done) if whole else None
 
     def source(self, name: str) -> Path:
         """The source file a config field names."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.benchmarks import load
+from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.jglue.build_concepts import FORWARD, folded, question_fault, read_triples
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
@@ -209,6 +209,37 @@ def written(item: Example) -> str:
 def distracted(item: Example) -> list[list[str]]:
     new = {"料理の時に使うのは何？": ["箒", "箪笥"], "火にかけるのは何?": [item.inputs["choices"][0], "箒"]}
     return [new.get(item.inputs["question"], ["手", "箒"])]
+
+
+IMAGES = [
+    {"id": 10 * image + n, "image": f"m{image}", "text": text}
+    for image in range(12)
+    for n, text in enumerate((f"{image}人が橋を渡る。", f"橋の上に{image}人がいる", f"川と橋と{image}羽の鳥"))
+]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "source", "lines", "settings"),
+    [("marc-ja", "reviews", REVIEWS, {"split": "0.5,0.25,0.25"}), ("jsquad", "articles", ARTICLES, {"split": "0.5,0.25,0.25"}),
+     ("jsts", "captions", IMAGES, {"contradicted_captions": 5}), ("jnli", "captions", IMAGES, {"contradicted_captions": 5, "split_by": "image"})],
+)  # fmt: skip
+def test_simulated_workers_carry_a_build_through(
+    start: Any,
+    tmp_path: Path,
+    recipe: str,
+    source: str,
+    lines: list[dict[str, Any]],
+    settings: dict[str, Any],
+) -> None:
+    start(recipe, source, lines, **settings)
+    options = Options(config=tmp_path / f"{recipe}.toml", simulate=1)
+    report = build(recipe, tmp_path / "out", options)
+    assert report.released is not None
+    assert set(report.released.splits) == {"train", "dev", "test"}
+    assert report.released.workers_are == "simulated"
+    task = benchmarks()[recipe].tasks[0]
+    dataset = load(str(tmp_path / "out"))
+    assert all(task.asks(example) for examples in dataset.splits.values() for example in examples)
 
 
 def test_two_of_three_must_be_right(triples: Path, tmp_path: Path) -> None:
