@@ -60,6 +60,9 @@ class Chosen(Record, frozen=True, kw_only=True):
     model: str
     variation: str
     settings: dict[str, Any]
+    metric: str
+    score: float
+    """The mean over seeds on the set it chose on."""
     among: int
     """How many combinations it chose among."""
     on: str
@@ -90,14 +93,16 @@ def run(request: Request, options: Options | None = None) -> RunReport:
     tally = _Tally(how.told)
     tally.take(executor, choosing, more=sum(len(f.seeds) for f in planned.families))
     winners = [(family, _settings(family, how.out)) for family in planned.families]
-    final = [(family, settings) for family, settings in winners if settings is not None]
+    final = [(family, found[1]) for family, found in winners if found is not None]
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
     return RunReport(
         out=str(how.out),
         done=tally.done,
         skipped=tally.skipped,
         cells=tuple(cell for family, settings in final for cell in summarise(family, settings, how.out)),
-        chosen=tuple(_chosen(family, settings) for family, settings in final if len(family.options) > 1),
+        chosen=tuple(
+            _chosen(family, *found) for family, found in winners if found and len(family.options) > 1
+        ),
         problems=tuple(tally.problems),
         left_out=planned.left_out,
     )
@@ -138,12 +143,12 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _settings(family: Family, out: Path) -> Settings | None:
+def _settings(family: Family, out: Path) -> tuple[float, Settings] | None:
     """The settings of a family, chosen on dev where there is a choice; None where no run of it was done."""
-    return family.options[0] if len(family.options) == 1 else choose(family, out)
+    return (0.0, family.options[0]) if len(family.options) == 1 else choose(family, out)
 
 
-def _chosen(family: Family, settings: Settings) -> Chosen:
+def _chosen(family: Family, score: float, settings: Settings) -> Chosen:
     protocol = family.protocol
     share = f"{protocol.select_share:.0%} of " if protocol.select_share else ""
     return Chosen(
@@ -151,6 +156,8 @@ def _chosen(family: Family, settings: Settings) -> Chosen:
         model=family.predictor,
         variation=family.variation.title,
         settings=settings,
+        metric=family.task.metrics[0],
+        score=score,
         among=len(family.options),
         on=share + protocol.select,
     )

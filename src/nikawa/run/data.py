@@ -68,6 +68,14 @@ class Shelf:
             raise missing_data(benchmarks()[dataset], self.root, f":{split}")
         return found.splits[split]
 
+    def training(self, name: str, task: Task, labels: dict[str, str]) -> Examples:
+        """The examples of a set, of whatever dataset, in the words of the task that learns from them."""
+        found = self.examples(name, task)
+        if not found:
+            what = f"{name} has no example with gold for {source_task(name, task).question!r}"
+            raise BadInput(what, cure=f"name a set that {task.name} can be learned from")
+        return adapted(name, task, found, labels)
+
     def describe(self, name: str) -> DataSet:
         """A set with its version and digest."""
         return _described(self.root, name, _stamp(name, self.root))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from nikawa.benchmarks import tasks
 from nikawa.errors import BadInput
 from nikawa.records import Example, Task
-from nikawa.run.data import Shelf, adapted, said
+from nikawa.run.data import Shelf, said
 from nikawa.run.habits import habit_of
 from nikawa.run.parts import fold_of, group_of, hold_out, hold_rows, share_of, shots_of
 from nikawa.run.value import FILE, RunSpec
@@ -72,7 +72,7 @@ def _training(spec: RunSpec, task: Task, shelf: Shelf) -> list[Example]:
     names = spec.protocol.train
     found: list[Example] = []
     for name in names:
-        examples = adapted(name, task, shelf.examples(name, task), spec.variation.labels)
+        examples = shelf.training(name, task, spec.variation.labels)
         found += examples if len(names) == 1 else [said(name, example) for example in examples]
     return found
 
@@ -85,7 +85,7 @@ def _selection(
     if not protocol.select:
         return learned, []
     if not protocol.select_share:
-        return learned, list(adapted(protocol.select, task, shelf.examples(protocol.select, task), {}))
+        return learned, list(shelf.training(protocol.select, task, {}))
     if habit.cell is not None and all(name.startswith(f"{task.dataset}:") for name in protocol.train):
         held = hold_rows(learned, 1, habit.cell, protocol.select)
         return [e for e in learned if e.id not in held], [e for e in learned if e.id in held]

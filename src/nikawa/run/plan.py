@@ -153,6 +153,8 @@ def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Ite
     learns = isinstance(made, Trainable) and shown  # one that is shown examples, but none, learns nothing
     files = tuple(_files(predictor, argument, options))
     for variation in _variations(task, request):
+        for name in variation.train:
+            shelf.training(name, task, variation.labels)  # labels that do not fit are told now
         protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)
         yield Family(task, predictor, variation, protocol, request.seeds, options, files, shelf)
 

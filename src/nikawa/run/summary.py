@@ -59,10 +59,10 @@ def finished(runs: Iterable[RunSpec], out: Path) -> list[Finished]:
     return [Finished(run, found.scores()) for run, found in stored if found.done]
 
 
-def choose(family: Family, out: Path) -> Settings | None:
-    """The settings that do best where settings are chosen, by the task's first metric; None where none was run.
+def choose(family: Family, out: Path) -> tuple[float, Settings] | None:
+    """The settings that do best where settings are chosen, by the mean of the task's first metric, which comes first.
 
-    Of equals the first wins, in the order of the grid.
+    Of equals the first wins, in the order of the grid; None where none was run.
     """
     metric = family.task.metrics[0]
     best: tuple[float, Settings] | None = None
@@ -73,7 +73,7 @@ def choose(family: Family, out: Path) -> Settings | None:
         value = -math.inf if math.isnan(mean) else mean
         if values and (best is None or value > best[0]):
             best = (value, settings)
-    return None if best is None else best[1]
+    return best
 
 
 def summarise(family: Family, settings: Settings, out: Path) -> list[Cell]:
