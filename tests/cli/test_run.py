@@ -156,8 +156,9 @@ def test_a_killed_process_leaves_everything_to_go_on_with(tmp_path: Path, sent: 
         time.sleep(0.002)
     os.kill(process.pid, sent)
     _, said = process.communicate(timeout=30)
-    assert process.returncode != 0
+    assert process.returncode == (130 if sent == signal.SIGINT else -sent)
     assert b"Traceback" not in said
+    assert (b"the same command goes on" in said) == (sent == signal.SIGINT)
     marked = {path: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
     assert 0 < len(marked) < 20
     words = ("--model", "majority", "--tasks", "mini-ja-nli,mini-ja-sts", "--seeds", "10", "--workers", "1")

@@ -82,7 +82,11 @@ def start(
     }  # fmt: skip
     request = asked(model or [], tasks or [], words)
     how = Options(out, data, workers, threads, executor or "", keep_state)
-    report = _run(request, how, quiet or json)
+    try:
+        report = _run(request, how, quiet or json)
+    except KeyboardInterrupt:
+        typer.echo("nikawa: interrupted; the same command goes on from here", err=True)
+        raise typer.Exit(130) from None
     if json:
         print_json(report)
     elif not quiet:
