@@ -245,7 +245,7 @@ def test_a_stage_whose_files_are_gone_runs_again(run: Any, tmp_path: Path) -> No
 
 
 def test_recipes_load_nothing_heavy() -> None:
-    code = "import sys, nikawa.jobs.build as b; b.recipes(); print(*sys.modules)"
+    code = "import sys, nikawa.jobs.build, nikawa.benchmarks.recipe as r; r.recipes(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "torch", "fugashi", "rich.console"} & set(done.stdout.split())
 

@@ -28,6 +28,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 import msgspec
 
+from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement
 from nikawa.registry import Registry
 
@@ -123,7 +124,9 @@ class Ask:
     labels: tuple[str, ...] = ()
     scale: tuple[float, float] | None = None
     texts: str = ""
-    """The config field that says how many texts a worker writes; one when empty."""
+    """The config field that says how many texts a worker writes, or labels they may rank; one text when empty."""
+    reports: tuple[str, ...] = ()
+    """Words that hand an item back and may be given instead of an answer, such as `personal` or `hate`."""
     simulate: Simulate | None = None
     uses: tuple[str, ...] = ()
     """The config fields `simulate` looks at."""
@@ -177,6 +180,18 @@ class Recipe:
 def found_in(path: Path, line: int, **more: str) -> dict[str, Any]:
     """The meta value `from` of an item read from a source: file, line, and what else is known (url, licence)."""
     return {FROM: {"file": path.name, "line": line, **{key: value for key, value in more.items() if value}}}
+
+
+NOT_DESCRIBED = ("jcola", "klue-dp", "klue-mrc", "wos")
+"""Datasets that can be read but not built: how they were made is in none of the papers the recipes follow."""
+
+
+def find_recipe(name: str) -> Recipe:
+    """The recipe called `name`; datasets without one are told from names that do not exist."""
+    if name in NOT_DESCRIBED:
+        what = f"{name} can be read but not built: the papers at hand do not describe how it was made"
+        raise BadInput(what, cure="nikawa build list shows what can be built")
+    return recipes()[name]
 
 
 @cache

@@ -50,6 +50,8 @@ def _ranked(answer: Any, asked: Asked, example: Example) -> list[str]:
     names = [_label(part.strip() if isinstance(part, str) else part, asked, example) for part in parts]
     if len(set(names)) != len(names) or not names:
         raise ValueError(f"{answer!r} names a label twice, or none")
+    if asked.ask.texts and len(names) > asked.texts:
+        raise ValueError(f"{len(names)} labels, {asked.texts} at most were asked for")
     return names
 
 
@@ -120,7 +122,7 @@ FORMS = {
         Form("choice", "one of the labels", _label, votes=True),
         Form("inference", "entailment, contradiction or neutral", _label, votes=True),
         Form("relation", "one of the relations", _label, votes=True),
-        Form("ranked", "labels, the best first, as a list or with > between", _ranked),
+        Form("ranked", "labels, the best first, as a list or with > between", _ranked, votes=True),
         Form("scale", "a number of the scale", _number, votes=True),
         Form("multiple-choice", "the number of a choice, from 0, or its text", _choice, votes=True),
         Form("write-hypotheses", "so many texts, as a list or a line each", _texts),
@@ -133,3 +135,17 @@ FORMS = {
     )
 }
 """The forms by name, as the annotation pages call them."""
+
+
+def read_answer(answer: Any, asked: Asked, example: Example) -> Any:
+    """An answer in the one shape of its form, or the word that hands the item back; see `Form.read`."""
+    if isinstance(answer, str) and answer.strip() in asked.ask.reports:
+        return answer.strip()
+    return FORMS[asked.ask.form].read(answer, asked, example)
+
+
+def vote(answer: Any, ask: Ask) -> Any:
+    """What an answer counts for where agreement is measured: of ranked labels the first; None for a report."""
+    if isinstance(answer, str) and answer in ask.reports:
+        return None
+    return answer[0] if ask.form == "ranked" else answer

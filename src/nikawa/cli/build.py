@@ -80,10 +80,10 @@ def _list(json: bool) -> None:
 
 
 def _show_config(name: str, json: bool) -> None:
-    from nikawa.benchmarks.recipe import recipes
+    from nikawa.benchmarks.recipe import find_recipe
     from nikawa.jobs.build import settings_of, show_config
 
-    recipe = recipes()[name]
+    recipe = find_recipe(name)
     if json:
         return print_json(settings_of(recipe))
     return typer.echo(show_config(recipe))

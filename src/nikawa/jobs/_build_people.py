@@ -13,7 +13,7 @@ import msgspec
 from nikawa import __version__
 from nikawa.benchmarks.recipe import Ask
 from nikawa.benchmarks.recipe_decide import chance
-from nikawa.benchmarks.recipe_forms import FORMS, Asked
+from nikawa.benchmarks.recipe_forms import FORMS, Asked, read_answer, vote
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
@@ -134,7 +134,7 @@ def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:
     simulate = asked.ask.simulate
     if simulate is None:
         raise BadInput(f"{asked.ask.name} cannot be simulated", cure="give the answers of people")
-    read, view = FORMS[asked.ask.form].read, store.view(asked.ask)
+    view = store.view(asked.ask)
     for example in answers.known.values():
         panel = chance(seed, asked.ask.name, example.id).sample(
             range(1, 2 * asked.workers + 1), asked.workers
@@ -142,7 +142,7 @@ def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:
         for number in panel:
             worker = f"{SIMULATED}{number:03}"
             answer = simulate(example, view, chance(seed, asked.ask.name, example.id, worker))
-            answer = read(answer, asked, example)
+            answer = read_answer(answer, asked, example)
             answers.add(
                 Judgement(example=example.id, worker=worker, question=asked.ask.question, answer=answer)
             )
@@ -155,7 +155,7 @@ def _read(path: Path, asked: Asked, answers: Answers) -> None:
     mine = (
         asked_for & {asked.ask.question} or asked_for
     )  # a file may answer further questions, or call this one otherwise
-    reading, read = open_judgements(path, how), FORMS[asked.ask.form].read
+    reading = open_judgements(path, how)
     answers.columns |= reading.workers_are == "columns"
     for place, judgement in reading.rows:
         if judgement.answer is None or judgement.question not in mine:
@@ -168,20 +168,21 @@ def _read(path: Path, asked: Asked, answers: Answers) -> None:
         example = answers.known.get(item)
         answer = judgement.answer
         if example is not None:
-            answer = _valid(reading, place, read, (answer, asked, example))
+            answer = _valid(reading, place, (answer, asked, example))
         kept = msgspec.structs.replace(judgement, example=item, question=asked.ask.question, answer=answer)
         if not answers.add(kept):
             what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
             raise reading.fault(place, what, "keep one answer a worker and item")
 
 
-def _valid(reading: Reading, place: int, read: Any, given: tuple[Any, Asked, Example]) -> Any:
+def _valid(reading: Reading, place: int, given: tuple[Any, Asked, Example]) -> Any:
     try:
-        return read(*given)
+        return read_answer(*given)
     except ValueError as problem:
         form = FORMS[given[1].ask.form]
         what = f"the answer about {given[2].id!r} does not fit: {problem}"
-        raise reading.fault(place, what, f"the form {form.name} takes {form.answer}") from None
+        words = f", or {listed(given[1].ask.reports)}" if given[1].ask.reports else ""
+        raise reading.fault(place, what, f"the form {form.name} takes {form.answer}{words}") from None
 
 
 def _waiting(
@@ -238,8 +239,12 @@ def _agreement(question: Ask, judged: Sequence[Judgement]) -> tuple[Measured, ..
     from nikawa.aggregate.agreement import measures
     from nikawa.aggregate.table import Table
 
-    table = Table.from_judgements(judged)
-    if not (table.per_item() > 1).any():
+    voted = ((judgement, vote(judgement.answer, question)) for judgement in judged)
+    votes = [
+        msgspec.structs.replace(judgement, answer=given) for judgement, given in voted if given is not None
+    ]
+    table = Table.from_judgements(votes) if votes else None
+    if table is None or not (table.per_item() > 1).any():
         return ()
     level = "nominal" if question.form != "scale" else None
     found = ((m.name, m.level, float(m.value)) for m in measures(table, level))

@@ -43,6 +43,8 @@ class Sheet(Record, frozen=True, kw_only=True):
     language: str
     tasks: str
     """Digest of the items."""
+    reports: tuple[str, ...] = ()
+    """Words that hand an item back, instead of an answer."""
 
 
 def write_sheet(store: Store, asked: Asked, examples: list[Example]) -> None:
@@ -52,6 +54,7 @@ def write_sheet(store: Store, asked: Asked, examples: list[Example]) -> None:
         recipe=store.recipe.name, name=ask.name, title=ask.title, form=ask.form, question=ask.question, prompt=ask.prompt,
         labels=ask.labels, scale=ask.scale, texts=asked.texts, workers=asked.workers, items=len(examples),
         answer=FORMS[ask.form].answer, language=store.recipe.language, tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
+        reports=ask.reports,
     )  # fmt: skip
     if (place / SHEET).is_file() and read_json(place / SHEET, Sheet) == sheet:
         return

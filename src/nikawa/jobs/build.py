@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.benchmarks.recipe import Ask, Config, Recipe, Stage, recipes
+from nikawa.benchmarks.recipe import Ask, Config, Recipe, Stage, find_recipe
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_whole
@@ -66,7 +66,7 @@ def build(
     recipe: str | Recipe, out: Path, options: Options | None = None, progress: Progress | None = None
 ) -> BuildReport:
     """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped."""
-    how, recipe = options or Options(), recipes()[recipe] if isinstance(recipe, str) else recipe
+    how, recipe = options or Options(), find_recipe(recipe) if isinstance(recipe, str) else recipe
     store = Store(out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path())
     if out.exists() and not out.is_dir():
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
