@@ -279,7 +279,7 @@ def password(
 
 def forms(json: Json = False, quiet: Quiet = False) -> None:
     """List the forms."""
-    from nikawa.collect import forms as table
+    from nikawa.collect.form import forms as table
 
     found = table().values()
     if json:

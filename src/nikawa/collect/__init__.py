@@ -6,7 +6,7 @@
 it) and `collect.db` (SQLite; with a PostgreSQL address the data is there instead). What these files gain is taken
 in when the server starts.
 
-**A form is one file** in `forms/` with `FORM = Form(...)` (`form.Form` documents each field). An answer is a JSON
+**A form is one file** in `forms/` with `FORM = Form(...)` (`form.Form` documents each field; `form.forms()` lists them). An answer is a JSON
 object keyed by question, so it becomes one judgement a question. Its page is `pages/forms/NAME.html`, its script
 `pages/static/NAME.js`; both are optional, nothing else is touched to add one.
 
@@ -54,7 +54,7 @@ never leave the server. `key` is any text the page makes for one submission: sen
 **Messages** are `messages/{ja,ko,en}.toml`, one flat table each with the same keys.
 """
 
-from nikawa.collect.form import REPORTS, Form, Problem, form, forms
+from nikawa.collect.form import REPORTS, Form, Problem
 from nikawa.collect.settings import Settings
 
-__all__ = ["REPORTS", "Form", "Problem", "Settings", "form", "forms"]
+__all__ = ["REPORTS", "Form", "Problem", "Settings"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -150,8 +151,12 @@ def written(settings: Settings) -> str:
     )
     if not settings.options:
         return text
-    lines = "\n".join(f"{name} = {_quoted(value)}" for name, value in settings.options.items())
+    lines = "\n".join(f"{_name(name)} = {_quoted(value)}" for name, value in settings.options.items())
     return f"{text}\n[form_settings]             # what the form takes\n{lines}\n"
+
+
+def _name(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
 
 
 def _quoted(value: Any) -> str:

@@ -1,0 +1,192 @@
+"""An annotation project by command: made, filled, looked at, exported, imported, backed up."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nikawa.cli._main import build
+from nikawa.collect.project import open_project
+from nikawa.collect.settings import Settings, read_settings, written
+from nikawa.errors import BadInput, NikawaError
+from nikawa.io.judgements import How
+from nikawa.io.records import read_records, write_records
+from nikawa.jobs.collect import New, Out, demo, export, links, new, opened, password, status, take
+from nikawa.records import Example, Judgement
+
+
+def run(*words: str | Path) -> str:
+    done = CliRunner().invoke(build(), [str(word) for word in words])
+    if isinstance(done.exception, NikawaError):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    examples = tmp_path / "pairs.jsonl"
+    write_records(examples, [Example(id=f"p{n}", inputs={"text": f"箱が{n}個ある。"}) for n in range(3)])
+    words = ("collect", "new", tmp_path / "round", "--examples", examples, "--form", "choice", "-k", "2")
+    run(*words, "--language", "ko", "--set", 'labels=["yes", "no"]', "--set", "question=label")
+    return tmp_path / "round"
+
+
+def test_a_new_project_is_a_readable_folder(project: Path) -> None:
+    names = {path.name for path in project.iterdir()}
+    assert {"project.toml", "guideline.ja.md", "guideline.ko.md", "guideline.en.md", "examples.jsonl", "gold.jsonl",
+            "pilot.jsonl", "secret.key", "collect.db"} <= names  # fmt: skip
+    assert stat.S_IMODE((project / "secret.key").stat().st_mode) == 0o600
+    assert stat.S_IMODE((project / "collect.db").stat().st_mode) == 0o600
+    found = open_project(project)
+    assert (found.settings.assign.workers_per_item, found.settings.language) == (2, "ko")
+    assert found.options.labels == ("yes", "no")
+
+
+def test_what_is_there_is_not_replaced(project: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="exists already"):
+        new(project, str(tmp_path / "pairs.jsonl"), New("choice"))
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (New("chioce"), "did you mean 'choice'"),
+        (New("choice", workers=0), "one worker"),
+        (New("choice", language="fr"), "no language"),
+        (New("choice", options={"colour": 1}), "no setting 'colour'"),
+        (New("choice", options={"labels": ["one"]}), "labels"),
+    ],
+)
+def test_a_faulty_project_is_not_made(how: New, said: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=said):
+        new(tmp_path / "p", "mini-ja", how)
+    assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("[gold]", "[glod]", "did you mean 'gold'"),
+        ("pass_mark = 0.7", "pass_mark = 7", "project.toml, line 1"),
+        ("seed = 0", "sead = 0", "did you mean 'seed'"),
+        ("title =", "title", "is not TOML"),
+        ('order = "random"', 'order = "any"', "project.toml, line 9"),
+    ],
+)
+def test_a_faulty_setting_is_told(before: str, after: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "project.toml"
+    path.write_text(written(Settings(title="t", form="choice")).replace(before, after), "utf-8")
+    with pytest.raises(BadInput) as caught:
+        read_settings(path)
+    assert said in str(caught.value)
+
+
+def test_written_settings_are_read_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "project.toml"
+    options = {"labels": ["は\"い'", "\\"], "question": "q", "深": {"a b": [1, 2.5, True]}}
+    path.write_text(written(Settings(title='表"題\n', form="choice", options=options)), "utf-8")
+    found = read_settings(path)
+    assert (found.title, found.options) == ('表"題\n', options)
+    assert (found.gold.rate, found.pilot.pass_mark) == (0.1, 0.8)
+
+
+def test_no_project_and_no_secret(project: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="nikawa collect new"):
+        status(tmp_path / "nothing")
+    (project / "secret.key").write_text("abc")
+    with pytest.raises(BadInput, match="secret key"):
+        status(project)
+
+
+def test_links_stay_the_same(project: Path) -> None:
+    found = links(project, ["hanako"], "https://a.example/")
+    assert found == links(project, ["hanako"], "https://a.example")
+    assert found.links[0][1].startswith("https://a.example/w/")
+    assert "hanako\thttp" in run("collect", "links", project, "hanako")
+    with pytest.raises(BadInput, match="cannot be a worker's name"):
+        links(project, ["a\nb"], "http://x")
+
+
+def test_sheets_in_and_judgements_out(project: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "results.csv"
+    sheet.write_text("タスクID,ランサーID,回答\np0,=x,yes\np0,y,no\np1,y,yes\n", "cp932")
+    assert "3 answers" in run("collect", "import", project, sheet)
+    assert take(project, sheet, How()).known == 3
+    out = tmp_path / "judgements.jsonl"
+    assert "3 judgements" in run("collect", "export", project, "--out", out)
+    found = list(read_records(out, Judgement))
+    assert [(j.example, j.worker, j.question, j.answer) for j in found] == [
+        ("p0", "=x", "label", "yes"), ("p0", "y", "label", "no"), ("p1", "y", "label", "yes")
+    ]  # fmt: skip
+    hidden = tmp_path / "hidden.tsv"
+    assert export(project, hidden, Out(pseudonymise=True)) == 3
+    assert len({j.worker for j in read_records(hidden, Judgement)} - {"=x", "y"}) == 2
+    table = tmp_path / "table.csv"
+    assert export(project, table) == 3
+    assert "'=x" in table.read_text("utf-8-sig")
+    assert export(project, tmp_path / "yahoo.tsv", Out(form="yahoo")) == 3
+    assert "'=x" in (tmp_path / "yahoo.tsv").read_text("utf-8")
+    with pytest.raises(BadInput, match="exists already"):
+        export(project, out)
+    with pytest.raises(BadInput, match="did you mean 'pilot'"):
+        export(project, tmp_path / "n.jsonl", Out(parts=("pilto",)))
+    assert not (tmp_path / "n.jsonl").exists()
+    shown = json.loads(run("collect", "status", project, "--json"))
+    assert (shown["progress"]["complete"], shown["progress"]["done"]) == (1, 3)
+    assert "1 of 3 items complete" in run("collect", "status", project)
+
+
+def test_what_is_collected_can_be_aggregated(project: Path, tmp_path: Path) -> None:
+    rows = [
+        Judgement(example=f"p{n}", worker=w, question="label", answer="yes") for n in range(3) for w in "abc"
+    ]
+    write_records(tmp_path / "in.jsonl", rows)
+    take(project, tmp_path / "in.jsonl", How())
+    export(project, tmp_path / "out.jsonl")
+    words = (
+        "aggregate",
+        tmp_path / "out.jsonl",
+        "--examples",
+        project / "examples.jsonl",
+        "--out",
+        tmp_path / "gold",
+    )
+    run(*words, "--rule", "majority", "--quiet")
+    gold = tmp_path / "gold" / "examples.jsonl"
+    assert '"label":"yes"' in gold.read_text("utf-8").replace(" ", "")
+
+
+def test_further_examples(project: Path, tmp_path: Path) -> None:
+    write_records(tmp_path / "more.jsonl", [Example(id=f"p{n}", inputs={"text": "袋"}) for n in (2, 3, 4)])
+    assert take(project, None, How(), str(tmp_path / "more.jsonl")).examples == 2
+    assert status(project)["progress"]["items"] == 5
+    with pytest.raises(BadInput, match="nothing to import"):
+        run("collect", "import", project)
+
+
+def test_backup_password_and_forms(project: Path, tmp_path: Path) -> None:
+    run("collect", "backup", project, "--out", tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").stat().st_size > 10_000
+    assert len(password(project, "rev", "reviewer")) >= 10
+    with pytest.raises(BadInput, match="shorter"):
+        password(project, "rev", "reviewer", "short")
+    with pytest.raises(BadInput, match="no role"):
+        password(project, "rev", "king")
+    assert "choice" in run("collect", "forms")
+    assert json.loads(run("collect", "password", project, "--name", "x", "--json"))["role"] == "owner"
+
+
+def test_the_demo_is_whole(tmp_path: Path) -> None:
+    report = demo(tmp_path / "demo")
+    with opened(tmp_path / "demo") as (found, store):
+        kinds: dict[str, int] = dict(
+            store.ask(lambda link: link.rows("SELECT kind, count(*) FROM items GROUP BY kind"))
+        )
+        assert kinds == {"main": report.items, "gold": 10, "pilot": 3}
+        assert found.form.name == "choice"
+    assert "worker-1\thttp" in run("collect", "demo", tmp_path / "again", "--no-serve")
