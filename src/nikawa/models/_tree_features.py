@@ -80,7 +80,7 @@ class Templates:
 
     def add(self, *parts: NDArray[np.uint64]) -> None:
         """Join parts that broadcast to all arcs."""
-        total = np.uint64((len(self.found) + 1) * 0x27D4EB2F165667C5 % (1 << 64))
+        total: Any = np.uint64((len(self.found) + 1) * 0x27D4EB2F165667C5 % (1 << 64))
         for mix, part in zip(_MIX, parts, strict=False):
             total = (total ^ part) * mix
             total = total ^ (total >> np.uint64(29))
@@ -163,7 +163,8 @@ def _count(atoms: Atoms, column: int, *, of_head: bool) -> Atoms:
     np.cumsum(values[:, None] == values[None, :], axis=1, out=same[:, 1:])
     low, high = _spans(n)
     whose = np.arange(n + 1)[None, :] if of_head else np.arange(1, n + 1)[:, None]
-    return np.minimum(same[whose, high] - same[whose, low], 4).astype(np.uint64)
+    found: Atoms = np.minimum(same[whose, high] - same[whose, low], 4).astype(np.uint64)
+    return found
 
 
 def _marks(atoms: Atoms) -> Atoms:
@@ -171,4 +172,5 @@ def _marks(atoms: Atoms) -> Atoms:
     plain = number(f"{MARK}")
     marked = np.concatenate([[0, 0], np.cumsum(atoms[1 : n + 1, MARK] != np.uint64(plain))])
     low, high = _spans(n)
-    return np.minimum(marked[high] - marked[low], 3).astype(np.uint64)
+    found: Atoms = np.minimum(marked[high] - marked[low], 3).astype(np.uint64)
+    return found
