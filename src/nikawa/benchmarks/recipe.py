@@ -10,7 +10,8 @@ A recipe is the name `RECIPE` in a file `build_NAME.py` of a folder of this pack
   of another field does not run it again. Every item has an id of its own, the same in every set it passes through; an item
   made from others names them in `origin.parents`, one from a file says so in `meta["from"]` (see `found_in`).
 - An `Ask` shows the items of a set to people: it writes a task sheet, waits, and gives the judgements under its own name.
-- `splits` says which sets are released as which splits.
+- `splits` says which sets are released as which splits; `check` refuses settings before anybody is asked.
+- What stages share is in `recipe_decide` (deciding by votes, drawing, splitting, tagging), what people answer in `recipe_forms`.
 
 `jobs.build` runs it: each stage's files are written whole, named by a digest of inputs and config, and never made twice.
 """
