@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -228,6 +229,20 @@ def test_a_fault_of_our_own_tells_nothing(serve: Serve, monkeypatch: pytest.Monk
     assert reply.status_code == 500
     assert "secret" not in reply.text
     assert "content-security-policy" in reply.headers
+
+
+def test_a_database_that_is_away_asks_to_send_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = serve()
+
+    def away(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    lease = here.next()["item"]["lease"]
+    with monkeypatch.context() as patch:
+        patch.setattr("nikawa.collect.desk.answer", away)
+        status, told = here.answer(lease=lease)
+        assert (status, told["error"]) == (503, "server_error")
+    assert here.answer(lease=lease)[1]["duplicate"] is False
 
 
 def test_no_gold_and_no_other_answers_reach_a_worker(serve: Serve) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,7 @@ from nikawa.collect.overview import audit_rows, decide, disagreements, items, ov
 from nikawa.collect.project import Project, hashed
 from nikawa.collect.store import Store, open_store
 from nikawa.collect.workers import Refused, Worker, add_worker, by_name, exclude, join, reinstate
+from nikawa.collect.writer import Unavailable
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
 
@@ -330,7 +332,7 @@ def test_reports_set_an_item_aside(crowd: Begin) -> None:
     assert here.state("a")["item"] is None
     here.report("b", "hate")
     assert here.state("c")["stage"] == "done"
-    found = here.store.ask(lambda link: overview(link, here.project.settings))
+    found = here.store.ask(lambda link: overview(link, here.project))
     assert [r["code"] for r in found["reports"]] == ["broken", "hate"]
     assert found["progress"]["set_aside"] == 1
     assert here.store.do(lambda link: resolve(link, "i000", "reopen", "", who="o", now=1.0)) == "open"
@@ -482,3 +484,22 @@ def test_backup_is_whole(crowd: Begin, database: str, tmp_path: Path) -> None:
         assert copy.ask(lambda link: found(link, "SELECT count(*) FROM answers")) == (1,)
     with pytest.raises(BadInput, match="exists already"):
         here.store.backup(out)
+
+
+def test_a_lost_connection_is_told_and_made_again(crowd: Begin, database: str) -> None:
+    here = crowd(items=1)
+    here.join("a")
+
+    def cut(link: Link) -> None:
+        if database:
+            link.run("SELECT pg_terminate_backend(pg_backend_pid())")
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with pytest.raises(Unavailable, match="send it again"):
+        here.store.do(cut)
+    assert not here.answer("a").duplicate
+    assert len(here.exported()) == 1
+    if database:
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE ?"
+        here.store.do(lambda link: link.rows(others, "%answers a JOIN items%"))
+    assert here.worker("a").answered == 1

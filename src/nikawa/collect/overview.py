@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from nikawa.collect.database import Link, found
+from nikawa.collect.project import Project
 from nikawa.collect.records import example_of, stamp
-from nikawa.collect.settings import Settings
 from nikawa.collect.workers import Refused, Worker, all_workers, audit
 
 PAGE = 100
@@ -202,14 +202,17 @@ def audit_rows(link: Link, after: int = 0) -> list[dict[str, Any]]:
     ]
 
 
-def overview(link: Link, settings: Settings) -> dict[str, Any]:
-    """All that a dashboard shows of the store itself."""
+def overview(link: Link, project: Project) -> dict[str, Any]:
+    """All that a dashboard shows of the store itself; with the codes, so that the owner can check what workers send."""
+    settings, workers = project.settings, worker_rows(link)
+    for row in workers:
+        row["code"] = project.code(row["name"]) if row["answered"] else None
     return {
         "title": settings.title,
         "form": settings.form,
         "workers_per_item": settings.assign.workers_per_item,
         "progress": progress(link),
-        "workers": worker_rows(link),
+        "workers": workers,
         "time": times(link),
         "reports": reports(link),
     }

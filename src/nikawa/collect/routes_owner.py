@@ -40,10 +40,13 @@ class OwnerRoutes:
 
     async def person(self, request: Request, role: str = "reviewer") -> people.Person:
         """Who asks; a POST must carry their token too."""
-        self.site.strangers.take(sender_of(request)) if SESSION not in request.cookies else None
         now = self.site.clock()
         cookie = request.cookies.get(SESSION, "")
-        person = await self.site.read(lambda link: people.person_of(link, cookie, now))
+        try:
+            person = await self.site.read(lambda link: people.person_of(link, cookie, now))
+        except Refused:
+            self.site.strangers.take(sender_of(request))
+            raise
         if role == "owner" and person.role != "owner":
             raise Refused("not_allowed", 403)
         if request.method == "POST":
@@ -121,9 +124,8 @@ class OwnerRoutes:
     async def data(self, request: Request) -> Response:
         """What a dashboard shows; the analyses are computed at most every half minute."""
         await self.person(request)
-        settings = self.project.settings
         found = await self.site.once(
-            "overview", FRESH, lambda: self.store.ask(lambda link: overview.overview(link, settings))
+            "overview", FRESH, lambda: self.store.ask(lambda link: overview.overview(link, self.project))
         )
         analyses = {
             name: await self.site.once(name, ANALYSED, self._analysis(name)) for name in self.site.analyses

@@ -135,7 +135,7 @@ max_workers = 10000
 
 [limits]
 body_kilobytes = 256
-requests_per_second = 20    # of one worker, and of one address that logs in
+requests_per_second = 20    # of one worker
 reports_per_item = 2        # an item reported so often is set aside until the owner looks at it
 comment_characters = 2000
 """

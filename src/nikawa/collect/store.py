@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from nikawa.collect.database import Database, Link, Sqlite, address
 from nikawa.collect.schema import prepare
-from nikawa.collect.writer import Writer
+from nikawa.collect.writer import Unavailable, Writer
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write, refuse_existing
 
@@ -50,18 +50,22 @@ class Store:
             link = self.database.connect()
         try:
             yield link
-        except self.database.lost:
+        except self.database.lost as problem:
             link.close()
-            raise
+            raise Unavailable("the database does not answer; ask again") from problem
         except BaseException:
             self._idle.put(link)
             raise
         self._idle.put(link)
 
     def ask(self, question: Callable[[Link], T]) -> T:
-        """Read once."""
-        with self.read() as link:
-            return question(link)
+        """Read once; a connection that was lost while it lay idle is made again."""
+        try:
+            with self.read() as link:
+                return question(link)
+        except Unavailable:
+            with self.read() as link:
+                return question(link)
 
     def backup(self, path: Path, *, overwrite: bool = False) -> None:
         """A copy of the whole database while people work; SQLite's own online backup."""

@@ -105,7 +105,7 @@ def examples_of(spec: str, data: Path | None) -> Iterator[Example]:
 def status(folder: Path, database: str = "") -> dict[str, Any]:
     """How far a project is, its workers and what they reported; it may be served meanwhile."""
     with opened(folder, database) as (project, store):
-        return {"project": str(folder), **store.ask(lambda link: overview(link, project.settings))}
+        return {"project": str(folder), **store.ask(lambda link: overview(link, project))}
 
 
 @dataclass(frozen=True)
