@@ -23,6 +23,17 @@ def test_the_hash_is_of_the_content_not_of_the_order_it_was_written_in() -> None
     assert SPEC.folder == f"jnli--replay-answers-of-mine.jsonl--{SPEC.hash}"
 
 
+def test_a_file_of_a_model_counts_by_name_and_content_not_by_its_place() -> None:
+    held = DataSet(name="replay:mine.jsonl", version="file", digest="07", n=0)
+    here, there = (
+        replace(SPEC, predictor=f"replay:{place}/mine.jsonl", data=(held,)) for place in ("a", "b/c")
+    )
+    assert here.hash == there.hash
+    assert here.model == "replay:mine.jsonl"
+    assert here.hash != replace(here, data=(replace(held, digest="08"),)).hash
+    assert replace(here, data=()).hash != replace(there, data=()).hash
+
+
 def test_everything_that_defines_the_outcome_is_in_the_hash() -> None:
     others = [
         replace(SPEC, seed=4),

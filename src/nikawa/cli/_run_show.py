@@ -51,7 +51,8 @@ def table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]
         rows.setdefault(key, {})[cell.model] = cell
     keep = [0, *([1] if any(key[1] for key in rows) else []), 2, 3]
     protocol = any(key[4] for key in rows)
-    columns = [NAMES[i] for i in keep] + models + ["n"] + (["protocol"] if protocol else [])
+    shown = _short(models)
+    columns = [NAMES[i] for i in keep] + shown + ["n"] + (["protocol"] if protocol else [])
     body = [
         [key[i] for i in keep]
         + [figure(found[m]) if m in found else "" for m in models]
@@ -59,7 +60,15 @@ def table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]
         + ([key[4]] if protocol else [])
         for key, found in rows.items()
     ]
-    return columns, body, [*models, "n"]
+    return columns, body, [*shown, "n"]
+
+
+def _short(models: Sequence[str]) -> list[str]:
+    """Models made from a path by its last part, where that tells them apart."""
+    from nikawa.run.value import short_name
+
+    short = [short_name(model) for model in models]
+    return short if len(set(short)) == len(short) else list(models)
 
 
 def figure(cell: Cell) -> str:

@@ -84,7 +84,7 @@ def _listed(run: StoredRun) -> Listed:
         spec = run.spec
         state = "done" if run.done else "running" if run.busy() else "unfinished"
         row = Listed(
-            run=run.path.name, task=spec.task, model=spec.predictor, variation=spec.variation.title,
+            run=run.path.name, task=spec.task, model=spec.model, variation=spec.variation.title,
             seed=spec.seed, stage=spec.stage, state=state, protocol=spec.protocol.mark,
         )  # fmt: skip
         if not run.done:

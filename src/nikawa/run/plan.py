@@ -19,7 +19,7 @@ from nikawa.run.data import Shelf, source_task
 from nikawa.run.habits import habit_of
 from nikawa.run.protocol import protocol_for
 from nikawa.run.store import digest_of
-from nikawa.run.value import FILE, DataSet, Protocol, RunSpec, Stage, Variation
+from nikawa.run.value import FILE, DataSet, Protocol, RunSpec, Stage, Variation, short_name
 
 Settings = dict[str, Any]
 
@@ -162,7 +162,7 @@ def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Ite
 def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterator[DataSet]:
     """Files and folders a model is made from, or that a setting names, are a part of what defines the run."""
     told = {value for settings in options for value in settings.values() if isinstance(value, str)}
-    for name, path in ((predictor, argument), *((value, value) for value in sorted(told))):
+    for name, path in ((short_name(predictor), argument), *((value, value) for value in sorted(told))):
         if path and ("/" in path or "." in path) and Path(path).exists():
             yield DataSet(name=name, version=FILE, digest=digest_of(Path(path)), n=0)
 

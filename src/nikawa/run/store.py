@@ -104,7 +104,7 @@ class StoredRun:
         (self.path / PREDICTIONS).mkdir(parents=True, exist_ok=True)
         if not (self.path / RUN).exists():
             write_json(self.path / RUN, spec)
-        elif self.spec != spec:
+        elif self.spec.hash != spec.hash:
             cure = f"run: nikawa run remove {self.path}"
             raise BadInput("does not hold the run its folder is named after", file=self.path / RUN, cure=cure)
 

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from nikawa.io.json import encode_json
 from nikawa.records import Record, Run, Score
@@ -22,6 +23,12 @@ FILE = "file"
 """The version of what is no dataset but a file of a model."""
 SLUG = 48
 """Most characters of a model's name in a folder's name."""
+
+
+def short_name(predictor: str) -> str:
+    """`encoder:some/where/mine` as `encoder:mine`."""
+    head, colon, path = predictor.partition(":")
+    return f"{head}{colon}{path.rstrip('/').rpartition('/')[2]}"
 
 
 class DataSet(Record, frozen=True, kw_only=True):
@@ -90,14 +97,21 @@ class RunSpec(Run, frozen=True, kw_only=True):
     """`selection`: answers the set that settings are chosen on, and no other."""
 
     @property
+    def model(self) -> str:
+        """The model's name; one made from a file or folder here is called by its name, wherever that lies."""
+        short = short_name(self.predictor)
+        own = any(part.version == FILE and part.name == short for part in self.data)
+        return short if own else self.predictor
+
+    @property
     def hash(self) -> str:
         """Twelve hexadecimal digits that name this value."""
-        return blake2b(encode_json(self), digest_size=6).hexdigest()
+        return blake2b(encode_json(replace(self, predictor=self.model)), digest_size=6).hexdigest()
 
     @property
     def folder(self) -> str:
         """The name of its folder: task, model, hash."""
-        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", self.predictor).strip("-.")[:SLUG]
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", self.model).strip("-.")[:SLUG]
         return f"{self.task}--{slug}--{self.hash}"
 
 
