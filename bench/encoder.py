@@ -22,11 +22,13 @@ def tokenizer(texts: Sequence[str], folder: Path) -> Any:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
-    raw = Tokenizer(models.Unigram())
+    raw = Tokenizer(models.BPE(unk_token="[UNK]"))
     raw.normalizer = normalizers.NFKC()
-    raw.pre_tokenizer = pre_tokenizers.Metaspace()
+    raw.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.UnicodeScripts(), pre_tokenizers.BertPreTokenizer()]
+    )
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.UnigramTrainer(vocab_size=32000, special_tokens=special, unk_token="[UNK]", show_progress=False)  # fmt: skip
+    trainer = trainers.BpeTrainer(vocab_size=32000, special_tokens=special, show_progress=False)  # fmt: skip
     raw.train_from_iterator(texts, trainer)
     raw.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
