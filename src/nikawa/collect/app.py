@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from nikawa.collect.guard import Headers
@@ -53,8 +54,18 @@ def create_app(
     app = Starlette(
         routes=[*_worker_routes(site), *_owner_routes(site), *_others(site)],
         exception_handlers=_handlers(site),
+        lifespan=_lifespan(site),
     )
     return Headers(app)  # outermost, so that even the answer to a fault of our own has them
+
+
+def _lifespan(site: Site) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def life(_app: Any) -> AsyncIterator[None]:
+        site.warm()
+        yield
+
+    return life
 
 
 def _worker_routes(site: Site) -> list[BaseRoute]:
