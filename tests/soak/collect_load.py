@@ -13,10 +13,10 @@ import re
 import sys
 import tempfile
 import time
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-import httpx
 from tests.soak._server import Server, free_port, postgres, prepared, project
 
 from nikawa.collect.routes_owner import make_links
@@ -89,7 +89,7 @@ def soak(how: argparse.Namespace, database: str) -> dict[str, float]:
         server = Server(made.folder, database, free_port())
         server.start()
         try:
-            page = first_page(f"{server.address}/w/{links[0][1]}")
+            page = first_page(server.port, f"/w/{links[0][1]}")
             load = asyncio.run(drive(server.port, [f"/w/{token}" for _, token in links], how.seconds))
         finally:
             server.kill()
@@ -107,16 +107,24 @@ def soak(how: argparse.Namespace, database: str) -> dict[str, float]:
     }
 
 
-def first_page(address: str) -> dict[str, float]:
-    """Time and size of the page a worker opens first, with all that it loads."""
-    with httpx.Client(trust_env=False, verify=False) as http:
-        began = time.perf_counter()
-        page = http.get(address)
-        elapsed = time.perf_counter() - began
-        paths = [part.split('"')[0] for part in page.text.split('="/static/')[1:]]
-        origin = address.split("/w/", maxsplit=1)[0]
-        size = len(page.content) + sum(len(http.get(f"{origin}/static/{path}").content) for path in paths)
-    return {"page_ms": round(1000 * elapsed, 1), "page_bytes": size}
+def first_page(port: int, path: str) -> dict[str, float]:
+    """Time and size of the page a worker opens first, and of all that it names."""
+
+    def fetch(name: str) -> bytes:
+        connection = HTTPConnection("127.0.0.1", port)
+        connection.request("GET", name)
+        content = connection.getresponse().read()
+        connection.close()
+        return content
+
+    began = time.perf_counter()
+    page = fetch(path)
+    elapsed = time.perf_counter() - began
+    named = re.findall(r'="(/static/[^"]+)"', page.decode())
+    return {
+        "page_ms": round(1000 * elapsed, 1),
+        "page_bytes": len(page) + sum(len(fetch(name)) for name in named),
+    }
 
 
 def main() -> None:

@@ -62,7 +62,7 @@ def create_app(
 def _lifespan(site: Site) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def life(_app: Any) -> AsyncIterator[None]:
-        site.warm()
+        await site.warm()
         yield
 
     return life

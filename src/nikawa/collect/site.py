@@ -110,12 +110,12 @@ class Site:
         folder = str(files("nikawa.collect") / "pages")
         return Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined)
 
-    def warm(self) -> None:
+    async def warm(self) -> None:
         """Have ready what the first visitor would wait for."""
-        assert self.static
-        for name in ("worker.html", "login.html", "message.html", self.project.form.page):
-            self.templates.get_template(name)
-        messages(self.project.settings.language)
+        for language in LANGUAGES:
+            self.page("worker.html", language, base="")
+        self.templates.get_template("login.html")
+        await self.read(lambda link: link.one("SELECT 1"))
 
     def page(self, name: str, language: str, status: int = 200, **more: Any) -> Response:
         """A page of HTML."""
