@@ -112,12 +112,23 @@ def compare(
     ]
     for sides in all_sides:
         _same_items(sides)
+    return compare_sides(all_sides, task_names, by=by, rounds=rounds)
+
+
+def compare_sides(
+    all_sides: Sequence[Sequence[Side]],
+    titles: Sequence[str],
+    *,
+    by: tuple[str, ...] = (),
+    rounds: int = RESAMPLES,
+) -> Comparison:
+    """The same for systems whose answers are read already, a list of them a task; a task with one has no pairs."""
     tests = [(sides, metric) for sides in all_sides for metric in _metrics(sides)]
     pairs = _corrected([pair for sides, metric in tests for pair in _pairs(sides, metric, rounds)])
     scores = [s for sides, metric in tests for s in _scores(sides, metric, _letters(sides, metric, pairs))]
     parts: list[SliceResult] = []
     differing: dict[str, tuple[str, ...]] = {}
-    for name, sides in zip(task_names, all_sides, strict=True):
+    for name, sides in zip(titles, all_sides, strict=True):
         for first, second in combinations(sides, 2):
             gaps = _gaps(first, second)
             parts += _slices(first, second, by, gaps)
