@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import stat
 from pathlib import Path
 
@@ -15,7 +16,20 @@ from nikawa.collect.settings import Settings, read_settings, written
 from nikawa.errors import BadInput, NikawaError
 from nikawa.io.judgements import How
 from nikawa.io.records import read_records, write_records
-from nikawa.jobs.collect import New, Out, demo, export, links, new, opened, password, status, take
+from nikawa.jobs.collect import (
+    New,
+    Out,
+    Serving,
+    demo,
+    export,
+    links,
+    new,
+    opened,
+    password,
+    serve,
+    status,
+    take,
+)
 from nikawa.records import Example, Judgement
 
 
@@ -190,3 +204,11 @@ def test_the_demo_is_whole(tmp_path: Path) -> None:
         assert kinds == {"main": report.items, "gold": 10, "pilot": 3}
         assert found.form.name == "choice"
     assert "worker-1\thttp" in run("collect", "demo", tmp_path / "again", "--no-serve")
+    assert "worker-1\thttp" in run("collect", "demo", tmp_path / "again", "--no-serve")
+
+
+def test_a_port_that_is_taken_is_told(project: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(BadInput, match="choose another port"):
+            serve(project, Serving(port=port))

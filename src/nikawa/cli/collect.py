@@ -301,8 +301,8 @@ def demo(
     from nikawa.jobs.collect import demo as make
     from nikawa.jobs.collect import links as link
 
-    report = make(project)
-    _show_new(report, json, quiet)
+    if not (project / "project.toml").exists():
+        _show_new(make(project), json, quiet)
     if not json and not quiet:
         for name, address in link(project, ["worker-1", "worker-2"], f"http://127.0.0.1:{port}").links:
             typer.echo(f"{name}\t{address}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -15,7 +16,7 @@ from nikawa.collect.routes_worker import WorkerRoutes
 from nikawa.collect.site import Analysis, Site, answer
 from nikawa.collect.workers import Refused
 from nikawa.collect.writer import Unavailable
-from nikawa.errors import missing_extra
+from nikawa.errors import BadInput, missing_extra
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -165,15 +166,26 @@ def run(app: Headers, host: str, port: int, *, started: Callable[[int], None] | 
 
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    listening = _listen(host, port)
     config = uvicorn.Config(
-        app, host=host, port=port, access_log=False, log_level="warning", server_header=False,
+        app, access_log=False, log_level="warning", server_header=False,
         timeout_keep_alive=75, proxy_headers=True, timeout_graceful_shutdown=10,
     )  # fmt: skip
 
     class Server(uvicorn.Server):
-        async def startup(self, sockets: object = None) -> None:
-            await super().startup(sockets)  # type: ignore[arg-type]
-            if self.started and started is not None:
-                started(self.servers[0].sockets[0].getsockname()[1])
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if started is not None:
+                started(int(listening.getsockname()[1]))
 
-    Server(config).run()
+    Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """An open door: who comes before the server is ready waits, and is not turned away."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as problem:
+        what = f"cannot listen at {host}, port {port}: {problem.strerror or problem}"
+        raise BadInput(what, cure="choose another port with --port, or another address with --host") from None
