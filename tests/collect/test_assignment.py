@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -193,9 +194,9 @@ class Assignment(RuleBasedStateMachine):
 
 
 Assignment.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestAssignment = Assignment.TestCase
+TestAssignment = pytest.mark.slow(Assignment.TestCase)
 
 
 def test_an_order_is_a_permutation_and_differs_by_key() -> None:

@@ -26,6 +26,7 @@ from nikawa.collect.routes_owner import OwnerRoutes
 from nikawa.collect.store import open_store
 from nikawa.collect.workers import add_worker
 
+pytestmark = pytest.mark.slow
 Make = Callable[..., Project]
 CHECKS = (not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance)
 PATHS = sorted((path, method) for path, methods in document("t")["paths"].items() for method in methods)

@@ -40,7 +40,7 @@ def have_postgres() -> None:
 def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
     if database == "postgres":
         have_postgres()
-    words = ("--clients", "5", "--kills", "2", "--seconds", "2", "--items", "300", "--database", database)
+    words = ("--clients", "5", "--kills", "1", "--seconds", "1.5", "--items", "300", "--database", database)
     found = soak("collect_kill", *words)
     assert found["acknowledged"] > 10
     assert not any(found[name] for name in ("lost", "duplicated", "over_assigned", "miscounted"))
@@ -48,7 +48,7 @@ def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
 
 @pytest.mark.slow
 def test_several_workers_at_once() -> None:
-    found = soak("collect_load", "--workers", "20", "--seconds", "3", "--items", "500", "--slow", "5000")
+    found = soak("collect_load", "--workers", "20", "--seconds", "3", "--items", "100", "--slow", "5000")
     assert found["answers"] >= 40
     assert found["errors"] == 0
     assert found["page_bytes"] < 100_000
