@@ -19,7 +19,7 @@ from nikawa.collect.answers import Given, Report
 from nikawa.collect.database import Link, Sqlite
 from nikawa.collect.desk import Desk
 from nikawa.collect.load import _load
-from nikawa.collect.order import place
+from nikawa.collect.order import places
 from nikawa.collect.project import KINDS, Project, create_project, hashed
 from nikawa.collect.schema import prepare
 from nikawa.collect.settings import Settings
@@ -201,12 +201,12 @@ TestAssignment = pytest.mark.slow(Assignment.TestCase)
 
 def test_an_order_is_a_permutation_and_differs_by_key() -> None:
     for size in (1, 2, 3, 16, 17, 1000):
-        orders = [[place(turn, size, key) for turn in range(size)] for key in (1, 2)]
+        orders = [places(range(size), size, key) for key in (1, 2)]
         assert all(sorted(order) == list(range(size)) for order in orders)
         assert size < 16 or orders[0] != orders[1]
 
 
 def test_every_place_of_an_order_is_about_equally_likely() -> None:
-    counts = Counter(place(0, 10, key) for key in range(2000))
+    counts = Counter(places([0], 10, key)[0] for key in range(2000))
     assert set(counts) == set(range(10))
     assert all(140 <= count <= 260 for count in counts.values())

@@ -19,8 +19,8 @@ import httpx
 from tests.soak._server import Server, free_port, postgres, prepared, project
 
 from nikawa.collect.database import Link
+from nikawa.collect.links import make_links
 from nikawa.collect.project import Project
-from nikawa.collect.routes_owner import make_links
 from nikawa.collect.store import Store
 
 LABELS = ("entailment", "contradiction", "neutral")

@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.soak._server import Server, free_port, postgres, prepared, project
 
-from nikawa.collect.routes_owner import make_links
+from nikawa.collect.links import make_links
 
 
 class Connection:

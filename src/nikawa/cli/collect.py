@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from nikawa.cli._collect import options_of, show_new, show_status
 from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_table, status
 
-if TYPE_CHECKING:
-    from nikawa.jobs.collect import NewReport
-
 PANEL = "Build"
-SHOWN = 20
-"""Workers and reports shown; all of them are in the JSON."""
 Project = Annotated[Path, typer.Argument(help="The folder of the project.")]
 Database = Annotated[
     str,
@@ -62,41 +58,10 @@ def new(
     from nikawa.jobs.collect import New
     from nikawa.jobs.collect import new as run
 
-    how = New(form, workers, language, title, _options(settings or []), database)
+    how = New(form, workers, language, title, options_of(settings or []), database)
     with status(f"making {project}", quiet or json):
         report = run(project, examples, how, data=data)
-    _show_new(report, json, quiet)
-
-
-def _options(pairs: list[str]) -> dict[str, Any]:
-    """NAME=VALUE: the value as JSON where it is some, else as text."""
-    import msgspec
-
-    from nikawa.errors import BadInput
-
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, sign, value = pair.partition("=")
-        if not sign:
-            raise BadInput(f"--set {pair!r} has no =", cure='write --set \'labels=["yes", "no"]\'')
-        try:
-            found[name.strip()] = msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            found[name.strip()] = value
-    return found
-
-
-def _show_new(report: NewReport, json: bool, quiet: bool) -> None:
-    if json:
-        return print_json(report)
-    if quiet:
-        return None
-    typer.echo(
-        f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form}"
-    )
-    typer.echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
-    typer.echo(f"Next: nikawa collect links {report.project} NAME …; nikawa collect serve {report.project}")
-    return None
+    show_new(report, json, quiet)
 
 
 def serve(
@@ -159,27 +124,8 @@ def status_(project: Project, database: Database = "", json: Json = False, quiet
     if json:
         return print_json(found)
     if not quiet:
-        _show_status(found)
+        show_status(found)
     return None
-
-
-def _show_status(found: dict[str, Any]) -> None:
-    done = found["progress"]
-    typer.echo(
-        f"{found['title']}: {done['complete']:,} of {done['items']:,} items complete, {done['done']:,} of"
-        f" {done['asked']:,} answers, {done['in_hand']:,} in hand, {done['set_aside']:,} set aside"
-    )
-    rows = [
-        (w["name"], w["state"], w["answered"], w["mean_seconds"], f"{w['gold_right']}/{w['gold']}", w["earned"], w["reason"])
-        for w in found["workers"][-SHOWN:]
-    ]  # fmt: skip
-    columns = ("worker", "state", "answers", "seconds", "control items", "earned", "reason")
-    if rows:
-        print_table(columns, rows, numbers=columns[2:6])
-    for report in found["reports"][:SHOWN]:
-        typer.echo(
-            f"reported {report['ref']}: {report['code']} ({report['worker']}) {report['comment'][:80]}"
-        )
 
 
 def export(
@@ -302,7 +248,7 @@ def demo(
     from nikawa.jobs.collect import links as link
 
     if not (project / "project.toml").exists():
-        _show_new(make(project), json, quiet)
+        show_new(make(project), json, quiet)
     if not json and not quiet:
         for name, address in link(project, ["worker-1", "worker-2"], f"http://127.0.0.1:{port}").links:
             typer.echo(f"{name}\t{address}")

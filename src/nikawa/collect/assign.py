@@ -12,12 +12,12 @@ import secrets
 from dataclasses import dataclass
 
 from nikawa.collect.database import Link, found
-from nikawa.collect.order import number, place, share, spot
+from nikawa.collect.order import number, places, share, spot
 from nikawa.collect.settings import Settings
 from nikawa.collect.workers import Worker, close_lease
 
-STEPS = 24
-"""Steps of the worker's own order that one request looks at."""
+FIRST, STEPS = 4, 24
+"""Steps of the worker's own order that one request looks at: mostly one of the first few is free."""
 OVERDUE = 1000
 """Overdue leases one request takes back at most."""
 
@@ -145,7 +145,7 @@ def _control(link: Link, worker: Worker, settings: Settings) -> int | None:
     (size,) = found(link, "SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'gold'")
     key = number(settings.assign.seed, "control", worker.name)
     turns = range(worker.gold, min(worker.gold + STEPS, size))
-    return _first(link, worker, settings, "gold", [place(turn, size, key) for turn in turns])
+    return _first(link, worker, settings, "gold", places(turns, size, key))
 
 
 def _main(link: Link, worker: Worker, settings: Settings) -> int | None:
@@ -153,28 +153,28 @@ def _main(link: Link, worker: Worker, settings: Settings) -> int | None:
         return _from(link, worker, settings, "i.position", 0)
     (size,) = found(link, "SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main'")
     key = number(settings.assign.seed, "order", worker.name)
-    turns = range(worker.place, min(worker.place + STEPS, size))
-    places = [place(turn, size, key) for turn in turns]
-    chosen = _first(link, worker, settings, "main", places)
-    if chosen is None:
-        worker.place = turns.stop if places else worker.place
-        start = spot(settings.assign.seed, "spot", worker.name, worker.serial)
-        return _from(link, worker, settings, "i.spot", start)
-    return chosen
+    for start, end in ((0, FIRST), (FIRST, STEPS)):
+        turns = range(min(worker.place, size), min(worker.place + end - start, size))
+        chosen = _first(link, worker, settings, "main", places(turns, size, key))
+        if chosen is not None:
+            return chosen
+        worker.place = turns.stop
+    begin = spot(settings.assign.seed, "spot", worker.name, worker.serial)
+    return _from(link, worker, settings, "i.spot", begin)
 
 
-def _first(link: Link, worker: Worker, settings: Settings, kind: str, places: list[int]) -> int | None:
+def _first(link: Link, worker: Worker, settings: Settings, kind: str, spots: list[int]) -> int | None:
     """The first of these positions that is free for the worker."""
-    if not places:
+    if not spots:
         return None
-    marks = ", ".join("?" * len(places))
+    marks = ", ".join("?" * len(spots))
     rows = link.rows(
         f"SELECT i.position, i.id FROM items i WHERE i.kind = ? AND i.position IN ({marks})"  # noqa: S608
         f" AND (i.open = 1 OR i.kind <> 'main') AND {_UNSEEN}{_groups(settings, kind)}",
-        kind, *places, worker.id, *_group_values(worker, settings, kind),
+        kind, *spots, worker.id, *_group_values(worker, settings, kind),
     )  # fmt: skip
     free = {int(position): int(item) for position, item in rows}
-    for step, position in enumerate(places):
+    for step, position in enumerate(spots):
         if position in free:
             if kind == "main":
                 worker.place += step

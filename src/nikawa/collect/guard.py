@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from nikawa.collect.workers import Refused
 
@@ -99,3 +99,27 @@ def refuse_elsewhere(request: Request) -> None:
 def sender_of(request: Request) -> str:
     """The address a request comes from."""
     return request.client.host if request.client else "?"
+
+
+def fields_of(body: bytes) -> dict[str, str]:
+    """The fields of a form a browser sent."""
+    try:
+        return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10))
+    except ValueError:
+        raise Refused("bad_request", 400) from None
+
+
+def plain(request: Request, name: str) -> str:
+    """A text of the query."""
+    value = request.query_params.get(name, "")
+    if "\0" in value:
+        raise Refused("bad_request", 400)
+    return value
+
+
+def number(request: Request, name: str) -> int:
+    """A number of the query."""
+    value = request.query_params.get(name, "0")
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
+        raise Refused("bad_request", 400)
+    return int(value)

@@ -6,6 +6,7 @@ Position t of worker w is the same on every machine, costs a few multiplications
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 ROUNDS = 4
@@ -34,12 +35,15 @@ def _mix(value: int, key: int) -> int:
     return value ^ value >> 32
 
 
-def place(turn: int, size: int, key: int) -> int:
-    """Which of `size` things comes at `turn` (0 … size-1) in the order of `key`; each comes once."""
+def places(turns: Iterable[int], size: int, key: int) -> list[int]:
+    """Which of `size` things come at these turns (0 … size-1) in the order of `key`; each comes at one turn."""
     half = max(1, (max(size - 1, 1).bit_length() + 1) // 2)
-    low = (1 << half) - 1
     keys = [_mix(key, step + 1) for step in range(ROUNDS)]
-    value = turn
+    return [_walk(turn, size, half, keys) for turn in turns]
+
+
+def _walk(value: int, size: int, half: int, keys: list[int]) -> int:
+    low = (1 << half) - 1
     while True:
         left, right = value >> half, value & low
         for round_key in keys:

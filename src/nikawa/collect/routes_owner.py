@@ -12,12 +12,12 @@ import msgspec
 from nikawa.collect import overview, people
 from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
 from nikawa.collect.export import csv_lines, json_lines, judgements
-from nikawa.collect.guard import body_of, refuse_elsewhere, sender_of
+from nikawa.collect.guard import body_of, fields_of, number, plain, refuse_elsewhere, sender_of
 from nikawa.collect.i18n import accepted, say
-from nikawa.collect.project import hashed
+from nikawa.collect.links import make_links
 from nikawa.collect.records import example_of
 from nikawa.collect.site import ANALYSED, FRESH, Site, answer
-from nikawa.collect.workers import Refused, Worker, add_worker, audit, by_name, exclude, reinstate
+from nikawa.collect.workers import Refused, Worker, audit, by_name, exclude, reinstate
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,7 +77,7 @@ class OwnerRoutes:
 
         self.site.logins.take(sender_of(request))
         refuse_elsewhere(request)
-        form = _fields(await body_of(request, 4096))
+        form = fields_of(await body_of(request, 4096))
         kept = request.cookies.get(LOGIN, "")
         if not kept or not hmac.compare_digest(form.get(FIELD, "").encode(), kept.encode()):
             raise Refused("not_allowed", 403)
@@ -138,19 +138,19 @@ class OwnerRoutes:
     async def items(self, request: Request) -> Response:
         """A page of items."""
         await self.person(request)
-        state, after = request.query_params.get("state", ""), _plain(request, "after")
+        state, after = request.query_params.get("state", ""), plain(request, "after")
         return answer(await self.site.read(lambda link: overview.items(link, state, after)))
 
     async def disagreements(self, request: Request) -> Response:
         """Items whose answers differ."""
         await self.person(request)
-        after = _plain(request, "after")
+        after = plain(request, "after")
         return answer(await self.site.read(lambda link: overview.disagreements(link, after)))
 
     async def audit(self, request: Request) -> Response:
         """Who did what."""
         await self.person(request, "owner")
-        after = _number(request, "after")
+        after = number(request, "after")
         return answer(await self.site.read(lambda link: overview.audit_rows(link, after)))
 
     async def decide(self, request: Request) -> Response:
@@ -235,37 +235,3 @@ class OwnerRoutes:
 
         await self.person(request)
         return answer(document(self.project.settings.title))
-
-
-def make_links(link: Link, project: Any, names: list[str], who: str, now: float) -> list[tuple[str, str]]:
-    """Workers with these names, and the token of each."""
-    made = []
-    for name in names:
-        token = project.token(name)
-        add_worker(link, name, hashed(token), "link", language=project.settings.language, now=now)
-        made.append((name, token))
-    audit(link, who, "make links", {"workers": len(names)}, now)
-    return made
-
-
-def _fields(body: bytes) -> dict[str, str]:
-    from urllib.parse import parse_qsl
-
-    try:
-        return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10))
-    except ValueError:
-        raise Refused("bad_request", 400) from None
-
-
-def _plain(request: Request, name: str) -> str:
-    value = request.query_params.get(name, "")
-    if "\0" in value:
-        raise Refused("bad_request", 400)
-    return value
-
-
-def _number(request: Request, name: str) -> int:
-    value = request.query_params.get(name, "0")
-    if not (value.isascii() and value.isdigit() and len(value) < 19):
-        raise Refused("bad_request", 400)
-    return int(value)

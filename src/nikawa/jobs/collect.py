@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -13,24 +12,37 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from nikawa.benchmarks import load
-from nikawa.benchmarks.load import named
-from nikawa.collect.export import csv_lines, harmless, json_lines, judgements, take_in
 from nikawa.collect.form import LANGUAGES
-from nikawa.collect.load import sync
+from nikawa.collect.links import make_links
 from nikawa.collect.overview import overview
 from nikawa.collect.people import hash_password, set_person
-from nikawa.collect.project import EXAMPLES, KINDS, NAME, Project, create_project, open_project
-from nikawa.collect.routes_owner import make_links
+from nikawa.collect.project import KINDS, NAME, create_project
 from nikawa.collect.settings import Assign, Language, Settings
-from nikawa.collect.store import Store, open_store
 from nikawa.errors import BadInput, unknown
-from nikawa.io.atomic import atomic_write
-from nikawa.io.judgements import How, Note, open_judgements, write_judgements
-from nikawa.io.records import SUFFIXES, read_examples, write_records
-from nikawa.records import Example, Judgement, reference
+from nikawa.io.records import write_records
+from nikawa.jobs._collect_open import examples_of, opened
+from nikawa.jobs._collect_transfer import ImportReport, Out, backup, export, take
+from nikawa.records import reference
 
-DATABASE = "NIKAWA_COLLECT_DATABASE"
-"""The environment variable with the address of PostgreSQL, so that a password is in no list of processes."""
+__all__ = [
+    "ImportReport",
+    "Links",
+    "New",
+    "NewReport",
+    "Out",
+    "Serving",
+    "backup",
+    "demo",
+    "export",
+    "links",
+    "new",
+    "opened",
+    "password",
+    "serve",
+    "status",
+    "take",
+]
+
 OWNER = "owner"
 
 
@@ -59,15 +71,6 @@ class NewReport:
     password: str
 
 
-@contextmanager
-def opened(folder: Path, database: str = "") -> Iterator[tuple[Project, Store]]:
-    """A project and its store, with what its files gained taken in."""
-    project = open_project(folder)
-    with open_store(database, folder, project.name) as store:
-        sync(project, store)
-        yield project, store
-
-
 def new(folder: Path, examples: str, how: New, *, data: Path | None = None) -> NewReport:
     """Make a project of the examples of a dataset, folder or file; an owner with a password is made too."""
     if how.language not in LANGUAGES:
@@ -88,18 +91,6 @@ def new(folder: Path, examples: str, how: New, *, data: Path | None = None) -> N
         store.do(lambda link: set_person(link, OWNER, "owner", kept, now))
         count = store.ask(lambda link: link.rows("SELECT count(*) FROM items WHERE kind = 'main'"))[0][0]
     return NewReport(str(folder), how.form, int(count), how.workers, OWNER, password)
-
-
-def examples_of(spec: str, data: Path | None) -> Iterator[Example]:
-    """The examples to judge, under the references their judgements will carry; a file keeps its plain ids."""
-    path = Path(spec)
-    if named(spec) is None and spec.endswith(SUFFIXES) and path.is_file():
-        yield from read_examples(path)
-        return
-    dataset = load(spec, data=data)
-    for split, examples in dataset.splits.items():
-        for example in examples:
-            yield replace(example, id=reference(dataset.name, split, example.id))
 
 
 def status(folder: Path, database: str = "") -> dict[str, Any]:
@@ -131,103 +122,6 @@ def links(folder: Path, names: Sequence[str], address: str, database: str = "") 
         crowd = project.settings.crowd
         join = f"{base}/join/{project.join_key}?{crowd.parameter}=" if crowd.join else None
         return Links(tuple((name, f"{base}/w/{token}") for name, token in made), join)
-
-
-@dataclass(frozen=True)
-class Out:
-    """How judgements are written."""
-
-    parts: tuple[str, ...] = ("main",)
-    pseudonymise: bool = False
-    form: str | None = None
-    """`csv`, or a form of `nikawa.io.judgements`; None: by the suffix of the file."""
-    overwrite: bool = False
-
-
-def export(folder: Path, out: Path, how: Out | None = None, database: str = "") -> int:
-    """Write the judgements so far, from one moment, while people work; how many."""
-    chosen = how or Out()
-    form = chosen.form or ("csv" if out.name.endswith(".csv") else None)
-    with opened(folder, database) as (project, store), store.read() as link:
-        found = judgements(link, project, chosen.parts, pseudonymise=chosen.pseudonymise)
-        counted = _Counted(found)
-        if form == "csv" or (form is None and ".jsonl" in out.name):
-            _write_text(out, counted, form == "csv", chosen.overwrite)
-            return counted.count
-        rows = found if form in (None, "records", "label-studio", "doccano") else harmless(found)
-        examples = None
-        if form in ("label-studio", "doccano"):
-            examples = {example.id: example for example in read_examples(project.folder / EXAMPLES)}
-        return write_judgements(out, rows, form, examples=examples, overwrite=chosen.overwrite)
-
-
-def _write_text(out: Path, found: Iterable[Judgement], as_csv: bool, overwrite: bool) -> None:
-    with atomic_write(out, overwrite=overwrite) as stream:
-        if not as_csv:
-            stream.writelines(json_lines(found))
-            return
-        stream.write(b"\xef\xbb\xbf")  # without the mark Excel reads Japanese as another encoding
-        for block in csv_lines(found):
-            stream.write(block.encode())
-
-
-class _Counted:
-    """Counts what goes by."""
-
-    def __init__(self, rows: Iterable[Judgement]) -> None:
-        self._rows, self.count = rows, 0
-
-    def __iter__(self) -> Iterator[Judgement]:
-        for row in self._rows:
-            self.count += 1
-            yield row
-
-
-@dataclass(frozen=True)
-class ImportReport:
-    """What came in."""
-
-    answers: int
-    known: int
-    """Answers of workers who had one for the item already."""
-    examples: int
-    notes: tuple[Note, ...] = ()
-
-
-def take(
-    folder: Path, file: Path | None, how: How, examples: str | None = None, database: str = ""
-) -> ImportReport:
-    """Add judgements made elsewhere, of any form `aggregate` reads, and further examples; all or none of a file."""
-    added = 0 if examples is None else _more(folder, examples)
-    with opened(folder, database) as (project, store):
-        if file is None:
-            return ImportReport(0, 0, added)
-        reading = open_judgements(file, how)
-        now = time.time()
-        answers, known = store.do(lambda link: take_in(link, project, reading.rows, str(file), now))
-        return ImportReport(answers, known, added, reading.notes.report())
-
-
-def _more(folder: Path, spec: str) -> int:
-    """Write the project's examples again with those that are new behind them."""
-    project = open_project(folder)
-    path = project.folder / KINDS["main"]
-    before = list(read_examples(path))
-    known = {example.id for example in before}
-    fresh = [example for example in examples_of(spec, None) if example.id not in known]
-    for example in fresh:
-        fault = project.form.faults(example)
-        if fault:
-            raise BadInput(f"example {example.id!r}: {fault}", file=spec, cure="name other examples")
-    if fresh:
-        write_records(path, [*before, *fresh], overwrite=True)
-    return len(fresh)
-
-
-def backup(folder: Path, out: Path, *, overwrite: bool = False, database: str = "") -> None:
-    """Copy the database while people work."""
-    with opened(folder, database) as (_, store):
-        store.backup(out, overwrite=overwrite)
 
 
 def password(folder: Path, name: str, role: str, secret: str | None = None, database: str = "") -> str:

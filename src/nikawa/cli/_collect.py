@@ -1,0 +1,67 @@
+"""How `nikawa collect` reads its settings and shows what it finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from nikawa.cli._show import print_json, print_table
+
+if TYPE_CHECKING:
+    from nikawa.jobs.collect import NewReport
+
+SHOWN = 20
+"""Workers and reports shown; all of them are in the JSON."""
+
+
+def options_of(pairs: list[str]) -> dict[str, Any]:
+    """NAME=VALUE: the value as JSON where it is some, else as text."""
+    import msgspec
+
+    from nikawa.errors import BadInput
+
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise BadInput(f"--set {pair!r} has no =", cure='write --set \'labels=["yes", "no"]\'')
+        try:
+            found[name.strip()] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            found[name.strip()] = value
+    return found
+
+
+def show_new(report: NewReport, json: bool, quiet: bool) -> None:
+    """What was made, and what comes next."""
+    if json:
+        return print_json(report)
+    if quiet:
+        return None
+    typer.echo(
+        f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form}"
+    )
+    typer.echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
+    typer.echo(f"Next: nikawa collect links {report.project} NAME …; nikawa collect serve {report.project}")
+    return None
+
+
+def show_status(found: dict[str, Any]) -> None:
+    """Progress, the latest workers, and what they reported."""
+    done = found["progress"]
+    typer.echo(
+        f"{found['title']}: {done['complete']:,} of {done['items']:,} items complete, {done['done']:,} of"
+        f" {done['asked']:,} answers, {done['in_hand']:,} in hand, {done['set_aside']:,} set aside"
+    )
+    rows = [
+        (w["name"], w["state"], w["answered"], w["mean_seconds"], f"{w['gold_right']}/{w['gold']}", w["earned"], w["reason"])
+        for w in found["workers"][-SHOWN:]
+    ]  # fmt: skip
+    columns = ("worker", "state", "answers", "seconds", "control items", "earned", "reason")
+    if rows:
+        print_table(columns, rows, numbers=columns[2:6])
+    for report in found["reports"][:SHOWN]:
+        typer.echo(
+            f"reported {report['ref']}: {report['code']} ({report['worker']}) {report['comment'][:80]}"
+        )

@@ -1,0 +1,38 @@
+"""Open a project with its store, and the examples a project is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from nikawa.benchmarks import load
+from nikawa.benchmarks.load import named
+from nikawa.collect.load import sync
+from nikawa.collect.project import Project, open_project
+from nikawa.collect.store import Store, open_store
+from nikawa.io.records import SUFFIXES, read_examples
+from nikawa.records import Example, reference
+
+
+@contextmanager
+def opened(folder: Path, database: str = "") -> Iterator[tuple[Project, Store]]:
+    """A project and its store, with what its files gained taken in."""
+    project = open_project(folder)
+    with open_store(database, folder, project.name) as store:
+        sync(project, store)
+        yield project, store
+
+
+def examples_of(spec: str, data: Path | None) -> Iterator[Example]:
+    """The examples to judge, under the references their judgements will carry; a file keeps its plain ids."""
+    path = Path(spec)
+    if named(spec) is None and spec.endswith(SUFFIXES) and path.is_file():
+        yield from read_examples(path)
+        return
+    dataset = load(spec, data=data)
+    for split, examples in dataset.splits.items():
+        for example in examples:
+            yield replace(example, id=reference(dataset.name, split, example.id))
