@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
+
+import msgspec
 
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models._encoder.settings import EncoderSettings
 from nikawa.models.base import Model, Setup, gold_of, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
+
+MOST_UNKNOWN, MOST_LOST = 0.8, 0.1
+"""Unknown pieces, and characters without a piece, as shares of all pieces: more is refused."""
+SPOKEN = {"ja-ipadic": "ipadic", "ja-unidic": "unidic", "ja-juman": "juman", "ko-kiwi": "kiwi", "ko-mecab": "mecab-ko"}  # fmt: skip
+"""Analysers by the names of the extras that bring them."""
 
 
 class Encoder:
@@ -22,49 +30,49 @@ class Encoder:
         self.settings = settings_of(EncoderSettings, setup)
         self._model: Any = None
         self._head: Any = None
-        self._reader: Any = None
+        self._work: Any = None
         self.history: list[dict[str, float]] = []
         """Losses and dev scores by step."""
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Fine-tune; goes on from the state in the setup's folder where one is."""
-        from nikawa.models._encoder.heads import head_for
-        from nikawa.models._encoder.heads._base import Work
-        from nikawa.models._encoder.learn import Course, device_of, learn
-
         gold_of(task, examples)
-        self._head, device = head_for(task), device_of(self.settings)
-        backbone = self._open()
-        work = Work(task, self._reader, self.settings)
-        self._model = self._made(work, backbone, examples)
-        rows = self._head.rows(work, examples, learn=True)
-        course = Course(self._model, rows, self._head.loss, self.settings, self._setup.seed, device)
-        course.folder, course.progress, course.history = (
-            self._setup.folder,
-            self._setup.progress,
-            self.history,
-        )
+        work, model = self._prepare(task, examples)
+        from nikawa.models._encoder.learn import Course, device_of, learn
+        from nikawa.models._encoder.lora import merged
+        from nikawa.models._encoder.shared import rows_of
+
+        rows = rows_of(self._head, work, examples, learn=True)
+        _read_enough(work, rows, self._setup.argument)
+        self._model, self._work, self.history = model, work, []
+        course = Course(model, rows, self._head.loss, self.settings, self._setup.seed, device_of(self.settings))  # fmt: skip
+        course.folder, course.progress, course.history = self._setup.folder, self._setup.progress, self.history  # fmt: skip
         if dev and self._setup.score is not None:
-            score = self._setup.score
-            course.watch = lambda: score(task, dev, self.predict(task, [_unlabelled(e) for e in dev]))
+            score, asked = self._setup.score, [_unlabelled(e) for e in dev]
+            course.watch = lambda: score(task, dev, self.predict(task, asked))
         learn(course)
+        merged(model)
 
-    def _open(self) -> Any:
-        from nikawa.models._encoder.backbone import open_backbone
-        from nikawa.models._encoder.pieces import Reader
-
+    def _prepare(self, task: Task, examples: Sequence[Example]) -> tuple[Any, Any]:
+        """What the head works with, and the model with its new layers drawn by the seed."""
         _torch()
-        backbone = open_backbone(self._setup.argument)
-        self._reader = Reader(backbone.tokenizer, _words(self.settings.segmentation))
-        return backbone
-
-    def _made(self, work: Any, backbone: Any, examples: Sequence[Example]) -> Any:
-        """The model with its new layers drawn by the seed, the caller's randomness untouched."""
         import torch
 
-        with torch.random.fork_rng():
+        from nikawa.models._encoder.backbone import open_backbone
+        from nikawa.models._encoder.heads import head_for
+        from nikawa.models._encoder.heads._base import Work
+        from nikawa.models._encoder.lora import adapted
+        from nikawa.models._encoder.pieces import Reader
+
+        self._head, backbone = head_for(task), open_backbone(self._setup.argument)
+        _fits(self.settings.max_length, backbone.positions(), self._setup.argument)
+        classes = backbone.classes(self._head.classes(task), self.settings)
+        work = Work(task, Reader(backbone.tokenizer, _words(self.settings.segmentation)), self.settings, classes)  # fmt: skip
+        with torch.random.fork_rng():  # the caller's randomness stays as it is
             torch.manual_seed(self._setup.seed)
-            return self._head.model(work, backbone, examples)
+            model = self._head.model(work, backbone, examples)
+            model = adapted(model, self.settings)
+        return replace(work, known=getattr(model, "known", None)), model
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The answers, in the order of the examples."""
@@ -72,12 +80,12 @@ class Encoder:
             raise not_fitted(self.name, task)
         if not examples:
             return []
-        from nikawa.models._encoder.heads._base import Work
         from nikawa.models._encoder.infer import infer
         from nikawa.models._encoder.learn import device_of, is_low, one_line
+        from nikawa.models._encoder.shared import rows_of
 
-        work, device = Work(task, self._reader, self.settings), device_of(self.settings)
-        rows = self._head.rows(work, examples, learn=False)
+        work, device = replace(self._work, task=task), device_of(self.settings)
+        rows = rows_of(self._head, work, examples, learn=False)
         with one_line(self.settings):
             found = infer(self._model, rows, self._head.outputs, device, is_low(self.settings, device))
         answers: list[Prediction] = self._head.answers(work, examples, rows, found)
@@ -88,17 +96,38 @@ class Encoder:
         if self._model is None:
             raise BadInput("there is nothing to save yet", cure="call fit first")
         self._model.save_pretrained(folder)
-        self._reader.tokenizer.save_pretrained(folder)
+        self._work.reader.tokenizer.save_pretrained(folder)
 
     def about(self) -> dict[str, Any]:
         """What a reader of the run should know beside its settings."""
-        return {"history": self.history}
+        lost = self._work.reader.lost if self._work is not None else {}
+        return {"history": self.history, **({"characters without a piece": dict(lost)} if lost else {})}
 
 
 def _unlabelled(example: Example) -> Example:
-    from msgspec.structs import replace
+    return msgspec.structs.replace(example, gold={})
 
-    return replace(example, gold={})
+
+def _fits(length: int, most: int, source: str) -> None:
+    if length > most:
+        what = f"max_length is {length}, but {source} reads no more than {most} sub-words"
+        raise BadInput(what, cure=f"set max_length={most}")
+
+
+def _read_enough(work: Any, rows: Any, source: str) -> None:
+    """A checkpoint of another language, or characters that vanish, must not pass for a poor model."""
+    reader, parts = work.reader, rows.tokens["input_ids"]
+    unknown, whole = sum(int((p == reader.tokenizer.unk_token_id).sum()) for p in parts), sum(map(len, parts))
+    if unknown > MOST_UNKNOWN * whole:
+        what = f"the tokenizer of {source} knows {1 - unknown / whole:.0%} of the pieces of {work.task.name}"
+        raise BadInput(
+            what, cure="take a checkpoint of this language, and the segmentation it was trained on"
+        )
+    lost = sum(reader.lost.values())
+    if lost > whole * MOST_LOST:
+        worst = ", ".join(repr(c) for c, _ in reader.lost.most_common(3))
+        what = f"the tokenizer of {source} loses {lost:,} characters of {work.task.name}, such as {worst}"
+        raise BadInput(what, cure="take a tokenizer that keeps them, or one that says where its pieces stand")
 
 
 def _torch() -> None:
@@ -109,13 +138,13 @@ def _torch() -> None:
 
 
 def _words(name: str) -> Any:
-    """The analyser's surfaces, for vocabularies that were learned on words."""
+    """The places of the analyser's words, for vocabularies that were learned on words."""
     if name == "none":
         return None
     from nikawa.text import analyser
 
-    found = analyser(name)
-    return lambda text: [token.surface for token in found.analyse(text)]
+    found = analyser(SPOKEN.get(name, name))
+    return lambda text: [(token.start, token.end) for token in found.analyse(text)]
 
 
 MODELS = (

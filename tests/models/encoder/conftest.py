@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nikawa.benchmarks import load
-from nikawa.records import Example
+from nikawa.models.encoder import Encoder
+from nikawa.records import Kind
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+NAMES = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}  # fmt: skip
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 160}  # fmt: skip
 
 
-def letters() -> list[str]:
-    """Every character of the embedded benchmark."""
-    found: set[str] = set()
-    for name in ("mini-ja", "mini-ko"):
-        for examples in load(name).splits.values():
-            for example in examples:
-                found |= set(str(example.inputs))
-    return sorted(c for c in found if not c.isspace())
+def _letters(value: Any) -> set[str]:
+    if isinstance(value, str):
+        return {c for c in value if not c.isspace()}
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return set().union(*(_letters(v) for v in value)) if isinstance(value, Iterable) else set()
 
 
-def save_tiny(folder: Path, **changes: Any) -> Path:
+def save_tiny(folder: Path, characters: Iterable[str], **changes: Any) -> Path:
     """A BERT of two layers with characters as its pieces, saved as transformers saves it."""
     import torch
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-    characters = letters()
-    words = [*SPECIAL, *characters, *(f"##{c}" for c in characters)]
+    known = sorted(set(characters))
+    words = [*SPECIAL, *known, *(f"##{c}" for c in known)]
     raw = Tokenizer(models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
     raw.normalizer = normalizers.NFKC()
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -39,23 +40,44 @@ def save_tiny(folder: Path, **changes: Any) -> Path:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}  # fmt: skip
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "token_type_ids", "attention_mask"], **names)  # fmt: skip
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "token_type_ids", "attention_mask"], **NAMES)  # fmt: skip
     tokenizer.save_pretrained(folder)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 160}  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        BertModel(BertConfig(vocab_size=len(words), **{**sizes, **changes})).save_pretrained(folder)
+        BertModel(BertConfig(vocab_size=len(words), **{**SIZES, **changes})).save_pretrained(folder)
     return folder
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> None:
+    """Small matrices gain nothing from threads, and sums come out the same."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small random BERT."""
-    return save_tiny(tmp_path_factory.mktemp("tiny"))
+def tiny(tmp_path_factory: pytest.TempPathFactory, invented: Mapping[Kind, Any]) -> Path:
+    """The folder of a small random BERT that knows the characters of the invented tasks."""
+    texts = [[e.inputs for e in (*case.learn, *case.ask)] for case in invented.values()]
+    return save_tiny(tmp_path_factory.mktemp("tiny"), _letters([texts, "0123456789"]))
 
 
-def examples_of(name: str, question: str) -> list[Example]:
-    """All examples of an embedded dataset that answer a question."""
-    splits = load(name).splits.values()
-    return [e for examples in splits for e in examples if question in e.gold]
+@pytest.fixture
+def made(tiny: Path) -> Callable[..., Encoder]:
+    """An encoder over the small BERT, with settings for small tests."""
+    from nikawa.models import model
+
+    def make(folder: Path | None = None, checkpoint: Path = tiny, seed: int = 1, **settings: Any) -> Encoder:
+        whole = {"epochs": 1, "batch": 8, "device": "cpu", "learning_rate": 1e-3, **settings}
+        found = model(f"encoder:{checkpoint}", seed=seed, settings=whole, folder=folder)
+        assert isinstance(found, Encoder)
+        return found
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_maker() -> Callable[..., Path]:
+    """Save a small random BERT with a vocabulary of these characters."""
+    return save_tiny

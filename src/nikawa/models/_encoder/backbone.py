@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nikawa.errors import BadInput, missing_extra
+from nikawa.errors import BadInput, listed, missing_extra
 from nikawa.models._encoder.settings import EncoderSettings
+
+SHIFTED = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer"})
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,30 @@ class Backbone:
             if settings.scratch:
                 return kind.from_config(config)
             try:
-                found = kind.from_pretrained(self.source, config=config, local_files_only=True)
-            except (OSError, ValueError, RuntimeError) as problem:
+                found, told = kind.from_pretrained(self.source, config=config, local_files_only=True, ignore_mismatched_sizes=True, output_loading_info=True)  # fmt: skip
+            except Exception as problem:  # whatever a damaged file makes a reader raise
                 raise _unusable(self.source, problem) from None
+        _whole(self.source, found, told)
         _same_vocabulary(self.source, found, self.tokenizer)
         return found
+
+    def classes(self, wanted: tuple[str, ...], settings: EncoderSettings) -> tuple[str, ...]:
+        """The classes in the checkpoint's order where it has the same; it must where it is not trained further."""
+        names = getattr(self.config, "id2label", None) or {}
+        has = tuple(names[i] for i in sorted(names))
+        if wanted and len(set(has)) == len(has) and set(has) == set(wanted):
+            return has
+        if wanted and settings.epochs <= 0:
+            what = f"the labels of {self.source} are {listed(has)}, those of the task {listed(wanted)}"
+            raise BadInput(what, cure="train it: set epochs above 0")
+        return wanted
+
+    def positions(self) -> int:
+        """The longest input the checkpoint takes."""
+        most = int(getattr(self.config, "max_position_embeddings", 0) or 0)
+        # RoBERTa and its kin count positions from the one after the padding's
+        offset = (self.config.pad_token_id or 0) + 1 if self.config.model_type in SHIFTED else 0
+        return most - offset if most > 0 else 1 << 20
 
 
 def open_backbone(source: str) -> Backbone:
@@ -74,6 +95,16 @@ def _unusable(source: str, problem: Exception) -> BadInput:
         return BadInput(f"the encoder cannot be read: {first}", file=Path(source), cure="give a folder saved by save_pretrained")  # fmt: skip
     cure = "give a folder, or fetch it once: hf download " + source
     return BadInput(f"the encoder {source} is neither a folder nor in the local cache", cure=cure)
+
+
+def _whole(source: str, model: Any, told: Mapping[str, Any]) -> None:
+    """Only a head may be new: an encoder without weights of its own would be a random one in disguise."""
+    prefix = f"{model.base_model_prefix}."
+    ours = [k for k in told["missing_keys"] if k.startswith(prefix) and ".pooler." not in f".{k}"]
+    ours += [k[0] for k in told["mismatched_keys"] if k[0].startswith(prefix)]
+    if ours:
+        what = f"the weights of {source} do not fit its configuration: {listed(sorted(ours))}"
+        raise BadInput(what, cure="give the folder a checkpoint was saved to")
 
 
 def _same_vocabulary(source: str, model: Any, tokenizer: Any) -> None:

@@ -56,6 +56,9 @@ def is_low(settings: EncoderSettings, device: Any) -> bool:
 def learn(course: Course) -> None:
     """Train the model in place; a killed training goes on from the last state in the folder."""
     with _seeded(course.seed), one_line(course.settings):
+        if course.settings.epochs <= 0:
+            course.model.to(course.device).float().eval()
+            return
         _Loop(course).run()
 
 
@@ -70,10 +73,11 @@ class _Loop:
         self.longest = max(int(self.store.row_lengths().max()), 1)
         self.each = -(-self.store.n // settings.batch)
         self.total = max(1, round(self.each * settings.epochs))
-        updates = -(-self.total // settings.accumulate)
+        updates = _updates(self.total, self.each, settings.accumulate)
         graphs = course.device.type == "cuda" and settings.accumulate == 1
         self.steps = (Graphs if graphs else Plain)(course.model, self.store, course.loss, settings, updates, low)  # fmt: skip
         self.done, self.best, self.bad = 0, float("-inf"), 0
+        self.key = key_of(course) if course.folder is not None else ""
 
     def run(self) -> None:
         self._resume()
@@ -84,7 +88,7 @@ class _Loop:
     def _epoch(self, number: int) -> None:
         settings, course = self.course.settings, self.course
         batches = epoch_plan(self.store, settings.batch, self.longest, (course.seed, number))
-        self.steps.begin(batches)
+        self.steps.begin(batches[: self.total - number * self.each])
         first = self.done - number * self.each
         if isinstance(self.steps, Graphs):
             self.steps.skip(first)
@@ -94,17 +98,20 @@ class _Loop:
             self.done += 1
             if self.done % max(1, min(50, self.each)) == 0:
                 self._say(place - first + 1, began)
-            if self.done % settings.checkpoint_steps == 0:
+            self._since += 1
+            if self._since >= settings.checkpoint_steps and self.steps.rests(place):
                 self._save()
-        self._after(number)
+        self._after()
 
     def _say(self, steps: int, began: float) -> None:
         loss = self.steps.loss()
         self.course.history.append({"step": self.done, "loss": loss})
         speed = steps * self.course.settings.batch / max(1e-9, time.perf_counter() - began)
-        self.course.progress(f"loss {loss:.3f}, {speed:,.0f} rows/s", self.done, self.total)
+        left = round((self.total - self.done) * self.course.settings.batch / speed)
+        what = f"loss {loss:.3f}, {speed:,.0f} rows/s, {left // 60}:{left % 60:02} left"
+        self.course.progress(what, self.done, self.total)
 
-    def _after(self, number: int) -> None:
+    def _after(self) -> None:
         """Look at dev; remember the best."""
         course, settings = self.course, self.course.settings
         if course.watch is not None and (settings.keep == "best" or settings.early_stop):
@@ -115,10 +122,11 @@ class _Loop:
             self.bad = 0 if value > self.best else self.bad + 1
             if value > self.best:
                 self.best, self._kept = value, {k: v.clone() for k, v in self.steps.update.state().items()}
-        if self.done < self.total:
-            self._save()
+        self._save()
 
     _kept: dict[str, Any] | None = None
+    _since = 0
+    """Batches since the state was written."""
 
     def _given_up(self) -> bool:
         limit = self.course.settings.early_stop
@@ -139,18 +147,41 @@ class _Loop:
         self.course.model.eval()
 
     def _save(self) -> None:
+        self._since = 0
         if self.course.folder is not None:
-            marks = {"done": self.done, "best": self.best, "bad": self.bad, "history": self.course.history}
+            marks = {"key": self.key, "done": self.done, "best": self.best, "bad": self.bad, "history": self.course.history}  # fmt: skip
             save_state(self.course.folder, self.steps.update.state(), self._kept, marks)
 
     def _resume(self) -> None:
-        found = load_state(self.course.folder, self.course.device) if self.course.folder else None
+        found = load_state(self.course.folder, self.course.device, self.key) if self.course.folder else None
         if found is None:
             return
         state, self._kept, marks = found
         self.steps.update.restore(state)
         self.done, self.best, self.bad = marks["done"], marks["best"], marks["bad"]
         self.course.history[:] = marks["history"]
+
+
+def _updates(total: int, each: int, accumulate: int) -> int:
+    """Steps of the optimiser: what is left over at the end of an epoch makes one too."""
+    whole, rest = divmod(total, each)
+    return whole * -(-each // accumulate) + -(-rest // accumulate)
+
+
+def key_of(course: Course) -> str:
+    """What a training is known by: its rows, settings and seed; a state of another one is not taken up."""
+    from hashlib import blake2b
+
+    import msgspec
+
+    told = msgspec.json.encode([course.settings, course.seed, course.rows.width])
+    digest = blake2b(told, digest_size=16)
+    for parts in course.rows.tokens.values():
+        for part in parts:
+            digest.update(part.tobytes())
+    for values in course.rows.dense.values():
+        digest.update(values.tobytes())
+    return digest.hexdigest()
 
 
 @contextmanager
@@ -171,10 +202,18 @@ def one_line(settings: EncoderSettings) -> Any:
     try:
         yield
     except torch.cuda.OutOfMemoryError:
-        cure = f"set a smaller batch (now {settings.batch}) with accumulate to match, or a smaller max_length"
-        raise BadInput("the graphics card is out of memory", cure=cure) from None
+        raise _full("the graphics card is out of memory", settings) from None
+    except MemoryError:
+        raise _full("the memory is full", settings) from None
     except RuntimeError as problem:
+        if "can't allocate memory" in str(problem):
+            raise _full("the memory is full", settings) from None
         if "CUDA" not in str(problem) and "cuda" not in str(problem):
             raise
         first = str(problem).splitlines()[0]
         raise BadInput(f"the graphics card failed: {first}", cure="run the same command again: it goes on where it stopped") from None  # fmt: skip
+
+
+def _full(what: str, settings: EncoderSettings) -> BadInput:
+    cure = f"set a smaller batch (now {settings.batch}) with accumulate to match, or a smaller max_length"
+    return BadInput(what, cure=cure)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from nikawa.errors import BadInput
+from nikawa.models._encoder.align import align, settle
+
+Words = Callable[[str], Iterable[tuple[int, int]]]
+"""Start and end (exclusive) of the words of a text, in order."""
 
 
 @dataclass(frozen=True)
@@ -34,38 +41,67 @@ class Frame:
 class Reader:
     """A tokenizer with the word segmentation it was trained on."""
 
-    def __init__(self, tokenizer: Any, words: Any = None) -> None:
+    def __init__(self, tokenizer: Any, words: Words | None = None) -> None:
         self.tokenizer = tokenizer
         self._words = words
-        """Text to words, for vocabularies learned on segmented text; None: as it is."""
+        """Text to the places of its words, for vocabularies learned on segmented text; None: as it is."""
         self.frame = _frame(tokenizer)
+        self.lost: Counter[str] = Counter()
+        """Characters that no piece stands for, of the texts whose characters were asked for."""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The pieces of many texts at once, without special ones."""
+        return self.raw([self.segmented(text)[0] for text in texts])
+
+    def raw(self, texts: Sequence[str]) -> list[list[int]]:
+        """The pieces of texts that are segmented already."""
         if not texts:
             return []
-        whole = [self._segmented(text) for text in texts]
-        found: list[list[int]] = self.tokenizer(whole, add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False, verbose=False)["input_ids"]  # fmt: skip
+        found: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False, verbose=False)["input_ids"]  # fmt: skip
         return found
 
     def pieces(self, texts: Sequence[str]) -> list[Pieces]:
         """The pieces of many texts with the characters each stands for, counted in the text as given."""
-        whole = [self._segmented(text) for text in texts]
-        if self._words is None and getattr(self.tokenizer, "is_fast", False):
-            found = self.tokenizer(
-                whole, add_special_tokens=False, return_offsets_mapping=True, verbose=False
-            )
-            return [Pieces(ids, [(a, b) for a, b in spans]) for ids, spans in zip(found["input_ids"], found["offset_mapping"], strict=True)]  # fmt: skip
-        from nikawa.models._encoder.align import align
-
+        if not texts:
+            return []
+        whole = [self.segmented(text) for text in texts]
         made = []
-        for text, ids in zip(texts, self.ids(texts), strict=True):
-            words = self.tokenizer.convert_ids_to_tokens(ids)
-            made.append(Pieces(ids, align(text, words, self.tokenizer.unk_token)))
+        for text, (_, places), (ids, spans) in zip(texts, whole, self._found([w for w, _ in whole]), strict=True):  # fmt: skip
+            settled, lost = settle(text, spans if places is None else _back(spans, places))
+            self.lost.update(lost)
+            made.append(Pieces(ids, settled))
         return made
 
-    def _segmented(self, text: str) -> str:
-        return text if self._words is None else " ".join(self._words(text))
+    def _found(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Pieces and their places in texts that are segmented already."""
+        if getattr(self.tokenizer, "is_fast", False):
+            found = self.tokenizer(
+                list(texts), add_special_tokens=False, return_offsets_mapping=True, verbose=False
+            )
+            return list(zip(found["input_ids"], found["offset_mapping"], strict=True))
+        unknown = self.tokenizer.unk_token
+        ids = self.raw(texts)
+        names = [self.tokenizer.convert_ids_to_tokens(row) for row in ids]
+        return [(row, align(text, words, unknown)) for text, row, words in zip(texts, ids, names, strict=True)]  # fmt: skip
+
+    def segmented(self, text: str) -> tuple[str, list[int] | None]:
+        """The text with a blank between words, and the place each character (and the end) had before."""
+        if self._words is None:
+            return text, None
+        parts: list[str] = []
+        places: list[int] = []
+        for start, end in cover(text, self._words(text)):
+            places += [start] if parts else []
+            parts.append(text[start:end])
+            places += range(start, end)
+        return " ".join(parts), [*places, len(text)]
+
+    @cached_property
+    def digest(self) -> str:
+        """What the tokenizer is known by; ask once its vocabulary is whole."""
+        fast = getattr(self.tokenizer, "backend_tokenizer", None)
+        told = fast.to_str() if fast is not None and hasattr(fast, "to_str") else repr((sorted(self.tokenizer.get_vocab().items()), str(self.tokenizer)))  # fmt: skip
+        return blake2b(told.encode(), digest_size=16).hexdigest()
 
     def pair(self, first: Sequence[int], second: Sequence[int] | None, longest: int) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Input ids and segments of one or two texts, the longer cut first until they fit."""
@@ -82,6 +118,29 @@ class Reader:
         head = len(before) + a + len(between)
         segments = [frame.segments[0]] * head + [frame.segments[1]] * (len(ids) - head)
         return np.array(ids), np.array(segments)
+
+
+def cover(text: str, words: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Words that share no character, with what lies between them: each character but white space stands in one.
+
+    Korean morphemes may share a syllable; it stays with the first.
+    """
+    made: list[tuple[int, int]] = []
+    at = 0
+    for first, end in [*words, (len(text), len(text))]:
+        between = text[at:first]
+        if between.strip():
+            left = at + len(between) - len(between.lstrip())
+            made.append((left, at + len(between.rstrip())))
+        start, at = max(first, at), max(at, end)
+        if text[start:at].strip():
+            made.append((start, at))
+    return made
+
+
+def _back(spans: Iterable[tuple[int, int]], places: Sequence[int]) -> list[tuple[int, int]]:
+    """Spans of a segmented text as those of the text it was."""
+    return [(places[a], places[b - 1] + 1 if b > a else places[a]) for a, b in spans]
 
 
 def fit(first: int, second: int, room: int) -> tuple[int, int]:

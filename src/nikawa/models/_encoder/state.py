@@ -26,8 +26,8 @@ def save_state(folder: Path, state: dict[str, Any], kept: dict[str, Any] | None,
     draft.replace(folder / NAME)
 
 
-def load_state(folder: Path, device: Any) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]] | None:  # fmt: skip
-    """The state that was left, with the random numbers put back; None where there is none."""
+def load_state(folder: Path, device: Any, key: str) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]] | None:  # fmt: skip
+    """The state that was left by the training of this key, with the random numbers put back; None without one."""
     import torch
 
     path = folder / NAME
@@ -37,6 +37,8 @@ def load_state(folder: Path, device: Any) -> tuple[dict[str, Any], dict[str, Any
         whole = torch.load(path, map_location=device, weights_only=True)
     except Exception as problem:
         raise BadInput(f"the state of the training cannot be read: {type(problem).__name__}", file=path, cure="remove the file to start again") from None  # fmt: skip
+    if whole["marks"].get("key") != key:
+        return None
     torch.set_rng_state(whole["random"]["cpu"].cpu())
     if "cuda" in whole["random"] and torch.cuda.is_available():
         torch.cuda.set_rng_state(whole["random"]["cuda"].cpu())

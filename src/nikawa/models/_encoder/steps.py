@@ -28,6 +28,10 @@ class Steps(Protocol):
         """Learn the batch of this number."""
         ...
 
+    def rests(self, number: int) -> bool:
+        """Whether nothing is half done after the batch of this number."""
+        ...
+
     def loss(self) -> float:
         """The mean loss since it was last asked; waits for the device."""
         ...
@@ -60,12 +64,17 @@ class Plain:
         batch = self._batches[number]
         rows = torch.tensor(batch.rows, device=self._store.device)
         loss = self._loss(self._model, self._store.gather(rows, batch.length))
-        (loss / self._every if self._every > 1 else loss).backward()
+        last = len(self._batches) - number // self._every * self._every
+        (loss / min(self._every, last) if self._every > 1 else loss).backward()
         self._sum += loss.detach()
         self._count += 1
-        if (number + 1) % self._every == 0 or number + 1 == len(self._batches):
+        if self.rests(number):
             self.update.apply()
             self._model.zero_grad(set_to_none=not self.update.low)
+
+    def rests(self, number: int) -> bool:
+        """Whether nothing is half done after this batch."""
+        return (number + 1) % self._every == 0 or number + 1 == len(self._batches)
 
     def loss(self) -> float:
         """The mean loss since it was last asked."""
@@ -152,6 +161,10 @@ class Graphs:
         self._graphs[self._batches[number].length].replay()
         self._seen += 1
 
+    def rests(self, number: int) -> bool:
+        """Always: every batch is a step."""
+        return True
+
     def skip(self, number: int) -> None:
         """Go on at this batch of the epoch."""
         self._cursor.fill_(number)
@@ -165,10 +178,14 @@ class Graphs:
 
 
 def _touch(model: Any, store: Store, loss: Loss) -> None:
-    """One backward pass, to see which parameters take part (a pooler that a head ignores does not)."""
+    """One backward pass, to see which parameters take part (a pooler that a head ignores does not).
+
+    The random numbers of dropout stay as they were.
+    """
     import torch
 
     model.zero_grad(set_to_none=True)
     rows = torch.zeros(1, dtype=torch.long, device=store.device)
     length = int(store.row_lengths()[0])
-    loss(model, store.gather(rows, length)).backward()
+    with torch.random.fork_rng([store.device] if store.device.type == "cuda" else []):
+        loss(model, store.gather(rows, length)).backward()

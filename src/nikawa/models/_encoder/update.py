@@ -6,14 +6,18 @@ step can be captured in a graph.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from nikawa.models._encoder.settings import EncoderSettings
 
 
 def rates(settings: EncoderSettings, steps: int) -> list[float]:
-    """The learning rate of each step: a straight rise over the warm-up, then a straight fall to zero."""
-    warm = int(steps * settings.warmup)
+    """The learning rate of each step: a straight rise over the warm-up, then a straight fall to zero.
+
+    The warm-up is rounded up, as transformers' trainer does.
+    """
+    warm = ceil(steps * settings.warmup)
     return [
         settings.learning_rate
         * (step / max(1, warm) if step < warm else max(0.0, (steps - step) / max(1, steps - warm)))

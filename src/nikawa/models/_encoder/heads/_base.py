@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nikawa.errors import BadInput, listed
 from nikawa.models._encoder.backbone import Backbone
 from nikawa.models._encoder.pieces import Reader
 from nikawa.models._encoder.settings import EncoderSettings
@@ -23,12 +24,25 @@ class Work:
     task: Task
     reader: Reader
     settings: EncoderSettings
+    classes: tuple[str, ...] = ()
+    """The task's classes in the order the model has them; empty: in the task's own."""
+    known: Any = None
+    """What a model of our own learned beside weights: tags, slots, values."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, in the order of the model's scores."""
+        return self.classes or self.task.labels
 
 
 class Head(Protocol):
     """Rows in, answers out; stateless, so that one instance serves every run."""
 
     kinds: tuple[Kind, ...]
+
+    def classes(self, task: Task) -> tuple[str, ...]:
+        """What the model chooses among, for a head with a closed set; empty for others."""
+        ...
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """The checkpoint with this head on it; `train` tells what the head must know (an ontology)."""
@@ -76,11 +90,42 @@ def add_tokens(work: Work, rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndar
     return rows
 
 
+def named_classes(labels: Sequence[str]) -> dict[str, Any]:
+    """The classes as a checkpoint's configuration holds them."""
+    return {"id2label": dict(enumerate(labels)), "label2id": {name: i for i, name in enumerate(labels)}}
+
+
 def cross_entropy(logits: Any, labels: Any) -> Any:
     """Mean over the labels that count, in float32."""
     import torch
 
     return torch.nn.functional.cross_entropy(logits.float(), labels, ignore_index=IGNORED)
+
+
+def mean_cross_entropy(logits: Any, labels: Any) -> Any:
+    """The same over any number of axes, and nothing where no label counts."""
+    import torch
+
+    flat, wanted = logits.float().reshape(-1, logits.shape[-1]), labels.reshape(-1)
+    total = torch.nn.functional.cross_entropy(flat, wanted, ignore_index=IGNORED, reduction="sum")
+    return total / (wanted != IGNORED).sum().clamp(min=1)
+
+
+def indexes(work: Work, examples: Sequence[Example], gold: Sequence[Any]) -> np.ndarray:
+    """The place of each gold label among the model's classes; one that is not there is told."""
+    place = {label: i for i, label in enumerate(work.labels)}
+    for example, label in zip(examples, gold, strict=True):
+        if label not in place:
+            what = f"example {example.id!r} has the label {label!r}, which {work.task.name} does not know"
+            raise BadInput(what, cure=f"labels: {listed(work.labels)}")
+    return np.array([place[label] for label in gold])
+
+
+def label_answer(example: str, labels: Sequence[str], logits: np.ndarray) -> Prediction:
+    """The likeliest of the labels, with the probability of each."""
+    shares = softmax(logits).tolist()
+    best = int(np.argmax(logits))
+    return Prediction(example=example, answer=labels[best], scores=dict(zip(labels, shares, strict=True)))
 
 
 def softmax(values: np.ndarray) -> np.ndarray:

@@ -12,13 +12,17 @@ from nikawa.models._encoder.backbone import Backbone
 from nikawa.models._encoder.heads._base import Work, add_tokens, cross_entropy, inputs_only, softmax
 from nikawa.models._encoder.store import Rows
 from nikawa.models.base import gold_of, text_of
-from nikawa.records import Example, Kind, Prediction
+from nikawa.records import Example, Kind, Prediction, Task
 
 
 class Choices:
     """The head that transformers has for multiple choice."""
 
     kinds: tuple[Kind, ...] = ("choice",)
+
+    def classes(self, task: Task) -> tuple[str, ...]:
+        """None that are named."""
+        return ()
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """One score a choice."""

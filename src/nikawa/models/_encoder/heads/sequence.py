@@ -7,9 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.errors import BadInput
 from nikawa.models._encoder.backbone import Backbone
-from nikawa.models._encoder.heads._base import Work, cross_entropy, inputs_only, softmax, text_rows
+from nikawa.models._encoder.heads._base import (
+    Work,
+    cross_entropy,
+    indexes,
+    inputs_only,
+    label_answer,
+    named_classes,
+    text_rows,
+)
 from nikawa.models._encoder.store import Rows
 from nikawa.models.base import gold_of
 from nikawa.records import Example, Kind, Prediction, Task
@@ -20,13 +27,17 @@ class Sequences:
 
     kinds: tuple[Kind, ...] = ("text", "inference", "similarity")
 
+    def classes(self, task: Task) -> tuple[str, ...]:
+        """The labels; a similarity has none."""
+        return () if task.kind == "similarity" else task.labels
+
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """The head that transformers has for sequences."""
         task = work.task
         if task.kind == "similarity":
             changes: dict[str, Any] = {"num_labels": 1, "problem_type": "regression"}
         else:
-            changes = {"id2label": dict(enumerate(task.labels)), "label2id": {name: i for i, name in enumerate(task.labels)}}  # fmt: skip
+            changes = named_classes(work.labels)
         return backbone.model("AutoModelForSequenceClassification", work.settings, **changes)
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
@@ -36,7 +47,7 @@ class Sequences:
             gold = gold_of(work.task, examples)
             similar = work.task.kind == "similarity"
             made.dense["labels"] = (
-                np.array(gold, dtype=np.float32) if similar else _indexes(work.task, examples, gold)
+                np.array(gold, dtype=np.float32) if similar else indexes(work, examples, gold)
             )
         return made
 
@@ -59,26 +70,10 @@ class Sequences:
         """The likeliest label with all probabilities, or the score."""
         task = work.task
         if task.kind != "similarity":
-            return [label_answer(e.id, task.labels, row[0]) for e, row in zip(examples, found, strict=True)]
+            return [label_answer(e.id, work.labels, row[0]) for e, row in zip(examples, found, strict=True)]
         low, high = task.scale or (float("-inf"), float("inf"))
         values = [float(row[0][0]) for row in found]
         return [Prediction(example=e.id, answer=min(max(v, low), high)) for e, v in zip(examples, values, strict=True)]  # fmt: skip
-
-
-def label_answer(example: str, labels: Sequence[str], logits: np.ndarray) -> Prediction:
-    """The likeliest of the labels, with the probability of each."""
-    shares = softmax(logits).tolist()
-    best = int(np.argmax(logits))
-    return Prediction(example=example, answer=labels[best], scores=dict(zip(labels, shares, strict=True)))
-
-
-def _indexes(task: Task, examples: Sequence[Example], gold: Sequence[Any]) -> np.ndarray:
-    place = {label: i for i, label in enumerate(task.labels)}
-    for example, label in zip(examples, gold, strict=True):
-        if label not in place:
-            what = f"example {example.id!r} has the label {label!r}, which {task.name} does not know"
-            raise BadInput(what, cure=f"labels: {', '.join(task.labels)}")
-    return np.array([place[label] for label in gold])
 
 
 HEAD = Sequences()

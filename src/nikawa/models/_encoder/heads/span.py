@@ -16,7 +16,7 @@ from nikawa.models._encoder.heads._base import Work, add_tokens, cross_entropy, 
 from nikawa.models._encoder.pieces import Pieces
 from nikawa.models._encoder.store import Rows
 from nikawa.models.base import gold_of, text_of
-from nikawa.records import Example, Kind, Prediction
+from nikawa.records import Example, Kind, Prediction, Task
 
 QUESTION_SHARE = 0.5
 """A question may fill this share of a window; the rest of it is cut."""
@@ -26,6 +26,10 @@ class Spans:
     """The head that transformers has for extractive reading."""
 
     kinds: tuple[Kind, ...] = ("reading",)
+
+    def classes(self, task: Task) -> tuple[str, ...]:
+        """None that are named."""
+        return ()
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """Two scores a position."""
