@@ -39,7 +39,9 @@ class Line(msgspec.Struct):
 
     def value(self, name: str) -> str:
         """A value of the line itself, else of its meta."""
-        return str(getattr(self, name) or self.meta.get(name, "") or "")
+        own = getattr(self, name)
+        found = own if own != "" else self.meta.get(name)
+        return "" if found is None else str(found)
 
 
 def read_texts(path: Path, recipe: str, needed: Sequence[str] = ()) -> Iterator[Example]:

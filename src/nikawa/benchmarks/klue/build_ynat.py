@@ -159,6 +159,8 @@ def card(config: Any) -> Card:
         name=config.name or "ynat",
         title="Topics of news headlines, made as YNAT was",
         homepage="made here: nikawa build ynat",
+        description="News headlines with one of seven topics.",
+        labels=f"The topic that at least {config.votes} of {config.workers} workers put first; headlines without such a majority were dropped.",
         source=f"News headlines, {config.since} to {config.until}; dev and test from {config.after}, or with terms train does not hold",
         problems=(
             "Dev and test were chosen to hold words that train does not, and may have other shares of topics.",
@@ -178,7 +180,7 @@ RECIPE = Recipe(
         Stage("chosen", "so many of each section, drawn by chance", choose, ("taken",), ("section", "sections", "after", "seed")),
         Ask("topics", "up to three topics, the best first", ("chosen",), "ranked", "label", "workers", prompt=PROMPT,
             labels=LABELS, texts="topics", reports=(*ETHICS, "undecidable"), simulate=simulate, uses=("topics",)),
-        Stage("checked", "headlines nobody could not decide on; those reported are set apart",
+        Stage("checked", "headlines on which workers could decide; those reported are set apart",
               set_apart("chosen", "topics", {"undecidable": "workers are unable to decide"}), ("chosen", "topics"), ("undecided",), ("unreported", "reported")),
         review("신고된 기사 제목입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
         Stage("sound", "not reported, or kept on review", readmit, ("unreported", "reported", "review")),
