@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, print_json, print_table, progress
+from nikawa.cli._amend import run_amend
+from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from nikawa.jobs.build import BuildReport, Options
 
 PANEL = "Build"
 LIST = "list"
+AMEND = "Corrected versions"
 
 
 def register(app: typer.Typer) -> None:
@@ -39,13 +41,25 @@ def build(
     simulate: Annotated[int | None, typer.Option(help="Let simulated workers answer where nobody has, with this seed.", min=0)] = None,
     show_config: Annotated[bool, typer.Option("--show-config", help="Print the settings with the paper's numbers and where each comes from.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a release made of other items or settings.")] = False,
+    amend: Annotated[str | None, typer.Option(help="Instead of building: release a corrected version of this dataset.", rich_help_panel=AMEND, autocompletion=complete_datasets)] = None,
+    relabel: Annotated[Path | None, typer.Option(help="The corrections: id, question, label, reason, by; JSON lines or a sheet.", rich_help_panel=AMEND)] = None,
+    version: Annotated[str | None, typer.Option(help="The new version; the next minor one unless said.", rich_help_panel=AMEND)] = None,
+    reason: Annotated[str, typer.Option(help="Why there is a new version, for the changelog.", rich_help_panel=AMEND)] = "",
+    runs: Annotated[list[Path] | None, typer.Option(help="A folder of stored runs: tell which of their scores move; may be repeated.", rich_help_panel=AMEND)] = None,
+    answers: Annotated[list[str] | None, typer.Option(help="FILE or TASK=FILE of answers: the same for these; may be repeated.", rich_help_panel=AMEND)] = None,
+    date: Annotated[str, typer.Option(help="Date of the release; today unless said.", rich_help_panel=AMEND)] = "",
+    data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Build a dataset as its paper describes: sources to items, task sheets to people, answers to gold, with lineage."""
     from nikawa.errors import BadInput
+    from nikawa.jobs.amend import Options as Correct
     from nikawa.jobs.build import Options
 
+    if amend is not None:
+        how = Correct(version, reason, tuple(runs or ()), tuple(answers or ()), date, overwrite)
+        return run_amend(amend, relabel, out, data, how, json=json, quiet=quiet)
     if recipe == LIST:
         return _list(json)
     if show_config:

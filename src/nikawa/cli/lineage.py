@@ -49,9 +49,9 @@ def show(found: Lineage) -> None:
         ("tags", ", ".join(found.tags) or "none"),
     ]
     print_table(("field", "value"), rows)
-    changed = [(c.version, c.question, c.before, c.after, c.why) for c in found.changes]
+    changed = [(c.version, c.question, c.before, c.after, c.why, c.by) for c in found.changes]
     if changed:
-        print_table(("version", "question", "before", "after", "why"), changed, title="Corrected")
+        print_table(("version", "question", "before", "after", "why", "by"), changed, title="Corrected")
     names = list(dict.fromkeys(key for source in found.sources for key in source))
     print_table(
         names, [[source.get(name, "") for name in names] for source in found.sources], title="Sources"

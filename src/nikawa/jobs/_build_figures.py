@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from nikawa.benchmarks.recipe import Ask, Stage
+from msgspec.structs import replace
+
+from nikawa.benchmarks.recipe import Ask, Stage, recipes
 from nikawa.jobs._build_store import Done, Measured, Store
-from nikawa.records import Example
+from nikawa.records import Dataset, Example
 from nikawa.report.card import AskFigures, Figures, Found, StageFigures
 
 Splits = Mapping[str, Sequence[Example]]
@@ -32,6 +34,33 @@ def figures_of(store: Store, splits: Splits) -> Figures:
         chosen=store.recipe.notes,
         findings=tuple(_findings(splits)),
     )
+
+
+def plain_figures(dataset: Dataset) -> Figures:
+    """What a dataset that no build made tells by itself."""
+    return Figures(
+        stages=(),
+        asks=(),
+        licences={},
+        labels=_labels(_first_question(dataset), dataset.splits),
+        characters=_characters(dataset.splits),
+        workers_are=dataset.card.workers_are,
+        answers=0,
+        simulated=0,
+        findings=tuple(_findings(dataset.splits)),
+    )
+
+
+def relabelled(figures: Figures, dataset: Dataset, recipe: str) -> Figures:
+    """The figures of a build with the labels of a corrected release counted anew."""
+    known = recipe in recipes()
+    question = recipes()[recipe].question if known else _first_question(dataset)
+    return replace(figures, labels=_labels(question, dataset.splits))
+
+
+def _first_question(dataset: Dataset) -> str:
+    golds = (example.gold for examples in dataset.splits.values() for example in examples)
+    return next((question for gold in golds for question in gold), "label")
 
 
 def _findings(splits: Splits) -> Iterator[Found]:

@@ -56,6 +56,8 @@ class Change(Record, frozen=True, kw_only=True, omit_defaults=True):
     before: Any
     after: Any
     why: str = ""
+    by: str = ""
+    """Who decided it."""
 
 
 class Lineage(Record, frozen=True, kw_only=True, omit_defaults=True):

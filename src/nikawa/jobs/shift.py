@@ -117,9 +117,10 @@ def compare(
     if not rows:
         raise BadInput(f"no shared example has gold for {asked!r} on both sides", cure="are labels hidden?")
     moved = [row for row in rows if row.before != row.after]
+    same = one.name == other.name
     return ShiftReport(
-        before=one.name,
-        after=other.name,
+        before=f"{one.name} {one.version}" if same else one.name,
+        after=f"{other.name} {other.version}" if same else other.name,
         question=asked,
         n=len(rows),
         changed=len(moved),

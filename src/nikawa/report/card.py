@@ -122,6 +122,8 @@ def _sum(labels: Mapping[str, Mapping[str, int]], name: str | None = None) -> st
 
 
 def _process(figures: Figures) -> Iterator[str]:
+    if not figures.stages:
+        return
     yield "## Collection process"
     rows = [
         [
@@ -170,6 +172,8 @@ def _use(card: Card, figures: Figures) -> Iterator[str]:
     yield "Checks of texts, repetition and leakage (`nikawa data check`):"
     rows = [[found.check, found.where, f"{found.count:,}"] for found in figures.findings]
     yield Table(("check", "where", "count"), rows, ("count",)).markdown() if rows else "Nothing was found."
+    if not figures.stages:  # made elsewhere: how it was judged is not ours to state
+        return
     yield "## Data statement"
     yield (
         f"Language varieties: {', '.join(card.languages)}. Speakers: the writers of the sources named above. "
