@@ -10,18 +10,23 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from nikawa.collect.answers import Given, Report, Saved
+from nikawa.collect.desk import Desk
+from nikawa.collect.export import judgements
 from nikawa.collect.load import sync
-from nikawa.collect.project import KINDS, Project, create_project
+from nikawa.collect.project import KINDS, Project, create_project, hashed
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
+from nikawa.collect.workers import Worker, add_worker, by_name
 from nikawa.io.records import write_records
-from nikawa.records import Example
+from nikawa.records import Example, Judgement
 
 LABELS = ("entailment", "contradiction", "neutral")
 Make = Callable[..., Project]
@@ -145,3 +150,66 @@ def start(make: Make, database: str) -> Iterator[Callable[..., tuple[Project, St
     yield begin
     for store in stores:
         store.close()
+
+
+class Crowd:
+    """Workers at a project, with a clock of their own."""
+
+    def __init__(self, project: Project, store: Store) -> None:
+        self.project, self.store, self.desk, self.now = project, store, Desk(project), 1000.0
+        self.keys = 0
+
+    def join(self, *names: str) -> None:
+        for name in names:
+            token = hashed(self.project.token(name))
+            self.store.do(
+                partial(add_worker, name=name, hashed=token, origin="link", language="ja", now=self.now)
+            )
+
+    def state(self, name: str) -> dict[str, Any]:
+        token = hashed(self.project.token(name))
+        return self.desk.state(self.store.do(lambda link: self.desk.next(link, token, self.now)))
+
+    def lease(self, name: str) -> str:
+        item = self.state(name)["item"]
+        assert item is not None
+        return str(item["lease"])
+
+    def answer(self, name: str, label: str = "neutral", **how: Any) -> Saved:
+        self.keys += 1
+        lease, key = how.pop("lease", None) or self.lease(name), how.pop("key", f"k{self.keys}")
+        body = msgspec.json.encode({"label": label}).decode()
+        given = Given(lease, key, body, **how)
+        token = hashed(self.project.token(name))
+        return self.store.do(lambda link: self.desk.answer(link, token, given, self.now))[0]
+
+    def undo(self, name: str, key: str = "u") -> dict[str, Any]:
+        token = hashed(self.project.token(name))
+        return self.desk.state(self.store.do(lambda link: self.desk.undo(link, token, key, self.now)))
+
+    def report(self, name: str, code: str = "broken", key: str = "r") -> Saved:
+        given = Report(self.lease(name), key, code, "読めない")
+        token = hashed(self.project.token(name))
+        return self.store.do(lambda link: self.desk.report(link, token, given, self.now))[0]
+
+    def worker(self, name: str) -> Worker:
+        row = self.store.ask(lambda link: by_name(link, name))
+        assert row is not None
+        return row
+
+    def counts(self) -> list[tuple[int, int]]:
+        sql = "SELECT done, leased FROM items WHERE kind = 'main' ORDER BY position"
+        return [(int(a), int(b)) for a, b in self.store.ask(lambda link: link.rows(sql))]
+
+    def exported(self, *parts: str) -> list[Judgement]:
+        with self.store.read() as link:
+            return list(judgements(link, self.project, parts or ("main",)))
+
+    def change(self, change: Callable[..., None], name: str) -> None:
+        self.store.do(lambda link: change(link, by_name(link, name), "because", "owner", self.now))
+
+
+@pytest.fixture
+def crowd(start: Callable[..., tuple[Project, Store]]) -> Callable[..., Crowd]:
+    """Workers at a project on either database."""
+    return lambda **how: Crowd(*start(**how))

@@ -2,95 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from nikawa.collect.answers import Given, Report, Saved
-from nikawa.collect.database import Link, found
-from nikawa.collect.desk import Desk
-from nikawa.collect.export import judgements, take_in
-from nikawa.collect.load import sync
 from nikawa.collect.overview import audit_rows, decide, disagreements, items, overview, resolve
-from nikawa.collect.project import Project, hashed
-from nikawa.collect.store import Store, open_store
-from nikawa.collect.workers import Refused, Worker, add_worker, by_name, exclude, join, reinstate
-from nikawa.collect.writer import Unavailable
-from nikawa.errors import BadInput
-from nikawa.records import Judgement
+from nikawa.collect.project import hashed
+from nikawa.collect.workers import Refused, exclude, join, reinstate
 
-Start = Callable[..., tuple[Project, Store]]
-
-
-class Crowd:
-    """Workers at a project, with a clock of their own."""
-
-    def __init__(self, project: Project, store: Store) -> None:
-        self.project, self.store, self.desk, self.now = project, store, Desk(project), 1000.0
-        self.keys = 0
-
-    def join(self, *names: str) -> None:
-        for name in names:
-            token = hashed(self.project.token(name))
-            self.store.do(
-                partial(add_worker, name=name, hashed=token, origin="link", language="ja", now=self.now)
-            )
-
-    def state(self, name: str) -> dict[str, Any]:
-        token = hashed(self.project.token(name))
-        return self.desk.state(self.store.do(lambda link: self.desk.next(link, token, self.now)))
-
-    def lease(self, name: str) -> str:
-        item = self.state(name)["item"]
-        assert item is not None
-        return str(item["lease"])
-
-    def answer(self, name: str, label: str = "neutral", **how: Any) -> Saved:
-        self.keys += 1
-        lease, key = how.pop("lease", None) or self.lease(name), how.pop("key", f"k{self.keys}")
-        body = msgspec.json.encode({"label": label}).decode()
-        given = Given(lease, key, body, **how)
-        token = hashed(self.project.token(name))
-        return self.store.do(lambda link: self.desk.answer(link, token, given, self.now))[0]
-
-    def undo(self, name: str, key: str = "u") -> dict[str, Any]:
-        token = hashed(self.project.token(name))
-        return self.desk.state(self.store.do(lambda link: self.desk.undo(link, token, key, self.now)))
-
-    def report(self, name: str, code: str = "broken", key: str = "r") -> Saved:
-        given = Report(self.lease(name), key, code, "読めない")
-        token = hashed(self.project.token(name))
-        return self.store.do(lambda link: self.desk.report(link, token, given, self.now))[0]
-
-    def worker(self, name: str) -> Worker:
-        row = self.store.ask(lambda link: by_name(link, name))
-        assert row is not None
-        return row
-
-    def counts(self) -> list[tuple[int, int]]:
-        sql = "SELECT done, leased FROM items WHERE kind = 'main' ORDER BY position"
-        return [(int(a), int(b)) for a, b in self.store.ask(lambda link: link.rows(sql))]
-
-    def exported(self, *parts: str) -> list[Judgement]:
-        with self.store.read() as link:
-            return list(judgements(link, self.project, parts or ("main",)))
-
-    def change(self, change: Callable[..., None], name: str) -> None:
-        self.store.do(lambda link: change(link, by_name(link, name), "because", "owner", self.now))
-
-
-@pytest.fixture
-def crowd(start: Start) -> Callable[..., Crowd]:
-    return lambda **how: Crowd(*start(**how))
-
-
-Begin = Callable[..., Crowd]
+Begin = Callable[..., Any]
 
 
 def test_each_item_is_answered_as_often_as_asked(crowd: Begin) -> None:
@@ -374,84 +298,15 @@ def test_items_by_state(crowd: Begin) -> None:
         here.store.ask(lambda link: items(link, "nonsense"))
 
 
-def test_import_is_all_or_nothing_and_once(crowd: Begin) -> None:
-    here = crowd(items=2, assign={"workers_per_item": 1})
-    rows = [
-        (
-            n,
-            Judgement(
-                example=ref, worker=worker, question="label", answer="neutral", at="2026-01-02T03:04:05+00:00"
-            ),
-        )
-        for n, (ref, worker) in enumerate([("i000", "x"), ("i001", "x"), ("i000", "y")], start=1)
-    ]
-
-    def bring(given: list[tuple[int, Judgement]]) -> tuple[int, int]:
-        return here.store.do(lambda link: take_in(link, here.project, iter(given), "sheet.csv", 5.0))
-
-    wrong = (4, Judgement(example="i999", worker="z", question="label", answer="neutral"))
-    with pytest.raises(BadInput, match=r"sheet\.csv, line 4"):
-        bring([*rows, wrong])
-    assert not here.exported()
-    assert bring(rows) == (3, 0)
-    assert bring(rows) == (0, 3)
-    assert here.exported()[0].at == "2026-01-02T03:04:05.000+00:00"
-    here.join("a")
-    assert here.state("a")["stage"] == "done"
-
-
-def test_files_are_taken_in_again_when_they_change(crowd: Begin) -> None:
-    here = crowd(items=2)
-    assert sync(here.project, here.store) == {"main": 0, "gold": 0, "pilot": 0}
-    path = here.project.folder / "examples.jsonl"
-    text = path.read_text("utf-8")
-    path.write_text(text + text.splitlines()[0].replace("i000", "new") + "\n", "utf-8")
-    assert sync(here.project, here.store)["main"] == 1
-    assert len(here.counts()) == 3
-
-
-def test_a_pilot_added_later_is_for_those_who_have_not_begun(crowd: Begin) -> None:
-    here = crowd(items=3)
-    here.join("a", "b")
-    here.answer("a")
-    line = '{"id": "p", "inputs": {"premise": "前", "hypothesis": "仮"}, "gold": {"label": "neutral"}}\n'
-    (here.project.folder / "pilot.jsonl").write_text(line, "utf-8")
-    sync(here.project, here.store)
-    assert (here.state("a")["stage"], here.state("b")["stage"]) == ("main", "pilot")
-
-
-def test_control_items_need_gold(crowd: Begin) -> None:
-    here = crowd(items=1)
-    (here.project.folder / "gold.jsonl").write_text('{"id": "g", "inputs": {"premise": "前"}}\n', "utf-8")
-    with pytest.raises(BadInput, match="needs its gold"):
-        sync(here.project, here.store)
-
-
 def test_platforms_bring_as_many_as_allowed(crowd: Begin) -> None:
     here = crowd(crowd={"join": True, "max_workers": 1})
 
-    def come(name: str) -> Worker:
+    def come(name: str) -> Any:
         return here.store.do(lambda link: join(link, name, hashed(name), here.project.settings, 1.0))
 
     assert come("p1").id == come("p1").id
     with pytest.raises(Refused, match="worker_full"):
         come("p2")
-
-
-def test_an_operation_that_fails_is_undone_alone(crowd: Begin) -> None:
-    here = crowd(items=2)
-
-    def half(link: Link) -> None:
-        link.run("UPDATE items SET done = 7")
-        raise ValueError("half way")
-
-    first = here.store.write(half)
-    second = here.store.write(lambda link: link.run("UPDATE items SET reports = 1"))
-    with pytest.raises(ValueError, match="half way"):
-        first.result()
-    assert second.result() == 2
-    rows = here.store.ask(lambda link: link.rows("SELECT done, reports FROM items"))
-    assert [tuple(row) for row in rows] == [(0, 1), (0, 1)]
 
 
 def test_texts_of_any_kind_survive(crowd: Begin) -> None:
@@ -461,45 +316,3 @@ def test_texts_of_any_kind_survive(crowd: Begin) -> None:
     here.answer(odd, odd, comment=odd)
     (told,) = here.exported()
     assert (told.worker, told.answer) == (odd, odd)
-
-
-def test_another_version_is_refused(crowd: Begin, database: str) -> None:
-    here = crowd(items=1)
-    here.store.do(lambda link: link.run("UPDATE meta SET value = '99' WHERE key = 'version'"))
-    with pytest.raises(BadInput, match="version 99"):
-        open_store(database, here.project.folder, here.project.name)
-
-
-def test_backup_is_whole(crowd: Begin, database: str, tmp_path: Path) -> None:
-    here = crowd(items=2)
-    here.join("a")
-    here.answer("a")
-    out = tmp_path / "copy" / "backup.db"
-    if database:
-        with pytest.raises(BadInput, match="pg_dump"):
-            here.store.backup(out)
-        return
-    here.store.backup(out)
-    with open_store(f"sqlite:///{out}", tmp_path, "x") as copy:
-        assert copy.ask(lambda link: found(link, "SELECT count(*) FROM answers")) == (1,)
-    with pytest.raises(BadInput, match="exists already"):
-        here.store.backup(out)
-
-
-def test_a_lost_connection_is_told_and_made_again(crowd: Begin, database: str) -> None:
-    here = crowd(items=1)
-    here.join("a")
-
-    def cut(link: Link) -> None:
-        if database:
-            link.run("SELECT pg_terminate_backend(pg_backend_pid())")
-        raise sqlite3.OperationalError("disk I/O error")
-
-    with pytest.raises(Unavailable, match="send it again"):
-        here.store.do(cut)
-    assert not here.answer("a").duplicate
-    assert len(here.exported()) == 1
-    if database:
-        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE ?"
-        here.store.do(lambda link: link.rows(others, "%answers a JOIN items%"))
-    assert here.worker("a").answered == 1

@@ -1,0 +1,131 @@
+"""Files and the store, on both databases: items and judgements taken in, copies, versions, lost connections."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nikawa.collect.database import Link, found
+from nikawa.collect.export import take_in
+from nikawa.collect.load import sync
+from nikawa.collect.store import open_store
+from nikawa.collect.writer import Unavailable
+from nikawa.errors import BadInput
+from nikawa.records import Judgement
+
+Begin = Callable[..., Any]
+
+
+def test_import_is_all_or_nothing_and_once(crowd: Begin) -> None:
+    here = crowd(items=2, assign={"workers_per_item": 1})
+    rows = [
+        (
+            n,
+            Judgement(
+                example=ref, worker=worker, question="label", answer="neutral", at="2026-01-02T03:04:05+00:00"
+            ),
+        )
+        for n, (ref, worker) in enumerate([("i000", "x"), ("i001", "x"), ("i000", "y")], start=1)
+    ]
+
+    def bring(given: list[tuple[int, Judgement]]) -> Any:
+        return here.store.do(lambda link: take_in(link, here.project, iter(given), "sheet.csv", 5.0))
+
+    wrong = (4, Judgement(example="i999", worker="z", question="label", answer="neutral"))
+    with pytest.raises(BadInput, match=r"sheet\.csv, line 4"):
+        bring([*rows, wrong])
+    assert not here.exported()
+    assert bring(rows) == (3, 0)
+    assert bring(rows) == (0, 3)
+    assert here.exported()[0].at == "2026-01-02T03:04:05.000+00:00"
+    here.join("a")
+    assert here.state("a")["stage"] == "done"
+
+
+def test_files_are_taken_in_again_when_they_change(crowd: Begin) -> None:
+    here = crowd(items=2)
+    assert sync(here.project, here.store) == {"main": 0, "gold": 0, "pilot": 0}
+    path = here.project.folder / "examples.jsonl"
+    text = path.read_text("utf-8")
+    path.write_text(text + text.splitlines()[0].replace("i000", "new") + "\n", "utf-8")
+    assert sync(here.project, here.store)["main"] == 1
+    assert len(here.counts()) == 3
+
+
+def test_a_pilot_added_later_is_for_those_who_have_not_begun(crowd: Begin) -> None:
+    here = crowd(items=3)
+    here.join("a", "b")
+    here.answer("a")
+    line = '{"id": "p", "inputs": {"premise": "前", "hypothesis": "仮"}, "gold": {"label": "neutral"}}\n'
+    (here.project.folder / "pilot.jsonl").write_text(line, "utf-8")
+    sync(here.project, here.store)
+    assert (here.state("a")["stage"], here.state("b")["stage"]) == ("main", "pilot")
+
+
+def test_control_items_need_gold(crowd: Begin) -> None:
+    here = crowd(items=1)
+    (here.project.folder / "gold.jsonl").write_text('{"id": "g", "inputs": {"premise": "前"}}\n', "utf-8")
+    with pytest.raises(BadInput, match="needs its gold"):
+        sync(here.project, here.store)
+
+
+def test_an_operation_that_fails_is_undone_alone(crowd: Begin) -> None:
+    here = crowd(items=2)
+
+    def half(link: Link) -> None:
+        link.run("UPDATE items SET done = 7")
+        raise ValueError("half way")
+
+    first = here.store.write(half)
+    second = here.store.write(lambda link: link.run("UPDATE items SET reports = 1"))
+    with pytest.raises(ValueError, match="half way"):
+        first.result()
+    assert second.result() == 2
+    rows = here.store.ask(lambda link: link.rows("SELECT done, reports FROM items"))
+    assert [tuple(row) for row in rows] == [(0, 1), (0, 1)]
+
+
+def test_another_version_is_refused(crowd: Begin, database: str) -> None:
+    here = crowd(items=1)
+    here.store.do(lambda link: link.run("UPDATE meta SET value = '99' WHERE key = 'version'"))
+    with pytest.raises(BadInput, match="version 99"):
+        open_store(database, here.project.folder, here.project.name)
+
+
+def test_backup_is_whole(crowd: Begin, database: str, tmp_path: Path) -> None:
+    here = crowd(items=2)
+    here.join("a")
+    here.answer("a")
+    out = tmp_path / "copy" / "backup.db"
+    if database:
+        with pytest.raises(BadInput, match="pg_dump"):
+            here.store.backup(out)
+        return
+    here.store.backup(out)
+    with open_store(f"sqlite:///{out}", tmp_path, "x") as copy:
+        assert copy.ask(lambda link: found(link, "SELECT count(*) FROM answers")) == (1,)
+    with pytest.raises(BadInput, match="exists already"):
+        here.store.backup(out)
+
+
+def test_a_lost_connection_is_told_and_made_again(crowd: Begin, database: str) -> None:
+    here = crowd(items=1)
+    here.join("a")
+
+    def cut(link: Link) -> None:
+        if database:
+            link.run("SELECT pg_terminate_backend(pg_backend_pid())")
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with pytest.raises(Unavailable, match="send it again"):
+        here.store.do(cut)
+    assert not here.answer("a").duplicate
+    assert len(here.exported()) == 1
+    if database:
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE ?"
+        here.store.do(lambda link: link.rows(others, "%answers a JOIN items%"))
+    assert here.worker("a").answered == 1
