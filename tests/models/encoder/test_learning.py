@@ -115,7 +115,7 @@ def test_what_is_saved_is_read_by_plain_transformers(
         torch.testing.assert_close(ours[name], values, atol=1e-7, rtol=0)
 
 
-@pytest.mark.parametrize("kind", ["inference", "similarity", "tagging", "relation"])
+@pytest.mark.parametrize("kind", ["inference", "similarity", "tagging", "relation", "tree", "dialogue"])
 def test_a_saved_folder_answers_again_without_training(
     kind: Kind, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
 ) -> None:
