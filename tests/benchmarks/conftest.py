@@ -17,13 +17,13 @@ Tell = Callable[[Example], list[Any]]
 
 
 @pytest.fixture
-def people() -> Callable[[Path, str, Tell], int]:
+def people() -> Callable[..., int]:
     """Write the answers to an `Ask`: of each item the answers of as many workers; returns how many."""
 
-    def answer(out: Path, ask: str, tell: Tell) -> int:
+    def answer(out: Path, ask: str, tell: Tell, who: str = "w") -> int:
         place = out / "people" / ask
         rows = [
-            Judgement(example=item.id, worker=f"w{n}", question="q", answer=given, at="2026-01-02")
+            Judgement(example=item.id, worker=f"{who}{n}", question="q", answer=given, at="2026-01-02")
             for item in read_examples(place / "tasks.jsonl")
             for n, given in enumerate(tell(item))
         ]

@@ -128,6 +128,8 @@ class Ask:
     """The config field that says how many texts a worker writes, or labels they may rank; one text when empty."""
     reports: tuple[str, ...] = ()
     """Words that hand an item back and may be given instead of an answer, such as `personal` or `hate`."""
+    apart: tuple[str, ...] = ()
+    """Earlier `Ask`s about the same items or what they were made of: who answered there does not answer here."""
     simulate: Simulate | None = None
     uses: tuple[str, ...] = ()
     """The config fields `simulate` looks at."""
@@ -167,7 +169,8 @@ class Recipe:
     def __post_init__(self) -> None:
         known = set(self.sources)
         for stage in self.stages:
-            if missing := [name for name in stage.reads if name not in known]:
+            needed = (*stage.reads, *(stage.apart if isinstance(stage, Ask) else ()))
+            if missing := [name for name in needed if name not in known]:
                 raise ValueError(f"{self.name}: {stage.name} reads {missing}, which no earlier stage writes")
             if again := known & {*stage.sets}:
                 raise ValueError(f"{self.name}: {stage.name} writes {again} a second time")

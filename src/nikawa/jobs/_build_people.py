@@ -68,6 +68,8 @@ class Answers:
     given: int = 0
     columns: bool = False
     """Whether a worker is only a column of a sheet."""
+    barred: Mapping[str, set[str]] = field(default_factory=dict)
+    """By item the workers who may not answer about it."""
 
     def add(self, judgement: Judgement) -> bool:
         """Take an answer; False where its worker gave another before. The same again (of an overlapping batch) counts once."""
@@ -99,13 +101,14 @@ def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     asked = Asked(question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1))
     files = answer_files(store, question)
     source: Any = ["simulated", simulate] if simulate is not None and not files else _digests(files)
-    key = store.key(question, asked.workers, asked.texts, source)
+    others = [store.digest_of(name) for name in question.apart]
+    key = store.key(question, asked.workers, asked.texts, source, *others)
     assert key is not None
     done = store.done(question)
     if done is not None and done.key == key:
         return done
     items = {example.id: example for name in question.reads for example in store.examples(name)}
-    answers = Answers(items, asked.workers)
+    answers = Answers(items, asked.workers, barred=_barred(store, question, items))
     if simulate is not None and not files:
         _simulated(store, asked, answers, simulate)
     else:
@@ -125,6 +128,20 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
     return [p for place in places for p in sorted(place.glob(ANSWERS)) if p.name.endswith(SUFFIXES)]
 
 
+def _barred(store: Store, question: Ask, items: Mapping[str, Example]) -> dict[str, set[str]]:
+    """By item who answered the `Ask`s this one is kept apart from, about the item or what it was made of."""
+    if not question.apart:
+        return {}
+    took: dict[str, set[str]] = {}
+    for judgement in (judgement for name in question.apart for judgement in store.judgements(name)):
+        took.setdefault(judgement.example, set()).add(judgement.worker)
+    found = {}
+    for name, example in items.items():
+        line = (name, *(example.origin.parents if example.origin is not None else ()))
+        found[name] = {worker for one in line for worker in took.get(one, ())}
+    return found
+
+
 def _digests(files: Sequence[Path]) -> list[str]:
     return [digest_file(path) for path in files]
 
@@ -136,11 +153,10 @@ def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:
         raise BadInput(f"{asked.ask.name} cannot be simulated", cure="give the answers of people")
     view = store.view(asked.ask)
     for example in answers.known.values():
-        panel = chance(seed, asked.ask.name, example.id).sample(
-            range(1, 2 * asked.workers + 1), asked.workers
-        )
-        for number in panel:
-            worker = f"{SIMULATED}{number:03}"
+        barred = answers.barred.get(example.id, set())
+        names = [f"{SIMULATED}{number:03}" for number in range(1, 2 * asked.workers + len(barred) + 1)]
+        free = [name for name in names if name not in barred]
+        for worker in chance(seed, asked.ask.name, example.id).sample(free, asked.workers):
             answer = simulate(example, view, chance(seed, asked.ask.name, example.id, worker))
             answer = read_answer(answer, asked, example)
             answers.add(
@@ -169,6 +185,9 @@ def _read(path: Path, asked: Asked, answers: Answers) -> None:
         answer = judgement.answer
         if example is not None:
             answer = _valid(reading, place, (answer, asked, example))
+            if judgement.worker in answers.barred.get(item, ()) and reading.workers_are != "columns":
+                what = f"worker {judgement.worker} answered {listed(asked.ask.apart)} for {item!r} and may not judge it"
+                raise reading.fault(place, what, "take the answer out and ask somebody else")
         kept = msgspec.structs.replace(judgement, example=item, question=asked.ask.question, answer=answer)
         if not answers.add(kept):
             what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"

@@ -209,7 +209,7 @@ RECIPE = Recipe(
         Ask("tagging", "the entities of a sentence, starting from those proposed", ("proposed",), "span-tagging", "spans", "workers", prompt=TAGGING,
             labels=TYPES, reports=(*ETHICS, "broken"), simulate=simulate_tags),
         Stage("tagged", "entities that more than half of the workers marked; what one handed back is left out", gather, ("proposed", "tagging")),
-        Ask("check", "whether the entities of a sentence are right", ("tagged",), "choice", "right", "checkers", labels=(RIGHT, WRONG), simulate=simulate_check,
+        Ask("check", "whether the entities of a sentence are right", ("tagged",), "choice", "right", "checkers", labels=(RIGHT, WRONG), apart=("tagging",), simulate=simulate_check,
             prompt="개체명의 범위와 종류가 모두 맞으면 right, 하나라도 틀리면 wrong을 고르세요."),
         Stage("checked", "sentences that every checker finds right, and the others", inspect, ("tagged", "check"), (), ("passed", "doubtful")),
         Ask("correction", "the entities of a sentence that was found wrong", ("doubtful",), "span-tagging", "spans", "correctors", prompt=TAGGING,

@@ -126,12 +126,7 @@ def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
         made = Example(
             id=f"{premise.id}-{label[0]}",
             inputs={"premise": text, "hypothesis": hypothesis},
-            meta={
-                "source": premise.meta["source"],
-                "style": premise.meta["style"],
-                "author": label,
-                "writer": written.worker,
-            },
+            meta={"source": premise.meta["source"], "style": premise.meta["style"], "author": label},
             group=premise.id,
             origin=Origin(recipe="klue-nli", parents=(premise.id,), step=label),
         )
@@ -143,19 +138,17 @@ def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
 
 
 def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
-    """The label of most of five: the writer's and those of validators who are not the writer."""
+    """The label of most of five: the writer's and the validators'."""
     judged = given_answers(inputs, "validation")
     for found in inputs.examples("pairs"):
-        writer = found.meta["writer"]
-        others = [judgement for judgement in judged.get(found.id, ()) if judgement.worker != writer]
+        others = judged.get(found.id, [])
         labels = [found.meta["author"], *(judgement.answer for judgement in others)]
         gold = most_voted(labels, config.votes)
         said = f"meant {found.meta['author']}, validated {told(others)}"
         if gold is None:
             yield Dropped(found, f"no {config.votes} equal labels", said)
             continue
-        meta = {key: value for key, value in found.meta.items() if key != "writer"}
-        made = replace(found, gold={"label": gold}, meta=meta)
+        made = replace(found, gold={"label": gold})
         yield Kept(made, f"{labels.count(gold)} of {len(labels)} labels, {config.votes} needed: {said}")
 
 
@@ -242,9 +235,9 @@ RECIPE = Recipe(
         Ask("hypotheses-again", "hypotheses for premises that were kept on review", ("readmitted",), "write-hypotheses", "hypotheses", "writers", prompt=PROMPT,
             texts="hypotheses", reports=HANDED, simulate=simulate_hypotheses),
         Stage("pairs", "a premise and a hypothesis, under the label that was meant", pair, ("unreported", "readmitted", "hypotheses", "hypotheses-again")),
-        Ask("validation", "the relation of a premise to a hypothesis", ("pairs",), "inference", "label", "validators", labels=LABELS, simulate=simulate_label,
+        Ask("validation", "the relation of a premise to a hypothesis", ("pairs",), "inference", "label", "validators", labels=LABELS, apart=("hypotheses", "hypotheses-again"), simulate=simulate_label,
             prompt="전제가 참일 때 가설이 반드시 참이면 entailment, 반드시 거짓이면 contradiction, 알 수 없으면 neutral을 고르세요."),
-        Stage("labelled", "enough equal labels of the writer and of validators other than the writer", label, ("pairs", "validation"), ("votes",)),
+        Stage("labelled", "enough equal labels of the writer and of validators who did not write it", label, ("pairs", "validation"), ("votes",)),
         Stage("splits", "premise sets whose hypotheses alone give the least away, by source and style, for dev and test", split, ("labelled",),
               ("split", "colloquial", "model", "seed"), tuple(SETS.values())),
     ),
@@ -254,7 +247,7 @@ RECIPE = Recipe(
     question="label",
     notes=(
         "Whether a sentence is a proposition with a predicate is told by its form, roughly; writers skip what is none.",
-        "A validator who wrote the hypothesis is not counted.",
+        "Whoever wrote for a premise may not validate its pairs.",
         "Dev and test hold intact sets alone: three pairs, each with the label that was meant, as in the published dev set.",
         "The paper ranks hypotheses by a fine-tuned encoder; the default here is a linear model on characters (model).",
     ),

@@ -177,13 +177,15 @@ def card(config: Any) -> Card:
     )
 
 
-def relation(name: str, items: tuple[str, ...], workers: str, title: str, simulate: Any) -> Ask:
+def relation(
+    name: str, items: tuple[str, ...], workers: str, title: str, simulate: Any, apart: tuple[str, ...] = ()
+) -> Ask:
     """Ask for the relation of the pairs of some sets."""
     prompt = (
         "문장에 쓰인 내용만으로 subj와 obj의 현재 관계를 고르세요. 먼저 candidates에서 찾고, 없으면 모든 관계에서 고르세요. "
         "개체의 범위가 틀렸으면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
     )
-    return Ask(name, title, items, "relation", "relation", workers, prompt=prompt, labels=LABELS, reports=(*ETHICS, MISPLACED), simulate=simulate)  # fmt: skip
+    return Ask(name, title, items, "relation", "relation", workers, prompt=prompt, labels=LABELS, reports=(*ETHICS, MISPLACED), apart=apart, simulate=simulate)  # fmt: skip
 
 
 RECIPE = Recipe(
@@ -206,7 +208,7 @@ RECIPE = Recipe(
         Stage("remarked", "pairs with mended boundaries", mend, ("misplaced", "boundaries")),
         relation(ASKED[1], ("remarked",), "workers", "the relation of two entities whose boundaries were mended", simulate_relation),
         Stage("voted", "enough equal answers, or open", vote, ("unreported", "readmitted", "remarked", *ASKED), ("votes",), ("settled", "open")),
-        relation("adjudication", ("open",), "adjudicators", "the relation of two entities workers did not agree on", simulate_decision),
+        relation("adjudication", ("open",), "adjudicators", "the relation of two entities workers did not agree on", simulate_decision, ASKED),
         Stage("labelled", "settled by workers, or adjudicated", adjudicate, ("settled", "open", "adjudication")),
         Stage("limited", "no more pairs without a relation than their share", limit, ("labelled",), ("no_relation", "seed")),
         Stage("splits", "train, dev and test, the pairs of a sentence together", split, ("limited",), ("split", "seed"), tuple(SETS.values())),
