@@ -77,14 +77,14 @@ def stress(
     ]
     complete = [pair for pair in pairs if pair[2] is not None and pair[3] is not None]
     _refuse_gaps(pairs, how.partial, original, perturbed)
-    items = [_item(asked, *pair) for pair in complete]
+    items = [stress_item(asked, *pair) for pair in complete]
     scored = asked.kind == "similarity"
     unread = sum((item.before is None) + (item.after is None) for item in items)
     if scored:
         items = [item for item in items if item.before is not None and item.after is not None]
     found = cells(
         items,
-        _pearson if scored else _same,
+        MEASURES[scored],
         neutral="neutral" in asked.labels,
         resamples=how.resamples,
         seed=how.seed,
@@ -103,6 +103,10 @@ def _same(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
 
 def _pearson(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
     return metrics()["pearson"].evaluate(Items(gold=before, answers=after), "documented")
+
+
+MEASURES = {False: _same, True: _pearson}
+"""Whether the answers are scores to how alike two sets of them are."""
 
 
 def sets_of(dataset: Dataset, task: Task, where: str) -> Sets:
@@ -237,9 +241,10 @@ def _refuse_gaps(pairs: Iterable[_Pair], partial: bool, original: Path, perturbe
             raise BadInput(what, file=path, cure="add them, or say --partial to compare the rest")
 
 
-def _item(
+def stress_item(
     task: Task, name: str, example: Example, before: Prediction | None, after: Prediction | None
 ) -> StressItem:
+    """A perturbed example of the set `name` with the answers to the original and to it."""
     assert before is not None
     assert after is not None
     assert example.origin is not None

@@ -1,0 +1,136 @@
+"""A metric on many overlapping parts of the same items at once, under the same resamples.
+
+The runs of a system answer the same items, so one draw of groups serves all runs and parts: the statistics of a part are
+those of all items with zeros outside it, and those of the rest are the remainder. With several runs, runs are drawn too,
+so that a lucky seed widens the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.analyse.resample import Evaluation, Floats, Ints, draws, interval
+from nikawa.analyse.results import Figure
+
+CELLS = 16_000_000
+"""Numbers of a table of groups by statistics that are held at once."""
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The runs of a system under one metric, over the same items."""
+
+    runs: Sequence[Evaluation]
+    units: Ints
+    """The group of each item, counted from 0."""
+    detail: Floats | None = None
+    """A score an item, averaged over runs, where the metric is the mean of it."""
+    binary: bool = False
+    """Whether every item is right or wrong."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Values of parts (columns) and of what lies outside each."""
+
+    values: Floats
+    """Runs by parts."""
+    rests: Floats
+    drawn: Floats
+    """Resamples by parts, each the mean over the runs drawn."""
+    drawn_rests: Floats
+
+
+def measure(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int = 0) -> Parts:
+    """The metric on each part and on its rest, with resamples of groups and runs."""
+    table = np.column_stack([np.asarray(mask, dtype=np.float64) for mask in masks])
+    found = [_of_run(run, table, sample.units, resamples, seed) for run in sample.runs]
+    values, rests, drawn, drawn_rests = (np.stack(each) for each in zip(*found, strict=True))
+    picks = np.random.default_rng((seed, 3)).integers(0, len(found), size=(len(found), resamples, 1))
+    both = [np.take_along_axis(x, picks, axis=0).mean(axis=0) for x in (drawn, drawn_rests)]
+    return Parts(values, rests, *both)
+
+
+def _of_run(
+    run: Evaluation, table: Floats, units: Ints, resamples: int, seed: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    statistics: Floats | None = getattr(run, "statistics", None)
+    if statistics is None:
+        return _weighted(run, table, units, resamples, seed)
+    finish: Any = getattr(run, "finish")  # noqa: B009 — only metrics that are sums have it
+    k, parts = statistics.shape[1], table.shape[1]
+    width = max(1, CELLS // max(1, len(units) * k))
+    every = [
+        resampled_sums(_spread(statistics, table[:, i : i + width]), units, resamples=resamples, seed=seed)
+        for i in range(0, parts, width)
+    ]
+    sums = np.concatenate(every, axis=1).reshape(resamples, parts, k)
+    whole = resampled_sums(statistics, units, resamples=resamples, seed=seed)[:, None, :]
+    exact = table.T @ statistics
+    rest = _cut(statistics.sum(axis=0) - exact, statistics)
+    return finish(exact), finish(rest), finish(sums), finish(_cut(whole - sums, statistics))
+
+
+def _cut(difference: Floats, statistics: Floats) -> Floats:
+    """What is left of a sum after another was taken from it, without the dust of rounding."""
+    floor = 1e-9 * max(1.0, float(np.abs(statistics).max(initial=0.0)))
+    return np.where(np.abs(difference) < floor, 0.0, difference)
+
+
+def _spread(statistics: Floats, table: Floats) -> Floats:
+    return (table[:, :, None] * statistics[:, None, :]).reshape(len(statistics), -1)
+
+
+def _weighted(
+    run: Evaluation, table: Floats, units: Ints, resamples: int, seed: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """A metric that must see the items anew, such as a rank correlation: each part is a weighting."""
+    sides = (table, 1.0 - table)
+    exact = [run.under(np.ascontiguousarray(side.T)) for side in sides]
+    blocks: list[list[Floats]] = [[], []]
+    for weights in draws(_count(units), resamples, seed):
+        spread = weights[:, units]
+        for side, found in zip(sides, blocks, strict=True):
+            found.append(np.column_stack([run.under(spread * column) for column in side.T]))
+    return exact[0], exact[1], np.concatenate(blocks[0]), np.concatenate(blocks[1])
+
+
+def resampled_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Floats:
+    """Sums of the columns of `matrix` (a row an item) under each resample of groups: resamples by columns."""
+    grouped = group_sums(matrix, units)
+    return np.concatenate([weights @ grouped for weights in draws(len(grouped), resamples, seed)])
+
+
+def group_sums(matrix: Floats, units: Ints) -> Floats:
+    """Sums over the items of each group."""
+    order = np.argsort(units, kind="stable")
+    starts = np.searchsorted(units[order], np.arange(_count(units)))
+    sums: Floats = np.add.reduceat(matrix[order], starts, axis=0)
+    return sums
+
+
+def _count(units: Ints) -> int:
+    return int(units.max()) + 1 if len(units) else 0
+
+
+def figure(values: Floats, drawn: Floats, *, scale: float = 1.0, n: int = 0) -> Figure:
+    """The mean over runs, its interval, and the spread over runs; what is not defined is None."""
+    low, high = interval(drawn * scale)
+    return Figure(
+        value=known(values.mean() * scale),
+        low=known(low),
+        high=known(high),
+        sd=known(values.std(ddof=1) * scale) if len(values) > 1 else None,
+        n=n,
+    )
+
+
+def known(value: float | np.floating[Any] | None) -> float | None:
+    """A plain number, or None for what is not defined."""
+    return None if value is None or not np.isfinite(value) else float(value)

@@ -1,0 +1,80 @@
+"""Slices: the metric where items share a tag, a source, a length …, against all other items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+
+from nikawa.analyse.masks import Mask, Parts, Sample, figure, known, measure
+from nikawa.analyse.resample import holm
+from nikawa.analyse.results import CrossCell, Figure, Slice
+from nikawa.analyse.slice_tests import tests
+
+RESAMPLES = 1_000
+
+
+@dataclass(frozen=True)
+class Named:
+    """A part of the items and what it is called."""
+
+    by: str
+    where: str
+    mask: Mask
+
+
+def slices(
+    sample: Sample, parts: Sequence[Named], *, scale: float = 1.0, resamples: int = RESAMPLES, seed: int = 0
+) -> list[Slice]:
+    """Every part with its interval, its difference from the rest and the test of it, corrected for all of them."""
+    if not parts:
+        return []
+    masks = [part.mask for part in parts]
+    found = measure(sample, masks, resamples=resamples, seed=seed)
+    gaps = (found.values - found.rests).mean(axis=0)
+    each = tests(sample, masks, gaps, found.drawn - found.drawn_rests)
+    adjusted = iter(holm([p for p in each if p is not None]))
+    return [
+        replace(_slice(sample, part, i, found, scale), p=p, p_holm=None if p is None else next(adjusted))
+        for i, (part, p) in enumerate(zip(parts, each, strict=True))
+    ]
+
+
+def _slice(sample: Sample, part: Named, i: int, found: Parts, scale: float) -> Slice:
+    own = figure(found.values[:, i], found.drawn[:, i], scale=scale)
+    gap = figure(
+        found.values[:, i] - found.rests[:, i], found.drawn[:, i] - found.drawn_rests[:, i], scale=scale
+    )
+    whole = bool(part.mask.all())
+    gap = Figure(value=None) if whole else gap
+    return Slice(
+        by=part.by, where=part.where, n=int(part.mask.sum()), units=len(np.unique(sample.units[part.mask])),
+        value=own.value, low=own.low, high=own.high, sd=own.sd, rest=None if whole else known(found.rests[:, i].mean() * scale),
+        difference=gap.value, difference_low=gap.low, difference_high=gap.high, p=None, p_holm=None,
+    )  # fmt: skip
+
+
+def cross(
+    sample: Sample,
+    labels: Sequence[Named],
+    bins: Sequence[Named],
+    *,
+    scale: float = 1.0,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[CrossCell]:
+    """Every label in every bin, each label in all, each bin over all labels: cells that hold no item have no value."""
+    everything = Named("", "", np.ones(len(sample.units), dtype=bool))
+    pairs = [(a, b, a.mask & b.mask) for a in (*labels, everything) for b in (*bins, everything)]
+    found = measure(sample, [mask for _, _, mask in pairs], resamples=resamples, seed=seed)
+    cells = []
+    for i, (label, part, mask) in enumerate(pairs):
+        own = figure(found.values[:, i], found.drawn[:, i], scale=scale)
+        n = int(mask.sum())
+        value, low, high = (own.value, own.low, own.high) if n else (None, None, None)
+        cells.append(
+            CrossCell(label=label.where, bin=part.where, n=n, value=value, low=low, high=high, answered=None)
+        )
+    return cells

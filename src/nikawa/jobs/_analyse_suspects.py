@@ -1,0 +1,134 @@
+"""Suspected label errors across systems, and the task sheet that takes them back to workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from nikawa.analyse.resample import Floats, Ints
+from nikawa.analyse.results import Suspect, Suspects
+from nikawa.analyse.stored import SUSPECTS
+from nikawa.analyse.suspects import Doubt, doubts, thresholds
+from nikawa.benchmarks.recipe_forms import FORMS
+from nikawa.io.atomic import atomic_write
+from nikawa.io.fit import fit
+from nikawa.io.json import encode_json
+from nikawa.jobs._analyse_across import CLASSES
+from nikawa.jobs._analyse_parts import How
+from nikawa.jobs._analyse_sample import Sitting, labels_of, places, probabilities
+from nikawa.jobs._build_sheet import CELLS, SHEET, TASKS, Sheet, write_cells
+from nikawa.jobs._build_store import digest
+from nikawa.records import Example, reference
+
+FORM = {"inference": "inference", "relation": "relation", "choice": "multiple-choice", "text": "choice"}
+PROMPTS = {
+    "ja": "最も適切な答えを一つ選んでください。",
+    "ko": "가장 알맞은 답을 하나 고르세요.",
+    "en": "Choose the answer that fits best.",
+}
+
+
+def suspects(sittings: Sequence[Sitting], how: How) -> tuple[tuple[Suspects, list[Example]], ...]:
+    """For every set with labels, the suspects and the items of their sheet."""
+    groups: dict[tuple[str, str], list[Sitting]] = {}
+    for sitting in sittings:
+        if sitting.task.kind in CLASSES and not _constant(sitting):
+            groups.setdefault((sitting.task.name, sitting.loaded.names[sitting.set]), []).append(sitting)
+    return tuple(_suspects(_whole(part), how) for part in groups.values())
+
+
+def _constant(sitting: Sitting) -> bool:
+    """Whether the system gives one answer to everything, and so has no opinion on any item."""
+    return all(len({str(answer) for answer in items.answers}) < 2 for items in sitting.runs)
+
+
+def _whole(part: Sequence[Sitting]) -> Sequence[Sitting]:
+    """Systems that saw and learned all there is, where there are such; else those that there are."""
+    systems = [(s, s.loaded.system) for s in part]
+    full = [s for s, system in systems if not system.inputs and system.share == 1 and not system.shots]
+    return full or part
+
+
+def _suspects(part: Sequence[Sitting], how: How) -> tuple[Suspects, list[Example]]:
+    first = part[0]
+    labels = labels_of(first.task, first.runs)
+    gold = places(first.runs[0].gold, labels)
+    each = [_opinion(sitting, labels) for sitting in part]
+    mean = np.mean([table for table, _ in each], axis=0)
+    found = doubts(mean, gold)
+    chosen = found[: how.top]
+    votes = np.stack([vote for _, vote in each])
+    dataset, _, split = first.loaded.names[first.set].partition(":")
+    items = tuple(
+        _suspect(first, doubt, labels, mean, votes, reference(dataset, split, first.examples[doubt.item].id))
+        for doubt in chosen
+    )
+    limits = thresholds(mean, gold)
+    suspected = Suspects(
+        task=first.task.name, set=first.set, systems=tuple(s.loaded.stem for s in part), n=len(gold),
+        thresholds={name: float(x) for name, x in zip(labels, limits, strict=True) if np.isfinite(x)},
+        total=len(found), items=items, sheet=f"{SUSPECTS}/{first.task.name}--{first.set}" if items else "",
+    )  # fmt: skip
+    shown = [
+        _shown(first.examples[d.item], first.task.inputs, s.example)
+        for d, s in zip(chosen, items, strict=True)
+    ]
+    return suspected, sorted(shown, key=lambda e: digest(e.id))  # the order must not tell the rank
+
+
+def _opinion(sitting: Sitting, labels: Sequence[str]) -> tuple[Floats, Ints]:
+    """The mean probabilities of a system (the share of its seeds where it gives none), and its answer to each item."""
+    answers = np.stack([places(items.answers, labels) for items in sitting.runs])
+    shares = np.stack([(answers == label).mean(axis=0) for label in range(len(labels))], axis=1)
+    tables = [probabilities(items, labels) for items in sitting.runs]
+    told = [table for table in tables if not isinstance(table, str)]
+    if len(told) == len(tables):
+        mean = np.stack(told).mean(axis=0)
+        full = np.isfinite(mean).all(axis=1, keepdims=True)
+        return np.where(full, np.nan_to_num(mean), shares), _vote(shares)
+    return shares, _vote(shares)
+
+
+def _vote(shares: Floats) -> Ints:
+    return np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).astype(np.int64)
+
+
+def _suspect(
+    sitting: Sitting, doubt: Doubt, labels: Sequence[str], mean: Floats, votes: Ints, name: str
+) -> Suspect:
+    i, example = doubt.item, sitting.examples[doubt.item]
+    gold = sitting.runs[0].gold[i]
+    place = labels.index(str(gold)) if str(gold) in labels else -1
+    spoken = int(labels[doubt.suggested]) if sitting.task.kind == "choice" else labels[doubt.suggested]
+    return Suspect(
+        example=name, gold=gold, suggested=spoken, p_gold=float(mean[i, place]) if place >= 0 else 0.0,
+        p_suggested=float(mean[i, doubt.suggested]), against=int((votes[:, i] != place).sum()), systems=len(votes),
+        suggest=int((votes[:, i] == doubt.suggested).sum()), tags=tuple(sorted(example.tags)), inputs=example.inputs,
+    )  # fmt: skip
+
+
+def _shown(example: Example, inputs: Sequence[str], name: str) -> Example:
+    """An item as workers may see it: no gold, no answer of a model, nothing of how it was made."""
+    kept = {key: example.inputs[key] for key in inputs if key in example.inputs}
+    return Example(id=name, inputs=kept, group=example.group)
+
+
+def write_sheet(folder: Path, sitting: Sitting, examples: Sequence[Example], workers: int) -> None:
+    """`tasks.jsonl`, `tasks.csv` and `sheet.json`, as builds write them."""
+    task, language = sitting.task, sitting.loaded.system.language
+    form = FORM[task.kind]
+    sheet = Sheet(
+        recipe="suspects", name=f"{task.name}--{sitting.set}", title=f"Second look at {sitting.loaded.names[sitting.set]}",
+        form=form, question=task.question, prompt=PROMPTS.get(language, PROMPTS["en"]), labels=tuple(map(str, task.labels)),
+        scale=None, texts=1, workers=workers, items=len(examples), answer=FORMS[form].answer, language=language,
+        tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
+    )  # fmt: skip
+    with atomic_write(folder / TASKS) as stream:
+        for example in examples:
+            stream.write(fit(example)[0] + b"\n")
+    write_cells(folder / CELLS, examples)
+    with atomic_write(folder / SHEET) as stream:
+        stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")

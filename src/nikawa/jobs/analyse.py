@@ -1,0 +1,189 @@
+"""Analyse stored runs: how good, how sure, and where they fail. Nothing is run again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nikawa.analyse.results import Across, Analysis, Index, Suspects
+from nikawa.analyse.stored import ACROSS, FOLDER, INDEX, SUSPECTS, Analyses, read_analyses
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_folder, refuse_existing
+from nikawa.io.json import read_json
+from nikawa.jobs._analyse_across import curves, partial_inputs, stresses
+from nikawa.jobs._analyse_overlap import Overlaps
+from nikawa.jobs._analyse_parts import How, calibrated, confused, crossed, sliced, surprised, whole
+from nikawa.jobs._analyse_sample import Sitting, sit
+from nikawa.jobs._analyse_suspects import suspects, write_sheet
+from nikawa.jobs._analyse_systems import Loaded, by_system, find_runs, load_systems
+from nikawa.jobs._build_sheet import CELLS, SHEET, TASKS
+from nikawa.metrics import metrics
+from nikawa.records import Example
+from nikawa.run.data import Shelf
+from nikawa.run.store import StoredRun, write_json
+
+__all__ = ["Analyses", "How", "analyse", "compute", "read_analyses"]
+
+Progress = Callable[[str, int, int], None]
+"""What is being analysed, how many are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Analyses in memory, with the items of the sheets for workers."""
+
+    analyses: Analyses
+    sheets: tuple[tuple[Suspects, Sitting, list[Example]], ...]
+
+
+def analyse(
+    runs: Sequence[str | Path],
+    *,
+    out: Path | None = None,
+    data: Path | None = None,
+    how: How | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Analyses:
+    """Analyse runs (folders, folders of runs, patterns) and write `analyses/` beside them, or to `out`."""
+    found = find_runs(runs)
+    place = out or _beside(found)
+    _refuse(place, overwrite)
+    computed = compute(found, data=data, how=how, command=_command(runs, how), progress=progress)
+    with atomic_folder(place, overwrite=overwrite) as folder:
+        _write(folder, computed, (how or How()).workers)
+    return computed.analyses
+
+
+def compute(
+    runs: Sequence[StoredRun],
+    *,
+    data: Path | None = None,
+    how: How | None = None,
+    command: str = "",
+    progress: Progress | None = None,
+) -> Computed:
+    """The analyses of some runs, nothing written."""
+    settings = how or How()
+    systems, left_out = load_systems(by_system(runs), Shelf(data))
+    _check_metric(systems, settings.metric)
+    sittings = [s for loaded in systems for name in loaded.sets if (s := _sit(loaded, name, settings))]
+    overlaps, tell = Overlaps(settings), progress or (lambda what, done, total: None)
+    each: dict[str, Analysis] = {}
+    for number, sitting in enumerate(sittings):
+        tell(f"{sitting.loaded.stem} {sitting.set}", number, len(sittings))
+        each[f"{sitting.loaded.stem}--{sitting.set}.json"] = analysis(sitting, settings, overlaps)
+    doubted = suspects(sittings, settings)
+    across = Across(
+        partial=partial_inputs(sittings, settings), curves=curves(sittings, settings),
+        stress=stresses(systems, settings), suspects=tuple(found for found, _ in doubted),
+    )  # fmt: skip
+    index = Index(analyses=tuple(each), left_out=left_out, command=command)
+    first = {(s.task.name, s.set): s for s in reversed(sittings)}
+    sheets = tuple((found, first[found.task, found.set], items) for found, items in doubted if items)
+    return Computed(Analyses(index, tuple(each.values()), across), sheets)
+
+
+def _sit(loaded: Loaded, name: str, how: How) -> Sitting | None:
+    kinds = metrics()[how.metric].kinds if how.metric else ()
+    return sit(loaded, name, how.metric if loaded.task.kind in kinds else "")
+
+
+def _check_metric(systems: Iterable[Loaded], name: str) -> None:
+    if name and not any(loaded.task.kind in metrics()[name].kinds for loaded in systems):
+        kinds = ", ".join(metrics()[name].kinds)
+        raise BadInput(f"{name} scores none of these tasks", cure=f"it is for {kinds} tasks")
+
+
+def analysis(sitting: Sitting, how: How, overlaps: Overlaps) -> Analysis:
+    """Everything about one system on one set."""
+    parts, passed = sliced(sitting, how)
+    calibration, no_calibration = calibrated(sitting, how)
+    overlap, no_overlap = overlaps.of(sitting)
+    worst, ranked = surprised(sitting, how)
+    return Analysis(
+        system=sitting.loaded.system,
+        set=sitting.set,
+        n=sitting.total,
+        unanswered=sitting.unanswered,
+        metric=sitting.metric.name,
+        unit=sitting.unit,
+        better=sitting.metric.better,
+        score=whole(sitting, how),
+        resamples=how.resamples,
+        seed=how.seed,
+        slices=parts,
+        not_sliced=passed,
+        cross=crossed(sitting, how),
+        confusion=confused(sitting, how),
+        calibration=calibration,
+        no_calibration=no_calibration,
+        overlap=overlap,
+        no_overlap=no_overlap,
+        surprises=worst,
+        surprises_by=ranked,
+    )
+
+
+def _beside(runs: Sequence[StoredRun]) -> Path:
+    parents = {run.path.resolve().parent for run in runs}
+    if len(parents) > 1:
+        raise BadInput("the runs are in several folders", cure="say where to write: --out DIR")
+    return parents.pop() / FOLDER
+
+
+def _refuse(place: Path, overwrite: bool) -> None:
+    """Say what is in the way before the work; nothing of anybody else is replaced."""
+    if not place.exists():
+        return
+    refuse_existing(place, overwrite)
+    foreign = _foreign(place)
+    if foreign:
+        what = f"holds what no analysis wrote: {foreign[0]}"
+        raise BadInput(what, file=place, cure="move it away, or choose another place: --out DIR")
+
+
+def _foreign(place: Path) -> list[str]:
+    """Files that are not of analyses, such as answers that workers sent back."""
+    own = {INDEX, ACROSS}
+    if (place / INDEX).is_file():
+        own |= set(read_json(place / INDEX, Index).analyses)
+    sheet = {SHEET, TASKS, CELLS}
+    files = [path.relative_to(place) for path in sorted(place.rglob("*")) if not path.is_dir()]
+    return [
+        str(file)
+        for file in files
+        if str(file) not in own
+        and not (file.parts[0] == SUSPECTS and len(file.parts) == 3 and file.name in sheet)
+    ]
+
+
+def _write(folder: Path, computed: Computed, workers: int) -> None:
+    found = computed.analyses
+    for name, each in zip(found.index.analyses, found.each, strict=True):
+        write_json(folder / name, each)
+    for suspected, sitting, items in computed.sheets:
+        write_sheet(folder / suspected.sheet, sitting, items, workers)
+    write_json(folder / ACROSS, found.across)
+    write_json(folder / INDEX, found.index)
+
+
+def _command(runs: Sequence[str | Path], how: How | None) -> str:
+    """The command that makes the same again."""
+    settings, default = how or How(), How()
+    words = ["nikawa", "analyse", *map(str, runs)]
+    words += [word for key in settings.by for word in ("--by", key)]
+    for option, name in OPTIONS.items():
+        value = getattr(settings, name)
+        if value != getattr(default, name):
+            words += [option, str(value)]
+    return shlex.join(words)
+
+
+OPTIONS = {
+    "--metric": "metric", "--resamples": "resamples", "--seed": "seed", "--tokeniser": "tokeniser", "--top": "top",
+    "--workers-each": "workers",
+}  # fmt: skip
+"""Option of the command line to the field of `How`."""
