@@ -1,50 +1,73 @@
-"""Answers from a trained model: long rows with long rows, in large batches, back in the order of the rows."""
+"""Answers from a trained model: long rows with long rows, in large batches of few shapes, back in the order of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from nikawa.models._encoder.store import Rows, Store, plan
+from nikawa.models._encoder.store import LENGTHS, Rows, Store
 
 Outputs = Callable[[Any, dict[str, Any]], tuple[Any, ...]]
-TOKENS = 16384
+TOKENS = 32768
 """Sub-words in a batch on a card; a processor takes fewer."""
 
 
 def infer(model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = False) -> list[tuple[np.ndarray, ...]]:  # fmt: skip
-    """The outputs of every row, in order."""
+    """The outputs of every row, in order; with `low` in bf16."""
     import torch
 
     if not len(rows):
         return []
-    model.to(device)
+    card = device.type == "cuda"
+    used = _lighter(model, device) if low and card else model.to(device)
     store = Store(rows, device)
-    sizes = store.row_lengths()
-    longest = int(sizes.max())
     found: list[tuple[np.ndarray, ...]] = [()] * len(rows)
-    held: list[tuple[Any, tuple[Any, ...]]] = []
-    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=low):
-        for length, batch in _batches(sizes, longest, store.width, device.type == "cuda"):
-            at = torch.tensor(batch, device=device)
-            held.append((batch, outputs(model, store.gather(at, length))))
+    held: list[tuple[np.ndarray, tuple[Any, ...]]] = []
+    casts = torch.autocast(device.type, torch.bfloat16) if low and not card else nullcontext()
+    with torch.inference_mode(), casts, _attention(card):
+        for length, batch in _batches(store.row_lengths(), store.width, card):
+            at = torch.from_numpy(batch).to(device)
+            held.append((batch, outputs(used, store.gather(at, length))))
     for batch, tensors in held:  # copied once everything is under way, so that the device never waits
         arrays = [t.float().cpu().numpy() for t in tensors]
-        for place, row in enumerate(batch):
+        for place, row in enumerate(batch.tolist()):
             if row < len(rows):
                 found[row] = tuple(array[place] for array in arrays)
     return found
 
 
-def _batches(sizes: np.ndarray, longest: int, width: int, card: bool) -> list[tuple[int, list[int]]]:
-    room = TOKENS if card else TOKENS // 8
-    order = np.argsort(sizes, kind="stable")
-    made: list[tuple[int, list[int]]] = []
-    for group in plan(sizes, 1, longest, order):
-        if made and made[-1][0] == group.length and len(made[-1][1]) * group.length * width < room:
-            made[-1][1].append(group.rows[0])
-        else:
-            made.append((group.length, [group.rows[0]]))
-    return made
+def _lighter(model: Any, device: Any) -> Any:
+    """A copy in bf16; the model itself keeps its float32 weights."""
+    from copy import deepcopy
+
+    import torch
+
+    return deepcopy(model).to(device, torch.bfloat16)
+
+
+def _attention(card: bool) -> Any:
+    """Kernels that need no plan for each new shape: answers are asked once, not thousands of times."""
+    if not card:
+        return nullcontext()
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
+
+
+def _batches(sizes: np.ndarray, width: int, card: bool) -> Iterator[tuple[int, np.ndarray]]:
+    """Rows of one fixed length together; on a card filled up with the empty row to a power of two."""
+    longest = int(sizes.max())
+    lengths = np.array([*(n for n in LENGTHS if n < longest), longest])
+    kinds = np.searchsorted(lengths, sizes)
+    for kind in np.unique(kinds):
+        length = int(lengths[kind])
+        which = np.flatnonzero(kinds == kind)
+        most = max(1, (TOKENS if card else TOKENS // 16) // (length * width))
+        most = 1 << (most.bit_length() - 1)
+        for start in range(0, len(which), most):
+            batch = which[start : start + most]
+            size = 1 << (len(batch) - 1).bit_length() if card else len(batch)
+            yield length, np.concatenate([batch, np.full(size - len(batch), len(sizes))])
