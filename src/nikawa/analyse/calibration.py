@@ -85,18 +85,20 @@ def ece(run: Told, bins: int = BINS) -> float:
     """Expected calibration error of one run over bins of equal size."""
     order = np.argsort(run.confidence, kind="stable")
     gaps = (run.right - run.confidence)[order]
-    return float(np.abs(np.add.reduceat(gaps, _starts(len(gaps), bins))).sum() / len(gaps))
+    starts = _starts(run.confidence[order], bins)
+    return float(np.abs(np.add.reduceat(gaps, starts)).sum() / len(gaps))
 
 
-def _starts(n: int, bins: int) -> Ints:
-    """Where bins begin that hold n items in parts as equal as can be."""
-    return np.arange(bins, dtype=np.int64) * n // bins
+def _starts(ranked: Floats, bins: int) -> Ints:
+    """Where bins of about equal size begin; equal confidences stay together, or their order would tell."""
+    even = np.arange(bins, dtype=np.int64) * len(ranked) // bins
+    return np.unique(np.searchsorted(ranked, ranked[even], side="left")).astype(np.int64)
 
 
 def chance(run: Told, bins: int = BINS, seed: int = 0) -> float:
     """The 95th percentile of the ECE if every answer were right with its own confidence."""
     confidence = np.sort(run.confidence)
-    starts, n = _starts(len(confidence), bins), len(confidence)
+    starts, n = _starts(confidence, bins), len(confidence)
     rows, found = max(1, BLOCK // n), []
     for number, start in enumerate(range(0, TRIALS, rows)):
         draw = np.random.default_rng((seed, 4, number)).random((min(rows, TRIALS - start), n))
@@ -156,29 +158,22 @@ def _coverage(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoveragePoint, .
 
 
 def _bins(runs: Sequence[Told], bins: int) -> tuple[ReliabilityBin, ...]:
-    """Bin by bin, the means over runs."""
-    n = len(runs[0].gold)
-    starts = _starts(n, bins)
-    ends = np.append(starts[1:], n)
-    sides = []
-    for run in runs:
-        order = np.argsort(run.confidence, kind="stable")
-        sides.append((run.confidence[order], run.right[order]))
-    return tuple(_bin(sides, int(a), int(b)) for a, b in zip(starts, ends, strict=True))
+    """Bins over the answers of all runs; each run brings the same items, so `n` is what one brings."""
+    confidence = np.concatenate([run.confidence for run in runs])
+    order = np.argsort(confidence, kind="stable")
+    confidence, right = confidence[order], np.concatenate([run.right for run in runs])[order]
+    starts = _starts(confidence, bins)
+    ends = np.append(starts[1:], len(confidence))
+    return tuple(_bin(confidence[a:b], right[a:b], len(runs)) for a, b in zip(starts, ends, strict=True))
 
 
-def _bin(sides: Sequence[tuple[Floats, Floats]], start: int, end: int) -> ReliabilityBin:
-    right = _mean([r[start:end].mean() for _, r in sides])
-    low, high = wilson(right, end - start)
+def _bin(confidence: Floats, right: Floats, runs: int) -> ReliabilityBin:
+    n = max(1, round(len(right) / runs))
+    low, high = wilson(float(right.mean()), n)
     return ReliabilityBin(
-        n=end - start,
-        least=_mean([c[start] for c, _ in sides]),
-        most=_mean([c[end - 1] for c, _ in sides]),
-        confidence=_mean([c[start:end].mean() for c, _ in sides]),
-        accuracy=right,
-        low=low,
-        high=high,
-    )
+        n=n, least=float(confidence[0]), most=float(confidence[-1]), confidence=float(confidence.mean()),
+        accuracy=float(right.mean()), low=low, high=high,
+    )  # fmt: skip
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:

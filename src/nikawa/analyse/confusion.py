@@ -56,10 +56,11 @@ def _classes(
     parts = [_rates(table[..., :k], table[..., k : 2 * k], table[..., 2 * k :]) for table in (exact, drawn)]
     found = []
     for i, label in enumerate(labels):
-        each = [figure(parts[0][j][:, i], parts[1][j][:, :, i].mean(axis=0)) for j in range(3)]
+        n = int(exact[0, 2 * k + i])
+        each = [figure(parts[0][j][:, i], parts[1][j][:, :, i].mean(axis=0), n=n) for j in range(3)]
         found.append(
             ClassScore(
-                label=label, gold=int(exact[0, 2 * k + i]), answered=float(exact[:, k + i].mean()),
+                label=label, gold=n, answered=float(exact[:, k + i].mean()),
                 precision=each[0], recall=each[1], f1=each[2],
             )
         )  # fmt: skip

@@ -7,8 +7,9 @@ so that a lucky seed widens the interval.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from nikawa.analyse.results import Figure
 
 CELLS = 16_000_000
 """Numbers of a table of groups by statistics that are held at once."""
+KEPT = 40_000_000
+"""Weights that are remembered, a byte each; more of them are drawn anew each time."""
 Mask = NDArray[np.bool_]
 
 
@@ -94,7 +97,7 @@ def _weighted(
     sides = (table, 1.0 - table)
     exact = [run.under(np.ascontiguousarray(side.T)) for side in sides]
     blocks: list[list[Floats]] = [[], []]
-    for weights in draws(_count(units), resamples, seed):
+    for weights in weightings(_count(units), resamples, seed):
         spread = weights[:, units]
         for side, found in zip(sides, blocks, strict=True):
             found.append(np.column_stack([run.under(spread * column) for column in side.T]))
@@ -104,7 +107,24 @@ def _weighted(
 def resampled_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Floats:
     """Sums of the columns of `matrix` (a row an item) under each resample of groups: resamples by columns."""
     grouped = group_sums(matrix, units)
-    return np.concatenate([weights @ grouped for weights in draws(len(grouped), resamples, seed)])
+    return np.concatenate([weights @ grouped for weights in weightings(len(grouped), resamples, seed)])
+
+
+def weightings(units: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """The blocks of `draws`; an analysis asks for the same ones many times, so those of the last sets are remembered."""
+    if units * resamples > KEPT:
+        yield from draws(units, resamples, seed)
+        return
+    for block in _packed(units, resamples, seed):
+        yield block.astype(np.float64)
+
+
+@lru_cache(2)
+def _packed(units: int, resamples: int, seed: int) -> list[NDArray[Any]]:
+    return [
+        block.astype(np.uint8 if block.max(initial=0) < 256 else np.uint16)
+        for block in draws(units, resamples, seed)
+    ]
 
 
 def group_sums(matrix: Floats, units: Ints) -> Floats:

@@ -24,7 +24,7 @@ from nikawa.records import Example
 from nikawa.run.data import Shelf
 from nikawa.run.store import StoredRun, write_json
 
-__all__ = ["Analyses", "How", "analyse", "compute", "read_analyses"]
+__all__ = ["Analyses", "How", "analyse", "compute", "place_of", "read_analyses"]
 
 Progress = Callable[[str, int, int], None]
 """What is being analysed, how many are done, and of how many."""
@@ -125,6 +125,11 @@ def analysis(sitting: Sitting, how: How, overlaps: Overlaps) -> Analysis:
         surprises=worst,
         surprises_by=ranked,
     )
+
+
+def place_of(runs: Sequence[str | Path], out: Path | None = None) -> Path:
+    """Where the analyses of runs are written."""
+    return out or _beside(find_runs(runs))
 
 
 def _beside(runs: Sequence[StoredRun]) -> Path:
