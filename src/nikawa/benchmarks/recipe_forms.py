@@ -130,6 +130,7 @@ FORMS = {
         Form("write-question", "so many {question, answer}, as a list or two lines each", _questions),
         Form("further-answers", "a text", _text),
         Form("concept-question", "a text", _text),
+        Form("translation", "a text in the language of the data", _text),
         Form("distractors", "so many texts, as a list or a line each", _texts),
         Form("span-tagging", "a list of {start, end, label}", _spans),
     )
