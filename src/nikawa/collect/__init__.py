@@ -7,8 +7,9 @@ it) and `collect.db` (SQLite; with a PostgreSQL address the data is there instea
 in when the server starts.
 
 **A form is one file** in `forms/` with `FORM = Form(...)` (`form.Form` documents each field; `form.forms()` lists them). An answer is a JSON
-object keyed by question, so it becomes one judgement a question. Its page is `pages/forms/NAME.html`, its script
-`pages/static/NAME.js`; both are optional, nothing else is touched to add one.
+object keyed by question, so it becomes one judgement a question. Its script is `pages/static/NAME.js`, which calls
+`start` of `collect.js`; its page is `pages/forms/NAME.html`, or `_fields.html` where the script fills the page; its
+messages are its `words`. Forms may share a script or a page; nothing else is touched to add one.
 
 **Templates** (Jinja2, autoescaped, in `pages/`) get: `project` (title, form, language), `form` (the `Form`),
 `settings` (that of the form, public part), `language` (`ja`, `ko`, `en`), `t` (message table: `t["submit"]`),

@@ -59,6 +59,16 @@ def joined(rows: Sequence[tuple[str, Any]]) -> Answer:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """An item of a form with an answer it takes and answers it refuses; the tests of all forms walk these."""
+
+    inputs: Mapping[str, Any]
+    answer: Answer
+    refused: tuple[Answer, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Form:
     """A form, as its file declares it."""
 
@@ -72,7 +82,7 @@ class Form:
     validate: Callable[[Answer, Example, Options], list[Problem]]
     """All that is wrong with an answer, shape included; the example comes without gold. It must never raise."""
     template: str = ""
-    """The file in `pages/forms`; empty: NAME.html."""
+    """The file in `pages/forms`; empty: NAME.html, or where there is none a place that the script fills."""
     script: str = ""
     """The file in `pages/static`; empty: NAME.js."""
     optional: tuple[str, ...] = ()
@@ -88,6 +98,9 @@ class Form:
     """The first guideline of a new project, Markdown by language."""
     sets: Mapping[str, Any] = field(default_factory=dict)
     """What a new project's `[form_settings]` table says, where it is not the default."""
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Messages of its own by language: `prompt`, those of its problems, `label_NAME` for labels it knows."""
+    sample: Sample | None = None
 
     @property
     def page(self) -> str:
@@ -119,6 +132,13 @@ class Form:
             raise BadInput(
                 f"[form_settings]: {problem}", file=file, cure=f"see the form {self.name}"
             ) from None
+
+    def first_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The whole table `[form_settings]` of a new project: what is given, else what it starts with."""
+        if self.settings is None:
+            return dict(given)
+        table = msgspec.to_builtins(msgspec.convert(dict(self.sets), self.settings))
+        return {**table, **given}
 
     def faults(self, example: Example) -> str:
         """What keeps an example from being shown in this form; empty: nothing."""

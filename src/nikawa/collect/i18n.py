@@ -10,7 +10,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
-from nikawa.collect.form import LANGUAGES
+from nikawa.collect.form import LANGUAGES, Form
 
 
 @cache
@@ -21,9 +21,14 @@ def messages(language: str) -> Mapping[str, str]:
     return MappingProxyType(tomllib.loads(text))
 
 
-def say(language: str, key: str, values: Mapping[str, Any] | None = None) -> str:
+def table(language: str, form: Form) -> dict[str, str]:
+    """The messages of the pages and of a form."""
+    return {**messages(language), **form.words.get(language, form.words.get("en", {}))}
+
+
+def say(language: str, key: str, values: Mapping[str, Any] | None = None, form: Form | None = None) -> str:
     """A message with its values filled in; a key nobody wrote a message for is shown as it is."""
-    text = messages(language).get(key, key)
+    text = (messages(language) if form is None else table(language, form)).get(key, key)
     given = values or {}
     wanted = {name for _, name, _, _ in Formatter().parse(text) if name}
     return text.format(**{name: given.get(name, "") for name in wanted}) if wanted else text

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from nikawa.collect.form import LANGUAGES, Form, form
 from nikawa.collect.settings import Settings, read_settings, written
 from nikawa.errors import BadInput
@@ -108,6 +110,7 @@ def create_project(folder: Path, settings: Settings, examples: Iterable[Example]
     refuse_existing(folder, overwrite=False)
     chosen = form(settings.form)
     chosen.options(settings.options)
+    settings = replace(settings, options=chosen.first_options(settings.options))
     with atomic_folder(folder) as made:
         (made / SETTINGS).write_text(written(settings), "utf-8")
         for language, text in {**GUIDELINES, **chosen.guideline}.items():

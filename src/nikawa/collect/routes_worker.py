@@ -77,12 +77,12 @@ class WorkerRoutes:
 
     def _problems(self, worker: Worker, problems: list[Problem]) -> Response:
         first = next(problem for problem in problems if not problem.warning)
-        message = say(worker.language, first.code, first.values)
+        message = say(worker.language, first.code, first.values, self.project.form)
         told = [self._told(worker, problem) for problem in problems]
         return answer({"error": first.code, "message": message, "problems": told}, 422)
 
     def _told(self, worker: Worker, problem: Problem) -> dict[str, Any]:
-        message = say(worker.language, problem.code, problem.values)
+        message = say(worker.language, problem.code, problem.values, self.project.form)
         return {"code": problem.code, "message": message, "values": problem.values, "where": problem.where,
                 "warning": problem.warning}  # fmt: skip
 

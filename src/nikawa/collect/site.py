@@ -16,7 +16,7 @@ import msgspec
 from nikawa.collect.desk import Desk
 from nikawa.collect.form import LANGUAGES
 from nikawa.collect.guard import Limiter, body_of, refuse_elsewhere
-from nikawa.collect.i18n import messages, say
+from nikawa.collect.i18n import say, table
 from nikawa.collect.markdown import render
 from nikawa.collect.workers import Refused
 
@@ -129,7 +129,7 @@ class Site:
             "settings": msgspec.to_builtins(self.project.options) or {},
             "language": language,
             "languages": LANGUAGES,
-            "t": dict(messages(language)),
+            "t": table(language, self.project.form),
             "static": f"/static/{self.static[0]}",
             "guideline": Markup(render(self.project.guideline(language))),  # noqa: S704  (escaped by render)
             **more,

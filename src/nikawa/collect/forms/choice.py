@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import msgspec
-from msgspec import Meta
-
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, MISSING, RELATIONS, Asked, Labels, guide, only, show_texts
 from nikawa.records import Example
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Choice(Asked, frozen=True, kw_only=True):
     """The question and its labels."""
 
     question: str = "label"
-    labels: Annotated[tuple[str, ...], Meta(min_length=2, max_length=200)] = (
-        "entailment",
-        "contradiction",
-        "neutral",
-    )
+    labels: Labels = RELATIONS
     shows: tuple[str, ...] = ()
     """The inputs to show, in this order; empty: all texts."""
+    quick: bool = False
+    """Whether a choice is sent at once; it can be undone."""
 
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """One of the labels."""
-    if set(answer) != {options.question}:
+    given = only(answer, options.question)
+    if given is MISSING:
         return [Problem(REFUSED)]
-    return (
-        [] if answer[options.question] in options.labels else [Problem("choose_one", where=options.question)]
-    )
-
-
-def view(_form: Form, example: Example, options: Options) -> dict[str, object]:
-    """The texts asked for, or all."""
-    names = options.shows or list(example.inputs)
-    return {name: example.inputs[name] for name in names if isinstance(example.inputs.get(name), str)}
+    good = isinstance(given, str) and given in options.labels
+    return [] if good else [Problem("choose_one", where=options.question)]
 
 
 FORM = Form(
@@ -45,6 +33,32 @@ FORM = Form(
     questions=("label",),
     inputs=(),
     validate=validate,
+    template=FIELDS,
     settings=Choice,
-    view=view,
+    view=show_texts,
+    words={
+        "ja": {"prompt": "あてはまるものを一つ選んでください。"},
+        "ko": {"prompt": "알맞은 것을 하나 골라 주세요."},
+        "en": {"prompt": "Choose the one that fits."},
+    },
+    guideline=guide(
+        ja=(
+            "文をはじめから終わりまで読んでください。",
+            "一番よくあてはまるものを一つ選んでください。迷ったときは、書かれていることだけをもとに決めてください。",
+        ),
+        ko=(
+            "글을 처음부터 끝까지 읽어 주세요.",
+            "가장 알맞은 것을 하나 골라 주세요. 망설여지면 글에 쓰인 내용만으로 정해 주세요.",
+        ),
+        en=(
+            "Read the text from beginning to end.",
+            "Choose the one that fits best. Where you hesitate, go by what is written and by nothing else.",
+        ),
+    ),
+    sample=Sample(
+        inputs={"text": "この店のうどんは汁まで飲み干したくなる。"},
+        answer={"label": "positive"},
+        refused=({}, {"label": "so-so"}, {"label": ["positive"]}, {"label": "positive", "more": 1}),
+        settings={"labels": ["positive", "negative"], "names": {"positive": "肯定的", "negative": "否定的"}},
+    ),
 )

@@ -1,13 +1,344 @@
-// Talks to the server for every form: one call a request, JSON in and out.
+// The page of a worker: asks for items, keeps what is half-written, sends answers until they are acknowledged.
+// A form's script calls start({ show, fill, read, ... }); nothing here knows which form it is.
+import { bind, fillKeys, open, wireDialogs } from "./dialogs.js";
+
 const work = document.getElementById("work");
+const byId = (name) => document.getElementById(name);
 export const base = work.dataset.base;
 export const messages = JSON.parse(work.dataset.messages);
 export const settings = JSON.parse(work.dataset.settings);
+export const language = document.documentElement.lang;
+export const textLanguage = work.dataset.texts;
 
-export async function call(path, body) {
-  const given = body === undefined ? {} : {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
-  };
-  const reply = await fetch(`${base}/${path}`, given);
-  return { status: reply.status, body: await reply.json() };
+const TRIES = [1000, 2000, 4000, 8000, 15000]; // milliseconds between attempts while there is no connection
+const SILENT = new Set(["text_missing", "answer_missing", "choose_one", "answer_invalid"]); // no blame while typing
+let form = null;
+let state = null;
+let item = null;
+let busy = true;
+let spent = 0; // milliseconds the item was in sight
+let since = null;
+let timers = {};
+let checks = 0;
+
+export function say(key, values = {}) {
+  const text = messages[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? settings[name] ?? "");
 }
+
+export function nameOf(label) {
+  return settings.names?.[label] ?? messages[`label_${label}`] ?? String(label);
+}
+
+export function make(tag, given = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name in element && typeof value !== "string") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const DRAFTS = 5; // kept on this device: an undo may put an item aside that is half-written
+
+// What a browser without storage cannot keep is still on the server, as a draft.
+const kept = {
+  name: (key) => `nikawa:${base}:${key}`,
+  get(key) { try { return JSON.parse(localStorage.getItem(this.name(key))); } catch { return null; } },
+  set(key, value) { try { localStorage.setItem(this.name(key), JSON.stringify(value)); } catch { /* full or forbidden */ } },
+  remove(key) { try { localStorage.removeItem(this.name(key)); } catch { /* forbidden */ } },
+};
+
+function keepDraft(value) {
+  const others = (kept.get("drafts") ?? []).filter((one) => one.lease !== item.lease);
+  kept.set("drafts", [...others, value].slice(-DRAFTS));
+}
+
+function forgetDraft(lease) {
+  kept.set("drafts", (kept.get("drafts") ?? []).filter((one) => one.lease !== lease));
+}
+
+export async function call(path, body, keepalive = false) {
+  const given = body === undefined ? {} : {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), keepalive,
+  };
+  try {
+    const reply = await fetch(`${base}/${path}`, { ...given, cache: "no-store" });
+    return { status: reply.status, body: await reply.json() };
+  } catch {
+    return { status: 0, body: {} };
+  }
+}
+
+const lost = (reply) => reply.status === 0 || reply.status >= 500 || reply.status === 429;
+
+export function tell(text) {
+  const place = byId("status");
+  place.textContent = "";
+  setTimeout(() => { place.textContent = text; }, 30); // the same text twice is announced twice
+}
+
+function connection(away) {
+  const place = byId("offline");
+  if (place.hidden === away) {
+    place.textContent = away ? messages.offline : "";
+    place.hidden = !away;
+  }
+}
+
+function pause(attempt) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, TRIES[Math.min(attempt, TRIES.length - 1)]);
+    addEventListener("online", () => { clearTimeout(timer); resolve(); }, { once: true });
+  });
+}
+
+async function insist(path, body) {
+  for (let attempt = 0; ; attempt += 1) {
+    const reply = await call(path, body);
+    connection(lost(reply));
+    if (!lost(reply)) return reply;
+    await pause(attempt);
+  }
+}
+
+// One submission at a time: it is written down before it is sent, so that a reload sends it again with the same key.
+async function deliver(pending) {
+  setBusy(true);
+  kept.set("pending", pending);
+  tell(messages.sending);
+  const reply = await insist(pending.path, pending.body);
+  kept.remove("pending");
+  if (reply.status === 200) {
+    if (pending.path !== "undo") forgetDraft(pending.body.lease);
+    show(reply.body.state, messages[pending.path === "undo" ? "undone" : "saved"]);
+    return;
+  }
+  const current = item && item.lease === pending.body.lease;
+  if (!current || reply.status !== 422) await refresh();
+  setBusy(false);
+  refuse(reply.body.problems ?? [], reply.body.message ?? messages.server_error);
+}
+
+async function refresh() {
+  const reply = await insist("next");
+  if (reply.status === 200) show(reply.body);
+  else { tell(""); alertText(reply.body.message ?? messages.server_error); }
+}
+
+function setBusy(value) {
+  busy = value;
+  byId("answer").inert = value;
+  byId("answer").setAttribute("aria-busy", String(value));
+}
+
+function facts() {
+  const { answered, left, pilot_left: trial } = state.progress;
+  const parts = [say("progress", { answered })];
+  if (left !== null) parts.push(say("left", { left }));
+  byId("progress").textContent = state.stage === "pilot" ? say("left", { left: trial }) : parts.join(" · ");
+  byId("stage").hidden = byId("note").hidden = state.stage !== "pilot";
+  const bar = byId("bar");
+  bar.hidden = left === null || state.stage === "pilot";
+  bar.value = left === null ? 0 : answered / Math.max(1, answered + left);
+  const { amount, currency } = state.earned;
+  byId("earned").textContent = amount ? say("earned", money(amount, currency)) : "";
+  byId("undo").disabled = !state.can_undo;
+}
+
+function money(amount, currency) {
+  return { amount: new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(amount), currency };
+}
+
+function show(next, note = "") {
+  state = next;
+  item = next.item;
+  facts();
+  byId("answer").hidden = !item;
+  byId("ended").hidden = Boolean(item);
+  clearProblems();
+  if (item) showItem(note); else showEnd(note);
+  scrollTo(0, 0);
+}
+
+function showItem(note) {
+  const { value, comment, seconds } = remembered();
+  spent = (seconds ?? 0) * 1000;
+  since = document.hidden ? null : performance.now();
+  byId("comment").value = comment ?? "";
+  byId("comment-box").open = Boolean(comment);
+  byId("prompt").textContent = settings.prompt || say("prompt", { ...item.inputs, ...form.values?.(item) });
+  form.show(item);
+  form.fill(value ?? {}, item, value === undefined);
+  setBusy(false);
+  byId("prompt").focus({ preventScroll: true });
+  const restored = value !== undefined && !item.previous ? messages.restored : "";
+  tell([note, restored, byId("progress").textContent].filter(Boolean).join(" "));
+}
+
+// The draft of this device or of the server, whichever is later; after an undo, the answer that was withdrawn.
+function remembered() {
+  const here = (kept.get("drafts") ?? []).find((one) => one.lease === item.lease);
+  const drafts = [item.draft, here].filter((one) => one && one.value);
+  drafts.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
+  if (drafts.length) return drafts[0];
+  return item.previous ? { value: item.previous } : {};
+}
+
+function showEnd(note) {
+  const text = messages[`stage_${state.stage}`] ?? "";
+  byId("ended-heading").textContent = text;
+  byId("code").hidden = !state.code;
+  byId("code-text").textContent = state.code ?? "";
+  byId("again").hidden = state.stage !== "waiting";
+  byId("undo-ended").hidden = !state.can_undo;
+  busy = false;
+  byId("ended-heading").focus();
+  tell(note);
+}
+
+function draft() {
+  return { lease: item.lease, value: form.read(), comment: byId("comment").value, seconds: seconds(), at: Date.now() };
+}
+
+function seconds() {
+  return Math.round((spent + (since === null ? 0 : performance.now() - since)) / 100) / 10;
+}
+
+function later(name, wait, action) {
+  clearTimeout(timers[name]);
+  timers[name] = setTimeout(action, wait);
+}
+
+// Forms call this after each change: on this device at once, on the server soon, the rules in between.
+export function changed() {
+  if (!item || busy) return;
+  keepDraft(draft());
+  later("draft", 1200, saveDraft);
+  if (form.live) later("check", 250, check);
+  else clearProblems();
+}
+
+async function saveDraft(keepalive = false) {
+  clearTimeout(timers.draft);
+  timers.draft = null;
+  if (!item || busy) return;
+  const body = draft();
+  const { lease } = body;
+  const reply = await call("draft", { lease, draft: body }, keepalive);
+  if (reply.status === 200 && item?.lease === lease) byId("status").textContent = messages.draft_saved;
+}
+
+async function check() {
+  const mine = ++checks;
+  const { lease } = item;
+  const reply = await call("check", { lease, answer: form.read() });
+  if (mine !== checks || busy || item?.lease !== lease || reply.status !== 200) return;
+  clearProblems();
+  mark(reply.body.problems.filter((problem) => !SILENT.has(problem.code)));
+}
+
+function clearProblems() {
+  byId("problems").hidden = true;
+  byId("problems").textContent = "";
+  for (const place of document.querySelectorAll("[data-problem]")) { place.textContent = ""; place.classList.remove("warning"); }
+  for (const field of document.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+}
+
+// Each problem beside the field it is about; what has no field goes to the general place. Gives the first field.
+function mark(problems) {
+  let first = null;
+  for (const problem of problems) {
+    const place = document.querySelector(`[data-problem="${CSS.escape(problem.where ?? "")}"]`);
+    if (!place) { alertText(problem.message); continue; }
+    if (place.textContent) continue;
+    place.textContent = problem.message;
+    place.classList.toggle("warning", Boolean(problem.warning));
+    const field = document.querySelector(`[data-where="${CSS.escape(problem.where)}"]`);
+    if (field && !problem.warning) { field.setAttribute("aria-invalid", "true"); first ??= field; }
+  }
+  return first;
+}
+
+function alertText(text) {
+  byId("problems").textContent = text;
+  byId("problems").hidden = !text;
+}
+
+function refuse(problems, message) {
+  clearProblems();
+  const field = mark(problems);
+  if (!problems.length || !field) alertText(message);
+  tell("");
+  const place = field?.querySelector("input, textarea, [tabindex]") ?? field;
+  place?.focus();
+}
+
+export function submit() {
+  if (busy || !item) return;
+  clearTimeout(timers.draft);
+  clearTimeout(timers.check);
+  checks += 1;
+  keepDraft(draft());
+  const body = { lease: item.lease, key: newKey(), answer: form.read(), comment: byId("comment").value, seconds: seconds() };
+  deliver({ path: "answer", body });
+}
+
+function newKey() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function undo() {
+  if (!busy && state?.can_undo) deliver({ path: "undo", body: { key: newKey() } });
+}
+
+function report(code, comment) {
+  if (!busy && item) deliver({ path: "report", body: { lease: item.lease, key: newKey(), code, comment } });
+}
+
+async function changeLanguage(event) {
+  if (item && !busy) { keepDraft(draft()); }
+  const reply = await call("language", { language: event.target.value });
+  if (reply.status === 200) location.reload();
+  else { connection(lost(reply)); event.target.value = language; }
+}
+
+function seen() {
+  if (document.hidden) {
+    if (since !== null) spent += performance.now() - since;
+    since = null;
+    if (timers.draft) saveDraft(true);
+  } else since = performance.now();
+}
+
+function wire() {
+  byId("answer").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+  byId("comment").addEventListener("input", changed);
+  for (const button of document.querySelectorAll(".undo")) button.addEventListener("click", undo);
+  byId("again").addEventListener("click", refresh);
+  byId("language").addEventListener("change", changeLanguage);
+  byId("copy-code").addEventListener("click", async () => {
+    try { await navigator.clipboard.writeText(state.code); tell(messages.copied); } catch { getSelection().selectAllChildren(byId("code-text")); }
+  });
+  document.addEventListener("visibilitychange", seen);
+  addEventListener("pagehide", () => { if (timers.draft) saveDraft(true); });
+  wireDialogs(report);
+  bind({
+    submit, undo, comment() { byId("comment-box").open = true; byId("comment").focus(); },
+    form: (event) => !busy && item && form.key?.(event), ready: () => Boolean(item) && !busy,
+    off: () => kept.get("keys") === false, switchKeys: (on) => kept.set("keys", on),
+  });
+}
+
+// form: { show(item), fill(answer, item, fresh), read(), live?, key?(event), keys?: [[key, message]], values?(item) }
+export function start(given) {
+  form = given;
+  wire();
+  fillKeys(form.keys ?? [["1–9", "key_choose"]]);
+  const pending = kept.get("pending");
+  if (pending) deliver(pending); else refresh();
+}
+
+export { open };

@@ -1,0 +1,76 @@
+"""Rules of what workers write, checked while they type and again when they submit.
+
+Negation is found by its written forms, without an analyser, so that the answer comes in the time of a key press: words
+that only look like it (少ない, 안내, 못지않게) are set aside first. Distance is Levenshtein over the longer text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nikawa.collect.form import Problem
+
+LONGEST = 2000
+"""Most characters of one text a worker writes; it bounds the time a distance takes."""
+
+_JA_NOT = re.compile(
+    "少な[いくかけ]|すくな[いくかけ]|危な[いくかけ]|あぶな[いくかけ]|幼な[いくかけ]|切な[いくかけ]|儚な[いくかけ]"
+    "|はかな[いくかけ]|もったいな[いくかけ]|つまらな[いくかけ]|仕方な[いくかけ]|間もなく|まもなく|なくな[るっりら]"
+    "|必ず|まず|ずつ|かならず|みず|きずな|おのずから|相変わらず|あいかわらず|思わず|はずれ|はず(?=だ|で|が|の|。)|せずにはいられな[いかく]"
+)
+_JA = re.compile(
+    "な(?:い|かっ|かろ|く(?!な[るっりら])|けれ|きゃ|さそう)|ません|ずに|(?<=[ぁ-ん一-龯])ず(?=、|。|$)|(?<=[かがさたなばまらせ])ぬ|無い|非ず"
+)
+_KO_NOT = re.compile("못지않|아니나 다를까|안내|안전|안경|안녕|안정|안타|안방|안쪽|끊임없이|어쩔 수 없이")
+_KO = re.compile(
+    r"않|(?<![가-힣])안(?=\s|[되돼했하갔가왔오])|(?<![가-힣])못(?=\s|[하했되돼])|아니(?!라도|면)|아닌|아닙|없(?!이)|없이|말[고라](?=\s|$)"
+)
+_EN = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|nowhere|neither|nor|cannot|without)\b|n['’]t\b", re.IGNORECASE
+)
+
+
+def negations(text: str) -> int:
+    """How many negations a Japanese, Korean or English text holds."""
+    rest = _KO_NOT.sub(" ", _JA_NOT.sub(" ", text))
+    return sum(len(found.findall(rest)) for found in (_JA, _KO, _EN))
+
+
+def distance(first: str, second: str) -> float:
+    """Levenshtein over the longer text: 0 for the same, 1 for nothing in common."""
+    first, second = first[:LONGEST], second[:LONGEST]
+    if len(first) < len(second):
+        first, second = second, first
+    row = list(range(len(second) + 1))
+    for place, char in enumerate(first, start=1):
+        before, row[0] = row[0], place
+        for column, other in enumerate(second, start=1):
+            before, row[column] = (
+                row[column],
+                min(before + (char != other), row[column] + 1, row[column - 1] + 1),
+            )
+    return row[-1] / max(1, len(first))
+
+
+def texts(value: Any, count: int) -> list[str] | None:
+    """So many texts, stripped; None where the value is something else."""
+    if not isinstance(value, list) or len(value) != count:
+        return None
+    return [text.strip() for text in value] if all(isinstance(text, str) for text in value) else None
+
+
+def written(found: list[str], where: str = "text") -> list[Problem]:
+    """Texts that are missing, too long, of several lines, or the same as an earlier one."""
+    problems: list[Problem] = []
+    for place, text in enumerate(found):
+        here = f"{where}-{place}"
+        if not text:
+            problems.append(Problem("text_missing", where=here))
+        elif len(text) > LONGEST:
+            problems.append(Problem("text_long", {"most": LONGEST}, here))
+        elif "\n" in text or "\r" in text:
+            problems.append(Problem("text_lines", where=here))
+        elif text in found[:place]:
+            problems.append(Problem("text_twice", where=here))
+    return problems

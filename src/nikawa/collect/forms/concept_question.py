@@ -1,0 +1,131 @@
+"""Write a question that one of three concepts answers, with the filters checked while typing (JCommonsenseQA)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, Asked, guide, keeps_rules, only
+from nikawa.collect.forms._rules import texts, written
+from nikawa.records import Example
+
+MARKS = ("？", "?")
+CHARACTERS = re.compile(
+    r"[0-9０-９一二三四五六七八九十百]+\s*(?:文字|글자)|\b\d+[- ](?:letter|character)", re.IGNORECASE
+)
+"""Questions that ask for a word of so many characters, as the paper leaves them out."""
+
+
+class ConceptQuestion(Asked, frozen=True, kw_only=True):
+    """The question its judgements carry."""
+
+    question: str = "question"
+
+
+def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
+    """A question that holds no choice, asks for no number of characters, and ends in a question mark."""
+    found = texts([only(answer, options.question)], 1)
+    if found is None:
+        return [Problem(REFUSED)]
+    problems = written(found)
+    if problems:
+        return problems
+    text, where = found[0], "text-0"
+    held = [choice for choice in _choices(example) if choice and choice in text]
+    if held:
+        problems.append(Problem("question_holds", {"choice": held[0]}, where))
+    if CHARACTERS.search(text):
+        problems.append(Problem("question_characters", where=where))
+    if not text.endswith(MARKS):
+        problems.append(Problem("question_mark", where=where))
+    return problems
+
+
+def _choices(example: Example) -> list[str]:
+    found = example.inputs.get("choices")
+    return [str(choice) for choice in found] if isinstance(found, list | tuple) else []
+
+
+def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
+    """The concepts, and the one that is to be the answer."""
+    return {"choices": _choices(example), "answer": str(example.inputs["answer"])}
+
+
+FORM = Form(
+    name="concept-question",
+    title={
+        "ja": "語が答えになる質問を書く",
+        "ko": "낱말이 답이 되는 질문 쓰기",
+        "en": "Question for a concept",
+    },
+    questions=("question",),
+    inputs=("choices", "answer"),
+    validate=validate,
+    template=FIELDS,
+    script="write.js",
+    settings=ConceptQuestion,
+    gold_matches=keeps_rules,
+    view=view,
+    words={
+        "ja": {
+            "prompt": "「{answer}」だけが正解になる質問を書いてください。",
+            "field": "質問",
+            "input_choices": "選択肢",
+            "right_choice": "正解",
+            "question_holds": "選択肢の「{choice}」が質問に入っています",
+            "question_characters": "文字数を尋ねる質問は使えません",
+            "question_mark": "「？」で終わるように書いてください",
+        },
+        "ko": {
+            "prompt": "‘{answer}’만 정답이 되는 질문을 써 주세요.",
+            "field": "질문",
+            "input_choices": "선택지",
+            "right_choice": "정답",
+            "question_holds": "선택지 ‘{choice}’이(가) 질문에 들어 있습니다",
+            "question_characters": "글자 수를 묻는 질문은 쓸 수 없습니다",
+            "question_mark": "‘?’로 끝나게 써 주세요",
+        },
+        "en": {
+            "prompt": "Write a question that only “{answer}” answers.",
+            "field": "Question",
+            "input_choices": "Choices",
+            "right_choice": "the answer",
+            "question_holds": "The question holds the choice “{choice}”",
+            "question_characters": "Questions about a number of characters cannot be used",
+            "question_mark": "End it with a question mark",
+        },
+    },
+    guideline=guide(
+        ja=(
+            "指定された語だけが正解になり、ほかの二つは正解にならない質問を書いてください。",
+            "選択肢の語を質問に入れないでください。",
+            "「漢字二文字で」のように文字数を手がかりにしないでください。",
+            "質問は「？」で終えてください。",
+        ),
+        ko=(
+            "정해진 낱말만 정답이 되고 나머지 둘은 정답이 되지 않는 질문을 써 주세요.",
+            "선택지의 낱말을 질문에 넣지 마세요.",
+            "‘두 글자로’처럼 글자 수를 단서로 쓰지 마세요.",
+            "질문은 ‘?’로 끝내 주세요.",
+        ),
+        en=(
+            "Write a question that the named word answers and the other two do not.",
+            "Do not use a word of the choices in the question.",
+            "Do not give a number of characters as a hint.",
+            "End the question with a question mark.",
+        ),
+    ),
+    sample=Sample(
+        inputs={"source": "台所", "choices": ["鍋", "まな板", "冷蔵庫"], "answer": "まな板"},
+        answer={"question": "野菜を切るとき下に敷くものは？"},
+        refused=(
+            {},
+            {"question": ""},
+            {"question": "野菜を切るとき下に敷くもの"},
+            {"question": "まな板は何に使う？"},
+            {"question": "三文字で野菜を切るとき下に敷くものは？"},
+            {"question": ["野菜を切るとき下に敷くものは？"]},
+        ),
+    ),
+)

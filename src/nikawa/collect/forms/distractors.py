@@ -1,0 +1,117 @@
+"""Add wrong choices to a question, with the filters checked while typing (JCommonsenseQA)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, keeps_rules, only
+from nikawa.collect.forms._rules import texts, written
+from nikawa.records import Example
+
+
+class Distractors(Asked, frozen=True, kw_only=True):
+    """How many are added."""
+
+    question: str = "distractors"
+    texts: Count = 2
+
+
+def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
+    """So many words that are neither in the question nor a choice already."""
+    found = texts(only(answer, options.question), options.texts)
+    if found is None:
+        return [Problem(REFUSED)]
+    asked = str(example.inputs.get("question", ""))
+    choices = example.inputs.get("choices")
+    known = {str(choice).strip() for choice in choices} if isinstance(choices, list | tuple) else set()
+    problems = written(found)
+    faulty = {problem.where for problem in problems}
+    for place, text in enumerate(found):
+        where = f"text-{place}"
+        if where in faulty:
+            continue
+        if text in asked:
+            problems.append(Problem("distractor_asked", where=where))
+        elif text in known:
+            problems.append(Problem("distractor_known", where=where))
+    return problems
+
+
+def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
+    """The question with its choices, and which of them is right."""
+    inputs = example.inputs
+    shown = {"question": inputs["question"], "choices": [str(choice) for choice in inputs["choices"]]}
+    return {**shown, "answer": str(inputs["answer"])} if "answer" in inputs else shown
+
+
+FORM = Form(
+    name="distractors",
+    title={"ja": "誤りの選択肢を足す", "ko": "틀린 선택지 더하기", "en": "Add wrong choices"},
+    questions=("distractors",),
+    inputs=("question", "choices"),
+    optional=("answer",),
+    validate=validate,
+    template=FIELDS,
+    script="write.js",
+    settings=Distractors,
+    gold_matches=keeps_rules,
+    view=view,
+    words={
+        "ja": {
+            "prompt": "質問の答えにならない選択肢を {texts} つ書いてください。",
+            "field": "選択肢 {number}",
+            "input_choices": "いまの選択肢",
+            "right_choice": "正解",
+            "distractor_asked": "質問の中にある語です",
+            "distractor_known": "すでに選択肢にあります",
+        },
+        "ko": {
+            "prompt": "질문의 답이 되지 않는 선택지를 {texts}개 써 주세요.",
+            "field": "선택지 {number}",
+            "input_choices": "지금의 선택지",
+            "right_choice": "정답",
+            "distractor_asked": "질문에 들어 있는 낱말입니다",
+            "distractor_known": "이미 선택지에 있습니다",
+        },
+        "en": {
+            "prompt": "Write {texts} choices that do not answer the question.",
+            "field": "Choice {number}",
+            "input_choices": "Choices so far",
+            "right_choice": "the answer",
+            "distractor_asked": "This word is in the question",
+            "distractor_known": "This is a choice already",
+        },
+    },
+    guideline=guide(
+        ja=(
+            "答えにはならないが、よく考えないと選んでしまいそうな語を書いてください。",
+            "質問の中の語や、すでにある選択肢と同じ語は使えません。同じ意味の語も避けてください。",
+        ),
+        ko=(
+            "답은 아니지만 잘 생각하지 않으면 고를 것 같은 낱말을 써 주세요.",
+            "질문에 있는 낱말이나 이미 있는 선택지와 같은 낱말은 쓸 수 없습니다. 뜻이 같은 낱말도 피해 주세요.",
+        ),
+        en=(
+            "Write words that are wrong, but that somebody who does not think would choose.",
+            "Words of the question and choices that are there already cannot be used; avoid synonyms of them too.",
+        ),
+    ),
+    sample=Sample(
+        inputs={
+            "question": "野菜を切るとき下に敷くものは？",
+            "choices": ["鍋", "まな板", "冷蔵庫"],
+            "answer": "まな板",
+        },
+        answer={"distractors": ["座布団", "鍋敷き"]},
+        refused=(
+            {},
+            {"distractors": ["座布団"]},
+            {"distractors": ["座布団", "座布団"]},
+            {"distractors": ["座布団", "野菜"]},
+            {"distractors": ["鍋", "座布団"]},
+            {"distractors": ["", "座布団"]},
+            {"distractors": "座布団"},
+        ),
+    ),
+)

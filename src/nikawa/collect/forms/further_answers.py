@@ -1,0 +1,118 @@
+"""Mark the answer to a question in its paragraph: further answers to questions others wrote (JSQuAD)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, texts_of
+from nikawa.records import Example
+
+
+class FurtherAnswers(Asked, frozen=True, kw_only=True):
+    """The question its judgements carry; where the answer stands is the question `start`."""
+
+    question: str = "answer"
+    longest: Count = 50
+
+
+def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
+    """A stretch of the paragraph."""
+    text, where = answer.get(options.question, ""), "answer-0"
+    if not set(answer) <= {options.question, "start"} or not isinstance(text, str):
+        return [Problem(REFUSED)]
+    if not text.strip():
+        return [Problem("answer_missing", where=where)]
+    context = str(example.inputs.get("context", ""))
+    start = answer.get("start", context.find(text))
+    if type(start) is not int or start < 0 or context[start : start + len(text)] != text:
+        return [Problem("answer_absent", where=where)]
+    return [Problem("text_long", {"most": options.longest}, where)] if len(text) > options.longest else []
+
+
+def one_of(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
+    """Whether the text is that of a gold answer, wherever it stands."""
+    found = gold.get(options.question, gold.get("answers"))
+    rights = found if isinstance(found, list) else [found]
+    texts = {right["text"] if isinstance(right, dict) and "text" in right else right for right in rights
+             if isinstance(right, str) or (isinstance(right, dict) and isinstance(right.get("text"), str))}  # fmt: skip
+    return answer.get(options.question) in texts
+
+
+def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
+    """Title, paragraph and question."""
+    return texts_of(example, ("title", "context", "question"))
+
+
+FORM = Form(
+    name="further-answers",
+    title={
+        "ja": "質問の答えを段落から選ぶ",
+        "ko": "문단에서 질문의 답 고르기",
+        "en": "Mark the answer to a question",
+    },
+    questions=("answer", "start", "answers"),
+    inputs=("context", "question"),
+    optional=("title",),
+    validate=validate,
+    template=FIELDS,
+    script="write-question.js",
+    settings=FurtherAnswers,
+    gold_matches=one_of,
+    view=view,
+    words={
+        "ja": {
+            "prompt": "質問の答えを段落の中で選んでください。",
+            "answer_field": "答え",
+            "answer_none": "段落の中で答えをなぞって選んでください",
+            "answer_missing": "答えを段落の中で選んでください",
+            "answer_absent": "答えが段落の中にありません",
+        },
+        "ko": {
+            "prompt": "질문의 답을 문단에서 골라 주세요.",
+            "answer_field": "답",
+            "answer_none": "문단에서 답을 끌어서 골라 주세요",
+            "answer_missing": "문단에서 답을 골라 주세요",
+            "answer_absent": "답이 문단에 없습니다",
+        },
+        "en": {
+            "prompt": "Mark the answer to the question in the paragraph.",
+            "answer_field": "Answer",
+            "answer_none": "Mark the answer in the paragraph",
+            "answer_missing": "Mark the answer in the paragraph",
+            "answer_absent": "The answer is not in the paragraph",
+        },
+    },
+    guideline=guide(
+        ja=(
+            "質問の答えになるところを、段落の中でできるだけ短く、過不足なく選んでください。",
+            "段落から答えられないときは、「判断できない」と報告してください。",
+        ),
+        ko=(
+            "질문의 답이 되는 곳을 문단에서 되도록 짧게, 모자라거나 남지 않게 골라 주세요.",
+            "문단으로 답할 수 없으면 ‘판단할 수 없음’으로 신고해 주세요.",
+        ),
+        en=(
+            "Mark what answers the question: as short as it can be, and whole.",
+            "Where the paragraph does not answer it, report that you cannot decide.",
+        ),
+    ),
+    sample=Sample(
+        inputs={
+            "title": "등대",
+            "context": "섬의 등대는 백 년 전에 세워졌다. 처음에는 석유등을 썼고 나중에 전등으로 바뀌었다.",
+            "question": "처음에 쓰던 불은 무엇인가?",
+        },
+        answer={"answer": "석유등", "start": 25},
+        refused=(
+            {},
+            {"answer": ""},
+            {"answer": "촛불"},
+            {"answer": "석유등", "start": 1},
+            {"answer": "석유등", "start": "25"},
+            {"answer": ["석유등"]},
+            {"answer": "석유등", "more": 1},
+        ),
+    ),
+)

@@ -1,0 +1,117 @@
+"""Three-way inference: premise to hypothesis, and where asked whether the sentences are natural (JSICK-stress)."""
+
+from __future__ import annotations
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, RELATIONS, Asked, guide
+from nikawa.records import Example
+
+NATURALNESS = ("natural", "premise", "hypothesis", "both")
+"""Which of the sentences is unnatural."""
+
+
+class Inference(Asked, frozen=True, kw_only=True):
+    """Whether naturalness is asked too."""
+
+    question: str = "label"
+    naturalness: bool = False
+    """Whether the worker also says which of the sentences is unnatural: the question `naturalness`."""
+    quick: bool = False
+    """Whether a choice is sent at once, where naturalness is not asked."""
+
+
+def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
+    """A relation, and an answer about naturalness where it is asked."""
+    asked = {options.question: RELATIONS, **({"naturalness": NATURALNESS} if options.naturalness else {})}
+    if not set(answer) <= set(asked):
+        return [Problem(REFUSED)]
+    return [
+        Problem("choose_one", where=question)
+        for question, labels in asked.items()
+        if not isinstance(answer.get(question), str) or answer[question] not in labels
+    ]
+
+
+FORM = Form(
+    name="inference",
+    title={"ja": "推論の関係を選ぶ", "ko": "추론 관계 고르기", "en": "Premise and hypothesis"},
+    questions=("label", "naturalness"),
+    inputs=("premise", "hypothesis"),
+    validate=validate,
+    template=FIELDS,
+    settings=Inference,
+    sets={"naturalness": True},
+    words={
+        "ja": {
+            "prompt": "前提が正しいとき、仮説はどうなりますか。",
+            "label_entailment": "必ず正しい",
+            "label_contradiction": "必ず誤り",
+            "label_neutral": "どちらとも言えない",
+            "question_naturalness": "日本語として不自然な文はありますか。",
+            "label_natural": "どちらも自然",
+            "label_premise": "前提が不自然",
+            "label_hypothesis": "仮説が不自然",
+            "label_both": "どちらも不自然",
+        },
+        "ko": {
+            "prompt": "전제가 참일 때 가설은 어떻습니까?",
+            "label_entailment": "반드시 참",
+            "label_contradiction": "반드시 거짓",
+            "label_neutral": "어느 쪽이라고 할 수 없음",
+            "question_naturalness": "어색한 문장이 있습니까?",
+            "label_natural": "둘 다 자연스러움",
+            "label_premise": "전제가 어색함",
+            "label_hypothesis": "가설이 어색함",
+            "label_both": "둘 다 어색함",
+        },
+        "en": {
+            "prompt": "If the premise is true, what about the hypothesis?",
+            "label_entailment": "It must be true",
+            "label_contradiction": "It must be false",
+            "label_neutral": "It may be either",
+            "question_naturalness": "Is one of the sentences unnatural?",
+            "label_natural": "Both are natural",
+            "label_premise": "The premise is unnatural",
+            "label_hypothesis": "The hypothesis is unnatural",
+            "label_both": "Both are unnatural",
+        },
+    },
+    guideline=guide(
+        ja=(
+            "二つの文は同じ場面について述べているものとして読んでください。",
+            "**必ず正しい**: 前提が正しければ、仮説も必ず正しい。",
+            "**必ず誤り**: 前提が正しければ、仮説は必ず誤り。",
+            "**どちらとも言えない**: 正しいこともあれば、そうでないこともある。",
+            "自然さは意味の関係とは別に、言い回しとして不自然かどうかだけで答えてください。",
+        ),
+        ko=(
+            "두 문장은 같은 장면을 말한다고 보고 읽어 주세요.",
+            "**반드시 참**: 전제가 참이면 가설도 반드시 참이다.",
+            "**반드시 거짓**: 전제가 참이면 가설은 반드시 거짓이다.",
+            "**어느 쪽이라고 할 수 없음**: 참일 수도 있고 아닐 수도 있다.",
+            "자연스러움은 의미 관계와 따로, 표현이 어색한지만 보고 답해 주세요.",
+        ),
+        en=(
+            "Read the two sentences as speaking of the same scene.",
+            "**It must be true**: whenever the premise is true, so is the hypothesis.",
+            "**It must be false**: whenever the premise is true, the hypothesis is false.",
+            "**It may be either**: it can be true, and it can be false.",
+            "Judge naturalness apart from meaning: by the wording alone.",
+        ),
+    ),
+    sample=Sample(
+        inputs={
+            "premise": "男の子が公園で赤い凧を揚げている。",
+            "hypothesis": "子どもが屋外で遊んでいる。",
+        },
+        answer={"label": "entailment", "naturalness": "natural"},
+        refused=(
+            {},
+            {"label": "entailment"},
+            {"label": "yes", "naturalness": "natural"},
+            {"label": "entailment", "naturalness": ["premise"]},
+            {"label": "entailment", "naturalness": "natural", "score": 1},
+        ),
+        settings={"naturalness": True},
+    ),
+)

@@ -1,0 +1,72 @@
+"""Answer a multiple choice: a question and its choices, of which one is right (JCommonsenseQA)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, MISSING, Asked, guide, only, texts_of
+from nikawa.records import Example
+
+
+class MultipleChoice(Asked, frozen=True, kw_only=True):
+    """The question its judgements carry."""
+
+    question: str = "choice"
+    quick: bool = False
+
+
+def _choices(example: Example) -> list[str]:
+    found = example.inputs.get("choices")
+    return [str(choice) for choice in found] if isinstance(found, list | tuple) else []
+
+
+def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
+    """The number of a choice, from 0."""
+    given = only(answer, options.question)
+    if given is MISSING:
+        return [Problem(REFUSED)]
+    good = type(given) is int and 0 <= given < len(_choices(example))
+    return [] if good else [Problem("choose_one", where=options.question)]
+
+
+def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
+    """The question, its choices, and a text it is about where there is one."""
+    return {
+        **texts_of(example, ("title", "context")),
+        "question": example.inputs["question"],
+        "choices": _choices(example),
+    }
+
+
+FORM = Form(
+    name="multiple-choice",
+    title={"ja": "選択肢から答える", "ko": "선택지에서 답하기", "en": "Answer a multiple choice"},
+    questions=("choice",),
+    inputs=("question", "choices"),
+    validate=validate,
+    template=FIELDS,
+    settings=MultipleChoice,
+    view=view,
+    words={
+        "ja": {"prompt": "質問の答えを一つ選んでください。"},
+        "ko": {"prompt": "질문의 답을 하나 골라 주세요."},
+        "en": {"prompt": "Choose the answer to the question."},
+    },
+    guideline=guide(
+        ja=(
+            "質問を読み、答えとして一番よいものを一つ選んでください。",
+            "調べずに、ふだんの知識で答えてください。",
+        ),
+        ko=(
+            "질문을 읽고 답으로 가장 좋은 것을 하나 골라 주세요.",
+            "찾아보지 말고 평소의 지식으로 답해 주세요.",
+        ),
+        en=("Read the question and choose the best answer.", "Do not look it up: answer by what you know."),
+    ),
+    sample=Sample(
+        inputs={"question": "雨の日に道で差すものは？", "choices": ["傘", "箸", "針", "旗", "栓"]},
+        answer={"choice": 0},
+        refused=({}, {"choice": 5}, {"choice": -1}, {"choice": "傘"}, {"choice": True}, {"choice": 0.0}),
+    ),
+)

@@ -1,0 +1,127 @@
+"""A scale with anchors: how similar two sentences are, 0 to 5 (JSTS, KLUE-STS)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, MISSING, Asked, guide, only, show_texts
+from nikawa.records import Example
+
+
+class Scale(Asked, frozen=True, kw_only=True):
+    """The question, its ends and steps."""
+
+    question: str = "score"
+    low: float = 0.0
+    high: float = 5.0
+    step: Annotated[float, Meta(gt=0)] = 1.0
+    anchors: dict[str, str] = msgspec.field(default_factory=dict)
+    """What a number stands for, by number (`"0" = "…"`); empty: the words of the form, which are for 0 to 5."""
+    tolerance: Annotated[float, Meta(ge=0)] = 1.0
+    """How far from its gold a control item may be answered."""
+    shows: tuple[str, ...] = ()
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= (self.high - self.low) / self.step <= 100:
+            raise ValueError("the scale needs 2 to 101 numbers: low < high, and a step that fits")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
+    """A number of the scale."""
+    given = only(answer, options.question)
+    if given is MISSING:
+        return [Problem(REFUSED)]
+    if not _number(given) or not options.low <= given <= options.high:
+        return [Problem("choose_one", where=options.question)]
+    steps = (given - options.low) / options.step
+    return [] if abs(steps - round(steps)) < 1e-6 else [Problem("choose_one", where=options.question)]
+
+
+def near(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
+    """Whether the number is within the tolerance of the gold."""
+    right, given = gold.get(options.question), answer.get(options.question)
+    if right is None or not _number(right) or given is None:
+        return False
+    return bool(abs(float(given) - float(right)) <= options.tolerance + 1e-9)
+
+
+FORM = Form(
+    name="scale",
+    title={"ja": "0から5で答える", "ko": "0에서 5로 답하기", "en": "0 to 5 with anchors"},
+    questions=("score",),
+    inputs=(),
+    validate=validate,
+    template=FIELDS,
+    settings=Scale,
+    gold_matches=near,
+    view=show_texts,
+    words={
+        "ja": {
+            "prompt": "二つの文の意味はどのくらい似ていますか。",
+            "anchor_0": "意味がまったく違う",
+            "anchor_1": "意味は違うが、話題は同じ",
+            "anchor_2": "意味は違うが、共通する細部がある",
+            "anchor_3": "おおよそ同じだが、大事な点が違うか欠けている",
+            "anchor_4": "ほぼ同じで、細かい点だけが違う",
+            "anchor_5": "同じ意味",
+        },
+        "ko": {
+            "prompt": "두 문장의 뜻은 얼마나 비슷합니까?",
+            "anchor_0": "뜻이 전혀 다르다",
+            "anchor_1": "뜻은 다르지만 주제가 같다",
+            "anchor_2": "뜻은 다르지만 공통된 내용이 조금 있다",
+            "anchor_3": "대체로 같지만 중요한 내용이 다르거나 빠졌다",
+            "anchor_4": "거의 같고 사소한 내용만 다르다",
+            "anchor_5": "뜻이 같다",
+        },
+        "en": {
+            "prompt": "How similar in meaning are the two sentences?",
+            "anchor_0": "Nothing in common",
+            "anchor_1": "Different meaning, same topic",
+            "anchor_2": "Different meaning, some details shared",
+            "anchor_3": "Roughly the same, something important differs or is missing",
+            "anchor_4": "Almost the same, only details differ",
+            "anchor_5": "The same meaning",
+        },
+    },
+    guideline=guide(
+        ja=(
+            "言葉ではなく意味を比べてください。同じ言葉が多くても、意味が違えば低い数字です。",
+            "それぞれの数字の説明に一番近いものを選んでください。",
+        ),
+        ko=(
+            "낱말이 아니라 뜻을 견주어 주세요. 같은 낱말이 많아도 뜻이 다르면 낮은 수입니다.",
+            "각 수의 설명에 가장 가까운 것을 골라 주세요.",
+        ),
+        en=(
+            "Compare meanings, not words: many shared words and another meaning is a low number.",
+            "Choose the number whose description is nearest.",
+        ),
+    ),
+    sample=Sample(
+        inputs={
+            "sentence1": "강가에서 두 사람이 낚시를 한다.",
+            "sentence2": "두 사람이 강에서 물고기를 잡는다.",
+        },
+        answer={"score": 4},
+        refused=(
+            {},
+            {"score": 6},
+            {"score": -1},
+            {"score": 2.5},
+            {"score": True},
+            {"score": "4"},
+            {"score": None},
+        ),
+    ),
+)

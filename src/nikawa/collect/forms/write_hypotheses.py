@@ -1,0 +1,157 @@
+"""Write a hypothesis for each label, of balanced length (KLUE-NLI)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, RELATIONS, Asked, Labels, guide, keeps_rules, only
+from nikawa.collect.forms._rules import negations, texts, written
+from nikawa.records import Example
+
+
+class Hypotheses(Asked, frozen=True, kw_only=True):
+    """The labels a hypothesis is written for, and how lengths and negations are balanced."""
+
+    question: str = "hypotheses"
+    labels: Labels = RELATIONS
+    ratio: Annotated[float, Meta(ge=1)] = 1.8
+    """The longest hypothesis may have so many times the characters of the shortest."""
+    shortest: Annotated[int, Meta(ge=1)] = 5
+    """Fewest characters of a hypothesis."""
+    negated_alone: bool = False
+    """Whether the contradiction may be the only one with a negation; else the worker is told."""
+
+
+def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
+    """A hypothesis a label, none of them the premise, of similar length."""
+    found = texts(only(answer, options.question), len(options.labels))
+    if found is None:
+        return [Problem(REFUSED)]
+    premise = str(example.inputs.get("premise", "")).strip()
+    problems = written(found)
+    faulty = {problem.where for problem in problems}
+    for place, text in enumerate(found):
+        if f"text-{place}" in faulty:
+            continue
+        if text == premise:
+            problems.append(Problem("text_same", where=f"text-{place}"))
+        elif len(text) < options.shortest:
+            problems.append(Problem("text_short", {"least": options.shortest}, f"text-{place}"))
+    return [*problems, *_balance(found, options)]
+
+
+def _balance(found: list[str], options: Options) -> list[Problem]:
+    """Length and negation tell the label where one hypothesis stands out (KLUE, 3.3)."""
+    problems = []
+    lengths = [len(text) for text in found if text]
+    if len(lengths) > 1 and max(lengths) > options.ratio * min(lengths):
+        place = max(range(len(found)), key=lambda n: len(found[n]))
+        values = {"longest": max(lengths), "shortest": min(lengths)}
+        problems.append(Problem("text_unbalanced", values, f"text-{place}"))
+    negated = [options.labels[n] for n, text in enumerate(found) if negations(text)]
+    if negated == ["contradiction"] and not options.negated_alone:
+        place = options.labels.index("contradiction")
+        problems.append(Problem("text_negated", where=f"text-{place}", warning=True))
+    return problems
+
+
+def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
+    """The premise."""
+    return {"premise": example.inputs["premise"]}
+
+
+FORM = Form(
+    name="write-hypotheses",
+    title={"ja": "仮説を書く", "ko": "가설 쓰기", "en": "Write hypotheses"},
+    questions=("hypotheses",),
+    inputs=("premise",),
+    validate=validate,
+    template=FIELDS,
+    script="write.js",
+    settings=Hypotheses,
+    gold_matches=keeps_rules,
+    view=view,
+    words={
+        "ja": {
+            "prompt": "前提を読み、仮説を一つずつ書いてください。長さをそろえてください。",
+            "label_entailment": "必ず正しい仮説",
+            "label_contradiction": "必ず誤りになる仮説",
+            "label_neutral": "どちらとも言えない仮説",
+            "text_same": "前提と同じです",
+            "text_short": "短すぎます。{least} 文字以上で書いてください",
+            "text_unbalanced": "長さの差が大きすぎます（{shortest} 文字と {longest} 文字）。そろえてください",
+            "text_negated": "否定が「必ず誤り」の仮説だけにあります。できれば否定を使わずに書いてください",
+        },
+        "ko": {
+            "prompt": "전제를 읽고 가설을 하나씩 써 주세요. 길이를 비슷하게 맞추어 주세요.",
+            "label_entailment": "반드시 참인 가설",
+            "label_contradiction": "반드시 거짓인 가설",
+            "label_neutral": "어느 쪽이라고 할 수 없는 가설",
+            "text_same": "전제와 같습니다",
+            "text_short": "너무 짧습니다. {least}자 이상 써 주세요",
+            "text_unbalanced": "길이 차이가 너무 큽니다({shortest}자와 {longest}자). 비슷하게 맞추어 주세요",
+            "text_negated": "부정 표현이 ‘반드시 거짓’ 가설에만 있습니다. 되도록 부정 없이 써 주세요",
+        },
+        "en": {
+            "prompt": "Read the premise and write one hypothesis of each kind, of similar length.",
+            "label_entailment": "Must be true",
+            "label_contradiction": "Must be false",
+            "label_neutral": "May be either",
+            "text_same": "This is the premise",
+            "text_short": "Too short: write {least} characters at least",
+            "text_unbalanced": "The lengths differ too much ({shortest} and {longest} characters): balance them",
+            "text_negated": "Only the false hypothesis holds a negation: better write it without one",
+        },
+    },
+    guideline=guide(
+        ja=(
+            "三つの仮説の長さをそろえてください。「どちらとも言えない」だけが長くならないようにします。",
+            "同じ言葉（とくに否定）をくり返し使わないでください。類義語、反対語、語順、数など、いろいろな方法で書いてください。",
+            "前提にない指示語（「その人」など）を使わず、それだけで意味の通る文にしてください。",
+        ),
+        ko=(
+            "세 가설의 길이를 비슷하게 맞추어 주세요. ‘어느 쪽이라고 할 수 없는’ 가설만 길어지지 않게 합니다.",
+            "같은 낱말(특히 부정)을 되풀이하지 마세요. 비슷한 말, 반대말, 어순, 수 등 여러 방법으로 써 주세요.",
+            "전제에 없는 지시어(‘그 사람’ 등)를 쓰지 말고 그것만으로 뜻이 통하는 문장을 써 주세요.",
+        ),
+        en=(
+            "Give the hypotheses similar lengths; the one that may be either must not be the long one.",
+            "Do not repeat the same words, negation above all. Use synonyms, opposites, order, numbers: vary.",
+            "Write sentences that stand alone, without pronouns the premise does not hold.",
+        ),
+    ),
+    sample=Sample(
+        inputs={"premise": "할머니는 아침마다 시장에서 두부를 두 모 산다."},
+        answer={
+            "hypotheses": [
+                "할머니는 매일 시장에 간다.",
+                "할머니는 두부를 밤에 산다.",
+                "할머니는 두부를 좋아한다.",
+            ]
+        },
+        refused=(
+            {},
+            {"hypotheses": []},
+            {"hypotheses": "할머니는 매일 시장에 간다."},
+            {"hypotheses": ["할머니는 매일 시장에 간다.", "할머니는 두부를 밤에 산다.", " "]},
+            {"hypotheses": ["할머니는 매일 시장에 간다.", "할머니는 두부를 밤에 산다.", "산다."]},
+            {
+                "hypotheses": [
+                    "할머니는 매일 시장에 간다.",
+                    "할머니는 두부를 밤에 산다.",
+                    "할머니는 두부를 좋아해서 집에 돌아오는 길에 늘 한 모를 이웃집 아이에게 나누어 준다.",
+                ]
+            },
+            {
+                "hypotheses": [
+                    "할머니는 아침마다 시장에서 두부를 두 모 산다.",
+                    "할머니는 두부를 밤에 시장에서 산다.",
+                    "할머니는 두부를 무척 좋아한다.",
+                ]
+            },
+        ),
+    ),
+)

@@ -1,0 +1,141 @@
+"""Write questions on a paragraph and mark their answers in it (JSQuAD)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, keeps_rules, only, texts_of
+from nikawa.collect.forms._rules import written
+from nikawa.records import Example
+
+KEYS = {"question", "answer"}
+
+
+class WriteQuestion(Asked, frozen=True, kw_only=True):
+    """How many questions a paragraph gets."""
+
+    question: str = "questions"
+    texts: Count = 1
+    longest: Count = 50
+    """Most characters of an answer."""
+
+
+def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
+    """So many different questions, each with an answer that stands in the paragraph where it says."""
+    given = only(answer, options.question)
+    if not isinstance(given, list) or len(given) != options.texts or not all(map(_pair, given)):
+        return [Problem(REFUSED)]
+    problems = written([pair["question"].strip() for pair in given])
+    context = str(example.inputs.get("context", ""))
+    for place, pair in enumerate(given):
+        text, where = pair["answer"], f"answer-{place}"
+        start = pair.get("start", context.find(text))
+        if not text.strip():
+            problems.append(Problem("answer_missing", where=where))
+        elif start < 0 or context[start : start + len(text)] != text:
+            problems.append(Problem("answer_absent", where=where))
+        elif len(text) > options.longest:
+            problems.append(Problem("text_long", {"most": options.longest}, where))
+        elif text.strip() in pair["question"]:
+            problems.append(Problem("answer_told", where=f"text-{place}"))
+    return problems
+
+
+def _pair(pair: object) -> bool:
+    if not isinstance(pair, dict) or not KEYS <= pair.keys() <= KEYS | {"start"}:
+        return False
+    start = pair.get("start", 0)
+    return isinstance(pair["question"], str) and isinstance(pair["answer"], str) and type(start) is int
+
+
+def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
+    """Title and paragraph."""
+    return texts_of(example, ("title", "context"))
+
+
+FORM = Form(
+    name="write-question",
+    title={
+        "ja": "段落から質問と答えを作る",
+        "ko": "문단에서 질문과 답 만들기",
+        "en": "Question with its answer marked",
+    },
+    questions=("questions",),
+    inputs=("context",),
+    optional=("title",),
+    validate=validate,
+    template=FIELDS,
+    settings=WriteQuestion,
+    gold_matches=keeps_rules,
+    view=view,
+    words={
+        "ja": {
+            "prompt": "段落を読めば答えられる質問を書き、答えを段落の中で選んでください。",
+            "field": "質問 {number}",
+            "answer_field": "答え {number}",
+            "answer_none": "段落の中で答えをなぞって選んでください",
+            "answer_missing": "答えを段落の中で選んでください",
+            "answer_absent": "答えが段落の中にありません",
+            "answer_told": "質問に答えが入っています",
+        },
+        "ko": {
+            "prompt": "문단을 읽으면 답할 수 있는 질문을 쓰고 문단에서 답을 골라 주세요.",
+            "field": "질문 {number}",
+            "answer_field": "답 {number}",
+            "answer_none": "문단에서 답을 끌어서 골라 주세요",
+            "answer_missing": "문단에서 답을 골라 주세요",
+            "answer_absent": "답이 문단에 없습니다",
+            "answer_told": "질문에 답이 들어 있습니다",
+        },
+        "en": {
+            "prompt": "Write a question the paragraph answers, and mark the answer in the paragraph.",
+            "field": "Question {number}",
+            "answer_field": "Answer {number}",
+            "answer_none": "Mark the answer in the paragraph",
+            "answer_missing": "Mark the answer in the paragraph",
+            "answer_absent": "The answer is not in the paragraph",
+            "answer_told": "The question holds the answer",
+        },
+    },
+    guideline=guide(
+        ja=(
+            "段落だけを読めば一つに決まる答えを尋ねてください。",
+            "答えは段落の中の文字列です。できるだけ短く、過不足なく選んでください。",
+            "段落の文をそのまま写さず、自分の言葉で尋ねてください。「この」「それ」だけで指さないでください。",
+        ),
+        ko=(
+            "문단만 읽으면 하나로 정해지는 답을 물어 주세요.",
+            "답은 문단에 있는 글자 그대로입니다. 되도록 짧게, 모자라거나 남지 않게 골라 주세요.",
+            "문단의 문장을 그대로 옮기지 말고 자기 말로 물어 주세요. ‘이것’, ‘그것’만으로 가리키지 마세요.",
+        ),
+        en=(
+            "Ask for what the paragraph alone settles, with one answer.",
+            "The answer is a stretch of the paragraph: as short as it can be, and whole.",
+            "Ask in your own words instead of copying a sentence, and do not point by “this” or “it” alone.",
+        ),
+    ),
+    sample=Sample(
+        inputs={
+            "title": "灯台",
+            "context": "岬の灯台は明治の中ごろに建てられた。はじめは石油ランプを使い、のちに電灯に替わった。",
+        },
+        answer={
+            "questions": [
+                {"question": "建った当時の明かりは何でしたか？", "answer": "石油ランプ", "start": 22}
+            ]
+        },
+        refused=(
+            {},
+            {"questions": []},
+            {"questions": [{"question": "何ですか？"}]},
+            {"questions": [{"question": "", "answer": "石油ランプ", "start": 22}]},
+            {"questions": [{"question": "何でしたか？", "answer": "ろうそく"}]},
+            {"questions": [{"question": "何でしたか？", "answer": "石油ランプ", "start": 3}]},
+            {"questions": [{"question": "何でしたか？", "answer": "石油ランプ", "start": -40}]},
+            {"questions": [{"question": "何でしたか？", "answer": "", "start": 0}]},
+            {"questions": [{"question": "石油ランプでしたか？", "answer": "石油ランプ", "start": 22}]},
+            {"questions": [{"question": 1, "answer": 2}]},
+        ),
+    ),
+)

@@ -1,0 +1,91 @@
+// Pieces of forms: texts of an item, groups of choices, fields to write in.
+import { changed, make, messages, nameOf, say, settings, submit } from "./collect.js";
+
+const item = document.getElementById("item");
+export const fields = document.getElementById("fields");
+const LONG = 1200; // characters after which a text scrolls in its own box
+
+export function inputName(name) {
+  return settings.names?.[name] ?? messages[`input_${name}`] ?? name;
+}
+
+export function showTexts(inputs, names = Object.keys(inputs)) {
+  const shown = names.filter((name) => typeof inputs[name] === "string");
+  item.replaceChildren(...shown.map((name) => {
+    const text = make("p", { class: "text", dir: "auto" }, inputs[name]);
+    if (inputs[name].length > LONG) { text.classList.add("long"); text.tabIndex = 0; }
+    const title = shown.length > 1 || name === "title" ? [make("h3", {}, inputName(name))] : [];
+    return make("div", { class: `block block-${name}` }, ...title, text);
+  }));
+  return item;
+}
+
+export function showChoices(inputs) {
+  const entries = inputs.choices.map((choice) => {
+    const right = choice === inputs.answer;
+    return make("li", { class: right ? "right" : undefined }, make("bdi", {}, choice), right ? ` (${messages.right_choice})` : "");
+  });
+  item.append(make("div", { class: "block" }, make("h3", {}, inputName("choices")), make("ul", { class: "given" }, ...entries)));
+}
+
+export function problemPlace(where) {
+  return make("p", { class: "problem", id: `problem-${where}`, "data-problem": where, "aria-live": "polite" });
+}
+
+// A group of radio buttons; `entries` are { value, name, key }. Gives { element, get, set, press }.
+export function radios(question, legend, entries, quick = false) {
+  const inputs = entries.map(() => null);
+  const labels = entries.map((entry, place) => {
+    inputs[place] = make("input", { type: "radio", name: `q-${question}`, value: String(place) });
+    const label = make("label", { class: "choice" }, inputs[place],
+      make("kbd", { "aria-hidden": "true" }, entry.key ?? ""), make("span", { dir: "auto" }, entry.name));
+    if (quick) label.addEventListener("click", (event) => { if (event.detail > 0) setTimeout(submit); });
+    return label;
+  });
+  const element = make("fieldset", { "data-where": question, "aria-describedby": `problem-${question}` },
+    make("legend", { class: legend ? "" : "unseen" }, legend || document.getElementById("prompt").textContent),
+    make("div", { class: "choices" }, ...labels), problemPlace(question));
+  element.addEventListener("change", changed);
+  return {
+    element,
+    get() { const place = inputs.findIndex((input) => input.checked); return place < 0 ? null : entries[place].value; },
+    set(value) { inputs.forEach((input, place) => { input.checked = entries[place].value === value; }); },
+    press(key) {
+      const place = entries.findIndex((entry) => entry.key === key);
+      if (place < 0) return false;
+      inputs[place].checked = true;
+      inputs[place].focus();
+      changed();
+      if (quick) submit();
+      return true;
+    },
+  };
+}
+
+export const digits = (labels, from = 1) => labels.map((label, place) => ({
+  value: label, name: nameOf(label), key: place + from <= 9 ? String(place + from) : "",
+}));
+
+// A field for one line of text: Enter goes to the next field and after the last submits.
+export function line(where, legend, rows = 2) {
+  const area = make("textarea", { id: `field-${where}`, rows: String(rows), "data-where": where, maxlength: "2000",
+    "aria-describedby": `problem-${where} count-${where}`, enterkeyhint: "next", dir: "auto", spellcheck: "true" });
+  const count = make("span", { class: "count", id: `count-${where}` });
+  const counted = () => { count.textContent = say("characters", { count: [...area.value.trim()].length }); };
+  area.addEventListener("input", () => {
+    if (/[\r\n]/.test(area.value)) area.value = area.value.replace(/\s*[\r\n]+\s*/g, " ");
+    counted();
+    changed();
+  });
+  area.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const all = [...fields.querySelectorAll("textarea")];
+    const next = all[all.indexOf(area) + 1];
+    if (next) next.focus(); else submit();
+  });
+  const head = make("div", { class: "head" }, make("label", { for: `field-${where}` }, legend), count);
+  counted();
+  return { element: make("div", { class: "field" }, head, area, problemPlace(where)), area,
+    get: () => area.value.trim(), set(value) { area.value = typeof value === "string" ? value : ""; counted(); } };
+}
