@@ -10,14 +10,12 @@ from typing import Any, get_args
 import msgspec
 
 from nikawa.errors import BadInput, missing_extra
-from nikawa.models._encoder.settings import EncoderSettings
+from nikawa.models._encoder.settings import EncoderSettings, words_by
 from nikawa.models.base import Model, Setup, gold_of, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
 
 MOST_UNKNOWN, MOST_LOST = 0.8, 0.1
 """Unknown pieces, and characters without a piece, as shares of all pieces: more is refused."""
-SPOKEN = {"ja-ipadic": "ipadic", "ja-unidic": "unidic", "ja-juman": "juman", "ko-kiwi": "kiwi", "ko-mecab": "mecab-ko"}  # fmt: skip
-"""Analysers by the names of the extras that bring them."""
 
 
 class Encoder:
@@ -67,7 +65,7 @@ class Encoder:
         self._head, backbone = head_for(task), open_backbone(self._setup.argument)
         _fits(self.settings.max_length, backbone.positions(), self._setup.argument)
         classes = backbone.classes(self._head.classes(task), self.settings)
-        work = Work(task, Reader(backbone.tokenizer, _words(self.settings.segmentation)), self.settings, classes)  # fmt: skip
+        work = Work(task, Reader(backbone.tokenizer, words_by(self.settings.segmentation)), self.settings, classes)  # fmt: skip
         with torch.random.fork_rng():  # the caller's randomness stays as it is
             torch.manual_seed(self._setup.seed)
             model = self._head.model(work, backbone, examples)
@@ -87,7 +85,8 @@ class Encoder:
         work, device = replace(self._work, task=task), device_of(self.settings)
         rows = rows_of(self._head, work, examples, learn=False)
         with one_line(self.settings):
-            found = infer(self._model, rows, self._head.outputs, device, is_low(self.settings, device))
+            low = is_low(self.settings, device) and task.kind != "similarity"  # bf16 would round scores
+            found = infer(self._model, rows, self._head.outputs, device, low)
         answers: list[Prediction] = self._head.answers(work, examples, rows, found)
         return answers
 
@@ -135,16 +134,6 @@ def _torch() -> None:
         import torch  # noqa: F401
     except ImportError:
         raise missing_extra("the package 'torch'", "encoder") from None
-
-
-def _words(name: str) -> Any:
-    """The places of the analyser's words, for vocabularies that were learned on words."""
-    if name == "none":
-        return None
-    from nikawa.text import analyser
-
-    found = analyser(SPOKEN.get(name, name))
-    return lambda text: [(token.start, token.end) for token in found.analyse(text)]
 
 
 MODELS = (

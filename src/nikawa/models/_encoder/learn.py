@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from nikawa.errors import BadInput
 from nikawa.models._encoder.settings import EncoderSettings
@@ -18,6 +18,20 @@ from nikawa.models.base import Progress
 
 Watch = Callable[[], float]
 """How good the model is on dev now; more is better."""
+
+
+class Placed(Protocol):
+    """Settings that say where to compute, and how exactly."""
+
+    @property
+    def device(self) -> str:
+        """`auto`, or a device as torch names it."""
+        ...
+
+    @property
+    def precision(self) -> str:
+        """`auto`, `float32` or `bf16`."""
+        ...
 
 
 @dataclass
@@ -36,7 +50,7 @@ class Course:
     history: list[dict[str, float]] = field(default_factory=list)
 
 
-def device_of(settings: EncoderSettings) -> Any:
+def device_of(settings: Placed) -> Any:
     """The card where there is one, else the processor."""
     import torch
 
@@ -48,7 +62,7 @@ def device_of(settings: EncoderSettings) -> Any:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def is_low(settings: EncoderSettings, device: Any) -> bool:
+def is_low(settings: Placed, device: Any) -> bool:
     """Whether to compute in bf16."""
     return settings.precision == "bf16" or (settings.precision == "auto" and device.type == "cuda")
 
@@ -195,7 +209,7 @@ def _seeded(seed: int) -> Any:
 
 
 @contextmanager
-def one_line(settings: EncoderSettings) -> Any:
+def one_line(settings: Any) -> Any:
     """A card that is full or gone is told in one line."""
     import torch
 
@@ -214,6 +228,8 @@ def one_line(settings: EncoderSettings) -> Any:
         raise BadInput(f"the graphics card failed: {first}", cure="run the same command again: it goes on where it stopped") from None  # fmt: skip
 
 
-def _full(what: str, settings: EncoderSettings) -> BadInput:
-    cure = f"set a smaller batch (now {settings.batch}) with accumulate to match, or a smaller max_length"
+def _full(what: str, settings: Any) -> BadInput:
+    batch = getattr(settings, "batch", None)
+    first = f"a smaller batch (now {batch}) with accumulate to match, or " if batch else ""
+    cure = f"set {first}a smaller max_length"
     return BadInput(what, cure=cure)

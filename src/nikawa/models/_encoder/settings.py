@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 Precision = Literal["auto", "float32", "bf16"]
+
+SPOKEN = {"ja-ipadic": "ipadic", "ja-unidic": "unidic", "ja-juman": "juman", "ko-kiwi": "kiwi", "ko-mecab": "mecab-ko"}  # fmt: skip
+"""Analysers by the names of the extras that bring them."""
 
 
 class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of `encoder:PATH`; presets (`nikawa run --preset`) fill them in."""
 
     learning_rate: float = 3e-5
-    epochs: float = 3
-    batch: int = 32
-    accumulate: int = 1
+    epochs: Annotated[float, msgspec.Meta(ge=0)] = 3
+    """0: answer with the head the folder holds."""
+    batch: Annotated[int, msgspec.Meta(ge=1)] = 32
+    accumulate: Annotated[int, msgspec.Meta(ge=1)] = 1
     """Batches whose gradients make one step."""
-    warmup: float = 0.1
+    warmup: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
     """Share of the steps in which the rate rises; then it falls to zero in a straight line."""
     weight_decay: float = 0.01
     clip: float = 1.0
     """Largest norm of the gradient; 0: no limit."""
     dropout: float | None = None
     """Replaces the checkpoint's own dropout."""
-    max_length: int = 128
+    max_length: Annotated[int, msgspec.Meta(ge=8)] = 128
     """Longest input in sub-words; the longer side is cut first."""
-    doc_stride: int = 128
+    doc_stride: Annotated[int, msgspec.Meta(ge=0)] = 128
     """Sub-words shared by neighbouring windows of a long paragraph."""
     max_answer: int = 30
     """Longest answer of reading comprehension, in sub-words."""
@@ -44,13 +48,19 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     precision: Precision = "auto"
     """`auto`: bf16 with float32 master weights on a graphics card, float32 on a processor."""
     device: str = "auto"
-    checkpoint_steps: int = 500
+    checkpoint_steps: Annotated[int, msgspec.Meta(ge=1)] = 500
     """Steps between two states on disk, from which a killed run goes on."""
     scratch: bool = False
     """Random weights instead of the checkpoint's: what pre-training is worth."""
-    lora: int = 0
+    lora: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Rank of the low-rank adapters that are trained instead of all weights; 0: train all."""
-    layer: int = -1
-    """The layer whose vectors BERTScore compares."""
-    idf: bool = True
-    """Weigh sub-words by rarity in BERTScore."""
+
+
+def words_by(name: str) -> Any:
+    """The places of an analyser's words, for vocabularies that were learned on words; None for `none`."""
+    if name == "none":
+        return None
+    from nikawa.text import analyser
+
+    found = analyser(SPOKEN.get(name, name))
+    return lambda text: [(token.start, token.end) for token in found.analyse(text)]
