@@ -12,8 +12,11 @@ from nikawa.benchmarks import load
 from nikawa.benchmarks.jsick.build_guidelines import departures, fault
 from nikawa.benchmarks.jsick.build_jsick import sentence_id
 from nikawa.benchmarks.jsick.build_pairs import read_pairs
+from nikawa.benchmarks.load import read_judgements
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
+from nikawa.jobs.amend import Options as Correct
+from nikawa.jobs.amend import amend
 from nikawa.jobs.build import BuildReport, Options, build
 from nikawa.jobs.lineage import lineage
 from nikawa.jobs.shift import shift
@@ -239,6 +242,71 @@ def test_sick_and_the_released_table_are_read(tmp_path: Path, write: Any) -> Non
 def test_a_split_nobody_knows_is_refused(start: Any) -> None:
     with pytest.raises(BadInput, match=r"pairs\.jsonl, line 1: split 'later' is none of train, trial"):
         start("jsick", "pairs", [{**LINES[0], "split": "later"}])()
+
+
+def test_a_corrected_version_of_a_build(finish: Any, start: Any, tmp_path: Path) -> None:
+    """The judgements stay, the old label too; the build itself would replace it only if asked."""
+    finish(name="my-jsick")
+    (tmp_path / "fix.csv").write_text(
+        f"id,label,question,by\n12,{N},label,mio\n12,2.5,relatedness,mio\n", "utf-8"
+    )
+    report = amend(
+        str(tmp_path / "out"), tmp_path / "fix.csv", tmp_path / "out", options=Correct(overwrite=True)
+    )
+    assert report.release.splits == {"train": 1}
+    found = lineage("my-jsick:train/12", tmp_path / "out")
+    assert [(c.question, c.before, c.after) for c in found.changes] == [
+        ("label", C, N),
+        ("relatedness", 3.3, 2.5),
+    ]
+    assert [j.answer for j in found.judgements if j.question == "label"] == [C, C, N, C]
+    page = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert f"| {N} | 1 | 1 | 1 | 3 |" in page
+    assert "## Collection process" in page
+    with pytest.raises(BadInput, match=r"holds the release 1\.1 of other items or settings"):
+        start("jsick", "pairs", LINES, name="my-jsick")()
+
+
+@pytest.fixture
+def published(shared_data: Path, tmp_path: Path) -> dict[str, dict[str, list[Any]]]:
+    """Everything people answered about the 500 pairs of dev, by ask and item; their rows are in dev.tsv."""
+    rows = (shared_data / "jsick" / "jsick" / "jsick.tsv").read_text("utf-8").splitlines()
+    kept = [row for row in rows[1:] if row.split("\t")[1] == "trial"]
+    (tmp_path / "dev.tsv").write_text("\n".join([rows[0], *kept]) + "\n", "utf-8")
+    (tmp_path / "jsick.toml").write_text('pairs = "dev.tsv"\n', "utf-8")
+    told: dict[str, dict[str, list[Any]]] = {"translation": {}, "validation": {}, "adjudication": {}}
+    english, japanese = (load(name, data=shared_data).splits["dev"] for name in ("jsick-en", "jsick"))
+    for one, other in zip(english, japanese, strict=True):
+        told["adjudication"][other.id] = [other.gold["label"]]
+        for text, translated in zip(one.inputs.values(), other.inputs.values(), strict=True):
+            told["translation"][sentence_id(text)] = [translated]
+            told["validation"][sentence_id(text)] = ["good"]
+    for judgement in read_judgements("jsick", data=shared_data):
+        split, _, name = judgement.example.partition(":")[2].partition("/")
+        if split == "dev":
+            ask = "inference" if judgement.question == "label" else "relatedness"
+            told.setdefault(ask, {}).setdefault(name, []).append(judgement.answer)
+    for given in (*told["inference"].values(), *told["relatedness"].values()):
+        given += given[: 3 - len(given)]  # two published cells are blank
+    return told
+
+
+@pytest.mark.slow
+def test_the_published_answers_give_the_published_labels(
+    published: Any, people: Any, shared_data: Path, tmp_path: Path
+) -> None:
+    for _ in range(5):
+        report = build("jsick", tmp_path / "out", Options(config=tmp_path / "jsick.toml"))
+        for waiting in report.waiting:
+            people(tmp_path / "out", waiting.ask, lambda item, ask=waiting.ask: published[ask][item.id])
+    assert report.released is not None
+    assert of(report, "voted")[0] == {"agreed": 496, "tied": 4}
+    made = load(str(tmp_path / "out")).splits["dev"]
+    gold = {e.id: e for e in load("jsick", data=shared_data).splits["dev"]}
+    assert [e.gold["label"] for e in made] == [gold[e.id].gold["label"] for e in made]
+    assert [e.tags for e in made if e.inputs == gold[e.id].inputs] == [
+        gold[e.id].tags for e in made if e.inputs == gold[e.id].inputs
+    ]
 
 
 @pytest.mark.slow
