@@ -1,0 +1,189 @@
+"""The runs of a report: found, held against their markers, put together by system, read with their examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nikawa.benchmarks import benchmarks
+from nikawa.errors import BadInput
+from nikawa.io.json import encode_json
+from nikawa.records import Example, Prediction, Task
+from nikawa.run.data import Shelf
+from nikawa.run.material import Material, gather
+from nikawa.run.store import RUN, StoredRun, stored_runs
+from nikawa.run.value import RunSpec, SetScores
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One run: what it is, its scores and its answers."""
+
+    stored: StoredRun
+    spec: RunSpec
+    scores: tuple[SetScores, ...]
+    answers: dict[str, list[Prediction]]
+    """Set to answers, in the order of its examples."""
+
+    @property
+    def folder(self) -> str:
+        """The folder as it was named."""
+        return self.stored.path.as_posix()
+
+
+@dataclass(frozen=True)
+class SystemRuns:
+    """A system on one task: runs that differ in their seeds alone."""
+
+    name: str
+    runs: tuple[Answered, ...]
+
+    @property
+    def spec(self) -> RunSpec:
+        """Of its first run."""
+        return self.runs[0].spec
+
+
+@dataclass(frozen=True)
+class TaskRuns:
+    """The systems that answered the same examples of a task."""
+
+    name: str
+    task: Task
+    main: str
+    """The set the result is told on."""
+    sets: dict[str, list[Example]]
+    systems: tuple[SystemRuns, ...]
+    shares: tuple[SystemRuns, ...] = ()
+    """Systems that learned from a part of the training data, for learning curves."""
+
+
+def find_runs(given: Sequence[str]) -> list[StoredRun]:
+    """Finished runs of what a user names: run folders, folders of runs, or patterns of either."""
+    found: dict[Path, StoredRun] = {}
+    for word in given:
+        places = [Path(word)] if Path(word).exists() else _matching(word)
+        if not places:
+            raise BadInput(
+                "no such run", file=word, cure="name a run's folder, or the folder nikawa run wrote"
+            )
+        for run in (run for place in places for run in _below(place)):
+            found.setdefault(run.path.resolve(), run)
+    if not found:
+        raise BadInput(
+            "holds no finished run", file=given[0], cure="run: nikawa run --model M --tasks T --out DIR"
+        )
+    return list(found.values())
+
+
+def _matching(pattern: str) -> list[Path]:
+    """Folders that match a pattern the shell left alone."""
+    path = Path(pattern)
+    parts = path.parts[1:] if path.is_absolute() else path.parts
+    root = Path(path.anchor) if path.is_absolute() else Path()
+    return sorted(root.glob(str(Path(*parts)))) if parts and any(c in pattern for c in "*?[") else []
+
+
+def _below(place: Path) -> list[StoredRun]:
+    if (place / RUN).is_file():
+        run = StoredRun(place)
+        if not run.done:
+            raise BadInput("is not finished", file=place, cure="start the command that made it again")
+        return [run]
+    if not place.is_dir():
+        raise BadInput("is no run", file=place, cure="name a run's folder, or the folder nikawa run wrote")
+    return [run for run in stored_runs(place) if run.done and run.spec.stage == "result"]
+
+
+@dataclass
+class Reader:
+    """Reads runs with their examples; runs that rest on the same sets share them."""
+
+    data: Path | None
+    kept: dict[bytes, Material] = field(default_factory=dict)
+
+    def material(self, spec: RunSpec) -> Material:
+        """The examples a run answered, as published."""
+        key = encode_json((spec.task, spec.protocol, spec.data, spec.variation.train, spec.variation.labels))
+        if key not in self.kept:
+            self.kept[key] = gather(spec, Shelf(self.data))
+        return self.kept[key]
+
+    def read(self, stored: StoredRun, material: Material) -> Answered:
+        """A run with its answers, which must fit the examples."""
+        stored.check()
+        sets = {
+            name: stored.predictions(name, material.task, examples)
+            for name, examples in material.sets.items()
+        }
+        return Answered(stored, stored.spec, tuple(stored.scores()), sets)
+
+
+def task_runs(runs: Iterable[StoredRun], data: Path | None = None) -> list[TaskRuns]:
+    """Runs by task and answered examples, in the order of the registered tasks."""
+    reader = Reader(data)
+    parts: dict[tuple[str, tuple[str, ...]], tuple[Material, list[Answered]]] = {}
+    for stored in runs:
+        material = reader.material(stored.spec)
+        main = next(iter(material.sets))
+        key = (stored.spec.task, (main, *(example.id for example in material.sets[main])))
+        parts.setdefault(key, (material, []))[1].append(reader.read(stored, material))
+    order = {task.name: i for i, task in enumerate(t for b in benchmarks().values() for t in b.tasks)}
+    found = sorted(parts.items(), key=lambda part: (order.get(part[0][0], len(order)), part[0][1][0]))
+    counts = [key[0] for key, _ in found]
+    return [
+        _task_runs(key[0] if counts.count(key[0]) == 1 else f"{key[0]} on {key[1][0]}", material, answered)
+        for key, (material, answered) in found
+    ]
+
+
+def _task_runs(name: str, material: Material, answered: Sequence[Answered]) -> TaskRuns:
+    sets = {k: list(v) for k, v in material.sets.items()}
+    whole = [run for run in answered if run.spec.variation.share == 1.0 and not run.spec.variation.shots]
+    rest = [run for run in answered if run not in whole] if whole else []
+    shown = tuple(_systems(whole or answered))
+    return TaskRuns(name, material.task, next(iter(sets)), sets, shown, tuple(_systems(rest)))
+
+
+def _systems(answered: Iterable[Answered]) -> Iterator[SystemRuns]:
+    """Runs by everything but the seed; names tell them apart."""
+    groups: dict[bytes, list[Answered]] = {}
+    for run in answered:
+        spec = run.spec
+        key = encode_json((spec.model, spec.settings, spec.variation, spec.protocol, spec.data))
+        groups.setdefault(key, []).append(run)
+    plain = [_title(runs[0].spec) for runs in groups.values()]
+    for title, runs in zip(plain, groups.values(), strict=True):
+        spec = runs[0].spec
+        settings = ", ".join(f"{k}={v}" for k, v in spec.settings.items())
+        again = plain.count(title) > 1
+        name = f"{title} [{settings or spec.hash[:4]}]" if again else title
+        yield SystemRuns(name, tuple(sorted(runs, key=lambda run: run.spec.seed)))
+
+
+def _title(spec: RunSpec) -> str:
+    return f"{spec.model} ({spec.variation.title})" if spec.variation.title else spec.model
+
+
+def remake(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
+    """The command that makes the runs of a system anew."""
+    from shlex import quote
+
+    kept = spec.variation
+    words = ["nikawa run", f"--model {quote(spec.predictor)}", f"--tasks {spec.task}"]
+    words += [f"--seeds {_seeds(seeds)}"]
+    words += [f"--set {quote(f'{key}={value}')}" for key, value in spec.settings.items()]
+    words += [f"--inputs {','.join(kept.inputs)}"] if kept.inputs else []
+    words += [f"--share {kept.share:g}"] if kept.share != 1.0 else []
+    words += [f"--shots {kept.shots}"] if kept.shots else []
+    words += [f"--train {quote(','.join(kept.train))}"] if kept.train else []
+    words += [f"--label {quote(f'{old}={new}')}" for old, new in kept.labels.items()]
+    return " ".join([*words, f"--out {quote(out)}"])
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    """As `nikawa run` reads them: 3 for 0, 1 and 2; a lone number other than 0 has a comma behind it."""
+    if list(seeds) == list(range(len(seeds))):
+        return str(len(seeds))
+    return ",".join(map(str, seeds)) + ("," if len(seeds) == 1 else "")

@@ -1,0 +1,203 @@
+"""The score tables of a report: values as the runs wrote them, intervals over items and seeds, tie groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+from msgspec.structs import replace
+
+from nikawa.analyse.resample import draws, interval
+from nikawa.jobs._report_runs import Answered, SystemRuns, TaskRuns
+from nikawa.jobs._score_report import ScoreReport
+from nikawa.jobs.compare import Comparison, PairResult, Side, compare_sides
+from nikawa.jobs.score import Part, Scored, items_of
+from nikawa.metrics import metrics
+from nikawa.records import Score
+from nikawa.report.page_data import Number, PairRow, PartRow, SystemRow
+from nikawa.run.store import SCORES
+from nikawa.run.summary import mean_and_sd
+
+ROUNDS, MOST = 2_000, 10_000
+ENOUGH = 60
+"""Rounds a test: the smallest p a test can reach must stay below 5% after Holm's correction."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What paired tests over all tasks found."""
+
+    found: Comparison
+    rounds: int
+    tests: int
+
+
+def compare_tasks(parts: Sequence[TaskRuns], rounds: int | None = None) -> Compared:
+    """Every pair of systems on every task and metric, corrected together."""
+    tests = sum(len(p.task.metrics) * len(p.systems) * (len(p.systems) - 1) // 2 for p in parts)
+    rounds = rounds or min(MOST, max(ROUNDS, ENOUGH * tests))
+    sides = [[_side(part, system) for system in part.systems] for part in parts]
+    found = compare_sides(sides, [part.name for part in parts], rounds=rounds)
+    return Compared(found, rounds, len(found.pairs))
+
+
+def _side(part: TaskRuns, system: SystemRuns) -> Side:
+    return Side(system.name, tuple(_scored(part, run) for run in system.runs))
+
+
+def _scored(part: TaskRuns, run: Answered) -> Scored:
+    """A run as `compare` takes it; the name of the task tells sets apart."""
+    examples = tuple(part.sets[part.main])
+    answers = {prediction.example: prediction for prediction in run.answers[part.main]}
+    report = ScoreReport(
+        task=part.name, split=part.main, version="", n=len(examples), answered=len(answers), missing=0, unparsed=0,
+        unknown=0, duplicates=0, partial=False, form="run", scores=(), confusion={},
+    )  # fmt: skip
+    return Scored(report, replace(part.task, name=part.name), examples, answers)
+
+
+def system_rows(part: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:
+    """A row a system, the best first."""
+    ties = {(s.system, s.metric): s.ties for s in compared.found.systems if s.task == part.name}
+    rows = [_row(part, system, ties, compared.rounds) for system in part.systems]
+    first = part.task.metrics[0]
+    sign = 1 if metrics()[first].better == "higher" else -1
+    return tuple(sorted(rows, key=lambda row: _rank(row, first, sign)))
+
+
+def _rank(row: SystemRow, metric: str, sign: int) -> tuple[bool, float, str]:
+    number = row.metrics.get(metric)
+    value = None if number is None else number.value
+    return value is None, -sign * (value or 0.0), row.system
+
+
+def _row(part: TaskRuns, system: SystemRuns, ties: dict[tuple[str, str], str], rounds: int) -> SystemRow:
+    lost: Counter[str] = Counter()
+    for run in system.runs:
+        for scores in run.scores:
+            lost.update(scores.unanswered if scores.set == part.main else {})
+    names = [name for name in part.task.metrics if _stored(system, part.main, "", name)]
+    letters = {name: ties[system.name, name] for name in names if (system.name, name) in ties}
+    return SystemRow(
+        system=system.name,
+        seeds=tuple(run.spec.seed for run in system.runs),
+        runs=tuple(run.folder for run in system.runs),
+        metrics={name: _number(part, system, name, rounds) for name in names},
+        ties=letters if len(part.systems) > 1 else {},
+        unanswered=dict(lost),
+    )
+
+
+def _stored(system: SystemRuns, name: str, where: str, metric: str) -> list[tuple[Score, str]]:
+    """A score of each run, with the place it is written at."""
+    return [
+        (score, f"{run.folder}/{SCORES}#/{i}/scores/{j}")
+        for run in system.runs
+        for i, scores in enumerate(run.scores)
+        for j, score in enumerate(scores.scores)
+        if (scores.set, score.where, score.metric, score.mode) == (name, where, metric, "official")
+    ]
+
+
+def _number(part: TaskRuns, system: SystemRuns, metric: str, rounds: int) -> Number:
+    number = stored_number(_stored(system, part.main, "", metric))
+    if len(system.runs) == 1 or number.value is None:
+        return number
+    low, high = _interval(part, system, metric, rounds)
+    return replace(number, low=low, high=high)
+
+
+def stored_number(found: Sequence[tuple[Score, str]]) -> Number:
+    """The mean of stored scores; the interval of a single one."""
+    mean, sd = mean_and_sd([score.value for score, _ in found])
+    single = found[0][0] if len(found) == 1 else None
+    return Number(
+        value=mean,
+        unit=found[0][0].unit,
+        low=finite(single.low) if single else None,
+        high=finite(single.high) if single else None,
+        sd=sd,
+        n=found[0][0].n,
+        source=" ".join(place for _, place in found),
+    )
+
+
+def _interval(
+    part: TaskRuns, system: SystemRuns, name: str, rounds: int
+) -> tuple[float | None, float | None]:
+    """Over items and seeds, both drawn anew in each resample; None where seeds answered different items."""
+    metric, examples = metrics()[name], part.sets[part.main]
+    seen = []
+    for run in system.runs:
+        answers = {prediction.example: prediction for prediction in run.answers[part.main]}
+        whole = Part(part.task, examples, items_of(part.task, examples, answers))
+        seen.append(whole.under(metric, "official"))
+    units = seen[0][1]
+    if not len(units) or any(not np.array_equal(units, other) for _, other in seen):
+        return None, None
+    targets = [evaluation.grouped(units) for evaluation, _ in seen]
+    generator, values = np.random.default_rng((0, 3)), []
+    for weights in draws(int(units.max()) + 1, rounds, 0):
+        each = np.stack([target.under(weights) for target in targets])
+        picks = generator.integers(0, len(each), size=each.shape)
+        values.append(np.take_along_axis(each, picks, axis=0).mean(axis=0))
+    low, high = interval(np.concatenate(values))
+    scale = Part(part.task, (), items_of(part.task, (), {})).scale(metric)
+    return finite(low * scale), finite(high * scale)
+
+
+def pair_rows(part: TaskRuns, compared: Compared) -> tuple[PairRow, ...]:
+    """Every pair of systems of a task, the surest difference first."""
+    found = [_pair(part, pair) for pair in compared.found.pairs if pair.task == part.name]
+    order = {name: i for i, name in enumerate(part.task.metrics)}
+    return tuple(sorted(found, key=lambda pair: (order.get(pair.metric, 99), pair.p_holm is None, pair.p_holm or 0.0)))  # fmt: skip
+
+
+def _pair(part: TaskRuns, pair: PairResult) -> PairRow:
+    """The better system second, so that differences are positive."""
+    sign = -1.0 if pair.difference < 0 else 1.0
+    ends = sorted((sign * pair.low, sign * pair.high))
+    scaled = metrics()[pair.metric].scaled
+    number = Number(
+        value=finite(sign * pair.difference),
+        unit=part.task.unit if scaled else "fraction",
+        low=finite(ends[0]),
+        high=finite(ends[1]),
+        n=pair.n,
+        source="numbers.json",
+    )
+    turned = sign < 0
+    return PairRow(
+        metric=pair.metric,
+        first=pair.second if turned else pair.first,
+        second=pair.first if turned else pair.second,
+        difference=number,
+        p=finite(pair.p),
+        p_holm=finite(pair.p_holm),
+        smallest=finite(pair.smallest),
+        wins=pair.losses if turned else pair.wins,
+        losses=pair.wins if turned else pair.losses,
+    )
+
+
+def part_rows(part: TaskRuns) -> Iterator[PartRow]:
+    """Further sets and parts of sets, as the runs scored them."""
+    for system in part.systems:
+        keys = dict.fromkeys(
+            (scores.set, score.where, score.metric)
+            for run in system.runs
+            for scores in run.scores
+            for score in scores.scores
+            if score.mode == "official" and (scores.set, score.where) != (part.main, "")
+        )
+        for name, where, metric in keys:
+            number = stored_number(_stored(system, name, where, metric))
+            yield PartRow(set=name, where=where, metric=metric, system=system.name, number=number)
+
+
+def finite(value: float | None) -> float | None:
+    """None for what is not a number."""
+    return None if value is None or isnan(value) else float(value)

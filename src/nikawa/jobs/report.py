@@ -1,0 +1,223 @@
+"""Report runs: tables, figures and a page that tell how good models are, how sure that is, and where they fail."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from nikawa import __version__
+from nikawa.analyse.stored import ACROSS, FOLDER, INDEX, Analyses
+from nikawa.benchmarks import benchmarks
+from nikawa.errors import BadInput
+from nikawa.io.atomic import refuse_existing
+from nikawa.io.json import pack_json
+from nikawa.jobs._report_findings import findings
+from nikawa.jobs._report_items import example_items, text_lengths
+from nikawa.jobs._report_runs import SystemRuns, TaskRuns, find_runs, remake, task_runs
+from nikawa.jobs._report_scores import Compared, compare_tasks, pair_rows, part_rows, system_rows
+from nikawa.jobs.analyse import How, compute
+from nikawa.metrics import metrics
+from nikawa.records import Record
+from nikawa.report.page import write_report
+from nikawa.report.page_data import Analysed, Page, RunRow, Section
+from nikawa.report.page_items import cut_at
+from nikawa.run.store import StoredRun
+
+__all__ = ["Options", "Reported", "report"]
+
+BUDGET = 2_500_000
+"""Characters of texts a page holds; beyond that the longest are cut."""
+MARKER = "numbers.json"
+"""What a folder has that a report may replace."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to report."""
+
+    data: Path | None = None
+    title: str = ""
+    digits: int = 1
+    """Of percentages; fractions get two more."""
+    rounds: int | None = None
+    """Of paired tests; None: 2,000, and more where many tests are made."""
+    analyses: bool = True
+    dataset: bool = True
+    """Tell of the dataset: agreement, artifacts."""
+    made: str = ""
+    """When the report was made; without it the same runs give the same bytes."""
+    overwrite: bool = False
+    told: Progress = field(default=lambda what: None)
+
+
+class Reported(Record, frozen=True, kw_only=True):
+    """What was written."""
+
+    page: str
+    files: tuple[str, ...]
+    bytes: int
+    """Of the page."""
+    runs: int
+    systems: tuple[str, ...]
+    tasks: tuple[str, ...]
+    examples: int
+
+
+def report(runs: Sequence[str], out: Path, options: Options | None = None) -> Reported:
+    """Report runs (folders, folders of runs, patterns) into a folder."""
+    how = options or Options()
+    _refuse(out, how.overwrite)
+    how.told("reading runs")
+    found = find_runs(runs)
+    parts = task_runs(found, how.data)
+    how.told("comparing systems")
+    compared = compare_tasks(parts, how.rounds)
+    how.told("analysing")
+    analyses = compute(found, data=how.data, how=How()).analyses if how.analyses else None
+    how.told("drawing the page")
+    cut = cut_at((n for part in parts for n in text_lengths(part)), BUDGET)
+    items = {p.name: example_items(p, benchmarks()[p.task.dataset].language, cut) for p in parts}
+    page = _page(parts, compared, analyses, how, _command(runs, out, how))
+    place = write_report(out, page, items, extra=_files(analyses), digits=how.digits, overwrite=how.overwrite)
+    files = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+    return Reported(
+        page=str(place), files=tuple(files), bytes=place.stat().st_size, runs=len(page.runs), systems=page.systems,
+        tasks=tuple(part.name for part in parts), examples=sum(map(len, items.values())),
+    )  # fmt: skip
+
+
+def _refuse(out: Path, overwrite: bool) -> None:
+    """Say what is in the way before the work; a folder that is no report is never replaced."""
+    if out.is_dir() and not any(out.iterdir()):
+        return
+    refuse_existing(out, overwrite)
+    if out.exists() and not (out / MARKER).is_file():
+        raise BadInput("is no report", file=out, cure="choose another folder: --out DIR")
+
+
+def _page(
+    parts: Sequence[TaskRuns], compared: Compared, analyses: Analyses | None, how: Options, command: str
+) -> Page:
+    sections = tuple(_section(part, compared, analyses, how) for part in parts)
+    order = {row.system: None for found in sections for row in found.rows}
+    return Page(
+        title=how.title or _title(parts),
+        version=__version__,
+        systems=tuple(_ranked(sections, list(order))),
+        sections=sections,
+        runs=tuple(
+            _run_row(part, s, i) for part in parts for s in (*part.systems, *part.shares) for i in range(len(s.runs))
+        ),
+        commands=(*dict.fromkeys(_remakes(parts)), command),
+        rounds=compared.rounds,
+        tests=compared.tests,
+        made=how.made,
+    )  # fmt: skip
+
+
+def _title(parts: Sequence[TaskRuns]) -> str:
+    datasets = list(dict.fromkeys(part.task.dataset for part in parts))
+    return "Report: " + (", ".join(datasets) if len(datasets) <= 4 else f"{len(datasets)} datasets")
+
+
+def _ranked(sections: Sequence[Section], systems: list[str]) -> list[str]:
+    """Systems by their mean rank over the tasks they were run on."""
+    places = {
+        system: [i for found in sections for i, row in enumerate(found.rows) if row.system == system]
+        for system in systems
+    }
+    return sorted(systems, key=lambda system: (sum(places[system]) / len(places[system]), system))
+
+
+def _section(part: TaskRuns, compared: Compared, analyses: Analyses | None, how: Options) -> Section:
+    task, benchmark = part.task, benchmarks()[part.task.dataset]
+    rows = system_rows(part, compared)
+    spec = part.systems[0].spec
+    found = Section(
+        name=part.name, title=benchmark.card.title, dataset=task.dataset, kind=task.kind,
+        language=benchmark.language, set=part.main, n=len(part.sets[part.main]), protocol=spec.protocol.mark,
+        protocol_why=spec.protocol.why, metrics=tuple(m for m in task.metrics if any(m in r.metrics for r in rows)),
+        lower_is_better=tuple(m for m in task.metrics if metrics()[m].better == "lower"), labels=task.labels,
+        rows=rows, pairs=pair_rows(part, compared), parts=tuple(part_rows(part)),
+        findings=findings(part, how.data) if how.dataset else (),
+    )  # fmt: skip
+    return found if analyses is None else _analysed(found, part, analyses)
+
+
+def _analysed(found: Section, part: TaskRuns, analyses: Analyses) -> Section:
+    """A section with the analyses of its systems, in the order of its rows."""
+    each = dict(zip(analyses.index.analyses, analyses.each, strict=True))
+    names = {s.name: f"{_stem(s)}--{part.main}.json" for s in part.systems}
+    own = tuple(
+        Analysed(system=row.system, analysis=each[names[row.system]], source=f"{FOLDER}/{names[row.system]}")
+        for row in found.rows
+        if names[row.system] in each
+    )
+    across, name = analyses.across, part.task.name
+    return replace(
+        found,
+        analysed=own,
+        curves=tuple(c for c in across.curves if c.task == name and c.set == part.main and len(c.points) > 1),
+        stress=tuple(s for s in across.stress if s.task == name),
+        partial=tuple(p for p in across.partial if p.task == name and p.set == part.main),
+        suspects=tuple(s for s in across.suspects if s.task == name and s.items),
+        across=f"{FOLDER}/{ACROSS}",
+    )
+
+
+def _stem(system: SystemRuns) -> str:
+    return replace(system.spec, seed=0).folder
+
+
+def _files(analyses: Analyses | None) -> dict[str, bytes]:
+    """The analyses the page shows, as files beside it; sheets for workers are written by `nikawa analyse`."""
+    if analyses is None:
+        return {}
+    named = zip(analyses.index.analyses, analyses.each, strict=True)
+    found: dict[str, object] = dict(named)
+    found |= {ACROSS: analyses.across, INDEX: analyses.index}
+    return {f"{FOLDER}/{name}": pack_json(value, Path(name)) + b"\n" for name, value in found.items()}
+
+
+def _run_row(part: TaskRuns, system: SystemRuns, number: int) -> RunRow:
+    run = system.runs[number]
+    about = run.stored.about()
+    return RunRow(
+        folder=run.folder,
+        task=part.task.name,
+        system=system.name,
+        seed=run.spec.seed,
+        settings=run.spec.settings,
+        data=tuple((d.name, d.version, d.digest, d.n) for d in run.spec.data),
+        packages=about.packages,
+        python=about.python,
+    )
+
+
+def _remakes(parts: Sequence[TaskRuns]) -> list[str]:
+    """A command a system."""
+    return [
+        remake(s.spec, [run.spec.seed for run in s.runs], _parent(s.runs[0].stored))
+        for part in parts
+        for s in (*part.systems, *part.shares)
+    ]
+
+
+def _parent(run: StoredRun) -> str:
+    return run.path.parent.as_posix()
+
+
+def _command(runs: Sequence[str], out: Path, how: Options) -> str:
+    words = ["nikawa", "report", *runs, "--out", str(out)]
+    words += ["--title", how.title] if how.title else []
+    words += ["--digits", str(how.digits)] if how.digits != Options.digits else []
+    words += ["--rounds", str(how.rounds)] if how.rounds else []
+    words += [] if how.analyses else ["--no-analyses"]
+    words += [] if how.dataset else ["--no-dataset"]
+    return shlex.join(words)

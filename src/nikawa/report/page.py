@@ -1,0 +1,149 @@
+"""A report as one HTML file that needs nothing else, with tables and figures beside it.
+
+The page may load nothing (its content policy says so) and runs one script, named by its hash: whatever a text of the
+data holds, it stays text.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from nikawa.io.atomic import atomic_folder
+from nikawa.io.json import pack_json
+from nikawa.report import page_section, page_slices
+from nikawa.report.page_data import Page, Section
+from nikawa.report.page_items import Items, block
+from nikawa.report.page_method import method
+from nikawa.report.page_section import best_of, is_best, section
+from nikawa.report.page_tables import column_name, comma_separated, latex, legend, main_row, markdown
+from nikawa.report.page_words import number, slug, table, text
+
+DIGITS = 1
+
+
+def write_report(
+    folder: Path,
+    page: Page,
+    items: Mapping[str, Items],
+    *,
+    extra: Mapping[str, bytes] | None = None,
+    digits: int = DIGITS,
+    overwrite: bool = False,
+) -> Path:
+    """Write the page and what stands beside it into a folder, whole or not at all; `extra` are further files."""
+    with atomic_folder(folder, overwrite=overwrite) as place:
+        (place / "index.html").write_text(document(page, items, digits), "utf-8")
+        (place / "summary.md").write_text(markdown(page, digits), "utf-8")
+        (place / "summary.tex").write_text(latex(page, digits), "utf-8")
+        (place / "summary.csv").write_text(comma_separated(page), "utf-8")
+        (place / "numbers.json").write_bytes(pack_json(page, place / "numbers.json") + b"\n")
+        (place / "figures").mkdir()
+        for name, picture in pictures(page):
+            (place / "figures" / f"{name}.svg").write_text(standalone(picture), "utf-8")
+        for name, content in (extra or {}).items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes(content)
+    return folder / "index.html"
+
+
+def asset(name: str) -> str:
+    """A file beside this one."""
+    return files("nikawa.report").joinpath(name).read_text("utf-8")
+
+
+def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> str:
+    """The page."""
+    script, style = asset("page.js"), asset("page.css")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = (
+        f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">'
+        f'<meta name="generator" content="nikawa {text(page.version)}"><title>{text(page.title)}</title><style>{style}</style>'
+    )
+    blocks = "".join(
+        f'<script type="application/octet-stream" id="items-{slug(name)}">{block(found)}</script>\n'
+        for name, found in items.items()
+    )
+    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{"".join(_body(page, digits))}\n{blocks}<script>{script}</script>\n</body>\n</html>\n'
+
+
+def _body(page: Page, digits: int) -> Iterator[str]:
+    yield '<a class="skip" href="#main">Skip to the results</a>'
+    links = "".join(f'<a href="#{slug(s.name)}">{text(s.name)}</a>' for s in page.sections)
+    yield (
+        f'<nav aria-label="Sections"><a href="#summary">Summary</a>{links}<a href="#method">How made</a>'
+        '<button type="button" id="theme" hidden>Theme: auto</button></nav>'
+    )
+    yield f'<main id="main" tabindex="-1"><header class="top"><h1>{text(page.title)}</h1>{_lead(page)}</header>'
+    yield _summary(page, digits)
+    yield from (section(found, digits) for found in page.sections)
+    yield method(page)
+    made = f" · made {text(page.made)}" if page.made else ""
+    yield f'</main><footer><p>Nikawa {text(page.version)}{made} · <span class="keys"><kbd>/</kbd> search · <kbd>j</kbd> <kbd>k</kbd> next and previous example</span></p></footer>'
+
+
+def _lead(page: Page) -> str:
+    runs, tasks, systems = len(page.runs), len(page.sections), len(page.systems)
+    counts = (_plural(systems, "system"), _plural(tasks, "task"), _plural(runs, "run"))
+    return f'<p class="lead">{", ".join(counts)}</p>'
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _summary(page: Page, digits: int) -> str:
+    rows = [[text(s), *(_cell(found, s, digits) for found in page.sections)] for s in page.systems]
+    columns = ["system", *(_column(found) for found in page.sections)]
+    shown = table(columns, rows, range(1, len(columns)), "Summary")
+    return f'<section id="summary" aria-labelledby="h-summary"><h2 id="h-summary" class="quiet">Summary</h2>{shown}<p class="legend">{text(legend(page))}</p></section>'
+
+
+def _column(found: Section) -> str:
+    mark = f'<span class="mark">{text(found.protocol)}</span>' if found.protocol else ""
+    return f'<a href="#{slug(found.name)}" title="{text(column_name(found))}">{text(found.name)}</a><span class="ci">{text(found.metrics[0])}</span>{mark}'
+
+
+def _cell(found: Section, system: str, digits: int) -> str:
+    row, metric = main_row(found, system), found.metrics[0]
+    if row is None or metric not in row.metrics:
+        return '<span class="soft" title="not run">·</span>'
+    best = best_of(found.rows, metric, metric in found.lower_is_better)
+    top = is_best(row, metric, best, len(found.rows) > 1)
+    return number(row.metrics[metric], digits, ties=row.ties.get(metric, ""), best=top)
+
+
+def pictures(page: Page) -> Iterator[tuple[str, str]]:
+    """Every plot under the name of its file."""
+    for found in page.sections:
+        makers = {
+            "scores": page_section.score_plot,
+            "slices": page_slices.slice_plot,
+            "curve": page_section.curve_plot if found.curves else None,
+            "stress": page_section.stress_plot if found.stress else None,
+        }
+        for kind, make in makers.items():
+            picture = make(found) if make is not None else ""
+            if picture:
+                yield f"{slug(found.name)}-{kind}", picture
+        yield from page_section.system_pictures(found)
+
+
+def standalone(picture: str) -> str:
+    """A plot with the colours it has on the page."""
+    style = asset("page.css")
+    colours = style[style.index("/* colours */") : style.index("/* end of colours */")].replace(
+        ":root", "svg"
+    )
+    shapes = style[style.index("/* plots */") : style.index("/* end of plots */")]
+    ground = "svg{background:var(--paper)}"
+    head, _, rest = picture.partition("</title>")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{head}</title><style>{colours}{ground}{shapes}</style>{rest}\n'

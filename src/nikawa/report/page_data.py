@@ -1,0 +1,148 @@
+"""What a report page shows, as plain values: jobs fill it, the page draws it, `numbers.json` holds it.
+
+Values are in `unit`, as the official scorer reports. `source` names the file a number is from, `FILE#/pointer` where
+the place inside is known (RFC 6901).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import field
+
+from nikawa.analyse.results import Analysis, Curve, PartialInput, Stress, Suspects
+from nikawa.records import Record, Unit
+
+
+class Number(Record, frozen=True, kw_only=True):
+    """One figure with what is known of its spread."""
+
+    value: float | None
+    unit: Unit = "percent"
+    low: float | None = None
+    high: float | None = None
+    """The 95% interval over examples (and seeds, where there are several)."""
+    sd: float | None = None
+    """Over seeds."""
+    n: int = 0
+    source: str = ""
+
+
+class SystemRow(Record, frozen=True, kw_only=True):
+    """One system on one set."""
+
+    system: str
+    seeds: tuple[int, ...]
+    runs: tuple[str, ...]
+    metrics: dict[str, Number]
+    ties: dict[str, str] = field(default_factory=dict)
+    """Metric to letters: systems that share one cannot be told apart."""
+    unanswered: dict[str, int] = field(default_factory=dict)
+    """Reason to count over all seeds."""
+
+
+class PairRow(Record, frozen=True, kw_only=True):
+    """Two systems; positive differences favour the second."""
+
+    metric: str
+    first: str
+    second: str
+    difference: Number
+    p: float | None
+    p_holm: float | None
+    smallest: float | None
+    wins: int
+    losses: int
+
+
+class PartRow(Record, frozen=True, kw_only=True):
+    """A system on a further set, or on a part of one."""
+
+    set: str
+    where: str
+    metric: str
+    system: str
+    number: Number
+
+
+class Analysed(Record, frozen=True, kw_only=True):
+    """The analysis of a system on the main set."""
+
+    system: str
+    analysis: Analysis
+    source: str
+
+
+class Note(Record, frozen=True, kw_only=True):
+    """A finding in words, or a small table of them."""
+
+    title: str
+    text: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    numbers: tuple[str, ...] = ()
+    """Columns that hold numbers."""
+    source: str = ""
+    command: str = ""
+
+
+class Section(Record, frozen=True, kw_only=True):
+    """One task."""
+
+    name: str
+    title: str
+    dataset: str
+    kind: str
+    language: str
+    set: str
+    n: int
+    protocol: str
+    protocol_why: str
+    metrics: tuple[str, ...]
+    lower_is_better: tuple[str, ...]
+    labels: tuple[str, ...]
+    rows: tuple[SystemRow, ...]
+    pairs: tuple[PairRow, ...] = ()
+    parts: tuple[PartRow, ...] = ()
+    analysed: tuple[Analysed, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    stress: tuple[Stress, ...] = ()
+    partial: tuple[PartialInput, ...] = ()
+    suspects: tuple[Suspects, ...] = ()
+    across: str = ""
+    """The file of what is seen in several runs only."""
+    findings: tuple[Note, ...] = ()
+    """About the dataset: agreement, artifacts, known problems."""
+
+
+class RunRow(Record, frozen=True, kw_only=True):
+    """Where a number's answers came from."""
+
+    folder: str
+    task: str
+    system: str
+    seed: int
+    settings: dict[str, Any]
+    data: tuple[tuple[str, str, str, int], ...]
+    """Name, version, digest and size of every set."""
+    packages: dict[str, str]
+    python: str
+
+
+class Page(Record, frozen=True, kw_only=True):
+    """The whole report."""
+
+    title: str
+    version: str
+    """Of nikawa."""
+    systems: tuple[str, ...]
+    sections: tuple[Section, ...]
+    runs: tuple[RunRow, ...]
+    commands: tuple[str, ...]
+    """What makes the runs anew, then the report."""
+    rounds: int
+    """Resamples of intervals over seeds and of paired tests."""
+    tests: int
+    """Paired tests corrected together."""
+    made: str = ""
+    """When, where that was asked for."""

@@ -1,0 +1,265 @@
+"""The plots of a report as SVG: intervals, dots by slice, confusion, reliability, curves. No script, no outside file.
+
+Colours are CSS variables, so that a plot follows the light or dark scheme of what holds it; systems differ in shape too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import ceil, floor, log10
+
+from nikawa.report._labels import text_width
+from nikawa.report.agreement_plots import text
+
+SIZE, ROW, WIDTH = 13, 26, 760
+SHAPES = 6
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value with its interval; `series` is the number of its system."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    series: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named row of dots; rows of one group stand together."""
+
+    name: str
+    dots: Sequence[Dot]
+    group: str = ""
+    note: str = ""
+    """At the right edge, such as n."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From values to pixels."""
+
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def at(self, value: float) -> float:
+        """Where a value is; what lies outside is put on the edge."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.left + (self.right - self.left) * min(1.0, max(0.0, share))
+
+    def ticks(self) -> list[float]:
+        """Four to eight round values."""
+        step = _step(self.high - self.low)
+        first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
+        return [round(i * step, 10) for i in range(first, last + 1)]
+
+
+def _step(span: float) -> float:
+    rough = span / 6
+    power = 10.0 ** floor(log10(rough))
+    return float(next(power * k for k in (1, 2, 5, 10) if power * k >= rough))
+
+
+def axis_of(values: Iterable[float | None], left: float, right: float, within: tuple[float, float]) -> Axis:
+    """An axis that holds all values with a little room, and nothing beyond what is possible."""
+    known = [value for value in values if value is not None] or [0.0]
+    low, high = min(known), max(known)
+    room = max((high - low) * 0.06, (within[1] - within[0]) * 0.01)
+    low, high = max(within[0], low - room), min(within[1], high + room)
+    step = _step(high - low) if high > low else 1.0
+    return Axis(floor(low / step) * step, ceil(high / step) * step, left, right)
+
+
+def within(unit: str, metric: str) -> tuple[float, float]:
+    """What values are possible, for axes."""
+    top = 100.0 if unit == "percent" else 1.0
+    if metric == "mse":
+        return 0.0, 1e9
+    return (-top if metric in ("pearson", "spearman", "mcc") else 0.0), top
+
+
+def svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
+    """A picture with its title for those who cannot see it."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'width="{width:.0f}" height="{height:.0f}" role="img"><title>{text(title)}</title>{"".join(parts)}</svg>'
+    )
+
+
+def mark(x: float, y: float, series: int, note: str = "") -> str:
+    """A system's mark: shape and colour by its number."""
+    shapes = (
+        f"M{x - 4.5:.1f},{y:.1f}a4.5,4.5 0 1 0 9,0a4.5,4.5 0 1 0 -9,0Z",
+        f"M{x - 4:.1f},{y - 4:.1f}h8v8h-8Z",
+        f"M{x:.1f},{y - 5.2:.1f}l5.2,9h-10.4Z",
+        f"M{x:.1f},{y - 5.6:.1f}l5.6,5.6l-5.6,5.6l-5.6,-5.6Z",
+        f"M{x:.1f},{y + 5.2:.1f}l5.2,-9h-10.4Z",
+        f"M{x - 5:.1f},{y - 1.6:.1f}h3.4v-3.4h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4Z",
+    )
+    hint = f"<title>{text(note)}</title>" if note else ""
+    return f'<path class="m c{series % SHAPES}" d="{shapes[series % SHAPES]}">{hint}</path>'
+
+
+def label(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
+    """A text at a place."""
+    classes = f' class="{kind}"' if kind else ""
+    return f'<text{classes} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(words)}</text>'
+
+
+def shortened(words: str, width: float) -> str:
+    """A text that fits into so many pixels."""
+    if text_width(words, SIZE) <= width:
+        return words
+    while words and text_width(words + "…", SIZE) > width:
+        words = words[:-1]
+    return words.rstrip() + "…"
+
+
+def dot_plot(
+    lines: Sequence[Line],
+    title: str,
+    within: tuple[float, float],
+    series: Sequence[str] = (),
+    rule: float | None = None,
+) -> str:
+    """Rows of dots with whiskers on one axis; `rule` is a value to read them against."""
+    left = min(250.0, 16 + max((text_width(line.name, SIZE) for line in lines), default=0))
+    right = WIDTH - 24 - max((text_width(line.note, SIZE) for line in lines), default=0)
+    values = [v for line in lines for dot in line.dots for v in (dot.value, dot.low, dot.high)]
+    axis = axis_of([*values, rule], left + 8, right - 8, within)
+    top = 30.0 if len(series) > 1 else 8.0
+    body, y = list(_legend(series)) if len(series) > 1 else [], top
+    for group, found in groupby(lines, key=lambda line: line.group):
+        if group:
+            y += 10
+            body.append(label(0, y + 14, group, "group"))
+            y += 22
+        for line in found:
+            high = max(ROW, 13 * len(line.dots) + 8) if len(line.dots) > 1 else ROW
+            body += _row(line, axis, (y, float(high)), (left, right))
+            y += high
+    grid = [f'<path class="rule" d="M{axis.at(t):.1f},{top:.1f}V{y:.1f}"/>' for t in axis.ticks()]
+    ends = [label(axis.at(t), y + 17, f"{t:g}", "soft", "middle") for t in axis.ticks()]
+    if rule is not None:
+        grid.append(f'<path class="mean" d="M{axis.at(rule):.1f},{top:.1f}V{y:.1f}"/>')
+    return svg(WIDTH, y + 24, [*grid, *body, *ends], title)
+
+
+def _legend(series: Sequence[str]) -> Iterator[str]:
+    x = 6.0
+    for i, name in enumerate(series):
+        yield mark(x, 9, i)
+        yield label(x + 11, 13.5, name)
+        x += 36 + text_width(name, SIZE)
+
+
+def _row(line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float, float]) -> Iterator[str]:
+    y, high = place
+    yield label(0, y + high / 2 + 4.5, shortened(line.name, sides[0] - 6), "name")
+    yield label(WIDTH - 2, y + high / 2 + 4.5, line.note, "soft", "end") if line.note else ""
+    gap = min(13.0, (high - 8) / max(1, len(line.dots)))
+    for i, dot in enumerate(line.dots):
+        if dot.value is None:
+            continue
+        middle = y + high / 2 + (i - (len(line.dots) - 1) / 2) * gap
+        if dot.low is not None and dot.high is not None:
+            yield f'<path class="whisker s{dot.series % SHAPES}" d="M{axis.at(dot.low):.1f},{middle:.1f}H{axis.at(dot.high):.1f}"/>'
+        yield mark(axis.at(dot.value), middle, dot.series, dot.note)
+
+
+def heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[float]], title: str) -> str:
+    """Counts by gold (rows) and answer (columns); the shade is the share of the row."""
+    left = min(170.0, 14 + max(text_width(name, SIZE) for name in rows))
+    wide = max(52.0, min(104.0, 10 + max(text_width(name, SIZE) for name in columns)))
+    side, top = 40.0, 42.0
+    parts = [label(left + len(columns) * wide / 2, 13, "answered", "soft", "middle")]
+    parts += [
+        label(left + (j + 0.5) * wide, 33, shortened(name, wide - 6), "", "middle")
+        for j, name in enumerate(columns)
+    ]
+    for i, name in enumerate(rows):
+        y, total = top + i * side, sum(cells[i]) or 1.0
+        parts.append(label(left - 10, y + side / 2 + 4.5, shortened(name, left - 12), "", "end"))
+        for j, count in enumerate(cells[i]):
+            share = count / total
+            kind = "hit" if columns[j] == name else "miss"
+            note = f"gold {name}, answered {columns[j]}: {count:g} of {total:g} ({share:.1%})"
+            parts.append(
+                f'<rect class="{kind}" x="{left + j * wide + 1:.1f}" y="{y + 1:.1f}" width="{wide - 2:.1f}" '
+                f'height="{side - 2:.1f}" rx="3" data-gold="{text(name)}" data-answer="{text(columns[j])}" fill-opacity="{0.04 + 0.86 * share:.3f}"><title>{text(note)}</title></rect>'
+            )
+            tone = "on" if share > 0.52 else ""
+            parts.append(
+                label(left + (j + 0.5) * wide, y + side / 2 + 4.5, _count(count), f"cell {tone}", "middle")
+            )
+    return svg(left + len(columns) * wide + 4, top + len(rows) * side + 6, parts, title)
+
+
+def _count(count: float) -> str:
+    return f"{count:,.0f}" if abs(count - round(count)) < 0.05 else f"{count:,.1f}"
+
+
+Bin = tuple[float, float, float, float, int]
+
+
+def reliability(bins: Sequence[Bin], title: str) -> str:
+    """Share right against probability; the diagonal is what a calibrated model does."""
+    side, left, top = 230.0, 44.0, 10.0
+    x, y = Axis(0, 1, left, left + side), Axis(0, 1, top + side, top)
+    parts = [f'<path class="rule" d="M{x.at(t):.1f},{top}V{top + side}M{left},{y.at(t):.1f}H{left + side}"/>' for t in (0, 0.25, 0.5, 0.75, 1)]  # fmt: skip
+    parts += [label(x.at(t), top + side + 17, f"{t:g}", "soft", "middle") for t in (0, 0.5, 1)]
+    parts += [label(left - 8, y.at(t) + 4.5, f"{t:g}", "soft", "end") for t in (0, 0.5, 1)]
+    parts.append(f'<path class="mean" d="M{x.at(0):.1f},{y.at(0):.1f}L{x.at(1):.1f},{y.at(1):.1f}"/>')
+    points = " ".join(f"{x.at(p):.1f},{y.at(share):.1f}" for p, share, *_ in bins)
+    parts.append(f'<polyline class="path s0" points="{points}"/>')
+    for p, share, low, high, n in bins:
+        parts.append(f'<path class="whisker s0" d="M{x.at(p):.1f},{y.at(low):.1f}V{y.at(high):.1f}"/>')
+        note = f"{n:,} answers with probability {p:.2f} on average: {share:.1%} right"
+        parts.append(mark(x.at(p), y.at(share), 0, note))
+    parts.append(label(left + side / 2, top + side + 36, "probability of the answer", "soft", "middle"))
+    turn = f"translate(12 {top + side / 2:.0f}) rotate(-90)"
+    parts.append(f'<text class="soft" transform="{turn}" text-anchor="middle">share right</text>')
+    return svg(left + side + 14, top + side + 44, parts, title)
+
+
+@dataclass(frozen=True)
+class Path:
+    """A curve: (x, dot) from left to right."""
+
+    name: str
+    points: Sequence[tuple[float, Dot]]
+
+
+def curves(paths: Sequence[Path], title: str, below: str, within: tuple[float, float]) -> str:
+    """Values against amounts on a logarithmic axis."""
+    left, right, top, bottom = 56.0, WIDTH - 20.0, 34.0, 290.0
+    amounts = sorted({x for path in paths for x, _ in path.points if x > 0})
+    ends = (log10(amounts[0]), log10(amounts[-1])) if amounts else (0.0, 1.0)
+    across = Axis(ends[0] - 0.05, max(ends[1], ends[0] + 0.3) + 0.05, left, right)
+    values = [v for path in paths for _, d in path.points for v in (d.value, d.low, d.high)]
+    up = axis_of(values, bottom, top, within)
+    parts = [f'<path class="rule" d="M{left},{up.at(t):.1f}H{right}"/>' for t in up.ticks()]
+    parts += [label(left - 8, up.at(t) + 4.5, f"{t:g}", "soft", "end") for t in up.ticks()]
+    spots: list[float] = []
+    for amount in amounts:
+        x = across.at(log10(amount))
+        if all(abs(x - other) > 46 for other in spots):
+            spots.append(x)
+            parts.append(label(x, bottom + 18, f"{amount:,.0f}", "soft", "middle"))
+    parts.append(label((left + right) / 2, bottom + 40, below, "soft", "middle"))
+    parts += _legend([path.name for path in paths])
+    for i, path in enumerate(paths):
+        known = [(across.at(log10(x)), dot) for x, dot in path.points if x > 0 and dot.value is not None]
+        line = " ".join(f"{x:.1f},{up.at(dot.value or 0):.1f}" for x, dot in known)
+        parts.append(f'<polyline class="path s{i % SHAPES}" points="{line}"/>')
+        for x, dot in known:
+            if dot.low is not None and dot.high is not None:
+                parts.append(f'<path class="whisker s{i % SHAPES}" d="M{x:.1f},{up.at(dot.low):.1f}V{up.at(dot.high):.1f}"/>')  # fmt: skip
+            parts.append(mark(x, up.at(dot.value or 0), i, dot.note))
+    return svg(WIDTH, bottom + 48, parts, title)

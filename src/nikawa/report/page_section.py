@@ -1,0 +1,381 @@
+"""One task of a report: scores, differences, confusion, slices, calibration, curves, examples, the dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nikawa.analyse.result_parts import Figure
+from nikawa.analyse.results import PartialInput, Suspects
+from nikawa.report import page_plots as plots
+from nikawa.report.page_data import Analysed, Number, PairRow, Section, SystemRow
+from nikawa.report.page_plots import Dot, Line, within
+from nikawa.report.page_slices import slices
+from nikawa.report.page_words import detail, figures, note, number, slug, source, table, text
+
+KINDS = {
+    "text": "classification", "inference": "inference", "similarity": "similarity", "choice": "multiple choice",
+    "reading": "reading", "tagging": "tagging", "relation": "relations", "tree": "dependency trees",
+    "dialogue": "dialogue states",
+}  # fmt: skip
+LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
+MOST_LABELS = 12
+SUSPECTS = 10
+
+
+def section(found: Section, digits: int) -> str:
+    """The section of one task; its examples are filled in by the script."""
+    name = slug(found.name)
+    body = "".join(_parts(found, digits))
+    return f'<section class="task" id="{name}" aria-labelledby="h-{name}">{body}</section>'
+
+
+def _parts(found: Section, digits: int) -> Iterator[str]:
+    yield _heading(found)
+    yield _scores(found, digits)
+    yield _pairs(found.pairs, digits)
+    yield _further(found, digits)
+    yield _confusions(found)
+    yield slices(found, digits)
+    yield _cross(found.analysed, digits)
+    yield _calibration(found.analysed)
+    yield from across(found, digits)
+    yield _suspects(found.suspects, found.across)
+    yield _browser(found)
+    if found.findings:
+        yield '<div class="block"><h3>The dataset</h3>' + "".join(map(note, found.findings)) + "</div>"
+
+
+def _heading(found: Section) -> str:
+    facts = [
+        LANGUAGES.get(found.language, found.language),
+        KINDS.get(found.kind, found.kind),
+        f"{found.set}, {found.n:,} examples",
+    ]
+    mark = f' <span class="mark" title="{text(found.protocol_why)}">{text(found.protocol)}</span>' if found.protocol else ""  # fmt: skip
+    head = f'<h2 id="h-{slug(found.name)}">{text(found.name)}</h2>'
+    title = f"{text(found.title)} · " if found.title and found.title != found.name else ""
+    return f'<header>{head}<p class="facts">{title}{text(" · ".join(facts))}{mark}</p></header>'
+
+
+def best_of(rows: Sequence[SystemRow], metric: str, lower: bool) -> float | None:
+    """The best value of a metric."""
+    values = [row.metrics[metric].value for row in rows if metric in row.metrics]
+    known = [value for value in values if value is not None]
+    return (min(known) if lower else max(known)) if known else None
+
+
+def is_best(row: SystemRow, metric: str, best: float | None, several: bool) -> bool:
+    """Whether a system has the best value; one that stands alone is not called best."""
+    return several and best is not None and metric in row.metrics and row.metrics[metric].value == best
+
+
+def _scores(found: Section, digits: int) -> str:
+    best = {m: best_of(found.rows, m, m in found.lower_is_better) for m in found.metrics}
+    several = len(found.rows) > 1
+    rows = []
+    for row in found.rows:
+        cells = [
+            number(row.metrics[m], digits, ties=row.ties.get(m, ""), best=is_best(row, m, best[m], several))
+            if m in row.metrics
+            else ""
+            for m in found.metrics
+        ]
+        rows.append([text(row.system), *cells, _seeds(row), _unanswered(row)])
+    lost = any(row.unanswered for row in found.rows)
+    columns = ["system", *map(text, found.metrics), "seeds", *(["unanswered"] if lost else [])]
+    shown = [row if lost else row[:-1] for row in rows]
+    main = table(columns, shown, range(1, len(columns)), f"Scores on {found.set}")
+    return f'<div class="block">{main}{figure(score_plot(found), found, "scores")}</div>'
+
+
+def _seeds(row: SystemRow) -> str:
+    return f"<span title='{text(', '.join(map(str, row.seeds)))}'>{len(row.seeds)}</span>"
+
+
+def _unanswered(row: SystemRow) -> str:
+    said = "; ".join(f"{why}: {count:,}" for why, count in row.unanswered.items())
+    total = sum(row.unanswered.values())
+    return f'<span title="{text(said)}">{total:,}</span>' if total else "0"
+
+
+def score_plot(found: Section) -> str:
+    """Systems on the axis of the first metric."""
+    metric = found.metrics[0]
+    rows = [row for row in found.rows if metric in row.metrics and row.metrics[metric].value is not None]
+    if not rows:
+        return ""
+    lines = [Line(row.system, [dot(row.metrics[metric])]) for row in rows]
+    unit = rows[0].metrics[metric].unit
+    return plots.dot_plot(
+        lines, f"{metric} of every system on {found.name}, 95% intervals", within(unit, metric)
+    )
+
+
+def dot(found: Number | Figure, series: int = 0, note: str = "") -> Dot:
+    """A number as a dot."""
+    return Dot(found.value, found.low, found.high, series, note)
+
+
+def figure(picture: str, found: Section, kind: str, caption: str = "") -> str:
+    """A picture with the name of its file."""
+    if not picture:
+        return ""
+    file = f"figures/{slug(found.name)}-{kind}.svg"
+    words = f"{text(caption)} " if caption else ""
+    return f'<figure data-src="{file}">{picture}<figcaption>{words}<a class="file" href="{file}">svg</a></figcaption></figure>'
+
+
+def _pairs(pairs: Sequence[PairRow], digits: int) -> str:
+    if not pairs:
+        return ""
+    several = len({pair.metric for pair in pairs}) > 1
+    rows = [
+        [
+            f"{text(pair.second)} <span class=soft>over</span> {text(pair.first)}",
+            *([text(pair.metric)] if several else []),
+            number(pair.difference, digits),
+            _p(pair.p_holm),
+            figures(pair.smallest, pair.difference.unit, digits) if pair.smallest is not None else "",
+            f"{pair.wins:,} / {pair.losses:,}",
+        ]
+        for pair in pairs
+    ]
+    names = ["pair", *(["metric"] if several else []), "difference", "p (Holm)", "detectable", "won / lost"]
+    shown = table(names, rows, range(2 if several else 1, len(names)), "Differences between systems")
+    sure = sum(pair.p_holm is not None and pair.p_holm < 0.05 for pair in pairs)
+    return detail(f"Differences: {sure} of {len(pairs)} are significant at 5%", shown)
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return ""
+    return f'<span class="{"sure" if p < 0.05 else "soft"}">{"< 0.001" if p < 0.001 else f"{p:.3f}"}</span>'
+
+
+def _further(found: Section, digits: int) -> str:
+    """Further sets and parts of sets: a row each, a column a system."""
+    if not found.parts:
+        return ""
+    systems = [row.system for row in found.rows]
+    cells = {(p.set, p.where, p.metric, p.system): p.number for p in found.parts}
+    keys = list(dict.fromkeys(key[:3] for key in cells))
+    rows = [
+        [
+            text(f"{name} {where}".strip()),
+            text(metric),
+            *(
+                number(cells[name, where, metric, s], digits) if (name, where, metric, s) in cells else ""
+                for s in systems
+            ),
+        ]
+        for name, where, metric in keys
+    ]
+    shown = table(["set", "metric", *map(text, systems)], rows, range(2, len(systems) + 2), "Further sets")
+    return detail(f"Further sets and parts: {len(keys)} figures", shown)
+
+
+def confusion_plot(found: Section, part: Analysed) -> str:
+    """Gold against answers; empty where there are no labels, or too many."""
+    confusion = part.analysis.confusion
+    if confusion is None or len(confusion.columns) > MOST_LABELS:
+        return ""
+    cells = [[confusion.counts[g].get(a, 0.0) for a in confusion.columns] for g in confusion.labels]
+    title = f"Confusion of {part.system} on {found.name}"
+    return plots.heat(confusion.labels, confusion.columns, cells, title)
+
+
+def reliability_plot(part: Analysed) -> str:
+    """Share right against probability; empty where a model gives none."""
+    found = part.analysis.calibration
+    if found is None:
+        return ""
+    bins = [(b.confidence, b.accuracy, b.low, b.high, b.n) for b in found.bins]
+    return plots.reliability(bins, f"Reliability of {part.system}")
+
+
+def system_pictures(found: Section) -> Iterator[tuple[str, str]]:
+    """The plots of each system under the names of their files."""
+    for part in found.analysed:
+        name = f"{slug(found.name)}-%s-{slug(part.system)}"
+        for kind, picture in (
+            ("confusion", confusion_plot(found, part)),
+            ("calibration", reliability_plot(part)),
+        ):
+            if picture:
+                yield name % kind, picture
+
+
+def _confusions(found: Section) -> str:
+    shown = []
+    for part in found.analysed:
+        picture = confusion_plot(found, part)
+        if not picture:
+            continue
+        shown.append(
+            f'<figure data-system="{text(part.system)}"{source(part.source)} class="heat">'
+            f"<figcaption>{text(part.system)}</figcaption>{picture}</figure>"
+        )
+    if not shown:
+        return ""
+    words = "Rows are gold, columns answers; the shade is the share of the row. Choose a cell to see its examples."
+    return f'<div class="block"><h3>Confusion</h3><p class="soft">{words}</p><div class="multiples">{"".join(shown)}</div></div>'
+
+
+def _cross(analysed: Sequence[Analysed], digits: int) -> str:
+    """Gold label by similarity."""
+    shown = []
+    for part in analysed:
+        cross = part.analysis.cross
+        if cross is None:
+            continue
+        cells = {(c.label, c.bin): c for c in cross.cells}
+        labels = [label for label in (*cross.labels, "") if any((label, b) in cells for b in cross.bins)]
+        rows = [
+            [
+                text(label or "all"),
+                *(_cross_cell(cells.get((label, b)), cross.unit, digits) for b in cross.bins),
+            ]
+            for label in labels
+        ]
+        names = ["gold", *map(text, cross.bins)]
+        caption = f"{part.system}: {cross.metric} by gold label and similarity"
+        shown.append(table(names, rows, range(1, len(names)), caption))
+    return detail("Label by similarity", "".join(shown)) if shown else ""
+
+
+def _cross_cell(cell: object, unit: str, digits: int) -> str:
+    value, n = getattr(cell, "value", None), getattr(cell, "n", 0)
+    if not n:
+        return ""
+    shown = "" if value is None else figures(value, unit, digits)
+    return f'{shown}<span class="ci">{n:,}</span>'
+
+
+def _calibration(analysed: Sequence[Analysed]) -> str:
+    shown = []
+    for part in analysed:
+        found = part.analysis.calibration
+        if found is None:
+            continue
+        picture = reliability_plot(part)
+        words = f"calibration error {found.ece:.3f}, Brier {figures(found.brier.value, 'fraction', 1)}"
+        chance = "no more than chance" if found.ece <= found.ece_chance else "more than chance"
+        shown.append(
+            f"<figure{source(part.source)}><figcaption>{text(part.system)}<span class=ci>{text(words)} ({chance})</span>"
+            f"</figcaption>{picture}</figure>"
+        )
+    if not shown:
+        return ""
+    words = "How often answers of a given probability are right. Below the diagonal a model is surer than it should be."
+    return f'<div class="block"><h3>Calibration</h3><p class="soft">{words}</p><div class="multiples">{"".join(shown)}</div></div>'
+
+
+def across(found: Section, digits: int) -> Iterator[str]:
+    """What is seen in several runs: learning curves, missing inputs, perturbations."""
+    if found.curves:
+        yield f'<div class="block"><h3>Learning curve</h3>{figure(curve_plot(found), found, "curve")}</div>'
+    if found.partial:
+        rows = [_partial(part, digits) for part in found.partial]
+        names = [
+            "system",
+            "accuracy",
+            "always the most frequent",
+            "difference",
+            "p (Holm)",
+            "with all inputs",
+        ]
+        shown = table(names, rows, range(1, len(names)), "With some of the inputs only")
+        yield f'<div class="block"><h3>What the inputs give away</h3>{shown}</div>'
+    if found.stress:
+        words = "How often an answer stays the same when the example is perturbed; the label of the original decides what should happen."
+        picture = figure(stress_plot(found), found, "stress")
+        yield f'<div class="block"><h3>Under perturbation</h3><p class="soft">{words}</p>{picture}</div>'
+
+
+def _partial(part: PartialInput, digits: int) -> list[str]:
+    gap = Number(value=part.difference.value, low=part.difference.low, high=part.difference.high, n=part.n)
+    score = Number(
+        value=part.score.value, low=part.score.low, high=part.score.high, sd=part.score.sd, n=part.n
+    )
+    return [
+        f"{text(part.model)} <span class=soft>{text('+'.join(part.inputs))} only</span>",
+        number(score, digits),
+        f"{figures(part.majority, 'percent', digits)}<span class=ci>{text(part.majority_label)}</span>",
+        number(gap, digits),
+        _p(part.p_holm),
+        "" if part.full is None else figures(part.full, "percent", digits),
+    ]
+
+
+def curve_plot(found: Section) -> str:
+    """Score against training examples."""
+    first = found.curves[0]
+    paths = [
+        plots.Path(
+            curve.model,
+            [
+                (float(p.trained), dot(p.score, note=f"{p.trained:,} examples: {p.score.value}"))
+                for p in curve.points
+            ],
+        )
+        for curve in found.curves
+        if curve.metric == first.metric
+    ]
+    title = f"{first.metric} on {found.name} by training examples"
+    return plots.curves(paths, title, "training examples", within(first.unit, first.metric))
+
+
+def stress_plot(found: Section) -> str:
+    """Operations against the share of answers that stay."""
+    models = [f"{s.model} ({s.variation})" if s.variation else s.model for s in found.stress]
+    cells = {
+        (c.operation, i): c
+        for i, s in enumerate(found.stress)
+        for c in s.cells
+        if not c.gold and not c.case and c.value is not None
+    }
+    operations = list(dict.fromkeys(operation for operation, _ in cells))
+    lines = []
+    for operation in operations:
+        own = [(i, cells[operation, i]) for i in range(len(models)) if (operation, i) in cells]
+        dots = [Dot(c.value, c.low, c.high, i, f"{models[i]}: {c.value:.1f} of {c.n:,}") for i, c in own]
+        lines.append(Line(operation, dots, note=f"{own[0][1].n:,}"))
+    low = -100.0 if found.stress[0].measure == "pearson" else 0.0
+    return plots.dot_plot(lines, f"Answers that stay, {found.name}", (low, 100.0), models) if lines else ""
+
+
+def _suspects(found: Sequence[Suspects], place: str) -> str:
+    shown = []
+    for part in found:
+        rows = [
+            [
+                text(item.example),
+                text(item.gold),
+                text(item.suggested),
+                f"{item.p_gold:.2f}",
+                f"{item.p_suggested:.2f}",
+                f"{item.against} of {item.systems}",
+            ]
+            for item in part.items[:SUSPECTS]
+        ]
+        names = ["example", "gold", "suggested", "p of gold", "p of suggested", "systems against"]
+        if rows:
+            sheet = (
+                f"{part.total:,} in all; the sheet for workers is {part.sheet}"
+                if part.sheet
+                else f"{part.total:,} in all"
+            )
+            shown.append(table(names, rows, range(3, 6), f"{part.set}: {sheet}"))
+    if not shown:
+        return ""
+    words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
+    body = f'<p class="soft"{source(place)}>{words}</p>{"".join(shown)}'
+    return detail(f"Suspected label errors: {sum(part.total for part in found):,}", body)
+
+
+def _browser(found: Section) -> str:
+    name = slug(found.name)
+    return (
+        f'<div class="block examples"><h3>Examples</h3><div class="browser" data-items="items-{name}" data-task="{text(found.name)}">'
+        '<p class="soft wait">The examples appear here with a script; it needs nothing from the network.</p></div></div>'
+    )

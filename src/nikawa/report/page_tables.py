@@ -1,0 +1,143 @@
+"""The summary of a report as tables for elsewhere: Markdown, LaTeX, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from nikawa.report.page_data import Number, Page, Section, SystemRow
+from nikawa.report.page_section import best_of, is_best
+from nikawa.report.page_words import figures, plain
+from nikawa.report.tables import Table, escape
+
+DAGGER = r"$^{\dagger}$"
+
+
+def main_row(found: Section, system: str) -> SystemRow | None:
+    """The row of a system on a task."""
+    return next((row for row in found.rows if row.system == system), None)
+
+
+def column_name(found: Section) -> str:
+    """A task and the metric that stands for it."""
+    return f"{found.name} {found.metrics[0]}"
+
+
+def behind(found: Section, row: SystemRow) -> bool:
+    """Whether a system is told apart from the best one of the first metric."""
+    metric = found.metrics[0]
+    best = best_of(found.rows, metric, metric in found.lower_is_better)
+    leaders = [r for r in found.rows if is_best(r, metric, best, len(found.rows) > 1)]
+    letters = set("".join(r.ties.get(metric, "") for r in leaders))
+    return bool(letters) and not letters & set(row.ties.get(metric, ""))
+
+
+def markdown(page: Page, digits: int) -> str:
+    """One table: a row a system, a column a task; letters are tie groups."""
+    rows = []
+    for system in page.systems:
+        cells = [_markdown_cell(found, system, digits) for found in page.sections]
+        rows.append([system, *cells])
+    columns = ["system", *map(column_name, page.sections)]
+    body = Table(columns, rows, columns[1:]).markdown()
+    return f"# {page.title}\n\n{body}\n\n{legend(page)}\n"
+
+
+def legend(page: Page) -> str:
+    """What the marks of the table mean."""
+    parts = ["± is the standard deviation over seeds; ranges are 95% intervals over examples."]
+    if page.tests:
+        parts.append(
+            f"Bold: the best. Systems that share a letter cannot be told apart: paired tests with {page.rounds:,} resamples, "
+            f"Holm's correction over {page.tests:,} tests, 5%."
+        )
+    marks = [f"{s.name}: {s.protocol}" for s in page.sections if s.protocol]
+    return " ".join([*parts, f"Not as published: {'; '.join(marks)}."] if marks else parts)
+
+
+def _markdown_cell(found: Section, system: str, digits: int) -> str:
+    row, metric = main_row(found, system), found.metrics[0]
+    if row is None or metric not in row.metrics:
+        return ""
+    shown, letters = plain(row.metrics[metric], digits), row.ties.get(metric, "")
+    best = best_of(found.rows, metric, metric in found.lower_is_better)
+    shown = f"**{shown}**" if is_best(row, metric, best, len(found.rows) > 1) else shown
+    return f"{shown} {letters}".strip()
+
+
+def latex(page: Page, digits: int) -> str:
+    r"""A booktabs table: the best bold, ± over seeds, a dagger where a system is told apart from the best."""
+    shape = "l" + "r" * len(page.sections)
+    head = " & ".join(["System", *(escape(found.name) for found in page.sections)])
+    second = " & ".join(["", *(rf"\small {escape(found.metrics[0])}" for found in page.sections)])
+    body = [
+        " & ".join([escape(s), *(_latex_cell(found, s, digits) for found in page.sections)])
+        for s in page.systems
+    ]
+    marked = any(
+        behind(f, row) for f in page.sections for s in page.systems if (row := main_row(f, s)) is not None
+    )
+    said = escape(legend(page)).replace("±", r"$\pm$").replace(escape("95%"), r"95\%")
+    if marked:
+        said += rf" {DAGGER}: told apart from the best."
+    lines = [
+        r"% \usepackage{booktabs}; Japanese and Korean names need LuaLaTeX or XeLaTeX",
+        r"\begin{table}",
+        r"\centering",
+        rf"\begin{{tabular}}{{{shape}}}",
+        r"\toprule",
+        rf"{head} \\",
+        rf"{second} \\",
+        r"\midrule",
+        *(rf"{line} \\" for line in body),
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\caption{{{said}}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_cell(found: Section, system: str, digits: int) -> str:
+    row, metric = main_row(found, system), found.metrics[0]
+    if row is None or metric not in row.metrics:
+        return ""
+    number = row.metrics[metric]
+    value = figures(number.value, number.unit, digits).replace("−", "$-$")
+    best = best_of(found.rows, metric, metric in found.lower_is_better)
+    value = rf"\textbf{{{value}}}" if is_best(row, metric, best, len(found.rows) > 1) else value
+    if number.sd is not None:
+        value += rf"$_{{\pm {figures(number.sd, number.unit, digits)}}}$"
+    return value + (DAGGER if behind(found, row) else "")
+
+
+COLUMNS = ("task", "set", "system", "metric", "value", "unit", "low", "high", "sd", "seeds", "n", "ties", "unanswered", "source")  # fmt: skip
+
+
+def comma_separated(page: Page) -> str:
+    """Every figure of every task, unrounded, a line each."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(line for found in page.sections for line in _lines(found))
+    return out.getvalue()
+
+
+def _lines(found: Section) -> Iterator[list[object]]:
+    for row in found.rows:
+        for metric, number in row.metrics.items():
+            yield [
+                found.name, found.set, _safe(row.system), metric, *_spread(number), len(row.seeds), number.n,
+                row.ties.get(metric, ""), sum(row.unanswered.values()), number.source,
+            ]  # fmt: skip
+
+
+def _safe(name: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+
+
+def _spread(number: Number) -> list[object]:
+    ends = (number.value, number.unit, number.low, number.high, number.sd)
+    return ["" if end is None else end for end in ends]
