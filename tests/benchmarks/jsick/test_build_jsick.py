@@ -287,7 +287,7 @@ def published(shared_data: Path, tmp_path: Path) -> dict[str, dict[str, list[Any
             ask = "inference" if judgement.question == "label" else "relatedness"
             told.setdefault(ask, {}).setdefault(name, []).append(judgement.answer)
     for given in (*told["inference"].values(), *told["relatedness"].values()):
-        given += given[: 3 - len(given)]  # two published cells are blank
+        given.extend(given[: 3 - len(given)])  # two published cells are blank
     return told
 
 
