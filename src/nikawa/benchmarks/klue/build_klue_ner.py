@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks.klue.build_reports import ETHICS, given_answers, is_report
 from nikawa.benchmarks.klue.build_taggers import apart, given_spans, tagger_of
-from nikawa.benchmarks.klue.build_texts import SETS, distinct, into_sets, read_texts
+from nikawa.benchmarks.klue.build_texts import SETS, Texts, into_sets, texts
 from nikawa.benchmarks.klue.klue_ner import DATASET, TYPES
-from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.benchmarks.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
 from nikawa.benchmarks.recipe_decide import answers_of, check_split, told
 from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement, Span
@@ -25,11 +25,11 @@ PUBLIC, PRIVATE = "public", "private"
 PERSON = "PS"
 
 
-class KlueNer(Config, kw_only=True):
+class KlueNer(Texts, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
     # fmt: off
-    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records; run nikawa clean over them first.")] = ""
+    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records.")] = ""
     tagger: Annotated[str, Meta(description="What proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program (KLUE 3.4.1: BERT-CRF learned from another corpus).")] = ""
     longest: Annotated[int, Meta(description="Characters of a sentence, at most (3.4.1).", ge=1)] = 400
     workers: Annotated[int, Meta(description="Workers who correct the entities of a sentence; the paper does not say how many of its 51 saw each.", ge=1)] = 1
@@ -42,7 +42,7 @@ class KlueNer(Config, kw_only=True):
 
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sentences that are not too long, each once."""
-    for outcome in distinct(read_texts(inputs.file("sentences"), "klue-ner", ("source",)), "short enough"):
+    for outcome in texts(inputs.file("sentences"), "klue-ner", ("source",), config, "short enough"):
         if isinstance(outcome, Kept) and len(outcome.example.inputs["text"]) > config.longest:
             yield Dropped(outcome.example, f"over {config.longest} characters")
         else:
@@ -204,7 +204,7 @@ RECIPE = Recipe(
     config=KlueNer,
     sources=("sentences", "tagger"),
     stages=(
-        Stage("short", "sentences that are not too long, each once", take, ("sentences",), ("longest",)),
+        Stage("short", "sentences that are not too long, each once", take, ("sentences",), ("longest", "cleaning")),
         Stage("proposed", "sentences in which a machine finds an entity", propose, ("short", "tagger")),
         Ask("tagging", "the entities of a sentence, starting from those proposed", ("proposed",), "span-tagging", "spans", "workers", prompt=TAGGING,
             labels=TYPES, reports=(*ETHICS, "broken"), simulate=simulate_tags),

@@ -20,7 +20,7 @@ from nikawa.benchmarks.klue.build_reports import (
     review,
     set_apart,
 )
-from nikawa.benchmarks.klue.build_texts import SETS, distinct, drawn_by, into_sets, read_texts
+from nikawa.benchmarks.klue.build_texts import SETS, drawn_by, into_sets, texts
 from nikawa.benchmarks.klue.klue_nli import DATASET, LABELS, LONGEST, SHORTEST
 from nikawa.benchmarks.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
 from nikawa.benchmarks.recipe_decide import check_split, check_votes, told
@@ -38,7 +38,7 @@ class KlueNli(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
     # fmt: off
-    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style is formal or colloquial; run nikawa clean over them first.")] = ""
+    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style is formal or colloquial.")] = ""
     shortest: Annotated[int, Meta(description="Characters of a premise, at least, blanks included (KLUE 3.3.1).", ge=1)] = SHORTEST
     longest: Annotated[int, Meta(description="Characters of a premise, at most (3.3.1).", ge=1)] = LONGEST
     propositions: Annotated[bool, Meta(description="Whether questions, formulae, lists and sentences that do not end in a predicate are left out, by a rough rule (3.3.1 asks for declarative sentences with a predicate).")] = True
@@ -56,8 +56,8 @@ class KlueNli(Reviewed, kw_only=True):
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sentences of the length asked for that state something, each once."""
     path = inputs.file("sentences")
-    for outcome in distinct(
-        read_texts(path, "klue-nli", ("source", "style")), "a statement of the length asked for"
+    for outcome in texts(
+        path, "klue-nli", ("source", "style"), config, "a statement of the length asked for"
     ):
         example = outcome.example
         if example.meta["style"] not in (FORMAL, COLLOQUIAL):
@@ -224,7 +224,7 @@ RECIPE = Recipe(
     config=KlueNli,
     sources=("sentences",),
     stages=(
-        Stage("statements", "sentences of the length asked for that state something, each once", take, ("sentences",), ("shortest", "longest", "propositions")),
+        Stage("statements", "sentences of the length asked for that state something, each once", take, ("sentences",), ("shortest", "longest", "propositions", "cleaning")),
         Stage("premises", "premises drawn by chance, as many of each source as can be", choose, ("statements",), ("premises", "seed")),
         Ask("hypotheses", "a hypothesis for each label", ("premises",), "write-hypotheses", "hypotheses", "writers", prompt=PROMPT, texts="hypotheses",
             reports=HANDED, simulate=simulate_hypotheses),

@@ -43,7 +43,7 @@ class KlueRe(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
     # fmt: off
-    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records; run nikawa clean over them first.")] = ""
+    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records.")] = ""
     tagger: Annotated[str, Meta(description="What finds entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program; united with the spans of the lines (KLUE 3.5.1, step 3: two models).")] = ""
     triples: Annotated[str, Meta(description="Knowledge base: subject, relation, object, tab-separated (step 4).")] = ""
     co_occurrences: Annotated[int, Meta(description="Sentences about the same two entities, at most (step 4; the paper does not say how many).", ge=1)] = 10
@@ -195,7 +195,7 @@ RECIPE = Recipe(
     config=KlueRe,
     sources=("sentences", "tagger", "triples"),
     stages=(
-        Stage("once", "sentences, each once", take, ("sentences",)),
+        Stage("once", "sentences, cleaned, each once", take, ("sentences",), ("cleaning",)),
         Stage("detected", "sentences with a person or organisation and another entity", detect, ("once", "tagger")),
         Stage("knowledge", "pairs that the knowledge base holds, two entities not too often", by_knowledge, ("detected", "triples"), ("co_occurrences", "seed")),
         Stage("uniform", "pairs drawn by chance from all of a sentence", by_chance, ("detected", "knowledge"), ("uniform", "seed")),

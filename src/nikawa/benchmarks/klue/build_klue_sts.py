@@ -30,7 +30,7 @@ class KlueSts(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
     # fmt: off
-    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, intent, topic, round_trip, url, licence}, or records; run nikawa clean over them first.")] = ""
+    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, intent, topic, round_trip, url, licence}, or records.")] = ""
     translators: Annotated[tuple[str, ...], Meta(description="Commands that translate there and back, a line for a line (KLUE 3.2.1: over English); none where lines bring their round_trip.")] = ()
     round_trip_share: Annotated[float, Meta(description="Share of the sentences without intent that are translated; the paper does not say.", ge=0, le=1)] = 0.5
     rouge: Annotated[str, Meta(description="ROUGE of greedy matching: 1, 2 or L; the paper does not say which (3.2.1).", pattern="^[12L]$")] = "L"
@@ -172,7 +172,7 @@ RECIPE = Recipe(
     config=KlueSts,
     sources=("sentences",),
     stages=(
-        Stage("sentences-once", "each sentence once, by how it is paired", take, ("sentences",), ("translators", "round_trip_share", "seed"), ("to-translate", "to-match", "queries")),
+        Stage("sentences-once", "each sentence once, by how it is paired", take, ("sentences",), ("translators", "round_trip_share", "cleaning", "seed"), ("to-translate", "to-match", "queries")),
         Stage(TRANSLATED, "a sentence and its round trip, which are similar", translate_back, ("to-translate",), ("translators",)),
         Stage(MATCHED, "greedy sentence matching by ROUGE (Algorithm 1), which gives less similar pairs", match, ("to-match",), ("rouge", "units", "seed")),
         Stage(ALIKE, "queries of one intent", pair_alike, ("queries",), ("same_intent", "seed")),

@@ -10,7 +10,7 @@ from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from nikawa.benchmarks.klue.build_taggers import apart, given_spans, tagger_of
-from nikawa.benchmarks.klue.build_texts import distinct, read_texts
+from nikawa.benchmarks.klue.build_texts import texts
 from nikawa.benchmarks.klue.klue_re import LABELS, SUBJECTS
 from nikawa.benchmarks.recipe import Dropped, Inputs, Kept, Outcome
 from nikawa.benchmarks.recipe_decide import draw
@@ -96,9 +96,7 @@ def _pairs(sentence: Example) -> Iterator[Pair]:
 
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Sentences, each once."""
-    yield from distinct(
-        read_texts(inputs.file("sentences"), "klue-re", ("source",)), "a sentence of the source"
-    )
+    yield from texts(inputs.file("sentences"), "klue-re", ("source",), config)
 
 
 def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:

@@ -13,7 +13,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome
+from nikawa.benchmarks.klue.build_texts import Texts
+from nikawa.benchmarks.recipe import Ask, Dropped, Inputs, Kept, Outcome
 from nikawa.benchmarks.recipe_decide import answers_of
 from nikawa.records import Example, Judgement
 
@@ -24,7 +25,7 @@ REPORTS = (*ETHICS, "undecidable", "broken")
 KEEP, DISCARD = "keep", "discard"
 
 
-class Reviewed(Config, kw_only=True):
+class Reviewed(Texts, kw_only=True):
     """Settings of recipes whose reported items are looked at once more."""
 
     # fmt: off

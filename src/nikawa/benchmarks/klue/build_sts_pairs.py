@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from nikawa.benchmarks.klue.build_texts import counts_of, distinct, drawn_by, read_texts
+from nikawa.benchmarks.klue.build_texts import counts_of, drawn_by, texts
 from nikawa.benchmarks.recipe import Dropped, Inputs, Kept, Outcome
 from nikawa.benchmarks.recipe_decide import draw
 from nikawa.pair.linked import Linked, different, same
@@ -21,8 +21,7 @@ PAIRED = ("translated", "matched", "alike", "unlike")
 
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Each sentence once, to be translated, to be matched, or to be paired by its intent."""
-    sentences = read_texts(inputs.file("sentences"), "klue-sts", ("source",))
-    for outcome in distinct(sentences, "a sentence of the source"):
+    for outcome in texts(inputs.file("sentences"), "klue-sts", ("source",), config):
         yield outcome._replace(into=_way(outcome.example, config)) if isinstance(outcome, Kept) else outcome
 
 
@@ -89,14 +88,14 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     seen: set[frozenset[str]] = set()
     fresh = []
     for pair in (pair for name in PAIRED for pair in inputs.examples(name)):
-        texts = frozenset(pair.inputs.values())
+        both = frozenset(pair.inputs.values())
         if pair.id in pilot:
             yield Dropped(pair, "used in the pilot")
-        elif texts in seen:
+        elif both in seen:
             yield Dropped(pair, "the same two sentences came before")
         else:
             fresh.append(pair)
-        seen.add(texts)
+        seen.add(both)
     yield from drawn_by(fresh, lambda pair: str(pair.meta["corpus"]), limits.get, config.seed)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
-from nikawa.benchmarks.recipe import Dropped, Kept, Outcome, found_in
+from nikawa.benchmarks.recipe import Config, Dropped, Kept, Outcome, found_in
 from nikawa.benchmarks.recipe_decide import NOT_DRAWN, draw, need
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
@@ -17,6 +18,8 @@ from nikawa.records import Example, Origin, Span
 SETS = {"train": "train", "dev": "dev", "test": "test"}
 FIELDS = ("source", "date", "category", "intent", "topic", "style", "round_trip")
 """What a line may say of its text beside url and licence."""
+CLEANING = ("invisible", "blanks", "html", "hashtags", "press", "email", "url", "mention", "phone", "identity", "brackets", "script")  # fmt: skip
+"""The steps of `nikawa clean` that look at one text and do not split it."""
 
 
 class Line(msgspec.Struct):
@@ -44,17 +47,49 @@ class Line(msgspec.Struct):
         return "" if found is None else str(found)
 
 
-def read_texts(path: Path, recipe: str, needed: Sequence[str] = ()) -> Iterator[Example]:
-    """The texts of a file, runs of blanks made one; a line that lacks a needed value is refused."""
+class Texts(Config, kw_only=True):
+    """Settings of every recipe that starts from text."""
+
+    # fmt: off
+    cleaning: Annotated[bool, Meta(description="Whether noise is taken off, and texts with personal data or too much of another script are left out (KLUE 2.3).")] = True
+    # fmt: on
+
+
+def texts(
+    path: Path, recipe: str, needed: Sequence[str], config: Any, kept: str = "a text of the source"
+) -> Iterator[Outcome]:
+    """The texts of a file, cleaned, each once; a line that lacks a needed value is refused. `kept` is the rule they meet."""
+    clean = cleaner() if config.cleaning else lambda text: (text, "")
+    seen: set[str] = set()
     for number, line in read_json_lines(path, Line):
         given = str(need(line.text or line.inputs.get("text", ""), "text", path, number))
-        text = " ".join(given.split())
         for name in needed:
             need(line.value(name), name, path, number)
+        cleaned, why = clean(given)
+        text = " ".join(cleaned.split())
         known = {name: value for name in FIELDS if (value := line.value(name))}
         where = found_in(path, number, url=line.value("url"), licence=line.value("licence"))
         meta = {**known, **where, **_spans(line, given, text, path, number)}
-        yield Example(id=str(line.id), inputs={"text": text}, meta=meta, origin=Origin(recipe=recipe))
+        made = Example(id=str(line.id), inputs={"text": text}, meta=meta, origin=Origin(recipe=recipe))
+        why = why or ("the same text came before" if text in seen else "")
+        yield Dropped(made, why) if why else Kept(made, kept)
+        seen.add(text)
+
+
+def cleaner() -> Callable[[str], tuple[str, str]]:
+    """A function that takes noise off a text and says why the text must go, if it must."""
+    from nikawa.clean import Settings, choose
+    from nikawa.clean.engine import Cleaner, Gone
+
+    tool = Cleaner(choose(CLEANING), Settings(language="ko"))
+
+    def clean(text: str) -> tuple[str, str]:
+        (found,) = tool.clean(text)
+        if isinstance(found, Gone):
+            return found.piece.text, f"cleaning: {found.why} ({found.step})"
+        return found.text, ""
+
+    return clean
 
 
 def _spans(line: Line, given: str, text: str, path: Path, number: int) -> dict[str, Any]:
@@ -63,21 +98,9 @@ def _spans(line: Line, given: str, text: str, path: Path, number: int) -> dict[s
         return {}
     if given != text or any(not 0 <= span.start < span.end <= len(text) for span in line.spans):
         what = "has spans that do not fit its text"
-        cure = "count characters, end exclusive, of a text without runs of blanks"
+        cure = "count characters, end exclusive, of a text that was cleaned before"
         raise BadInput(what, file=path, line=number, cure=cure)
     return {"given": msgspec.to_builtins(line.spans)}
-
-
-def distinct(examples: Iterable[Example], kept: str) -> Iterator[Outcome]:
-    """Each text once; `kept` is the rule the first of them meets."""
-    seen: set[str] = set()
-    for example in examples:
-        text = example.inputs["text"]
-        if text in seen:
-            yield Dropped(example, "the same text came before")
-        else:
-            yield Kept(example, kept)
-        seen.add(text)
 
 
 def counts_of(entries: Sequence[str], setting: str) -> dict[str, int]:

@@ -23,10 +23,9 @@ from nikawa.benchmarks.klue.build_texts import (
     SETS,
     check_analyser,
     counts_of,
-    distinct,
     drawn_by,
     into_sets,
-    read_texts,
+    texts,
     words_of,
 )
 from nikawa.benchmarks.klue.ynat import DATASET, LABELS
@@ -42,7 +41,7 @@ class Ynat(Reviewed, kw_only=True):
     """Settings of the recipe; the numbers are those of the paper."""
 
     # fmt: off
-    headlines: Annotated[str, Meta(description="File of headlines: JSON lines of {id, text, category, date, url, licence}, or records; run nikawa clean over them first.")] = ""
+    headlines: Annotated[str, Meta(description="File of headlines: JSON lines of {id, text, category, date, url, licence}, or records.")] = ""
     since: Annotated[str, Meta(description="First day of publication (KLUE 3.1.1).", pattern=DAY)] = "2016-01-01"
     until: Annotated[str, Meta(description="Last day of publication (3.1.1).", pattern=DAY)] = "2020-12-31"
     section: Annotated[int, Meta(description="Headlines drawn of each section (3.1.1).", ge=1)] = 10000
@@ -61,9 +60,7 @@ class Ynat(Reviewed, kw_only=True):
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Headlines of the seven sections, of the years asked for, each once."""
     path = inputs.file("headlines")
-    for outcome in distinct(
-        read_texts(path, "ynat", ("category", "date")), "a headline of a section and period"
-    ):
+    for outcome in texts(path, "ynat", ("category", "date"), config, "a headline of a section and period"):
         meta = outcome.example.meta
         if not re.fullmatch(DAY, meta["date"]):
             cure = "write dates as 2020-01-31"
@@ -176,7 +173,7 @@ RECIPE = Recipe(
     config=Ynat,
     sources=("headlines",),
     stages=(
-        Stage("taken", "headlines of seven sections and of the years asked for, each once", take, ("headlines",), ("since", "until")),
+        Stage("taken", "headlines of seven sections and of the years asked for, each once", take, ("headlines",), ("since", "until", "cleaning")),
         Stage("chosen", "so many of each section, drawn by chance", choose, ("taken",), ("section", "sections", "after", "seed")),
         Ask("topics", "up to three topics, the best first", ("chosen",), "ranked", "label", "workers", prompt=PROMPT,
             labels=LABELS, texts="topics", reports=(*ETHICS, "undecidable"), simulate=simulate, uses=("topics",)),

@@ -1,0 +1,66 @@
+"""docs/build-klue.md: its commands and its Python run, its tables name the recipes, their sources and the stages of YNAT."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from nikawa.benchmarks.klue.build_reports import REPORTS
+from nikawa.benchmarks.klue.ynat import LABELS
+from nikawa.benchmarks.recipe import NOT_DESCRIBED, recipes
+from nikawa.cli._main import build
+
+TEXT = (Path(__file__).parents[2] / "docs" / "build-klue.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = msgspec.json.decode(blocks("json")[0])
+    rows = [
+        {**line, "id": f"{t}{n}", "text": f"{t} 소식 {n}", "category": t, "date": f"{2016 + n}-01-01"}
+        for t in LABELS
+        for n in range(5)
+    ]
+    Path("headlines.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in [line, *rows]))
+    Path("ynat.toml").write_text(blocks("toml")[0], "utf-8")
+    for words in "".join(blocks("sh")).splitlines():
+        done = CliRunner().invoke(build(), shlex.split(words)[1:])
+        assert done.exit_code == 0, (words, done.output, done.exception)
+    assert Path("trial/card.json").is_file()
+    assert Path("my-topics/people/topics/tasks.csv").is_file()
+
+
+def test_the_python_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks("python")
+    exec(compile(code, "docs/build-klue.md", "exec", dont_inherit=True), {"__name__": "page"})
+    assert capsys.readouterr().out == "{'proposed': 6} simulated True\n"
+
+
+def test_the_tables_are_whole() -> None:
+    rows = re.findall(r"^\| `((?:klue|ynat)[\w-]*)` \| ([^|]+) \|", TEXT, re.MULTILINE)
+    korean = [recipe.name for recipe in recipes().values() if recipe.language == "ko"]
+    assert {name: tuple(re.findall(r"`(\w+)`", needs)) for name, needs in rows} == {
+        name: recipes()[name].sources for name in korean
+    }
+    stages = re.findall(
+        r"^\| `([\w-]+)` \|", TEXT.partition("## From headlines")[2].partition("## ")[0], re.MULTILINE
+    )
+    assert stages == [stage.name for stage in recipes()["ynat"].stages]
+
+
+def test_words_and_exceptions_are_told() -> None:
+    assert all(f"`{word}`" in TEXT for word in REPORTS)
+    assert all(f"`{name}`" in TEXT for name in NOT_DESCRIBED)
