@@ -106,16 +106,20 @@ class _Loop:
         first = self.done - number * self.each
         if isinstance(self.steps, Graphs):
             self.steps.skip(first)
-        began = time.perf_counter()
-        for place in range(first, min(self.each, self.total - number * self.each)):
+        began, last = time.perf_counter(), min(self.each, self.total - number * self.each)
+        looks = {round(self.each * i / settings.checks) for i in range(1, settings.checks + 1)} | {last}
+        for place in range(first, last):
             self.steps.step(place)
             self.done += 1
+            self._since += 1
             if self.done % max(1, min(50, self.each)) == 0:
                 self._say(place - first + 1, began)
-            self._since += 1
-            if self._since >= settings.checkpoint_steps and self.steps.rests(place):
+            if place + 1 in looks and self.steps.rests(place):
+                self._after()
+                if self._given_up():
+                    break
+            elif self._since >= settings.checkpoint_steps and self.steps.rests(place):
                 self._save()
-        self._after()
 
     def _say(self, steps: int, began: float) -> None:
         loss = self.steps.loss()

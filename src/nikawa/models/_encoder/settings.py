@@ -41,8 +41,10 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Entity markers of relation extraction: with the entity's type or not."""
     decode: Literal["tree", "argmax"] = "tree"
     """How dependency heads are chosen: the best tree, or each word's best head as the reference does."""
-    early_stop: int = 0
-    """Stop after so many epochs without a better dev score; 0: never."""
+    checks: Annotated[int, msgspec.Meta(ge=1)] = 1
+    """Looks at dev an epoch, where it is looked at."""
+    early_stop: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Stop after so many looks at dev without a better score; 0: never."""
     keep: Literal["best", "last"] = "last"
     """Which state answers: the best on dev (the task's first metric), or the last."""
     precision: Precision = "auto"
