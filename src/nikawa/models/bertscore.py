@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from math import log
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-import numpy as np
 
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models.base import Model, Setup, not_fitted, settings_of, text_of
 from nikawa.records import Example, Prediction, Task
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class BertScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -145,6 +147,8 @@ def _mean(values: Any, weights: Any) -> Any:
 
 def _weights(tokenizer: Any, found: Counter[int] | None, texts: int) -> np.ndarray:
     """A weight a sub-word, 1 without counts; the special ones weigh nothing."""
+    import numpy as np
+
     made = np.full(len(tokenizer), log(texts + 1) if found is not None else 1.0)
     for piece, count in (found or {}).items():
         made[piece] = log((texts + 1) / (count + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -48,7 +49,7 @@ def test_the_presets_hold_settings_encoders_have() -> None:
     known = {field.name for field in msgspec.structs.fields(EncoderSettings)}
     for name in set(preset_names()) - {"few-shot", "hypothesis-only", "learning-curve"}:
         found = read_preset(name)
-        parts = [found, *found.task.values()]
+        parts: list[Any] = [found, *found.task.values()]
         for part in parts:
             assert {*part.settings, *part.grid} <= known
             for values in ({}, *({key: value} for key, many in part.grid.items() for value in many)):
