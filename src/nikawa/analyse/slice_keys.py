@@ -21,6 +21,8 @@ SIMILARITIES = ("relatedness", "score")
 """Questions whose gold is a similarity."""
 MOST = 30
 """Values of a key that is sliced by on its own."""
+ASKED = 500
+"""Values of a key that was asked for."""
 QUARTERS = 4
 OPEN = "4-5 without 5"
 """The last bin of JSICK's Table 9, which leaves a score of 5.0 out."""
@@ -40,8 +42,8 @@ def found_keys(
         names = sorted({name for each in values for name in each}, key=_order)
         if len(names) < 2 and not (key == TAG and names):
             passed[key] = "the same on all items" if names else "no item has it"
-        elif len(names) > MOST and key != TAG:
-            passed[key] = f"{len(names):,} values, more than {MOST}"
+        elif len(names) > (ASKED if only else MOST) and key != TAG:
+            passed[key] = f"{len(names):,} values, more than {ASKED if only else MOST}"
         else:
             parts += named(key, values, names)
     return parts, passed

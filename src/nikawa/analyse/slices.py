@@ -35,11 +35,19 @@ def slices(
     found = measure(sample, masks, resamples=resamples, seed=seed)
     gaps = (found.values - found.rests).mean(axis=0)
     each = tests(sample, masks, gaps, found.drawn - found.drawn_rests)
-    adjusted = iter(holm([p for p in each if p is not None]))
+    adjusted = _corrected(masks, each)
     return [
-        replace(_slice(sample, part, i, found, scale), p=p, p_holm=None if p is None else next(adjusted))
-        for i, (part, p) in enumerate(zip(parts, each, strict=True))
+        replace(_slice(sample, part, i, found, scale), p=each[i], p_holm=adjusted[i])
+        for i, part in enumerate(parts)
     ]
+
+
+def _corrected(masks: Sequence[Mask], each: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction; a part and its complement, or a part under two names, are one test."""
+    names = [min(mask.tobytes(), (~mask).tobytes()) for mask in masks]
+    once = {name: p for name, p in zip(names, each, strict=True) if p is not None}
+    adjusted = dict(zip(once, holm(list(once.values())), strict=True))
+    return [None if p is None else adjusted[name] for name, p in zip(names, each, strict=True)]
 
 
 def _slice(sample: Sample, part: Named, i: int, found: Parts, scale: float) -> Slice:

@@ -16,9 +16,8 @@ from nikawa.analyse.results import Calibration, Confusion, CrossTable, Figure, S
 from nikawa.analyse.slice_keys import found_keys, named, similarity_bins, values_of
 from nikawa.analyse.slices import RESAMPLES, Named, cross, slices
 from nikawa.analyse.surprises import by_error, by_probability, by_score
-from nikawa.errors import BadInput
 from nikawa.jobs._analyse_sample import Sitting, labels_of, places, probabilities
-from nikawa.jobs.score import LABELLED, sliceable
+from nikawa.jobs.score import LABELLED
 from nikawa.metrics import Items, metrics
 from nikawa.metrics.confusion import UNREAD
 from nikawa.metrics.confusion import confusion as counts_of
@@ -62,10 +61,6 @@ def sliced(sitting: Sitting, how: How) -> tuple[tuple[Slice, ...], dict[str, str
     passed: dict[str, str] = {}
     if keys or not how.by:
         parts, passed = found_keys(sitting.task, sitting.examples, keys)
-    if set(keys) & set(passed) and not parts:
-        key = next(key for key in keys if key in passed)
-        cure = f"these can be sliced by: {', '.join(sliceable(sitting.examples))}"
-        raise BadInput(f"{sitting.task.name} cannot be sliced by {key!r}: {passed[key]}", cure=cure)
     parts += own if not how.by or PART in how.by else []
     found = slices(sitting.sample, parts, scale=sitting.scale, resamples=how.resamples, seed=how.seed)
     return tuple(found), passed

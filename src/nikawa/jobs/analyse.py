@@ -75,6 +75,7 @@ def compute(
     for number, sitting in enumerate(sittings):
         tell(f"{sitting.loaded.stem} {sitting.set}", number, len(sittings))
         each[f"{sitting.loaded.stem}--{sitting.set}.json"] = analysis(sitting, settings, overlaps)
+    _check_keys(settings.by, each.values())
     doubted = suspects(sittings, settings)
     across = Across(
         partial=partial_inputs(sittings, settings), curves=curves(sittings, settings),
@@ -95,6 +96,16 @@ def _check_metric(systems: Iterable[Loaded], name: str) -> None:
     if name and not any(loaded.task.kind in metrics()[name].kinds for loaded in systems):
         kinds = ", ".join(metrics()[name].kinds)
         raise BadInput(f"{name} scores none of these tasks", cure=f"it is for {kinds} tasks")
+
+
+def _check_keys(keys: Iterable[str], each: Iterable[Analysis]) -> None:
+    """A key that was asked for must slice something."""
+    found = list(each)
+    for key in keys:
+        if not any(part.by == key for one in found for part in one.slices):
+            whys = [one.not_sliced[key] for one in found if key in one.not_sliced]
+            cure = "leave --by out to slice by all that fits"
+            raise BadInput(f"nothing can be sliced by {key!r}: {whys[0] if whys else 'no item has it'}", cure=cure)  # fmt: skip
 
 
 def analysis(sitting: Sitting, how: How, overlaps: Overlaps) -> Analysis:
