@@ -209,6 +209,7 @@ def test_every_kind_of_answer_can_be_corrected(fix: Any, tmp_path: Path) -> None
     [
         ("score", "9", "'9' is outside the scale of 'score'; it is a number from 0 to 5"),
         ("score", "high", "'high' is no number"),
+        ("score", "nan", "'nan' is no number"),
         ("choice", "77", "there is no choice '77'"),
         ("choice", "1.5", "'1.5' is no whole number"),
         ("answers", "none", "'none' is not JSON"),
@@ -319,6 +320,23 @@ def test_a_folder_can_be_amended_in_place(jnli: str, fix: Any) -> None:
     amend(jnli, fix(SHEET), folder, options=Options(overwrite=True))
     assert load(jnli).version == "1.2"
     assert (folder / "notes.txt").read_text("utf-8") == "mine"
+
+
+def test_one_split_does_not_replace_the_others(jnli: str, fix: Any) -> None:
+    with pytest.raises(BadInput, match="would lose the splits that are not amended: train"):
+        amend(f"{jnli}:dev", fix(SHEET), Path(jnli), options=Options(overwrite=True))
+    assert set(load(jnli).splits) == {"train", "dev"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("jnli", "--amend", "mini-ja"), "build the recipe jnli, or amend mini-ja?"),
+        (("jnli", "--relabel", "fix.csv"), "these options belong to --amend"),
+    ],
+)
+def test_building_and_amending_are_two_things(words: tuple[str, ...], said: str) -> None:
+    assert said in str(CliRunner().invoke(app(), ["build", *words]).exception)
 
 
 def test_long_lists_are_cut_on_the_page(amended: AmendReport) -> None:

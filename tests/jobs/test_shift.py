@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from nikawa.cli._main import build as app
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
-from nikawa.jobs.shift import ShiftReport, shift, summary, wilson
+from nikawa.jobs._shift_parts import wilson
+from nikawa.jobs.shift import ShiftReport, shift, summary
 from nikawa.records import Example
 
 E, C, N = "entailment", "contradiction", "neutral"

@@ -9,7 +9,8 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_rendered, print_table
 
 if TYPE_CHECKING:
-    from nikawa.jobs.shift import Part, ShiftReport
+    from nikawa.jobs._shift_parts import Part
+    from nikawa.jobs.shift import ShiftReport
 
 Dataset = Annotated[str, typer.Argument(help="A dataset, folder or records file.", autocompletion=complete_datasets)]  # fmt: skip
 
@@ -26,7 +27,8 @@ def shift(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Tell how gold differs between a dataset and its translation, or between two versions."""
-    from nikawa.jobs.shift import SPLIT, TAG, as_json
+    from nikawa.jobs._shift_parts import SPLIT, TAG
+    from nikawa.jobs.shift import as_json
     from nikawa.jobs.shift import shift as run
 
     report = run(before, after, question=question, by=tuple(by or (SPLIT, TAG)), data=data)

@@ -54,10 +54,15 @@ def build(
 ) -> None:  # fmt: skip
     """Build a dataset as its paper describes: sources to items, task sheets to people, answers to gold, with lineage."""
     from nikawa.errors import BadInput
-    from nikawa.jobs.amend import Options as Correct
     from nikawa.jobs.build import Options
 
+    if amend is not None and recipe != LIST:
+        raise BadInput(f"build the recipe {recipe}, or amend {amend}?", cure="say one of them")
+    if amend is None and (relabel or version or reason or runs or answers or date):
+        raise BadInput("these options belong to --amend", cure="say --amend DATASET --relabel FILE --out DIR")
     if amend is not None:
+        from nikawa.jobs.amend import Options as Correct
+
         how = Correct(version, reason, tuple(runs or ()), tuple(answers or ()), date, overwrite)
         return run_amend(amend, relabel, out, data, how, json=json, quiet=quiet)
     if recipe == LIST:

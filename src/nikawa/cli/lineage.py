@@ -53,11 +53,12 @@ def show(found: Lineage) -> None:
     if changed:
         print_table(("version", "question", "before", "after", "why", "by"), changed, title="Corrected")
     names = list(dict.fromkeys(key for source in found.sources for key in source))
-    print_table(
-        names, [[source.get(name, "") for name in names] for source in found.sources], title="Sources"
-    )
+    if names:
+        cells = [[source.get(name, "") for name in names] for source in found.sources]
+        print_table(names, cells, title="Sources")
     steps = [(step.stage, step.item, step.rule, ", ".join(step.parents)) for step in found.steps]
-    print_table(("stage", "item", "rule", "made of"), steps, title="Stages")
+    if steps:
+        print_table(("stage", "item", "rule", "made of"), steps, title="Stages")
     judged = [(j.example, j.question, j.worker, j.answer, j.at) for j in found.judgements]
     if judged:
         print_table(("item", "question", "worker", "answer", "when"), judged, title="Judgements")

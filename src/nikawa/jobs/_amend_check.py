@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -161,6 +162,8 @@ class Checker:
             whole = int(value) if isinstance(old, int) else value
         except (TypeError, ValueError, OverflowError):
             raise self._fault(one, f"{given!r} is no number", "write a plain number") from None
+        if not math.isfinite(value):
+            raise self._fault(one, f"{given!r} is no number", "write a plain number")
         if whole != value:
             raise self._fault(one, f"{given!r} is no whole number", "write a plain whole number")
         return whole

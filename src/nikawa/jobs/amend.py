@@ -33,8 +33,8 @@ from nikawa.jobs._amend_systems import known_tasks, moved_scores
 from nikawa.jobs._build_figures import plain_figures, relabelled
 from nikawa.jobs._build_release import BUILT, PAGE, Built
 from nikawa.jobs._build_store import digest
+from nikawa.jobs._shift_parts import name_of
 from nikawa.jobs.lineage import INDEX, LINEAGE, write_lineage
-from nikawa.jobs.shift import name_of
 from nikawa.records import Dataset, Record, Task
 from nikawa.report.card import Figures, markdown
 from nikawa.report.changelog import Release, changelog, versions
@@ -109,6 +109,7 @@ def amend(
     how = options or Options()
     origin = Origin.open(spec, data)
     _refuse(out, how.overwrite)
+    _refuse_loss(out, origin)
     version = next_version(origin.dataset.version, how.version)
     tasks = origin.tasks()
     found = Checker(origin.dataset, tasks, relabel).check(read_relabels(relabel))
@@ -167,6 +168,16 @@ def _refuse(out: Path, overwrite: bool) -> None:
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
     if (out / CARD).exists() and not overwrite:
         raise BadInput("holds a dataset already", file=out, cure="choose another folder, or say --overwrite")
+
+
+def _refuse_loss(out: Path, origin: Origin) -> None:
+    """One split amended in the folder of all would lose the others."""
+    if origin.folder is None or not out.is_dir() or not out.samefile(origin.folder):
+        return
+    lost = [split for split in split_files(out) if split not in origin.dataset.splits]
+    if lost:
+        what = f"would lose the splits that are not amended: {', '.join(lost)}"
+        raise BadInput(what, file=out, cure="name the whole dataset, or another folder")
 
 
 def _amended(dataset: Dataset, found: Corrected, version: str) -> Dataset:
