@@ -37,6 +37,24 @@ def test_the_table_in_other_notations(tmp_path: Path, style: str, starts: str) -
     assert call(*MINI, "--out", str(tmp_path), "--as", style).stdout.startswith(starts)
 
 
+def test_the_main_table_has_a_row_a_task_in_percent_and_notes_go_beside_it(tmp_path: Path) -> None:
+    words = (
+        "--model",
+        "baseline",
+        "--tasks",
+        "mini-ja-sts,mini-ja",
+        "--set",
+        "model=majority",
+        "--workers",
+        "1",
+    )
+    done = call(*words, "--main", "--as", "csv", "--out", str(tmp_path))
+    assert [line.split(",")[0] for line in done.stdout.splitlines()[1:]] == [
+        "mini-ja-sts", "mini-ja-nli", "mini-ja-qa", "mini-ja-choice", "mini-ja-ner",
+    ]  # fmt: skip
+    assert "5 runs done" in done.stderr
+
+
 def test_json_tells_everything_and_quiet_nothing(tmp_path: Path) -> None:
     found = json.loads(call(*MINI, "--out", str(tmp_path), "--json").stdout)
     assert found["cells"][0]["runs"] == [path.name for path in tmp_path.iterdir()]
@@ -82,6 +100,7 @@ def test_what_failed_is_told_once_and_the_status_says_so(tmp_path: Path) -> None
     done = call(*MINI, "--seeds", "2", "--out", str(tmp_path))
     assert done.exit_code == 2
     assert done.stderr.count("is gone; put it back") == 2
+    assert "33.33" not in done.stdout
     assert all(line.startswith("nikawa: mini-ja-nli--majority--") for line in done.stderr.splitlines())
     mixed = call(*MINI, "--model", "char-linear", "--seeds", "2", "--out", str(tmp_path))
     assert mixed.exit_code == 1
@@ -97,6 +116,11 @@ def test_what_failed_is_told_once_and_the_status_says_so(tmp_path: Path) -> None
         ((*MINI, "--share", "half"), "'half' is no share"),
         ((*MINI, "--preset", "jgleu"), "did you mean 'jglue'"),
         ((*MINI, "--executor", "poll"), "did you mean 'pool'"),
+        ((*MINI, "--as", "markdwon"), "did you mean 'markdown'"),
+        ((*MINI, "--seeds", "99999999999"), "99999999999 seeds are too many"),
+        ((*MINI, "--seeds", "1,99999999999"), "is too large"),
+        (("--model", "char-linear", *MINI[2:], "--grid", "longest="), "the grid of 'longest' has no value"),
+        (("--model", "char-linear", *MINI[2:], "--set", "longest=99"), "longest: expected `int` <= 8"),
         (("--model", "replay:none.jsonl", "--tasks", "mini-ja-nli"), "no such file"),
     ],
 )

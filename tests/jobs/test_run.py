@@ -100,6 +100,31 @@ def test_a_broken_run_is_listed_as_such(tmp_path: Path) -> None:
     assert (row.state, "is not what the run wrote" in row.problem) == ("broken", True)
 
 
+@pytest.mark.parametrize("name", ["run.json", "done.json", "scores.json"])
+def test_one_broken_run_does_not_hide_the_others_and_its_cure_works(tmp_path: Path, name: str) -> None:
+    asked = Request(tasks=("mini-ja-nli",), models=("majority",), seeds=(0, 1))
+    whole = run(asked, Options(out=tmp_path, workers=1))
+    broken = tmp_path / whole.cells[0].runs[0]
+    (broken / name).write_text("{", "utf-8") if name != "run.json" else (broken / name).unlink()
+    report = run(asked, Options(out=tmp_path, workers=1))
+    (problem,) = report.problems
+    assert (problem.run, report.skipped) == (broken.name, 1)
+    assert f"nikawa run remove --yes {broken}" in problem.problem
+    assert [cell.seeds for cell in report.cells] == [(1,)]
+    assert [row.state for row in list_runs(tmp_path)].count("broken") == 1
+    remove_runs(to_remove([str(broken)], tmp_path, unfinished=False, task=None, model=None))
+    assert run(asked, Options(out=tmp_path, workers=1)).cells == whole.cells
+
+
+def test_a_run_killed_before_it_said_what_it_is_can_be_removed(tmp_path: Path) -> None:
+    path = tmp_path / "mini-ja-nli--majority--0123456789ab"
+    path.mkdir()
+    (path / "lock").touch()
+    assert [(row.task, row.state) for row in list_runs(tmp_path)] == [("mini-ja-nli", "unfinished")]
+    remove_runs(to_remove([], tmp_path, unfinished=True, task=None, model=None))
+    assert not path.exists()
+
+
 def test_names_of_runs_that_are_not_there_are_told(tmp_path: Path) -> None:
     done(tmp_path, seeds=(0, 1))
     with pytest.raises(BadInput, match="there is no run 'zz'"):

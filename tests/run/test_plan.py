@@ -41,6 +41,14 @@ def test_a_grid_is_every_combination_and_choosing_never_names_the_test_set(spy: 
     assert all(part.name != "mini-ja:test" for run in family.choosing() for part in run.data)
 
 
+def test_a_grid_tells_repeats_once_and_small_shares_stay_apart(spy: Any) -> None:
+    planned = plan(
+        Request(tasks=("mini-ja-nli",), models=("spy",), grid={"level": (1, 1, 0)}, shares=(0.001, 0.002))
+    )
+    assert [f.options for f in planned.families] == [({"level": 1}, {})] * 2
+    assert [f.variation.title for f in planned.families] == ["0.1% of train", "0.2% of train"]
+
+
 def test_a_setting_goes_to_the_models_that_have_it(spy: Any) -> None:
     found = planned(models=("majority", "spy"), settings={"level": 2})
     assert [family.options for family in found.families] == [({},), ({"level": 2},)]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nikawa.jobs._run_score import SCORING
+from nikawa.models import model
 from nikawa.records import Example, Prediction
 from nikawa.run import Outcome, RunSpec, StoredRun
 from nikawa.run.plan import Request, plan
@@ -243,6 +244,19 @@ def test_a_correlation_that_is_not_defined_is_null_on_disk(spy: Any, tmp_path: P
     assert raw[0]["scores"][0]["value"] is None
     value = StoredRun(tmp_path / spec.folder).scores()[0].scores[0].value
     assert value != value  # noqa: PLR0124  (NaN alone)
+
+
+def test_reasons_are_counted_by_their_kind(spy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reasons = ("refusal: no", "refusal: never", "unparsable: 3", None)
+
+    def silent(_: Any, task: Any, examples: Any) -> list[Prediction]:
+        return [Prediction(example=e.id, why=reasons[i % 4]) for i, e in enumerate(examples)]
+
+    monkeypatch.setattr(type(model("spy")), "predict", silent)
+    spec = spec_of("mini-ja-nli")
+    assert do(spec, tmp_path).status == "done"
+    (found,) = StoredRun(tmp_path / spec.folder).scores()
+    assert found.unanswered == {"no reason given": 2, "refusal": 5, "unparsable": 2}
 
 
 def test_shares_and_shots_are_what_is_learned_from(spy: Any, tmp_path: Path) -> None:

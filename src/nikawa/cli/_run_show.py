@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,29 +16,38 @@ if TYPE_CHECKING:
 NAMES = ("task", "variation", "set", "metric")
 
 
-def show(report: RunReport, style: str | None) -> None:
-    """The table, then what was chosen, left out and not answered."""
-    columns, rows, numbers = table(report.cells)
+def show(report: RunReport, style: str | None, *, main: bool = False) -> None:
+    """The table, then what was chosen, left out and not answered; `main`: a row a task, its first metric."""
+    columns, rows, numbers = table(first_of(report.cells) if main else report.cells)
     if style is not None:
-        return print_rendered(columns, rows, style, numbers=numbers)
-    if rows:
+        print_rendered(columns, rows, style, numbers=numbers)
+    elif rows:
         print_table(columns, rows, numbers=numbers)
+    for line in _notes(report):
+        typer.echo(line, err=style is not None)
+
+
+def _notes(report: RunReport) -> Iterator[str]:
+    """What stands below the table; beside it, on stderr, where the table goes into a file."""
     seeds = sorted({len(cell.seeds) for cell in report.cells if cell.sd is not None})
     if seeds:
-        typer.echo(f"±: standard deviation over {' or '.join(map(str, seeds))} seeds")
+        yield f"±: standard deviation over {' or '.join(map(str, seeds))} seeds"
     for chosen in report.chosen:
         words = ", ".join(f"{k}={v}" for k, v in chosen.settings.items()) or "the defaults"
         where = f" ({chosen.variation})" if chosen.variation else ""
-        typer.echo(
-            f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}"
-        )
-    for line in _unanswered(report.cells):
-        typer.echo(line)
-    for line in report.left_out:
-        typer.echo(f"left out: {line}")
+        yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}"
+    yield from _unanswered(report.cells)
+    yield from (f"left out: {line}" for line in report.left_out)
     failed = f", {len(report.problems)} not" if report.problems else ""
-    typer.echo(f"{report.done} runs done, {report.skipped} done before{failed}: {report.out}")
-    return None
+    yield f"{report.done} runs done, {report.skipped} done before{failed}: {report.out}"
+
+
+def first_of(cells: Sequence[Cell]) -> list[Cell]:
+    """The first metric on the whole of the main set, of every task, variation and model."""
+    found: dict[tuple[str, str, str], Cell] = {}
+    for cell in cells:
+        found.setdefault((cell.task, cell.variation, cell.model), cell)
+    return list(found.values())
 
 
 def table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
@@ -72,16 +81,19 @@ def _short(models: Sequence[str]) -> list[str]:
 
 
 def figure(cell: Cell) -> str:
-    """Mean and deviation over seeds, or the value with its interval."""
+    """Mean and deviation over seeds, or the value with its interval; in percent, also where scorers give fractions."""
     if cell.mean is None:
         return "not defined"
-    digits = 2 if cell.unit == "percent" else 4
-    mean = f"{cell.mean:.{digits}f}"
+    from nikawa.metrics import metrics
+
+    share = cell.unit == "fraction" and metrics()[cell.metric].scaled
+    digits, times = (4, 1.0) if cell.unit == "fraction" and not share else (2, 100.0 if share else 1.0)
+    mean = f"{cell.mean * times:.{digits}f}"
     if cell.sd is not None:
-        return f"{mean} ± {cell.sd:.{digits}f}"
+        return f"{mean} ± {cell.sd * times:.{digits}f}"
     if cell.low is None or cell.high is None:
         return mean
-    return f"{mean} ({cell.low:.{digits}f} to {cell.high:.{digits}f})"
+    return f"{mean} ({cell.low * times:.{digits}f} to {cell.high * times:.{digits}f})"
 
 
 def _unanswered(cells: Sequence[Cell]) -> list[str]:

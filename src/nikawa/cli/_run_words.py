@@ -7,10 +7,15 @@ from typing import Any
 
 import msgspec
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, unknown
 from nikawa.models import Model
 from nikawa.run.plan import Request
 from nikawa.run.preset import Preset, read_preset, under
+
+MOST = 1_000
+"""Seeds that a number may stand for."""
+LARGEST = 2**32 - 1
+"""The largest seed that every library takes."""
 
 
 def asked(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> Request:
@@ -36,6 +41,14 @@ def asked(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> Requ
         labels=dict(pair(entry) for entry in words["label"] or ()),
     )
     return under(read_preset(words["preset"]) if words["preset"] else Preset(), request)
+
+
+def checked(notation: str | None) -> None:
+    """Refuse a notation that does not exist before the work, not after it."""
+    from nikawa.report.tables import NOTATIONS
+
+    if notation is not None and notation not in NOTATIONS:
+        raise unknown("notation", notation, NOTATIONS)
 
 
 def split(text: str) -> list[str]:
@@ -71,9 +84,14 @@ def _seeds(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     words = split(text)
-    if not words or not all(word.isdecimal() for word in words) or (len(words) == 1 and int(words[0]) < 1):
+    counted = len(words) == 1 and "," not in text
+    if not words or not all(word.isdecimal() for word in words) or (counted and int(words[0]) < 1):
         raise BadInput(f"{text!r} tells no seeds", cure="write how many (5) or which (7,8)")
-    return tuple(range(int(words[0]))) if len(words) == 1 and "," not in text else _unique(map(int, words))
+    if counted and int(words[0]) > MOST:
+        raise BadInput(f"{text} seeds are too many", cure=f"write up to {MOST:,}; {text}, names the one")
+    if max(map(int, words)) > LARGEST:
+        raise BadInput(f"a seed of {text!r} is too large", cure=f"write numbers up to {LARGEST}")
+    return tuple(range(int(words[0]))) if counted else _unique(map(int, words))
 
 
 def _unique(numbers: Iterable[int]) -> tuple[int, ...]:

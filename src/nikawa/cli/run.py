@@ -63,6 +63,7 @@ def start(
     executor: Annotated[str | None, typer.Option(help="Where runs are done: pool, here, or one of your own.")] = None,
     keep_state: Annotated[bool, typer.Option("--keep-state", help="Keep what models wrote while at work.")] = False,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    main: Annotated[bool, typer.Option("--main", help="The first metric of each task alone.")] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -73,9 +74,10 @@ def start(
     if not model and not tasks:
         typer.echo(context.get_help())
         return
-    from nikawa.cli._run_words import asked
+    from nikawa.cli._run_words import asked, checked
     from nikawa.jobs.run import Options
 
+    checked(style)
     words = {
         "settings": settings, "grid": grid, "preset": preset, "inputs": inputs, "share": share, "train": train,
         "label": label, "shots": shots, "base_url": base_url, "seeds": seeds,
@@ -92,7 +94,7 @@ def start(
     elif not quiet:
         from nikawa.cli._run_show import show
 
-        show(report, style)
+        show(report, style, main=main)
     _exit(report)
 
 

@@ -12,7 +12,7 @@ import msgspec
 from nikawa.benchmarks import tasks
 from nikawa.errors import BadInput
 from nikawa.records import Record
-from nikawa.run.store import DONE, Busy, StoredRun, open_run, stored_runs
+from nikawa.run.store import DONE, RUN, Busy, StoredRun, open_run, stored_runs
 
 
 class Listed(Record, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class RunDiff(Record, frozen=True, kw_only=True):
 
 def list_runs(out: Path, task: str | None = None, model: str | None = None) -> list[Listed]:
     """Every run below a folder, or those of a task or a model."""
-    found = [_listed(run) for run in stored_runs(out)]
+    found = [_listed(run) for run in stored_runs(out, broken=True)]
     kept = (
         row for row in found if (task is None or row.task == task) and (model is None or row.model == model)
     )
@@ -81,8 +81,10 @@ def list_runs(out: Path, task: str | None = None, model: str | None = None) -> l
 
 def _listed(run: StoredRun) -> Listed:
     try:
+        if not run.done and not (run.path / RUN).exists():  # killed before it could say what it is
+            return Listed(run=run.path.name, task=run.path.name.partition("--")[0], state=_state(run))
         spec = run.spec
-        state = "done" if run.done else "running" if run.busy() else "unfinished"
+        state = _state(run)
         row = Listed(
             run=run.path.name, task=spec.task, model=spec.model, variation=spec.variation.title,
             seed=spec.seed, stage=spec.stage, state=state, protocol=spec.protocol.mark,
@@ -92,11 +94,22 @@ def _listed(run: StoredRun) -> Listed:
         run.check()
         main = run.scores()[0]
         first = main.scores[0]
-        return msgspec.structs.replace(
-            row, set=main.set, metric=first.metric, value=first.value, finished=run.about().finished
-        )
+        row = msgspec.structs.replace(row, set=main.set, metric=first.metric, value=first.value)
+        return msgspec.structs.replace(row, **_finished(run))
     except (BadInput, IndexError, OSError) as problem:
         return Listed(run=run.path.name, state="broken", problem=str(problem))
+
+
+def _state(run: StoredRun) -> str:
+    return "done" if run.done else "running" if run.busy() else "unfinished"
+
+
+def _finished(run: StoredRun) -> dict[str, str]:
+    """When it was done; a run is whole without its circumstances, so that a fault there is told and no more."""
+    try:
+        return {"finished": run.about().finished}
+    except BadInput as problem:
+        return {"problem": str(problem)}
 
 
 def diff_runs(a: str, b: str, out: Path) -> RunDiff:

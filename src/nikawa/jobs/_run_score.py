@@ -20,11 +20,12 @@ def score_all(
 
 
 def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:
-    """The task's first metric, without an interval."""
+    """The task's first metric as a number to maximise, without an interval."""
     found = {prediction.example: prediction for prediction in answers}
     part = Part(task, examples, items_of(task, examples, found))
     metric = chosen(task, task.metrics[:1], part.items)[0]
-    return float(part.under(metric, "official")[0].value * part.scale(metric))
+    value = float(part.under(metric, "official")[0].value * part.scale(metric))
+    return -value if metric.better == "lower" else value
 
 
 SCORING = Scoring(score_all, score_first)

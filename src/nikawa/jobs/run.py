@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -92,14 +92,16 @@ def run(request: Request, options: Options | None = None) -> RunReport:
     choosing = [spec for family in planned.families for spec in family.choosing()]
     tally = _Tally(how.told)
     tally.take(executor, choosing, more=sum(len(f.seeds) for f in planned.families))
-    winners = [(family, _settings(family, how.out)) for family in planned.families]
+    winners = [(family, _settings(family, how.out, tally.broken)) for family in planned.families]
     final = [(family, found[1]) for family, found in winners if found is not None]
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
     return RunReport(
         out=str(how.out),
         done=tally.done,
         skipped=tally.skipped,
-        cells=tuple(cell for family, settings in final for cell in summarise(family, settings, how.out)),
+        cells=tuple(
+            cell for family, settings in final for cell in summarise(family, settings, how.out, tally.broken)
+        ),
         chosen=tuple(
             _chosen(family, *found) for family, found in winners if found and len(family.options) > 1
         ),
@@ -143,9 +145,9 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _settings(family: Family, out: Path) -> tuple[float, Settings] | None:
+def _settings(family: Family, out: Path, broken: Collection[str]) -> tuple[float, Settings] | None:
     """The settings of a family, chosen on dev where there is a choice; None where no run of it was done."""
-    return (0.0, family.options[0]) if len(family.options) == 1 else choose(family, out)
+    return (0.0, family.options[0]) if len(family.options) == 1 else choose(family, out, broken)
 
 
 def _chosen(family: Family, score: float, settings: Settings) -> Chosen:
@@ -173,6 +175,11 @@ class _Tally:
     seen: int = 0
     total: int = 0
     problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def broken(self) -> set[str]:
+        """Folders of runs that were not done, or are no longer what was written: they are no part of the table."""
+        return {problem.run for problem in self.problems}
 
     def take(self, executor: Executor, runs: Sequence[RunSpec], more: int = 0) -> None:
         """Do runs; `more` will follow."""

@@ -93,7 +93,12 @@ def settings_of(kind: type[S], setup: Setup) -> S:
     try:
         return msgspec.convert(dict(setup.settings), kind)
     except msgspec.ValidationError as problem:
-        raise BadInput(f"a setting is wrong: {problem}", cure="see the model's page in the docs") from None
+        said, _, place = str(problem).partition(" - at `$.")
+        name = place.rstrip("`")
+        what = f"{name}: {said[:1].lower()}{said[1:]}" if name else said
+        raise BadInput(
+            f"a setting is wrong: {what}", cure="nikawa run models shows the settings with their defaults"
+        ) from None
 
 
 def gold_of(task: Task, examples: Sequence[Example]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -115,7 +115,7 @@ def plan(request: Request, data: Path | None = None) -> Plan:
                 left_out.append(f"{task.name}: {problem}")
     if not families:
         raise BadInput("nothing of it can be run", cure=left_out[0] if left_out else "name tasks and models")
-    unique = {(f.task.name, f.predictor, f.variation.title): f for f in families}
+    unique = {(f.task.name, f.predictor, msgspec.json.encode(f.variation)): f for f in families}
     return Plan(tuple(unique.values()), tuple(dict.fromkeys(left_out)))
 
 
@@ -128,6 +128,8 @@ def _check(request: Request) -> None:
             known = sorted({known for kind in models for known in _setting_names(kind)})
             cure = f"they have: {', '.join(known)}" if known else "none of them has settings"
             raise BadInput(f"no model here has the setting {name!r}", cure=cure)
+    for name in sorted({name for part in asked for name, values in part.grid.items() if not values}):
+        raise BadInput(f"the grid of {name!r} has no value", cure=f"write --grid {name}=V1,V2")
     for share in request.shares:
         if not 0 < share <= 1:
             raise BadInput(f"{share} is no share", cure="write numbers above 0 and up to 1: 0.25,0.5,1.0")
@@ -147,7 +149,7 @@ def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Ite
     kind, argument = named(predictor)
     if task.kind not in kind.kinds:
         raise BadInput(f"{kind.name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kind.kinds)}")  # fmt: skip
-    options = tuple(_options(kind, task, request))
+    options = _different(_options(kind, task, request))
     made = model(predictor, settings=options[0] | outside_of(kind, request.settings))
     shown = any(settings.get("shots", "shots" not in _setting_names(kind)) for settings in options)
     learns = isinstance(made, Trainable) and shown  # one that is shown examples, but none, learns nothing
@@ -165,6 +167,11 @@ def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterat
     for name, path in ((short_name(predictor), argument), *((value, value) for value in sorted(told))):
         if path and ("/" in path or "." in path) and Path(path).exists():
             yield DataSet(name=name, version=FILE, digest=digest_of(Path(path)), n=0)
+
+
+def _different(options: Iterable[Settings]) -> tuple[Settings, ...]:
+    """Settings without repeats: a grid may name a value twice, or one that holds anyway."""
+    return tuple({msgspec.json.encode(settings, order="sorted"): settings for settings in options}.values())
 
 
 def outside_of(kind: Model, settings: Mapping[str, Any]) -> Settings:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -92,12 +93,17 @@ class StoredRun:
 
     def check(self) -> None:
         """Hold the files of a finished run against its marker."""
-        for name, (size, digest) in read_json(self.path / DONE, Done).files.items():
+        cure = f"put it back, or do the run again after: nikawa run remove --yes {quote(str(self.path))}"
+        try:
+            written = read_json(self.path / DONE, Done).files
+        except BadInput as problem:
+            raise BadInput(problem.what, file=problem.file, line=problem.line, cure=cure) from None
+        for name, (size, digest) in written.items():
             path = self.path / name
             if not path.is_file() or path.stat().st_size != size or digest_of(path) != digest:
-                what = "is not what the run wrote" if path.exists() else "is gone"
-                cure = f"put it back, or do the run again after: nikawa run remove {self.path}"
-                raise BadInput(what, file=path, cure=cure)
+                raise BadInput(
+                    "is not what the run wrote" if path.exists() else "is gone", file=path, cure=cure
+                )
 
     def begin(self, spec: RunSpec) -> None:
         """Make the folder and write down what the run is."""
@@ -105,7 +111,7 @@ class StoredRun:
         if not (self.path / RUN).exists():
             write_json(self.path / RUN, spec)
         elif self.spec.hash != spec.hash:
-            cure = f"run: nikawa run remove {self.path}"
+            cure = f"run: nikawa run remove --yes {quote(str(self.path))}"
             raise BadInput("does not hold the run its folder is named after", file=self.path / RUN, cure=cure)
 
     def finish(self, scores: Sequence[SetScores], about: About, keep_state: bool = False) -> None:
@@ -206,19 +212,23 @@ def digest_of(path: Path) -> str:
     return state.hexdigest()
 
 
-def stored_runs(out: Path) -> list[StoredRun]:
-    """Every run below a folder, by name."""
+def stored_runs(out: Path, *, broken: bool = False) -> list[StoredRun]:
+    """Every run below a folder, by name; `broken` ones, which do not say what they are, only where asked for."""
     if not out.is_dir():
         raise BadInput("no such folder", file=out, cure="name the folder that nikawa run wrote: --out DIR")
-    return [StoredRun(path.parent) for path in sorted(out.glob(f"*/{RUN}"))]
+    names = (RUN, LOCK, DONE) if broken else (RUN,)
+    return [
+        StoredRun(path)
+        for path in sorted({found.parent for name in names for found in out.glob(f"*/{name}")})
+    ]
 
 
 def open_run(name: str | Path, out: Path | None = None) -> StoredRun:
     """The run of a folder, or of a name or the beginning of a hash below `out`."""
     path = Path(name)
-    if (path / RUN).is_file():
+    if any((path / part).is_file() for part in (RUN, LOCK, DONE)):
         return StoredRun(path)
-    runs = stored_runs(out) if out is not None and out.is_dir() else []
+    runs = stored_runs(out, broken=True) if out is not None and out.is_dir() else []
     word = str(name).rstrip("/")
     found = [run for run in runs if run.path.name == word]
     found = found or [run for run in runs if run.path.name.rpartition("--")[2].startswith(word)]

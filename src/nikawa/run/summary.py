@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from nikawa.metrics import metrics
 from nikawa.records import Record, Score, Unit
 from nikawa.run.material import SELECT
 from nikawa.run.plan import Family, Settings
@@ -53,32 +54,33 @@ class Finished:
     scores: list[SetScores]
 
 
-def finished(runs: Iterable[RunSpec], out: Path) -> list[Finished]:
-    """Those of the runs that are done."""
-    stored = ((run, StoredRun(out / run.folder)) for run in runs)
+def finished(runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()) -> list[Finished]:
+    """Those of the runs that are done; folders known to be `broken` are left out."""
+    stored = ((run, StoredRun(out / run.folder)) for run in runs if run.folder not in broken)
     return [Finished(run, found.scores()) for run, found in stored if found.done]
 
 
-def choose(family: Family, out: Path) -> tuple[float, Settings] | None:
+def choose(family: Family, out: Path, broken: Collection[str] = ()) -> tuple[float, Settings] | None:
     """The settings that do best where settings are chosen, by the mean of the task's first metric, which comes first.
 
     Of equals the first wins, in the order of the grid; None where none was run.
     """
     metric = family.task.metrics[0]
+    lower = metrics()[metric].better == "lower"
     best: tuple[float, Settings] | None = None
     for settings in family.options:
-        done = finished(family.runs(settings, "selection"), out)
+        done = finished(family.runs(settings, "selection"), out, broken)
         values = [s.value for f in done for s in scores_of(f.scores, SELECT) if s.metric == metric]
         mean = fmean(values) if values else math.nan
-        value = -math.inf if math.isnan(mean) else mean
+        value = -math.inf if math.isnan(mean) else -mean if lower else mean
         if values and (best is None or value > best[0]):
             best = (value, settings)
-    return best
+    return (-best[0], best[1]) if best is not None and lower else best
 
 
-def summarise(family: Family, settings: Settings, out: Path) -> list[Cell]:
+def summarise(family: Family, settings: Settings, out: Path, broken: Collection[str] = ()) -> list[Cell]:
     """The figures of a family under its settings: every set, every metric, over the seeds that are done."""
-    done = finished(family.runs(settings), out)
+    done = finished(family.runs(settings), out, broken)
     columns: dict[tuple[str, str, str], list[tuple[Finished, Score]]] = {}
     for one in done:
         for part in one.scores:

@@ -61,8 +61,8 @@ class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
         parts = [
             f"{'+'.join(self.inputs)} only" if self.inputs else "",
             f"trained on {'+'.join(self.train)}" if self.train else "",
-            f"{self.share:.0%} of train" if self.share != 1.0 else "",
-            f"{self.shots} shots" if self.shots else "",
+            f"{self.share * 100:.6g}% of train" if self.share != 1.0 else "",
+            f"{self.shots} shot{'s' if self.shots > 1 else ''}" if self.shots else "",
         ]
         return ", ".join(part for part in parts if part)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -200,12 +201,15 @@ def _scored(spec: RunSpec, material: Material, stored: StoredRun, name: str, sco
     parts = habit_of(task.dataset).parts
     for where, part in parts(spec.protocol.train, examples).items() if parts is not None else ():
         scores += score.all(task, part, answers, where) if part else ()
-    why: dict[str, int] = {}
-    for prediction in found:
-        if prediction.answer is None:
-            why[prediction.why or "no reason given"] = why.get(prediction.why or "no reason given", 0) + 1
+    why = Counter(_reason(prediction) for prediction in found if prediction.answer is None)
     n = len(examples)
-    return SetScores(set=name, n=n, answered=n - sum(why.values()), unanswered=why, scores=tuple(scores))
+    lost = dict(sorted(why.items()))
+    return SetScores(set=name, n=n, answered=n - why.total(), unanswered=lost, scores=tuple(scores))
+
+
+def _reason(prediction: Prediction) -> str:
+    """The kind of reason: what follows its colon is of one example."""
+    return (prediction.why or "").partition(":")[0].strip() or "no reason given"
 
 
 def _now() -> str:
