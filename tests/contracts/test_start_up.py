@@ -25,3 +25,8 @@ def test_name_tables_load_nothing_heavy() -> None:
 
 def test_text_loads_no_dictionary() -> None:
     assert not loaded_by("import nikawa.text") & set(HEAVY)
+
+
+def test_the_list_of_models_loads_none_of_their_libraries() -> None:
+    loaded = loaded_by("from nikawa.models import models; models()")
+    assert not loaded & {*HEAVY, "scipy", "sklearn", "pycrfsuite", "httpx", "transformers"}

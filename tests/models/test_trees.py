@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from nikawa.benchmarks import load, tasks
 from nikawa.errors import BadInput
 from nikawa.metrics import Items, metrics
-from nikawa.models import Trainable, model, tree_graph
+from nikawa.models import Trainable, _tree_graph, model
 from nikawa.models._eisner import eisner
 from nikawa.models._tree_features import arc_features, atoms_of, word_atoms
 from nikawa.records import Example, Kind
@@ -162,5 +162,5 @@ def test_what_does_not_fit_in_memory_is_made_again(
 ) -> None:
     case = invented["tree"]
     answers = fitted("tree-graph", case.task, case.learn).predict(case.task, case.ask)
-    monkeypatch.setattr(tree_graph, "ROOM", 10_000)
+    monkeypatch.setattr(_tree_graph, "ROOM", 10_000)
     assert fitted("tree-graph", case.task, case.learn).predict(case.task, case.ask) == answers

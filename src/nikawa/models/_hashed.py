@@ -7,15 +7,17 @@ examples come in. Only the weights are kept, and only of features that more than
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from nikawa.models._structured import sklearn
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
 WIDTH = 1 << 18
-Floats = NDArray[np.float64]
 
 
 def matrix(rows: Iterable[Iterable[str]]) -> Any:
@@ -28,6 +30,8 @@ class Linear:
     """The classifier; one label alone is always answered."""
 
     def __init__(self, penalty: float, epochs: int) -> None:
+        import numpy as np
+
         self._penalty, self._epochs = penalty, epochs
         self.names: list[str] = []
         self._kept: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
@@ -36,6 +40,8 @@ class Linear:
 
     def fit(self, found: Any, gold: Sequence[str], usual: str | None = None) -> None:
         """Learn from a matrix; features that only examples of the `usual` label have are left out."""
+        import numpy as np
+
         self.names = sorted(set(gold))
         if len(self.names) < 2:
             return
@@ -49,6 +55,8 @@ class Linear:
 
     def shares(self, found: Any) -> Floats:
         """The probability of each label, made to sum to 1."""
+        import numpy as np
+
         if len(self.names) == 1:
             return np.ones((found.shape[0], 1))
         scores = found[:, self._kept] @ self._weights.T + self._bias

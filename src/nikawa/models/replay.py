@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import get_args
 
 from nikawa.errors import BadInput
-from nikawa.io.answers import read_answers
 from nikawa.models.base import Model, Setup
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -24,6 +23,8 @@ class Replay:
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The answers of the file."""
+        from nikawa.io.answers import read_answers
+
         found = read_answers(self._path, task, examples)
         if examples and not found.predictions:
             what = f"none of its ids is among the {len(examples)} examples ({len(found.unknown)} unknown)"
