@@ -6,9 +6,12 @@ lines of one cell, a question and its answer as two lines. `read` makes one shap
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from nikawa.benchmarks.recipe import Ask
 from nikawa.records import Example
@@ -109,11 +112,29 @@ def _choice(answer: Any, asked: Asked, example: Example) -> int:
 
 def _spans(answer: Any, asked: Asked, example: Example) -> list[dict[str, Any]]:
     text, labels = str(example.inputs.get("text", "")), asked.ask.labels
+    answer = _unmarked(answer, text, labels) if isinstance(answer, str) else answer
     for span in answer if isinstance(answer, list) else [answer]:
         good = isinstance(span, dict) and {"start", "end", "label"} <= span.keys()
         if not good or not 0 <= span["start"] < span["end"] <= len(text) or span["label"] not in labels:
             raise ValueError(f"{span!r} is no span of the text with one of {', '.join(labels)}")
     return list(answer)
+
+
+def _unmarked(answer: str, text: str, labels: Sequence[str]) -> Any:
+    """The spans of a sheet's cell: JSON, or the text itself with `<span:LABEL>` where a span is."""
+    if answer.lstrip().startswith("["):
+        try:
+            return msgspec.json.decode(answer)
+        except msgspec.DecodeError:
+            pass  # a text may begin with a bracket of its own
+    spans, plain, end = [], "", 0
+    for found in re.finditer(rf"<([^<>]+):({'|'.join(map(re.escape, labels))})>", answer):
+        plain += answer[end : found.start()]
+        spans.append({"start": len(plain), "end": len(plain) + len(found[1]), "label": found[2]})
+        plain, end = plain + found[1], found.end()
+    if plain + answer[end:] != text:
+        raise ValueError(f"{answer!r} without its marks is not the text")
+    return spans
 
 
 FORMS = {
@@ -132,7 +153,7 @@ FORMS = {
         Form("concept-question", "a text", _text),
         Form("translation", "a text in the language of the data", _text),
         Form("distractors", "so many texts, as a list or a line each", _texts),
-        Form("span-tagging", "a list of {start, end, label}", _spans),
+        Form("span-tagging", "a list of {start, end, label}, or the text with <span:LABEL> in it", _spans),
     )
 }
 """The forms by name, as the annotation pages call them."""

@@ -32,7 +32,7 @@ def of(report: BuildReport, name: str) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def plain(item: Example) -> list[dict[str, Any]]:
-    return [{key: span[key] for key in ("start", "end", "label")} for span in item.inputs["entities"]]
+    return list(item.inputs["spans"])
 
 
 def tags(item: Example) -> list[Any]:
@@ -106,6 +106,28 @@ def test_of_several_workers_more_than_half_decide(begun: Any, people: Any, tmp_p
     }
 
 
+def test_a_sheet_takes_marked_text_and_json(begun: Any, tmp_path: Path) -> None:
+    run, place = begun(SENTENCES[:3]), tmp_path / "out" / "people" / "tagging"
+    run()
+    marked = {e.id: e.inputs["marked"] for e in read_examples(place / "tasks.jsonl")}
+    assert marked["s0"] == "<김하늘:PS>은 <2000년:DT>에 <푸른은행:OG>에 들어갔다."
+    rows = [
+        ("s0", marked["s0"].replace("<2000년:DT>", "2000년")),
+        ("s1", '"[{""start"": 0, ""end"": 3, ""label"": ""PS""}]"'),
+        ("s2", SENTENCES[2]["text"]),
+    ]
+    sheet = "example,worker,answer\n" + "".join(f"{name},w,{answer}\n" for name, answer in rows)
+    (place / "answers.csv").write_text(sheet, "utf-8")
+    run()
+    tagged = {
+        e.id: e.gold["spans"] for e in read_examples(tmp_path / "out" / "build" / "tagged" / "tagged.jsonl")
+    }
+    assert tagged == {"s0": [Span(0, 3, "PS"), Span(12, 16, "OG")], "s1": [Span(0, 3, "PS")], "s2": []}
+    (place / "answers.csv").write_text(sheet.replace("들어갔다", "나왔다"), "utf-8")
+    with pytest.raises(BadInput, match=r"line 2: .* without its marks is not the text"):
+        run()
+
+
 def test_overlapping_spans_have_no_character_tags(begun: Any, people: Any, tmp_path: Path) -> None:
     run = begun()
     run()
@@ -140,9 +162,8 @@ def test_spans_of_the_lines_are_united_with_the_taggers(begun: Any, tmp_path: Pa
         "spans": [{"start": 12, "end": 14, "label": "OG"}, {"start": 3, "end": 4, "label": "TI"}],
     }
     begun([line, SENTENCES[1]])()
-    found = next(read_examples(tmp_path / "out" / "people" / "tagging" / "tasks.jsonl")).inputs["entities"]
-    told = [("김하늘", "PS"), ("은", "TI"), ("2000년", "DT"), ("푸른은행", "OG")]
-    assert [(s["text"], s["label"]) for s in found] == told
+    found = next(read_examples(tmp_path / "out" / "people" / "tagging" / "tasks.jsonl"))
+    assert found.inputs["marked"] == "<김하늘:PS><은:TI> <2000년:DT>에 <푸른은행:OG>에 들어갔다."
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,15 @@ def propose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 
 def shown(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
-    """The inputs as workers see them: the text, and the entities as they stand."""
-    text = sentence.inputs["text"]
-    return {"text": text, "entities": [{**to_builtins(s), "text": text[s.start : s.end]} for s in spans]}
+    """The inputs as workers see them: the text, the entities as they stand, and both together to be edited."""
+    text, marked, end = sentence.inputs["text"], "", 0
+    spans = list(spans)
+    for span in spans:
+        marked, end = (
+            f"{marked}{text[end : span.start]}<{text[span.start : span.end]}:{span.label}>",
+            span.end,
+        )
+    return {"text": text, "spans": to_builtins(spans), "marked": marked + text[end:]}
 
 
 def spans_of(judgement: Judgement) -> list[Span]:
@@ -167,7 +173,7 @@ def simulate_tags(example: Example, config: Any, random: Random) -> list[dict[st
     """A worker who takes the proposals, loses one now and then, and hands some sentences back."""
     if (chance := random.random()) < 0.03:
         return random.choice((*ETHICS, "broken"))
-    spans = [{key: span[key] for key in ("start", "end", "label")} for span in example.inputs["entities"]]
+    spans = list(example.inputs["spans"])
     return spans[:-1] if chance < 0.08 else spans
 
 
