@@ -58,12 +58,10 @@ def report(
 
 
 def _run(runs: list[str], out: Path, how: Options, quiet: bool) -> Reported:
-    from dataclasses import replace
-
     from nikawa.jobs.report import report as run
 
     with status("reporting", quiet):
-        return run(runs, out, replace(how, told=how.told))
+        return run(runs, out, how)
 
 
 def _now() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nikawa.benchmarks import benchmarks
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, MissingData
 from nikawa.jobs._report_runs import TaskRuns
 from nikawa.records import Card
 from nikawa.report.page_data import Note
@@ -31,7 +31,7 @@ MEASURES = {
 def findings(part: TaskRuns, data: Path | None) -> tuple[Note, ...]:
     """The findings about the dataset of a task."""
     name = part.task.dataset
-    found = [card_note(benchmarks()[name].card), *agreement(part, data), *artifacts(part, data)]
+    found = [*agreement(part, data), *artifacts(part, data), card_note(benchmarks()[name].card)]
     return tuple(found)
 
 
@@ -42,7 +42,8 @@ def card_note(card: Card) -> Note:
         ("workers", card.workers), *(("known problem", problem) for problem in card.problems),
     ]  # fmt: skip
     shown = tuple((name, words) for name, words in rows if words)
-    return Note(title=card.title, columns=("", "card"), rows=shown, command=f"nikawa data show {card.name}")
+    line = f"nikawa data show {card.name}"
+    return Note(title=f"The card of {card.name}", columns=("", ""), rows=shown, command=line, folded=True)
 
 
 def agreement(part: TaskRuns, data: Path | None) -> Iterator[Note]:
@@ -55,8 +56,10 @@ def agreement(part: TaskRuns, data: Path | None) -> Iterator[Note]:
     line = f"nikawa agree {spec} --question {part.task.question} --resamples {RESAMPLES}"
     try:
         found = agree(spec, data, Options(question=part.task.question, resamples=RESAMPLES)).report
-    except BadInput as problem:
+    except MissingData as problem:
         yield Note(title="Agreement", text=f"Not measured: {problem}", command=line)
+        return
+    except BadInput:  # the dataset publishes no answers to this question
         return
     rows = tuple(
         (MEASURES.get(m.name, m.name), m.level, f"{m.value:.3f}", _range(m.low, m.high))

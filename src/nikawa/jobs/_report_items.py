@@ -19,6 +19,8 @@ FAR = 0.25
 """A similarity is worth nothing an item from twice this share of the scale on."""
 SKIPPED = ("words",)
 """Inputs that repeat another one."""
+FIRST = ("question",)
+"""Inputs that tell examples apart best."""
 
 
 def example_items(part: TaskRuns, language: str, cut: int = 0) -> Items:
@@ -26,7 +28,9 @@ def example_items(part: TaskRuns, language: str, cut: int = 0) -> Items:
     texts, words = Table(), Table()
     pairs = [(name, example) for name, examples in part.sets.items() for example in examples]
     names = [name for name in dict.fromkeys(n for _, e in pairs for n in e.inputs) if name not in SKIPPED]
-    order = [*(n for n in part.task.inputs if n in names), *(n for n in names if n not in part.task.inputs)]
+    order = sorted(
+        names, key=lambda name: (name not in FIRST, name not in part.task.inputs, _place(part, name))
+    )
     keys = _keys(example for _, example in pairs)
     points = [_points(part, system) for system in part.systems]
     return Items(
@@ -46,6 +50,10 @@ def example_items(part: TaskRuns, language: str, cut: int = 0) -> Items:
         cut=cut,
         notes={"points": _meaning(part.task)},
     )
+
+
+def _place(part: TaskRuns, name: str) -> int:
+    return part.task.inputs.index(name) if name in part.task.inputs else 0
 
 
 def text_lengths(part: TaskRuns) -> Iterator[int]:

@@ -23,7 +23,7 @@
     const n = raw.id.length;
     return {
       ...raw, n,
-      inputs: Object.entries(raw.in).map(([name, column]) => [name, unpack(column)]),
+      inputs: raw.in.map(([name, column]) => [name, unpack(column)]),
       gold: unpack(raw.g), set: unpack(raw.s), tags: unpack(raw.tg),
       parent: raw.p.length ? unpack(raw.p) : new Int32Array(n).fill(-1),
       answers: raw.a.map((seeds) => seeds.map(unpack)),
@@ -107,8 +107,8 @@
       const answers = this.distinct(items.answers.flat());
       const systems = items.sys.map((name, i) => [String(i), name]);
       const several = items.sys.length > 1;
-      const agree = [["", "any"], ["wrong", `${several ? "this system " : ""}wrong`], ["right", `${several ? "this system " : ""}right`]];
-      if (several) agree.push(["none", "all wrong"], ["all", "all right"], ["some", "systems differ"], ["only", "only this one right"], ["but", "only this one wrong"]);
+      const agree = [["", "any"], ["wrong", "wrong"], ["right", "right"]];
+      if (several) agree.push(["none", "all wrong"], ["all", "all right"], ["some", "systems differ"], ["only", "alone right"], ["but", "alone wrong"]);
       const tools = make("div", { class: "tools" }, make("label", { class: "wide" }, "Search", this.search));
       if (several) tools.append(this.select("system", "System", systems));
       tools.append(this.select("agree", "Outcome", agree));
@@ -239,7 +239,7 @@
         "aria-posinset": k + 1, "aria-setsize": this.found.length, onclick: () => this.go(k, false) });
       found.style.top = `${k * this.high}px`;
       const shown = items.inputs.filter(([, column]) => column[i] >= 0).slice(0, 2);
-      for (const [, column] of shown) found.append(this.marked(make("p", { lang: items.lang }), items.t[column[i]]));
+      for (const [, column] of shown) found.append(this.marked(make("p", { lang: items.lang, class: shown.length === 1 ? "two" : null }), items.t[column[i]]));
       const sub = make("p", { class: "sub" }, make("span", {}, items.id[i]));
       if (items.gold[i] >= 0) sub.append(make("span", { class: "grow" }, "gold ", make("b", {}, this.word(items.gold[i]))));
       sub.append(this.glyph(system, i), make("b", {}, this.word(this.answer(system, i))));

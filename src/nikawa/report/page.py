@@ -18,11 +18,13 @@ from nikawa.report import page_section, page_slices
 from nikawa.report.page_data import Page, Section
 from nikawa.report.page_items import Items, block
 from nikawa.report.page_method import method
-from nikawa.report.page_section import best_of, is_best, section
+from nikawa.report.page_section import is_best, section
 from nikawa.report.page_tables import column_name, comma_separated, latex, legend, main_row, markdown
 from nikawa.report.page_words import number, slug, table, text
 
 DIGITS = 1
+TASKS = 4
+"""Tasks that are columns of the summary; more are rows, where systems are fewer."""
 
 
 def write_report(
@@ -101,8 +103,12 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _summary(page: Page, digits: int) -> str:
-    rows = [[text(s), *(_cell(found, s, digits) for found in page.sections)] for s in page.systems]
-    columns = ["system", *(_column(found) for found in page.sections)]
+    sections, systems = page.sections, page.systems
+    rows = [[text(s), *(_cell(found, s, digits) for found in sections)] for s in systems]
+    columns = ["system", *map(_column, sections)]
+    if len(sections) > max(TASKS, len(systems)):
+        rows = [[_column(found), *(_cell(found, s, digits) for s in systems)] for found in sections]
+        columns = ["task", *map(text, systems)]
     shown = table(columns, rows, range(1, len(columns)), "Summary")
     return f'<section id="summary" aria-labelledby="h-summary"><h2 id="h-summary" class="quiet">Summary</h2>{shown}<p class="legend">{text(legend(page))}</p></section>'
 
@@ -116,9 +122,9 @@ def _cell(found: Section, system: str, digits: int) -> str:
     row, metric = main_row(found, system), found.metrics[0]
     if row is None or metric not in row.metrics:
         return '<span class="soft" title="not run">·</span>'
-    best = best_of(found.rows, metric, metric in found.lower_is_better)
-    top = is_best(row, metric, best, len(found.rows) > 1)
-    return number(row.metrics[metric], digits, ties=row.ties.get(metric, ""), best=top)
+    return number(
+        row.metrics[metric], digits, ties=row.ties.get(metric, ""), best=is_best(found, row, metric)
+    )
 
 
 def pictures(page: Page) -> Iterator[tuple[str, str]]:

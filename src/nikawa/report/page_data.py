@@ -84,6 +84,8 @@ class Note(Record, frozen=True, kw_only=True):
     """Columns that hold numbers."""
     source: str = ""
     command: str = ""
+    folded: bool = False
+    """Whether it is to be opened first."""
 
 
 class Section(Record, frozen=True, kw_only=True):

@@ -82,7 +82,7 @@ def block(items: Items) -> str:
         "t": items.texts,
         "w": items.words,
         "id": items.ids,
-        "in": {name: packed(column) for name, column in items.inputs.items()},
+        "in": [(name, packed(column)) for name, column in items.inputs.items()],
         "g": packed(items.gold),
         "s": packed(items.sets),
         "ts": [[int(n) for n in found.split(",") if n] for found in sets.words()],

@@ -13,7 +13,7 @@ from math import ceil, floor, log10
 from nikawa.report._labels import text_width
 from nikawa.report.agreement_plots import text
 
-SIZE, ROW, WIDTH = 13, 26, 760
+SIZE, ROW, WIDTH = 13, 26, 720
 SHAPES = 6
 
 
@@ -141,9 +141,11 @@ def dot_plot(
             body.append(label(0, y + 14, group, "group"))
             y += 22
         for line in found:
-            high = max(ROW, 13 * len(line.dots) + 8) if len(line.dots) > 1 else ROW
+            high = max(ROW, 11 * len(line.dots) + 16) if len(line.dots) > 1 else ROW
             body += _row(line, axis, (y, float(high)), (left, right))
             y += high
+            if len(line.dots) > 1:
+                body.append(f'<path class="rule" d="M0,{y:.1f}H{WIDTH}"/>')
     grid = [f'<path class="rule" d="M{axis.at(t):.1f},{top:.1f}V{y:.1f}"/>' for t in axis.ticks()]
     ends = [label(axis.at(t), y + 17, f"{t:g}", "soft", "middle") for t in axis.ticks()]
     if rule is not None:
@@ -163,7 +165,7 @@ def _row(line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float,
     y, high = place
     yield label(0, y + high / 2 + 4.5, shortened(line.name, sides[0] - 6), "name")
     yield label(WIDTH - 2, y + high / 2 + 4.5, line.note, "soft", "end") if line.note else ""
-    gap = min(13.0, (high - 8) / max(1, len(line.dots)))
+    gap = 11.0
     for i, dot in enumerate(line.dots):
         if dot.value is None:
             continue
@@ -176,7 +178,7 @@ def _row(line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float,
 def heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[float]], title: str) -> str:
     """Counts by gold (rows) and answer (columns); the shade is the share of the row."""
     left = min(170.0, 14 + max(text_width(name, SIZE) for name in rows))
-    wide = max(52.0, min(104.0, 10 + max(text_width(name, SIZE) for name in columns)))
+    wide = max(52.0, min(128.0, 14 + max(text_width(name, SIZE) for name in columns)))
     side, top = 40.0, 42.0
     parts = [label(left + len(columns) * wide / 2, 13, "answered", "soft", "middle")]
     parts += [

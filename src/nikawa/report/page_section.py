@@ -64,18 +64,18 @@ def best_of(rows: Sequence[SystemRow], metric: str, lower: bool) -> float | None
     return (min(known) if lower else max(known)) if known else None
 
 
-def is_best(row: SystemRow, metric: str, best: float | None, several: bool) -> bool:
-    """Whether a system has the best value; one that stands alone is not called best."""
-    return several and best is not None and metric in row.metrics and row.metrics[metric].value == best
+def is_best(found: Section, row: SystemRow, metric: str) -> bool:
+    """Whether a system has the best value; where all have the same none is called best."""
+    values = {r.metrics[metric].value for r in found.rows if metric in r.metrics} - {None}
+    best = best_of(found.rows, metric, metric in found.lower_is_better)
+    return len(values) > 1 and metric in row.metrics and row.metrics[metric].value == best
 
 
 def _scores(found: Section, digits: int) -> str:
-    best = {m: best_of(found.rows, m, m in found.lower_is_better) for m in found.metrics}
-    several = len(found.rows) > 1
     rows = []
     for row in found.rows:
         cells = [
-            number(row.metrics[m], digits, ties=row.ties.get(m, ""), best=is_best(row, m, best[m], several))
+            number(row.metrics[m], digits, ties=row.ties.get(m, ""), best=is_best(found, row, m))
             if m in row.metrics
             else ""
             for m in found.metrics
@@ -259,7 +259,7 @@ def _calibration(analysed: Sequence[Analysed]) -> str:
             continue
         picture = reliability_plot(part)
         words = f"calibration error {found.ece:.3f}, Brier {figures(found.brier.value, 'fraction', 1)}"
-        chance = "no more than chance" if found.ece <= found.ece_chance else "more than chance"
+        chance = "no more than chance makes" if found.ece <= found.ece_chance else "more than chance makes"
         shown.append(
             f"<figure{source(part.source)}><figcaption>{text(part.system)}<span class=ci>{text(words)} ({chance})</span>"
             f"</figcaption>{picture}</figure>"

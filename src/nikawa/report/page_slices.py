@@ -26,7 +26,7 @@ def slices(found: Section, digits: int) -> str:
     file = f"figures/{slug(found.name)}-slices.svg"
     sure = sum(_sure(one) for part in parts for one in part.analysis.slices)
     words = (
-        f"{parts[0].analysis.metric} on the examples that share a value, with 95% intervals; the dashed line is "
+        f"Each row is the {parts[0].analysis.metric} on the examples that share a value, with 95% intervals; the dashed line is "
         f"{parts[0].system} on all of them. {sure} slices differ from the rest of their set (5%, Holm)."
     )
     if len(parts) > DRAWN:

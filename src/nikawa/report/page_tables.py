@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 
 from nikawa.report.page_data import Number, Page, Section, SystemRow
-from nikawa.report.page_section import best_of, is_best
+from nikawa.report.page_section import is_best
 from nikawa.report.page_words import figures, plain
 from nikawa.report.tables import Table, escape
 
@@ -27,8 +27,7 @@ def column_name(found: Section) -> str:
 def behind(found: Section, row: SystemRow) -> bool:
     """Whether a system is told apart from the best one of the first metric."""
     metric = found.metrics[0]
-    best = best_of(found.rows, metric, metric in found.lower_is_better)
-    leaders = [r for r in found.rows if is_best(r, metric, best, len(found.rows) > 1)]
+    leaders = [r for r in found.rows if is_best(found, r, metric)]
     letters = set("".join(r.ties.get(metric, "") for r in leaders))
     return bool(letters) and not letters & set(row.ties.get(metric, ""))
 
@@ -46,7 +45,10 @@ def markdown(page: Page, digits: int) -> str:
 
 def legend(page: Page) -> str:
     """What the marks of the table mean."""
-    parts = ["± is the standard deviation over seeds; ranges are 95% intervals over examples."]
+    numbers = [n for found in page.sections for row in found.rows for n in row.metrics.values()]
+    parts = ["Ranges are 95% intervals over examples."]
+    if any(number.sd is not None for number in numbers):
+        parts = ["± is the standard deviation over seeds; ranges are 95% intervals over examples and seeds."]
     if page.tests:
         parts.append(
             f"Bold: the best. Systems that share a letter cannot be told apart: paired tests with {page.rounds:,} resamples, "
@@ -61,8 +63,7 @@ def _markdown_cell(found: Section, system: str, digits: int) -> str:
     if row is None or metric not in row.metrics:
         return ""
     shown, letters = plain(row.metrics[metric], digits), row.ties.get(metric, "")
-    best = best_of(found.rows, metric, metric in found.lower_is_better)
-    shown = f"**{shown}**" if is_best(row, metric, best, len(found.rows) > 1) else shown
+    shown = f"**{shown}**" if is_best(found, row, metric) else shown
     return f"{shown} {letters}".strip()
 
 
@@ -78,9 +79,7 @@ def latex(page: Page, digits: int) -> str:
     marked = any(
         behind(f, row) for f in page.sections for s in page.systems if (row := main_row(f, s)) is not None
     )
-    said = escape(legend(page)).replace("±", r"$\pm$").replace(escape("95%"), r"95\%")
-    if marked:
-        said += rf" {DAGGER}: told apart from the best."
+    said = _caption(page, marked)
     lines = [
         r"% \usepackage{booktabs}; Japanese and Korean names need LuaLaTeX or XeLaTeX",
         r"\begin{table}",
@@ -99,14 +98,25 @@ def latex(page: Page, digits: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _caption(page: Page, marked: bool) -> str:
+    """What the marks of the LaTeX table mean."""
+    numbers = [n for found in page.sections for row in found.rows for n in row.metrics.values()]
+    said = "Best in bold." if page.tests else ""
+    if any(number.sd is not None for number in numbers):
+        said += r" Mean over seeds, $\pm$ standard deviation."
+    if marked:
+        said += rf" {DAGGER}: told apart from the best (paired tests, {page.rounds:,} resamples, Holm's correction over {page.tests:,} tests, 5\%)."
+    marks = [f"{escape(s.name)} {escape(s.protocol)}" for s in page.sections if s.protocol]
+    return (said + (f" Not as published: {'; '.join(marks)}." if marks else "")).strip()
+
+
 def _latex_cell(found: Section, system: str, digits: int) -> str:
     row, metric = main_row(found, system), found.metrics[0]
     if row is None or metric not in row.metrics:
         return ""
     number = row.metrics[metric]
     value = figures(number.value, number.unit, digits).replace("−", "$-$")
-    best = best_of(found.rows, metric, metric in found.lower_is_better)
-    value = rf"\textbf{{{value}}}" if is_best(row, metric, best, len(found.rows) > 1) else value
+    value = rf"\textbf{{{value}}}" if is_best(found, row, metric) else value
     if number.sd is not None:
         value += rf"$_{{\pm {figures(number.sd, number.unit, digits)}}}$"
     return value + (DAGGER if behind(found, row) else "")

@@ -11,6 +11,8 @@ from nikawa.report.page_data import Note, Number
 __all__ = ["command", "detail", "figures", "note", "number", "plain", "slug", "source", "table", "text"]
 
 DASH = "–"
+MANY = 5
+"""Columns from which on a table takes the whole width."""
 
 
 def figures(value: float | None, unit: str, digits: int) -> str:
@@ -40,7 +42,7 @@ def number(found: Number, digits: int, *, ties: str = "", best: bool = False) ->
     value = figures(found.value, found.unit, digits)
     kind = "v best" if best else "v"
     shown = f'<span class="{kind}"{source(found.source, _said(found))}>{value}</span>'
-    if ties:
+    if ties and found.value is not None:
         shown += f'<sup class="tie" title="shares {text(ties)} with systems it cannot be told apart from">{text(ties)}</sup>'
     lines = []
     if found.sd is not None:
@@ -90,7 +92,8 @@ def table(
         for row in rows
     )
     title = f"<caption>{text(caption)}</caption>" if caption else ""
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption or "table")}"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    wide = ' class="many"' if len(columns) > MANY else ""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption or "table")}"><table{wide}>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def detail(summary: str, content: str) -> str:
@@ -110,7 +113,11 @@ def note(found: Note) -> str:
     body = table([text(c) for c in found.columns], rows, right, found.title) if found.rows else ""
     words = f"<p>{text(found.text)}</p>" if found.text else ""
     made = f'<p class="source">{text(found.source)}</p>' if found.source else ""
-    return f"<h4>{text(found.title)}</h4>{words}{body}{made}{command(found.command) if found.command else ''}"
+    line = f'<p class="source"><code>{text(found.command)}</code></p>' if found.command else ""
+    inside = f"{words}{body}{made}{line}"
+    if found.folded:
+        return detail(found.title, inside)
+    return f'<div class="note"><h4>{text(found.title)}</h4>{inside}</div>'
 
 
 def slug(name: str) -> str:
