@@ -164,11 +164,18 @@ class _Loop:
                     weights[name].copy_(master)
         self.course.model.eval()
 
+    _resting = 0.0
+    """When the state may be written again."""
+
     def _save(self) -> None:
+        """Write the state, but never spend more than a tenth of the time on it."""
         self._since = 0
-        if self.course.folder is not None:
+        began = time.perf_counter()
+        if self.course.folder is not None and began >= self._resting:
             marks = {"key": self.key, "done": self.done, "best": self.best, "bad": self.bad, "history": self.course.history}  # fmt: skip
             save_state(self.course.folder, self.steps.update.state(), self._kept, marks)
+            now = time.perf_counter()
+            self._resting = now + 10 * (now - began)
 
     def _resume(self) -> None:
         found = load_state(self.course.folder, self.course.device, self.key) if self.course.folder else None
