@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.klue.ynat import LABELS
-from nikawa.benchmarks.recipe import NOT_DESCRIBED, Stage, recipes
+from nikawa.benchmarks.recipe import NOT_DESCRIBED, Ask, Stage, recipes
 from nikawa.errors import BadInput
 from nikawa.jobs._build_store import run_stage
 from nikawa.jobs.build import BuildReport, Options, build
@@ -158,6 +159,13 @@ def test_simulated_releases_say_so_and_keep_their_lineage(name: str, run: Any, t
         assert {source["licence"] for source in entry.sources} == {"CC BY 4.0"}
         assert entry.judgements
         assert entry.steps[-1].rule.startswith(f"split {entry.split}: ")
+
+
+def test_workers_are_kept_apart_from_a_question_that_was_asked() -> None:
+    recipe = recipes()["klue-ner"]
+    odd = [replace(stage, apart=("nothing",)) if isinstance(stage, Ask) else stage for stage in recipe.stages]
+    with pytest.raises(ValueError, match=r"tagging reads \['nothing'\]"):
+        replace(recipe, stages=tuple(odd))
 
 
 @pytest.mark.parametrize("name", NOT_DESCRIBED)

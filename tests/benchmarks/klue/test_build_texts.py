@@ -44,6 +44,12 @@ def test_noise_is_taken_off_and_personal_data_goes(read: Any) -> None:
     assert [why.rpartition("(")[2] for why in whys[2:]] == ["script)", "mention)"]
 
 
+@pytest.mark.parametrize("cleaning", [True, False])
+def test_blank_texts_go(read: Any, cleaning: bool) -> None:
+    (made,) = read({"id": 1, "text": " \n "}, cleaning=cleaning)
+    assert isinstance(made, Dropped)
+
+
 def test_cleaning_can_be_left_out(read: Any) -> None:
     (made,) = read({"id": 1, "text": "문의는  gildong@example.com으로"}, cleaning=False)
     assert made.example.inputs == {"text": "문의는 gildong@example.com으로"}

@@ -71,7 +71,7 @@ def texts(
         where = found_in(path, number, url=line.value("url"), licence=line.value("licence"))
         meta = {**known, **where, **_spans(line, given, text, path, number)}
         made = Example(id=str(line.id), inputs={"text": text}, meta=meta, origin=Origin(recipe=recipe))
-        why = why or ("the same text came before" if text in seen else "")
+        why = why or ("" if text else "no text") or ("the same text came before" if text in seen else "")
         yield Dropped(made, why) if why else Kept(made, kept)
         seen.add(text)
 
