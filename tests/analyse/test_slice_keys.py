@@ -20,19 +20,25 @@ def example(i: int, **more: Any) -> Example:
 
 def test_tags_gold_length_and_meta_are_found() -> None:
     examples = [
-        example(i, tags=frozenset({"negation"} if i < 3 else ()), meta={"source": "ab"[i % 2], "page": f"p{i}", "year": i, "one": 1})
+        example(i, tags=frozenset({"negation"} if i < 3 else ()), meta={"source": "abb"[i % 3], "page": f"p{i}", "year": i * 7 % 40, "one": 1})
         for i in range(40)
     ]  # fmt: skip
     parts, passed = found_keys(TASK, examples)
     sizes = {(p.by, p.where): int(p.mask.sum()) for p in parts}
     assert sizes["tag", "negation"] == 3
     assert (sizes["gold", "yes"], sizes["gold", "no"]) == (20, 20)
-    assert sizes["source", "a"] == 20
+    assert sizes["source", "a"] == 14
     assert [name for by, name in sizes if by == "length"] == [
         "2-11 characters", "12-21 characters", "22-31 characters", "32-41 characters"
     ]  # fmt: skip
     assert len([name for by, name in sizes if by == "year"]) == 4
     assert passed == {"page": "40 values, more than 30", "one": "the same on all items"}
+
+
+def test_a_key_that_repeats_another_is_passed_over() -> None:
+    examples = [example(i, meta={"author": "ab"[i % 2]}) for i in range(6)]
+    assert found_keys(TASK, examples)[1] == {"author": "the same parts as gold"}
+    assert {p.by for p in found_keys(TASK, examples, ("author",))[0]} == {"author"}
 
 
 def test_keys_that_are_asked_for_may_have_more_values() -> None:

@@ -37,6 +37,7 @@ def found_keys(
     """Every part by every key (or the keys of `only`), and why keys were passed over."""
     parts: list[Named] = []
     passed: dict[str, str] = {}
+    seen: dict[frozenset[bytes], str] = {}
     for key in only or _candidates(task, examples):
         values = values_of(key, task, examples)
         names = sorted({name for each in values for name in each}, key=_order)
@@ -45,7 +46,12 @@ def found_keys(
         elif len(names) > (ASKED if only else MOST) and key != TAG:
             passed[key] = f"{len(names):,} values, more than {ASKED if only else MOST}"
         else:
-            parts += named(key, values, names)
+            own = named(key, values, names)
+            first = seen.setdefault(frozenset(part.mask.tobytes() for part in own), key)
+            if first == key or only:
+                parts += own
+            else:
+                passed[key] = f"the same parts as {first}"
     return parts, passed
 
 

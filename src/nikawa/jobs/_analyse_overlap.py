@@ -14,12 +14,20 @@ from nikawa.jobs._analyse_parts import How
 from nikawa.jobs._analyse_sample import Sitting
 from nikawa.records import Example, Task
 from nikawa.text import Analyser, analyser
+from nikawa.text.analysers import DEFAULTS
 
 SIDES = {"reading": ("question", "context"), "inference": ("hypothesis", "premise")}
 """Kind to (the input whose tokens are looked for, the input they are looked for in)."""
-NONE = "none"
+NONE, PLAIN = "none", "whitespace"
 TITLE = " [SEP] "
 """What parts title and body in a published context: only the body counts."""
+
+
+def sides_of(task: Task) -> tuple[str, str] | None:
+    """The two inputs whose tokens are compared; None where there are no two texts."""
+    if task.kind == "similarity":
+        return task.inputs[1], task.inputs[0]
+    return SIDES.get(task.kind)
 
 
 class Overlaps:
@@ -31,16 +39,19 @@ class Overlaps:
 
     def of(self, sitting: Sitting) -> tuple[Overlap | None, str]:
         """The overlap of a set and its relation to the metric, or why there is none."""
-        task = sitting.task
-        sides = SIDES.get(task.kind) or (task.inputs[1], task.inputs[0]) if task.kind in (*SIDES, "similarity") else None  # fmt: skip
+        task, language = sitting.task, sitting.loaded.system.language
+        sides = sides_of(task)
         if sides is None:
             return None, f"{task.kind} tasks have no two texts"
         if self.how.tokeniser == NONE:
             return None, "left out as asked"
+        own = language if language in DEFAULTS else PLAIN
         try:
-            cutter = analyser(self.how.tokeniser or sitting.loaded.system.language, cache=0)
+            cutter = analyser(self.how.tokeniser or own, cache=0)
         except MissingExtra as problem:
             return None, str(problem)
+        if cutter.language not in ("", language):
+            return None, f"{cutter.name} is for {cutter.language}, the texts are {language}"
         shared = self._shared(sitting, sides, cutter)
         return _overlap(sitting, sides, shared, cutter.name, self.how), ""
 

@@ -1,0 +1,71 @@
+"""The analyse verb as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from nikawa.cli._main import build
+from nikawa.errors import BadInput
+from nikawa.jobs.run import Options, Request, run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models on one task."""
+    out = tmp_path_factory.mktemp("verb") / "runs"
+    tasks = ("mini-ja-nli",)
+    run(Request(tasks=tasks, models=("majority", "char-linear")), Options(out=out, workers=1))
+    run(Request(tasks=tasks, models=("char-linear",), inputs=("hypothesis",)), Options(out=out, workers=1))
+    return out
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(build("analyse"), ["analyse", "--resamples", "100", "-t", "characters", *words])
+
+
+def test_it_shows_what_stands_out_and_where_the_rest_is(runs: Path) -> None:
+    done = call(str(runs))
+    assert done.exit_code == 0
+    for title in (
+        "Confused most often",
+        "Calibration",
+        "Lexical overlap",
+        "Partial inputs",
+        "Suspected label",
+    ):
+        assert title in done.stdout
+    assert f"Written to {runs / 'analyses'}" in done.stdout
+    assert (runs / "analyses" / "index.json").is_file()
+
+
+def test_one_analysis_shows_all_its_slices(runs: Path, tmp_path: Path) -> None:
+    done = call(str(next(runs.glob("*majority*"))), "--out", str(tmp_path / "a"), "-n", "100")
+    assert "gold=neutral" in done.stdout
+    short = call(str(next(runs.glob("*majority*"))), "--out", str(tmp_path / "b"), "-n", "1")
+    assert "more slices are in the files" in short.stdout
+
+
+def test_json_tells_everything_and_quiet_nothing(runs: Path, tmp_path: Path) -> None:
+    found = json.loads(call(str(runs), "--out", str(tmp_path / "a"), "--json").stdout)
+    assert [x["system"]["task"] for x in found["analyses"]] == ["mini-ja-nli"] * 3
+    assert found["across"]["partial"][0]["inputs"] == ["hypothesis"]
+    assert call(str(runs), "--out", str(tmp_path / "b"), "--quiet").stdout == ""
+
+
+def test_nothing_is_replaced_unless_asked(runs: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "a")
+    assert call(str(runs), "--out", out, "-q").exit_code == 0
+    again = call(str(runs), "--out", out, "-q")
+    assert isinstance(again.exception, BadInput)
+    assert "--overwrite" in str(again.exception)
+    assert call(str(runs), "--out", out, "-q", "--overwrite").exit_code == 0
+
+
+def test_the_runs_may_be_a_pattern_and_must_be_there(runs: Path, tmp_path: Path) -> None:
+    assert call(str(runs / "*majority*"), "--out", str(tmp_path / "a"), "-q").exit_code == 0
+    wrong = call(str(tmp_path / "none*"))
+    assert "no run matches" in str(wrong.exception)
