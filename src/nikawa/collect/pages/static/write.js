@@ -1,30 +1,30 @@
 // Forms in which sentences or words are written, with the rules checked by the server while the worker types.
+// With `labels` a text each, with `texts` so many, without either one text that is the answer itself.
 import { nameOf, say, settings, start } from "./collect.js";
 import { fields, line, showChoices, showTexts } from "./parts.js";
 
-const single = document.getElementById("work").dataset.form === "concept-question";
-const short = document.getElementById("work").dataset.form === "distractors";
 const { question, labels, texts } = settings;
+const single = !labels && !texts;
 let lines = [];
 
 function legends() {
   if (labels) return labels.map(nameOf);
-  const count = single ? 1 : texts;
-  return Array.from({ length: count }, (_, place) => say("field", { number: place + 1 }));
+  return Array.from({ length: texts ?? 1 }, (_, place) => say("field", { number: place + 1 }));
 }
 
 start({
   live: true,
   keys: [["Enter", "key_next"]],
   show({ inputs }) {
-    const { answer, ...shown } = inputs; // the right choice is told in the list
+    const { answer, begun, ...shown } = inputs; // the right choice is told in the list, what is begun in its field
     showTexts(shown);
     if (inputs.choices) showChoices({ ...inputs, answer });
-    lines = legends().map((legend, place) => line(`text-${place}`, legend, short ? 1 : 2));
+    const rows = inputs.choices && texts ? 1 : 2;
+    lines = legends().map((legend, place) => line(`text-${place}`, legend, rows));
     fields.replaceChildren(...lines.map(({ element }) => element));
   },
-  fill(answer) {
-    const given = single ? [answer[question]] : answer[question] ?? [];
+  fill(answer, { inputs }, fresh) {
+    const given = single ? [fresh ? inputs.begun : answer[question]] : answer[question] ?? [];
     lines.forEach((field, place) => field.set(given[place]));
   },
   read() {
@@ -32,4 +32,3 @@ start({
     return { [question]: single ? given[0] : given };
   },
 });
-

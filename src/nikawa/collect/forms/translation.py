@@ -1,0 +1,128 @@
+"""Translate a sentence, or correct a translation (JSICK)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
+from nikawa.collect.forms._base import FIELDS, Asked, guide, keeps_rules, only, texts_of
+from nikawa.collect.forms._rules import texts, written
+from nikawa.records import Example
+
+SCRIPTS = {
+    "japanese": re.compile("[ぁ-んァ-ヶ]"),
+    "korean": re.compile("[가-힣]"),
+    "any": re.compile(r"\w"),
+}
+
+
+class Translation(Asked, frozen=True, kw_only=True):
+    """What is translated, and into what."""
+
+    question: str = "japanese"
+    source: str = "english"
+    """The input that is translated."""
+    begun: str = "japanese"
+    """The input a translation to correct is in, where the item has one."""
+    script: Literal["japanese", "korean", "any"] = "japanese"
+    """The script a translation must hold."""
+
+
+def validate(answer: Answer, example: Example, options: Options) -> list[Problem]:
+    """One line in the language asked for, which is not the sentence itself."""
+    found = texts([only(answer, options.question)], 1)
+    if found is None:
+        return [Problem(REFUSED)]
+    problems = written(found)
+    if not problems and found[0] == str(example.inputs.get(options.source, "")).strip():
+        return [Problem("text_same", where="text-0")]
+    if not problems and not SCRIPTS[options.script].search(found[0]):
+        return [Problem(f"not_{options.script}", where="text-0")]
+    return problems
+
+
+def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
+    """All texts; a translation to correct goes into the field."""
+    shown = texts_of(example)
+    begun = shown.pop(options.begun, "") if options.begun != options.source else ""
+    shown = {name: text for name, text in shown.items() if text}
+    return {**shown, "begun": begun} if begun else shown
+
+
+FORM = Form(
+    name="translation",
+    title={
+        "ja": "翻訳する・訳を直す",
+        "ko": "번역하기·번역 고치기",
+        "en": "Translate, or correct a translation",
+    },
+    questions=("japanese",),
+    inputs=(),
+    validate=validate,
+    template=FIELDS,
+    script="write.js",
+    settings=Translation,
+    gold_matches=keeps_rules,
+    view=view,
+    words={
+        "ja": {
+            "prompt": "文を翻訳してください。訳が入っているときは、確かめて、必要なら直してください。",
+            "field": "訳文",
+            "input_english": "英文",
+            "input_check": "確かめること",
+            "text_same": "もとの文と同じです",
+            "not_japanese": "日本語で書いてください",
+            "not_korean": "韓国語で書いてください",
+            "not_any": "文字で書いてください",
+        },
+        "ko": {
+            "prompt": "문장을 번역해 주세요. 번역이 들어 있으면 확인하고 필요하면 고쳐 주세요.",
+            "field": "번역문",
+            "input_english": "영문",
+            "input_check": "확인할 것",
+            "text_same": "원래 문장과 같습니다",
+            "not_japanese": "일본어로 써 주세요",
+            "not_korean": "한국어로 써 주세요",
+            "not_any": "글자로 써 주세요",
+        },
+        "en": {
+            "prompt": "Translate the sentence. Where a translation is there, check it and correct what is wrong.",
+            "field": "Translation",
+            "input_english": "English",
+            "input_check": "To look at",
+            "text_same": "This is the sentence itself",
+            "not_japanese": "Write it in Japanese",
+            "not_korean": "Write it in Korean",
+            "not_any": "Write it in letters",
+        },
+    },
+    guideline=guide(
+        ja=(
+            "意味を足したり省いたりせず、自然な文に訳してください。",
+            "同じ言葉は同じ訳語にそろえ、否定や数、単数と複数の違いが伝わるようにしてください。",
+            "訳が正しければ、そのまま送信してください。",
+        ),
+        ko=(
+            "뜻을 더하거나 빼지 말고 자연스러운 문장으로 옮겨 주세요.",
+            "같은 말은 같은 번역어로 맞추고 부정, 수, 단수와 복수의 차이가 드러나게 해 주세요.",
+            "번역이 옳으면 그대로 제출해 주세요.",
+        ),
+        en=(
+            "Translate into a natural sentence, adding nothing and leaving nothing out.",
+            "Use the same word for the same word, and keep negation, number, singular and plural apart.",
+            "Where a translation is right, submit it as it is.",
+        ),
+    ),
+    sample=Sample(
+        inputs={"english": "Two cats are asleep on a bench.", "japanese": "二匹の猫がベンチで寝る。"},
+        answer={"japanese": "二匹の猫がベンチで寝ている。"},
+        refused=(
+            {},
+            {"japanese": ""},
+            {"japanese": "Two cats are asleep on a bench."},
+            {"japanese": "猫二匹睡眠"},
+            {"japanese": ["二匹の猫がベンチで寝ている。"]},
+        ),
+    ),
+)

@@ -1,0 +1,161 @@
+"""What the browser tests share: one Chromium, and forms served as workers meet them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nikawa.collect.app import create_app
+from nikawa.collect.export import judgements
+from nikawa.collect.form import Form, forms
+from nikawa.collect.load import sync
+from nikawa.collect.project import Project, create_project, hashed
+from nikawa.collect.settings import Settings
+from nikawa.collect.store import Store, open_store
+from nikawa.collect.workers import add_worker
+from nikawa.records import Example, Judgement
+
+SHOTS = os.environ.get("NIKAWA_SCREENSHOTS")
+"""A folder for pictures of every form, to look at."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The system's Chromium; tests that ask for it are skipped where there is none."""
+    found = next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
+        None,
+    )
+    if found is None:
+        pytest.skip("no Chromium here: install the package chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Page:
+    """A worker's page, with everything it asked for and complained about."""
+
+    def __init__(self, context: Any, address: str) -> None:
+        self.context, self.address = context, address
+        self.faults: list[str] = []
+        self.page = context.new_page()
+        self.page.set_default_timeout(10_000)
+        self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        self.page.on("console", self._console)
+
+    def _console(self, message: Any) -> None:
+        if message.type == "error" and "net::ERR_" not in message.text and "status of 4" not in message.text:
+            self.faults.append(message.text)
+
+    def loaded(self) -> list[tuple[str, int]]:
+        """Address and size of everything the page asked for."""
+        script = """() => [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+          .map((entry) => [entry.name, entry.encodedBodySize])"""
+        return [(url, size) for url, size in self.page.evaluate(script)]
+
+    def open(self) -> Any:
+        self.page.goto(self.address)
+        return self.ready()
+
+    def ready(self) -> Any:
+        """Wait until an item is there to be answered."""
+        self.page.wait_for_selector("#answer:not([hidden])[aria-busy=false]")
+        return self.page
+
+    def ended(self) -> Any:
+        self.page.wait_for_selector("#ended:not([hidden])")
+        return self.page
+
+    def typed(self, text: str) -> None:
+        """Write into what has the focus."""
+        self.page.keyboard.insert_text(text)
+
+    def keys(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def shot(self, name: str) -> None:
+        if SHOTS:
+            Path(SHOTS).mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+
+class Served:
+    """A form with items of its sample, served on a port."""
+
+    def __init__(self, project: Project, store: Store, browser: Any) -> None:
+        import uvicorn
+
+        self.project, self.store, self.browser = project, store, browser
+        self.contexts: list[Any] = []
+        config = uvicorn.Config(create_app(project, store), port=0, log_level="error", access_log=False)
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        self.port = self.server.servers[0].sockets[0].getsockname()[1]
+
+    @property
+    def form(self) -> Form:
+        return self.project.form
+
+    def worker(self, name: str = "hanako", language: str = "ja", **how: Any) -> Page:
+        """A worker's page on a device of its own."""
+        token = self.project.token(name)
+        self.store.do(lambda link: add_worker(link, name, hashed(token), "link", language=language, now=1.0))
+        return self.device(name, **how)
+
+    def device(self, name: str = "hanako", **how: Any) -> Page:
+        context = self.browser.new_context(**{"viewport": {"width": 1000, "height": 850}, **how})
+        self.contexts.append(context)
+        return Page(context, f"http://127.0.0.1:{self.port}/w/{self.project.token(name)}")
+
+    def judgements(self, worker: str = "hanako") -> list[Judgement]:
+        with self.store.read() as link:
+            return [found for found in judgements(link, self.project) if found.worker == worker]
+
+    def answers(self, worker: str = "hanako") -> dict[str, Any]:
+        return {found.question: found.answer for found in self.judgements(worker)}
+
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+        self.server.should_exit = True
+        self.thread.join()
+        self.store.close()
+
+
+@pytest.fixture
+def serve(tmp_path: Path, chromium: Any) -> Iterator[Callable[..., Served]]:
+    """Serve so many items of a form's sample."""
+    running: list[Served] = []
+
+    def begin(name: str, items: int = 3, inputs: dict[str, Any] | None = None, **tables: Any) -> Served:
+        sample = forms()[name].sample
+        assert sample is not None
+        table = {"title": "試しの作業", "form": name, "form_settings": dict(sample.settings), **tables}
+        settings = msgspec.convert(table, Settings)
+        examples = [Example(id=f"i{n}", inputs=dict(inputs or sample.inputs)) for n in range(items)]
+        made = create_project(tmp_path / f"project{len(running)}", settings, examples)
+        project = replace(made, settings=settings)
+        store = open_store("", project.folder, project.name)
+        sync(project, store)
+        running.append(Served(project, store, chromium))
+        return running[-1]
+
+    yield begin
+    for served in running:
+        served.close()

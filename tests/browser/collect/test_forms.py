@@ -1,0 +1,193 @@
+"""Every form in every language: a worker answers it with hands on the keys or the mouse, and that is what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nikawa.collect.form import LANGUAGES, forms
+
+pytestmark = pytest.mark.slow
+Served = Any
+Page = Any
+
+AUDIT = """() => {
+  const faults = [];
+  const named = (e) => (e.getAttribute('aria-label') || '').trim() || e.labels?.length || e.textContent.trim()
+    || e.getAttribute('aria-labelledby');
+  for (const e of document.querySelectorAll('input, textarea, select, button, dialog, [role=textbox], progress'))
+    if (!named(e)) faults.push('no name: ' + e.outerHTML.slice(0, 120));
+  for (const e of document.querySelectorAll('[aria-describedby], [aria-labelledby]'))
+    for (const id of `${e.getAttribute('aria-describedby') || ''} ${e.getAttribute('aria-labelledby') || ''}`.trim().split(/\\s+/))
+      if (!document.getElementById(id)) faults.push('no element ' + id);
+  const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
+  if (new Set(ids).size !== ids.length) faults.push('an id twice');
+  for (const e of document.querySelectorAll('#answer *'))
+    if (/undefined|\\{\\w+\\}|\\[object/.test([...e.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data).join('')))
+      faults.push('unfilled: ' + e.textContent.slice(0, 80));
+  if (document.querySelector('[style]')) faults.push('inline style');
+  if (document.documentElement.scrollWidth > innerWidth) faults.push('wider than the window');
+  return faults;
+}"""
+
+AT = """([start, end]) => {
+  const host = document.querySelector('.pick');
+  const walk = document.createTreeWalker(host, NodeFilter.SHOW_TEXT);
+  const place = (wanted) => {
+    walk.currentNode = host;
+    let before = 0;
+    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+      const chars = [...node.data];
+      if (wanted < before + chars.length) {
+        const range = document.createRange();
+        const inside = chars.slice(0, wanted - before).join('').length;
+        range.setStart(node, inside); range.setEnd(node, inside + chars[wanted - before].length);
+        return range.getBoundingClientRect();
+      }
+      before += chars.length;
+    }
+  };
+  const [first, last] = [place(start), place(end - 1)];
+  return [first.left + 1, first.top + first.height / 2, last.right - 1, last.top + last.height / 2];
+}"""
+
+
+def drag(page: Page, start: int, end: int) -> None:
+    """Select characters with the mouse."""
+    left, top, right, bottom = page.page.evaluate(AT, [start, end])
+    page.page.mouse.move(left, top)
+    page.page.mouse.down()
+    page.page.mouse.move(right, bottom, steps=3)
+    page.page.mouse.up()
+
+
+def pressed(*keys: str) -> Callable[[Page, Any], None]:
+    return lambda page, _: page.keys(*keys)
+
+
+def written(page: Page, answer: Any) -> None:
+    (texts,) = answer.values()
+    page.page.click("#field-text-0")
+    page.keys("Control+a")
+    for text in texts if isinstance(texts, list) else [texts]:
+        page.typed(text)
+        page.keys("Enter")
+
+
+def related(page: Page, answer: Any) -> None:
+    assert page.page.locator("#fields .choice").count() < 9
+    page.keys("a")
+    page.typed(answer["relation"])
+    assert page.page.locator("#fields .choice:visible").count() == 1
+    page.page.click("#fields .choice:visible")
+    page.page.click("#submit")
+
+
+def clicked(page: Page, answer: Any) -> None:
+    page.page.locator("#fields .choice").nth(answer["choice"]).click()
+    page.page.click("#submit")
+
+
+def asked(page: Page, answer: Any) -> None:
+    (pair,) = answer["questions"]
+    page.page.fill("#field-text-0", pair["question"])
+    drag(page, pair["start"], pair["start"] + len(pair["answer"]))
+    page.page.wait_for_selector(f".answer:text-is('{pair['answer']}')")
+    page.page.click("#submit")
+
+
+def marked(page: Page, answer: Any) -> None:
+    page.page.focus(".pick")
+    page.keys(
+        *["ArrowRight"] * answer["start"], *["Shift+ArrowRight"] * len(answer["answer"]), "Control+Enter"
+    )
+
+
+def tagged(page: Page, answer: Any) -> None:
+    """The second span by keys, the third by mouse."""
+    _, second, third = answer["spans"]
+    page.page.focus(".pick")
+    page.keys(
+        *["ArrowRight"] * second["start"], *["Shift+ArrowRight"] * (second["end"] - second["start"]), "4"
+    )
+    drag(page, third["start"], third["end"])
+    page.page.locator(".palette .choice").nth(1).click()
+    page.page.click("#submit")
+
+
+STEPS: dict[str, Callable[[Page, Any], None]] = {
+    "choice": pressed("1", "Enter"),
+    "inference": pressed("1", "4", "Enter"),
+    "scale": pressed("4", "Enter"),
+    "ranked": pressed("1", "4", "1", "6", "Enter"),
+    "multiple-choice": clicked,
+    "relation": related,
+    "write-contradictions": written,
+    "write-hypotheses": written,
+    "concept-question": written,
+    "distractors": written,
+    "translation": written,
+    "write-question": asked,
+    "further-answers": marked,
+    "span-tagging": tagged,
+}
+
+
+def test_every_form_is_walked() -> None:
+    assert set(STEPS) == set(forms())
+
+
+@pytest.mark.parametrize("name", list(forms()))
+def test_a_form_is_answered_in_every_language(name: str, serve: Callable[..., Served]) -> None:
+    served = serve(name, items=2, pay={"per_item": 10})
+    assert served.form.sample is not None
+    wanted = served.form.sample.answer
+    for language in LANGUAGES:
+        page = served.worker(language, language)
+        inner = page.open()
+        assert inner.evaluate("document.documentElement.lang") == language
+        prompt = inner.inner_text("#prompt")
+        assert (
+            prompt[:4]
+            == served.form.words[language]["prompt"]
+            .replace("{subject}", "윤가람")
+            .replace("{answer}", "まな板")[:4]
+        )
+        assert inner.evaluate(AUDIT) == []
+        page.shot(f"{name}-{language}")
+        STEPS[name](page, wanted)
+        inner.wait_for_selector("#earned:not(:empty)")
+        assert served.answers(language) == dict(served.form.to_judgements(wanted))
+        assert page.faults == []
+        loaded = page.loaded()
+        assert {url.split("/")[2] for url, _ in loaded} == {f"127.0.0.1:{served.port}"}
+        assert 10_000 < sum(size for _, size in loaded) < 100_000
+
+
+@pytest.mark.parametrize("name", list(forms()))
+def test_a_form_refuses_in_words_and_fits_a_phone(name: str, serve: Callable[..., Served]) -> None:
+    phone = {
+        "viewport": {"width": 360, "height": 740},
+        "is_mobile": True,
+        "has_touch": True,
+        "color_scheme": "dark",
+    }
+    served = serve(name, items=1)
+    page = served.worker(language="ko", **phone)
+    inner = page.open()
+    assert inner.evaluate(AUDIT) == []
+    small = inner.evaluate("""() => [...document.querySelectorAll('button, .choice, select, textarea')]
+      .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44).map((e) => e.outerHTML.slice(0, 90))""")
+    assert small == []
+    page.shot(f"{name}-phone")
+    if name == "span-tagging":  # nothing to tag is an answer
+        return
+    if name == "translation":  # one to correct is there
+        inner.fill("#field-text-0", "")
+    inner.tap("#submit")
+    inner.wait_for_selector(".problem:visible:not(:empty)")
+    page.ready()
+    assert served.judgements() == []
+    page.shot(f"{name}-refused")

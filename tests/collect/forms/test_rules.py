@@ -1,0 +1,119 @@
+"""The rules workers write under, and the choices forms make for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nikawa.collect.form import Problem, form
+from nikawa.collect.forms._rules import LONGEST, distance, negations, written
+from nikawa.collect.forms.relation import first
+from nikawa.errors import BadInput
+from nikawa.records import Example, Span
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("犬は走っていない。", 1),
+        ("水が少ないので、間もなく止まる。", 0),
+        ("雨は降りませんでした。", 1),
+        ("彼は窓を開けず、戸も開けなかった。", 2),
+        ("必ず二つずつ配る。", 0),
+        ("店がなくなった。", 0),
+        ("朝食を食べずに出かけた。", 1),
+        ("개가 달리지 않는다.", 1),
+        ("안내원이 안전하게 안내한다.", 0),
+        ("나는 안 가고 그는 못 간다.", 2),
+        ("그는 학생이 아니다.", 1),
+        ("돈이 없다.", 1),
+        ("The dog doesn't run and nobody knows.", 2),
+        ("A notable knot.", 0),
+    ],
+)
+def test_negations_are_counted(text: str, count: int) -> None:
+    assert negations(text) == count
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "far"),
+    [("", "", 0.0), ("あ", "", 1.0), ("いろは", "いろは", 0.0), ("kitten", "sitting", 3 / 7)],
+)
+def test_distance_is_over_the_longer_text(one: str, other: str, far: float) -> None:
+    assert distance(one, other) == distance(other, one) == pytest.approx(far)
+
+
+def test_written_texts() -> None:
+    found = written(["", "あ", "あ", "い\nう", "え" * (LONGEST + 1)])
+    assert [(p.code, p.where) for p in found] == [
+        ("text_missing", "text-0"),
+        ("text_twice", "text-2"),
+        ("text_lines", "text-3"),
+        ("text_long", "text-4"),
+    ]
+
+
+def told(name: str, answer: dict[str, Any], inputs: dict[str, Any], **settings: Any) -> list[Problem]:
+    chosen = form(name)
+    return chosen.validate(answer, Example(id="i", inputs=inputs), chosen.options(settings))
+
+
+def test_a_sentence_that_is_negated_already_may_stay_so() -> None:
+    """Only what is negated more often than the given sentence contradicts by negation."""
+    inputs = {"text": "白い犬は川辺を走っていない。"}
+    texts = ["黒い犬は川辺を走っていない。", "白い猫は川辺を走っていない。"]
+    assert told("write-contradictions", {"contradictions": texts}, inputs, texts=2, negated=0) == []
+
+
+def test_a_negation_in_the_false_hypothesis_alone_is_told_not_refused() -> None:
+    texts = ["祖母は毎日市場へ行く。", "祖母は市場へ行かない。", "祖母は豆腐が大好きだ。"]
+    (problem,) = told("write-hypotheses", {"hypotheses": texts}, {"premise": "祖母は毎朝市場で豆腐を買う。"})
+    assert (problem.code, problem.where, problem.warning) == ("text_negated", "text-1", True)
+
+
+def relation(subject: str, obj: str, **more: Any) -> Example:
+    spans = {"subject": Span(0, 2, subject), "object": Span(3, 5, obj)}
+    return Example(id="i", inputs={"text": "가나 다라마", **spans, **more})
+
+
+def test_few_relations_come_first() -> None:
+    chosen = form("relation")
+    options = chosen.options({})
+    assert first(relation("PER", "DAT"), options) == ["no_relation", "per:date_of_birth", "per:date_of_death"]
+    assert all(label.startswith(("org:", "no_")) for label in first(relation("ORG", "XYZ"), options))
+    assert first(relation("PER", "DAT", candidates=["org:product"]), options) == [
+        "no_relation",
+        "org:product",
+    ]
+    assert first(relation("", ""), options) == list(options.labels)
+    own = chosen.options({"labels": ["a", "b", "c"], "candidates": {"X": ["b"]}, "always": ["c"]})
+    assert first(relation("X", "Y"), own) == ["b", "c"]
+
+
+def test_control_items_of_each_kind() -> None:
+    scale, ranked, spans, further = map(form, ("scale", "ranked", "span-tagging", "further-answers"))
+    assert scale.gold_matches({"score": 4}, {"score": 3.2}, scale.options({}))
+    assert not scale.gold_matches({"score": 1}, {"score": 3.2}, scale.options({}))
+    assert ranked.gold_matches({"label": ["정치", "경제"]}, {"label": "정치"}, ranked.options({}))
+    assert not ranked.gold_matches({"label": ["경제", "정치"]}, {"label": "정치"}, ranked.options({}))
+    person, place = ({"start": 0, "end": 3, "label": "PS"}, {"start": 5, "end": 7, "label": "LC"})
+    assert spans.gold_matches({"spans": []}, {"spans": []}, spans.options({}))
+    assert not spans.gold_matches({"spans": [person]}, {"spans": [person, place]}, spans.options({}))
+    assert spans.gold_matches({"spans": [person]}, {"spans": [person, place]}, spans.options({"share": 0.6}))
+    rights = {"answers": [{"text": "석유등", "start": 24}, {"text": "석유 등불", "start": 24}]}
+    assert further.gold_matches({"answer": "석유등", "start": 2}, rights, further.options({}))
+    assert not further.gold_matches({"answer": "전등"}, rights, further.options({}))
+
+
+def test_a_scale_that_is_none_is_refused() -> None:
+    with pytest.raises(BadInput, match="2 to 101 numbers"):
+        form("scale").options({"low": 5, "high": 0})
+    with pytest.raises(BadInput, match="no setting 'lables'"):
+        form("choice").options({"lables": ["a", "b"]})
+
+
+def test_finer_scales() -> None:
+    inputs = {"sentence1": "一", "sentence2": "二"}
+    assert told("scale", {"score": 2.5}, inputs, step=0.5) == []
+    assert told("scale", {"score": 2.25}, inputs, step=0.5)[0].code == "choose_one"
