@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nikawa.benchmarks import load
-from nikawa.benchmarks.klue.build_klue_nli import fault
 from nikawa.benchmarks.klue.build_nli_split import quotas
+from nikawa.benchmarks.klue.build_nli_texts import fault
 from nikawa.errors import BadInput
 from nikawa.jobs.build import BuildReport
 from nikawa.jobs.lineage import lineage

@@ -11,8 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.benchmarks import benchmarks, load
-from nikawa.benchmarks.klue.build_klue_nli import fault, label
+from nikawa.benchmarks.klue.build_klue_nli import label
 from nikawa.benchmarks.klue.build_klue_sts import score
+from nikawa.benchmarks.klue.build_nli_texts import fault
 from nikawa.benchmarks.recipe import Kept, Outcome
 from nikawa.records import Example, Judgement
 
