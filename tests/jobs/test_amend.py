@@ -15,6 +15,7 @@ from nikawa.benchmarks import load
 from nikawa.cli._main import build as app
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
+from nikawa.jobs import amend as amending
 from nikawa.jobs.amend import AmendReport, Options, amend, next_version
 from nikawa.jobs.lineage import lineage
 from nikawa.jobs.run import Options as RunOptions
@@ -320,6 +321,20 @@ def test_a_folder_can_be_amended_in_place(jnli: str, fix: Any) -> None:
     amend(jnli, fix(SHEET), folder, options=Options(overwrite=True))
     assert load(jnli).version == "1.2"
     assert (folder / "notes.txt").read_text("utf-8") == "mine"
+
+
+def test_a_release_that_fails_leaves_the_old_one(
+    jnli: str, fix: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path.name: path.read_bytes() for path in Path(jnli).iterdir()}
+
+    def broken(*_: Any) -> str:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(amending, "changelog", broken)
+    with pytest.raises(OSError, match="the disk is gone"):
+        amend(jnli, fix(SHEET), Path(jnli), options=Options(overwrite=True))
+    assert {path.name: path.read_bytes() for path in Path(jnli).iterdir()} == before
 
 
 def test_one_split_does_not_replace_the_others(jnli: str, fix: Any) -> None:
