@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,11 +22,15 @@ def register(app: typer.Typer) -> None:
     app.command("demo", rich_help_panel=PANEL, epilog="Example: nikawa demo")(demo)
 
 
-def demo(quiet: Quiet = False, json: Json = False) -> None:
-    """Take a tour in a few seconds: embedded data, no network, nothing left behind."""
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the runs and the report it leaves behind.")] = Path("nikawa-demo"),
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Take a tour of a benchmark's whole life: embedded data, no network; it leaves one folder with the report."""
     from nikawa.jobs.demo import demo as run
 
-    done = run(None if quiet or json else _show)
+    done = run(None if quiet or json else _show, out=out)
     if json:
         print_json(_summary(done))
 

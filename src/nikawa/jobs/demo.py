@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from nikawa.errors import MissingExtra
 from nikawa.jobs import _demo_generate as making
 from nikawa.jobs import _demo_probe as probe
+from nikawa.jobs import _demo_run as running
 from nikawa.jobs import _demo_steps as acts
 from nikawa.jobs._demo_steps import Outcome
 from nikawa.records import Record
@@ -21,7 +24,9 @@ class Step(Record, frozen=True, kw_only=True):
     """What a user gains by it, in one sentence."""
     command: str
     """What the user would type to do the same."""
-    act: Callable[[], Outcome]
+    act: Callable[..., Outcome]
+    writes: bool = False
+    """Whether it leaves something behind: it is then called with the folder for it."""
 
 
 class Done(Record, frozen=True, kw_only=True):
@@ -86,10 +91,23 @@ STEPS: tuple[Step, ...] = (
         act=making.make_temporal,
     ),
     Step(
+        title="Ask workers about it",
+        why="Agreement with its interval, and gold by a named rule, before anyone trusts a label.",
+        command="nikawa agree judgements.jsonl && nikawa aggregate judgements.jsonl --rule majority --out gold",
+        act=running.simulate_round,
+    ),
+    Step(
         title="Score answers and compare systems",
         why="The official number with its interval, and whether a difference is more than chance.",
         command="nikawa compare a.jsonl b.jsonl --task mini-ja-sts",
         act=probe.score_and_compare,
+    ),
+    Step(
+        title="Train models and read the report",
+        why="One command from models to scores over seeds, one more to a page that works without a network.",
+        command="nikawa run --model majority --model char-linear --model baseline --tasks demo --seeds 2 && nikawa report runs --out report",
+        act=running.train_and_report,
+        writes=True,
     ),
     Step(
         title="Write a copy and read it back",
@@ -106,21 +124,27 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def demo(show: Show | None = None, steps: Sequence[Step] = STEPS) -> tuple[Done, ...]:
-    """Walk through the steps, offline; a step whose optional packages are missing says so and the tour goes on."""
+def demo(
+    show: Show | None = None, steps: Sequence[Step] = STEPS, out: Path | None = None
+) -> tuple[Done, ...]:
+    """Walk through the steps, offline; a step whose optional packages are missing says so and the tour goes on.
+
+    What a step leaves behind goes into `out`; without it, nothing is left.
+    """
     done = []
-    for number, step in enumerate(steps, start=1):
-        began = perf_counter()
-        outcome = _taken(step)
-        seconds = round(perf_counter() - began, 3)
-        done.append(Done(title=step.title, command=step.command, seconds=seconds, outcome=outcome))
-        if show is not None:
-            show(number, step, outcome)
+    with TemporaryDirectory(prefix="nikawa-demo-") as folder:
+        for number, step in enumerate(steps, start=1):
+            began = perf_counter()
+            outcome = _taken(step, out or Path(folder))
+            seconds = round(perf_counter() - began, 3)
+            done.append(Done(title=step.title, command=step.command, seconds=seconds, outcome=outcome))
+            if show is not None:
+                show(number, step, outcome)
     return tuple(done)
 
 
-def _taken(step: Step) -> Outcome:
+def _taken(step: Step, out: Path) -> Outcome:
     try:
-        return step.act()
+        return step.act(out) if step.writes else step.act()
     except MissingExtra as missing:
         return Outcome(lines=(f"Left out: {missing}",), figures={"left_out": str(missing)})
