@@ -209,6 +209,12 @@ def test_answers_that_were_changed_are_told(runs: Path, tmp_path: Path) -> None:
     answers.write_bytes(answers.read_bytes().replace(b'"answer"', b'"answer" '))
     with pytest.raises(BadInput, match="is not what the run wrote"):
         analyse([tmp_path / path.name], how=replace_how())
+    good = next(runs.glob("mini-ja-nli--majority--*"))
+    got = analyse([tmp_path / path.name, good], out=tmp_path / "out", how=replace_how())
+    assert [x.system.task for x in got.each] == ["mini-ja-nli"]
+    assert "is not what the run wrote" in got.index.left_out[path.name]
+    with pytest.raises(BadInput, match="in several folders"):
+        analyse([tmp_path / path.name, good])
 
 
 @pytest.mark.parametrize(

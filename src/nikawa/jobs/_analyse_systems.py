@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from nikawa.analyse.results import System
 from nikawa.benchmarks import benchmarks
-from nikawa.errors import BadInput, MissingData
+from nikawa.errors import BadInput
 from nikawa.records import Example, Prediction, Task
 from nikawa.run.data import Shelf
 from nikawa.run.material import gather
@@ -97,13 +97,17 @@ def by_system(runs: Sequence[StoredRun]) -> Found:
 
 
 def load_systems(found: Found, shelf: Shelf) -> tuple[list[Loaded], dict[str, str]]:
-    """Every system whose data is here, and why others are left out; where none is, the first fault is raised."""
+    """Every system whose data is here as it was and whose files are whole, and why others are left out.
+
+    Where there is none, the first fault is raised.
+    """
     loaded: list[Loaded] = []
-    left_out, fault = dict(found.left_out), None
+    left_out = dict(found.left_out)
+    fault: BadInput | None = None
     for runs in found.systems:
         try:
             loaded.append(load_system(runs, shelf))
-        except MissingData as problem:
+        except BadInput as problem:
             fault = fault or problem
             left_out |= {run.path.name: str(problem) for run in runs}
     if not loaded and fault is not None:

@@ -1,0 +1,119 @@
+"""What is seen in several systems: stress with seeds, suspects by votes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from nikawa.analyse.results import System
+from nikawa.jobs._analyse_across import stresses
+from nikawa.jobs._analyse_parts import How
+from nikawa.jobs._analyse_sample import Sitting, sit
+from nikawa.jobs._analyse_suspects import suspects
+from nikawa.jobs._analyse_systems import Answers, Loaded
+from nikawa.records import Example, Origin, Prediction, Task
+
+TASK = Task(
+    name="toy-nli", dataset="toy", kind="inference", question="label", inputs=("premise", "hypothesis"),
+    labels=("entailment", "contradiction", "neutral"), metrics=("accuracy",),
+)  # fmt: skip
+E, C, N = TASK.labels
+
+
+def example(name: str, gold: str, **more: Any) -> Example:
+    inputs = {"premise": f"=文{name}", "hypothesis": f"仮説{name}"}
+    return Example(id=name, inputs=inputs, gold={"label": gold}, group=name, **more)
+
+
+def loaded(
+    sets: dict[str, list[Example]],
+    answers: dict[str, Sequence[Sequence[Any]]],
+    model: str = "m",
+    share: float = 1.0,
+) -> Loaded:
+    """A system whose answers to a set are given seed by seed: an answer, or probabilities of the labels."""
+    seeds = tuple(range(len(next(iter(answers.values())))))
+    system = System(
+        task=TASK.name, kind=TASK.kind, dataset="toy", language="ja", model=model, share=share, seeds=seeds,
+        runs=tuple(f"run{i}" for i in seeds),
+    )  # fmt: skip
+    told: dict[str, list[Answers]] = {
+        name: [{e.id: _prediction(e.id, a) for e, a in zip(sets[name], run, strict=True)} for run in runs]
+        for name, runs in answers.items()
+    }
+    return _Toy(system, cast(Any, None), TASK, sets, told, {name: f"toy:{name}" for name in sets})
+
+
+class _Toy(Loaded):
+    @property
+    def stem(self) -> str:
+        return f"toy--{self.system.model}"
+
+
+def _prediction(name: str, answer: Any) -> Prediction:
+    if not isinstance(answer, tuple):
+        return Prediction(example=name, answer=answer)
+    scores = dict(zip(TASK.labels, answer, strict=True))
+    return Prediction(example=name, answer=max(scores, key=lambda label: scores[label]), scores=scores)
+
+
+def seated(one: Loaded, name: str = "test") -> Sitting:
+    found = sit(one, name)
+    assert found is not None
+    return found
+
+
+def test_stress_is_the_mean_over_seeds_of_answers_that_stay() -> None:
+    originals = [example(str(i), E) for i in range(4)]
+    made = [
+        example(f"s{i}", E, origin=Origin(recipe="jsick-stress", parents=(f"toy:test/{i}",), step="swap-o", gold="inherited"))
+        for i in range(4)
+    ]  # fmt: skip
+    before = [[E, E, C, N], [E, E, E, E]]
+    after = [[E, E, C, C], [E, E, N, N]]
+    one = loaded({"test": originals, "swap-o": made}, {"test": before, "swap-o": after})
+    (found,) = stresses([one], How(resamples=100))
+    whole = next(c for c in found.cells if not c.case and not c.gold)
+    assert found.measure == "same"
+    assert (whole.operation, whole.n) == ("swap", 4)
+    assert whole.value == pytest.approx((75 + 50) / 2)
+    assert whole.sd == pytest.approx(17.67767)
+    assert whole.to_neutral == pytest.approx(100 * 2 / 7)
+    assert whole.low is not None
+    assert whole.high is not None
+    assert whole.low <= 62.5 <= whole.high
+
+
+def test_no_originals_no_stress() -> None:
+    assert stresses([loaded({"test": [example("1", E)]}, {"test": [[E]]})], How()) == ()
+
+
+def test_suspects_are_what_systems_agree_on() -> None:
+    golds = [E, E, E, C, C, C, N, N, N]
+    examples = [example(str(i), gold) for i, gold in enumerate(golds)]
+    sure = {E: (0.9, 0.05, 0.05), C: (0.05, 0.9, 0.05), N: (0.05, 0.05, 0.9)}
+    first = [sure[g] for g in golds]
+    first[2], first[7] = sure[C], (0.5, 0.1, 0.4)
+    second: list[Any] = list(golds)
+    second[2] = C
+    systems = [loaded({"test": examples}, {"test": [a]}, m) for a, m in ((first, "a"), (second, "b"))]
+    systems.append(loaded({"test": examples}, {"test": [[N] * 9]}, "constant"))
+    systems.append(loaded({"test": examples}, {"test": [[N, *golds[1:]]]}, "half", share=0.5))
+    ((found, sheet),) = suspects([seated(one) for one in systems], How())
+    assert found.systems == ("toy--a", "toy--b")
+    assert [(s.example, s.gold, s.suggested, s.against, s.suggest) for s in found.items] == [
+        ("toy:test/2", E, C, 2, 2)
+    ]
+    assert found.items[0].p_suggested == pytest.approx(0.95)
+    assert [e.id for e in sheet] == ["toy:test/2"]
+    assert sheet[0].gold == {}
+
+
+def test_answers_that_could_not_be_read_are_nobodys_vote() -> None:
+    examples = [example(str(i), (E, C, N)[i % 3]) for i in range(6)]
+    one = loaded({"test": examples}, {"test": [[E, C, None, E, C, N]]})
+    ((found, _),) = suspects([seated(one)], How())
+    assert found.total == 0
+    assert (found.n, found.sheet) == (6, "")
