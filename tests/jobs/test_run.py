@@ -78,6 +78,21 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) 
         done(Path("/proc/runs"))
 
 
+def test_finished_runs_are_shown_from_a_place_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = done(tmp_path)
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError(30, "Read-only file system")
+
+    for name in ("touch", "mkdir", "unlink"):
+        monkeypatch.setattr(Path, name, refused)
+    assert done(tmp_path).cells == whole.cells
+    with pytest.raises(OSError, match="Read-only"):
+        done(tmp_path, seeds=(1,))
+
+
 def test_runs_are_listed_told_apart_and_removed(tmp_path: Path) -> None:
     done(tmp_path, models=("majority", "char-linear"))
     a, b = list_runs(tmp_path)

@@ -142,3 +142,17 @@ def test_hypotheses_of_klue_nli_give_little_away(shared_data: Path) -> None:
     found = out_of_fold(make, task, examples, [e.inputs["premise"] for e in examples])
     right = sum(a.answer == e.gold["label"] for a, e in zip(found, examples, strict=True)) / len(examples)
     assert right == pytest.approx(0.401, abs=0.015)
+
+
+def test_rare_labels_weigh_more_where_that_is_asked_for() -> None:
+    rare = [
+        *LEARN,
+        *(Example(id=f"x{i}", inputs={"text": f"{i}の宿"}, gold={"label": "good"}) for i in range(60)),
+    ]
+    counts = []
+    for balance in (False, True):
+        found = model("char-linear", settings={"balance": balance, "strength": 0.01})
+        assert isinstance(found, Trainable)
+        found.fit(TASK, rare)
+        counts.append(sum(a.answer == "bad" for a in found.predict(TASK, rare)))
+    assert counts[0] < counts[1]

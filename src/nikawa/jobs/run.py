@@ -16,6 +16,7 @@ from nikawa.models.base import Progress, _silent
 from nikawa.records import Record
 from nikawa.run.executors import Executor, executors
 from nikawa.run.plan import Family, Plan, Request, Settings, plan
+from nikawa.run.store import StoredRun
 from nikawa.run.summary import Cell, choose, summarise
 from nikawa.run.value import Outcome, RunSpec
 from nikawa.run.work import Place, work
@@ -87,7 +88,8 @@ def run(request: Request, options: Options | None = None) -> RunReport:
     """Do every run that is asked for and is not done yet, then sum up; a run that fails does not stop the others."""
     how = options or Options()
     planned = plan(request, how.data)
-    _writable(how.out)
+    if _open(planned, how.out):
+        _writable(how.out)
     executor = _executor(how, request, planned)
     choosing = [spec for family in planned.families for spec in family.choosing()]
     tally = _Tally(how.told)
@@ -108,6 +110,12 @@ def run(request: Request, options: Options | None = None) -> RunReport:
         problems=tuple(tally.problems),
         left_out=planned.left_out,
     )
+
+
+def _open(planned: Plan, out: Path) -> bool:
+    """Whether something is left to do; where nothing is, results can be shown from a place that cannot be written."""
+    runs = (run for family in planned.families for run in family.choosing() or family.runs(family.options[0]))
+    return any(not StoredRun(out / run.folder).done for run in runs)
 
 
 def _writable(out: Path) -> None:

@@ -30,6 +30,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Inverse of the penalty on weights of labels; None: chosen on held-out training data."""
     penalty: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """Penalty on weights of scores."""
+    balance: bool | None = None
+    """Whether rare labels weigh as much as frequent ones; None: as the task's first metric has it."""
 
 
 class Ngrams:
@@ -69,7 +71,8 @@ class Characters:
         self._linear = self._fresh()
 
     def _fresh(self) -> Linear:
-        return Linear(self._settings.strength, self._settings.penalty, self._seed)
+        s = self._settings
+        return Linear(s.strength, s.penalty, self._seed, s.balance)
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Learn the n-grams, then their weights."""
