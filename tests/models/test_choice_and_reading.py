@@ -55,7 +55,7 @@ def test_choices_that_cannot_be_used(inputs: dict[str, Any], gold: Any, told: st
 
 def test_pieces_begin_and_end_where_the_script_changes() -> None:
     text = pieces("城 [SEP] 白い城は1603年に建った。민호가 왔다。")
-    found = {text.piece(i) for i in range(len(text.starts))}
+    found = set(text.pieces)
     assert {"白", "白い城", "1603年", "민호", "민호가"} <= found
     assert not any("。" in piece or piece.startswith((" ", "城 [")) for piece in found)
     assert all(s >= text.first for s in text.starts)

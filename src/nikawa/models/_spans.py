@@ -7,8 +7,9 @@ particle may begin. Everything about the pieces of one text is computed at once,
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +53,11 @@ class Text:
     sentence: Ints
     """Number of the sentence each character is in."""
 
-    def piece(self, i: int) -> str:
-        """The words of a piece."""
-        return self.body[self.starts[i] : self.ends[i]]
+    @cached_property
+    def pieces(self) -> list[str]:
+        """The words of every piece."""
+        places = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [self.body[start:end] for start, end in places]
 
 
 @lru_cache(maxsize=64)
@@ -107,21 +110,22 @@ def dense(text: Text, question: str, rare: dict[str, float]) -> Floats:
     around = sums[high] - sums[low] - own
     best = around.max() if len(around) else 0.0
     columns += [around, around - best, (s - low) / 50, (high - e) / 50, (s - first) / 300]
-    inside = np.array([body[a:b] in question for a, b in zip(s.tolist(), e.tolist(), strict=True)], dtype=float)  # fmt: skip
+    inside = np.array([piece in question for piece in text.pieces], dtype=float)
     return np.column_stack([*columns, np.log1p(s - first), inside])
 
 
-def hashed(text: Text, cues: Ints) -> Ints:
-    """One row a piece: numbers of its features, alone and beside each cue of the question."""
+def hashed(text: Text, cues: Ints, some: Sequence[int] | slice = slice(None)) -> Ints:
+    """One row a piece, of all or `some`: numbers of its features, alone and beside each cue of the question."""
     codes = np.array([0, 0, *map(ord, text.body), 0, 0], dtype=np.int64)
-    s, e = text.starts + 2, text.ends + 2
+    s, e = text.starts[some] + 2, text.ends[some] + 2
+    begins, ends, runs = text.begins_with[some], text.ends_with[some], text.runs[some]
     before, after, first, last = codes[s - 1], codes[e], codes[s], codes[e - 1]
-    shape = (text.begins_with * 16 + text.ends_with) * 16 + np.minimum(text.runs, 4) * 4 + np.minimum((e - s) // 4, 3)  # fmt: skip
+    shape = (begins * 16 + ends) * 16 + np.minimum(runs, 4) * 4 + np.minimum((e - s) // 4, 3)
     alone = [
         before, after, last, first, shape, before * 65_537 + codes[s - 2], after * 65_537 + codes[e + 1],
-        before * 65_537 + after, last * 65_537 + after, last * 65_537 + codes[e - 2], text.begins_with * 64 + before, text.ends_with * 65_537 + after,
+        before * 65_537 + after, last * 65_537 + after, last * 65_537 + codes[e - 2], begins * 64 + before, ends * 65_537 + after,
     ]  # fmt: skip
-    beside = [shape, last, after, before, text.begins_with * 16 + text.ends_with]
+    beside = [shape, last, after, before, begins * 16 + ends]
     found = [_mixed(column, n)[:, None] for n, column in enumerate(alone, start=1)]
     for n, column in enumerate(beside, start=101):
         found.append(_mixed(_mixed(column, n)[:, None] * 4_194_301 + cues[None, :], n))

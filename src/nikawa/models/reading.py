@@ -94,17 +94,18 @@ class SpanOverlap:
         figures, numbers = self._described(example)
         scores = figures @ self._weights[:DENSE] + self._weights[DENSE:][numbers].sum(axis=1)
         best = int(scores.argmax())
-        return text.piece(best), float(scores[best])
+        return text.pieces[best], float(scores[best])
 
-    def _described(self, example: Example) -> tuple[Any, Any]:
-        """Figures and numbers of features of every piece."""
+    def _described(self, example: Example, some: Sequence[int] | slice = slice(None)) -> tuple[Any, Any]:
+        """Figures and numbers of features of every piece, or of some."""
         import numpy as np
 
         from nikawa.models._spans import dense, hashed, pieces
 
         text, question = pieces(text_of(example, "context")), text_of(example, "question").strip()
         cues = sorted({self._cues[gram] for gram in _grams(question) if gram in self._cues})
-        return dense(text, question, self._rare), hashed(text, np.array([NO_CUE, *cues], dtype=np.int64))
+        told = np.array([NO_CUE, *cues], dtype=np.int64)
+        return dense(text, question, self._rare)[some], hashed(text, told, some)
 
     def _count(self, examples: Sequence[Example]) -> None:
         """Learn which n-grams are cues, and how rare bigrams are in texts."""
@@ -136,9 +137,9 @@ class SpanOverlap:
             chosen, right = self._chosen(task, example)
             if not chosen:
                 continue
-            some, many = self._described(example)
-            figures.append(some[chosen])
-            numbers.append(many[chosen].ravel().astype(np.int32))
+            some, many = self._described(example, chosen)
+            figures.append(some)
+            numbers.append(many.ravel().astype(np.int32))
             counts += [many.shape[1]] * len(chosen)
             labels += right
         if not labels:
@@ -156,7 +157,7 @@ class SpanOverlap:
 
         text = pieces(text_of(example, "context"))
         wanted = {answer["text"] for answer in example.gold[task.question]}
-        right = [i for i in range(len(text.starts)) if text.piece(i) in wanted]
+        right = [i for i, piece in enumerate(text.pieces) if piece in wanted]
         wrong = np.setdiff1d(np.arange(len(text.starts)), right)
         random = np.random.default_rng(lot(self._seed, example.id))
         some = random.permutation(wrong)[: self._settings.wrong].tolist()
