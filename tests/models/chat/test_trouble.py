@@ -57,6 +57,16 @@ CURED = {
 }
 
 
+@pytest.mark.parametrize("fault", [CURED["503 with Retry-After"], CURED["broken JSON"]])
+def test_a_busy_server_is_not_taken_for_one_that_cannot(server: Any, chat: Any, fault: Any) -> None:
+    """The first questions ask what the server can do: trouble there must not lead to a poorer way of asking."""
+    plain, faults = server.reply, iter([fault] * 4)
+    server.reply = lambda path, body: next(faults, None) or plain(path, body)
+    model = chat()
+    assert model.predict(TASK, TEXTS[:1])[0].answer == "good"
+    assert model.about()["how"] == "logprob"
+
+
 @pytest.mark.parametrize("fault", CURED.values(), ids=CURED)
 def test_tried_again(server: Any, chat: Any, fault: Any) -> None:
     server.trouble = once(1, 2, fault=fault)

@@ -127,8 +127,10 @@ class Client:
         self.gate = Gate(settings.concurrency)
 
     async def ask(self, path: str, body: dict[str, Any], key: str, retries: int | None = None) -> Reply:
-        """The reply, after as many tries as it takes and the settings allow."""
-        most = self.settings.retries if retries is None else retries
+        """The reply, after as many tries as it takes and the settings allow.
+
+        `retries` is how often a plain 500 is tried again where that may mean that the server cannot do it.
+        """
         tries, waited = 0, 0.0
         while True:
             async with self.gate:
@@ -140,6 +142,7 @@ class Client:
             pause = self._pause(found, key, tries)
             waited += pause if found.then == "wait" else 0.0
             tired = (waited if found.then == "wait" else pause) > self.settings.patience
+            most = retries if retries is not None and found.status == 500 else self.settings.retries
             tired = tired or (found.then == "again" and tries > most)
             if found.then in ("item", "stop") or tired:
                 raise found

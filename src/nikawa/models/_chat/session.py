@@ -47,7 +47,7 @@ class Session:
         try:
             return await self._ask(path, body, key, tokens, PROBE_RETRIES)
         except Problem as problem:
-            unable = problem.then == "item" or problem.status in (404, 405) or problem.status >= 500
+            unable = problem.then == "item" or problem.status in (404, 405, 500)
             if not unable:
                 raise
             reply = Reply(key=key, error=problem.status, text=problem.what)
