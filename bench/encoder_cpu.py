@@ -51,7 +51,7 @@ def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
 
 
 def speed(made: Any, padded: bool, seconds: float) -> tuple[float, float]:
-    """Rows a second, and the loss of the first batches: batches drawn the same way every time."""
+    """Rows a second of CPU time (other work on the machine does not count), and the loss of the first batches: batches drawn the same way every time."""
     from nikawa.models._encoder.learn import _Loop
     from nikawa.models._encoder.store import Batch, epoch_plan, shuffled
 
@@ -63,11 +63,11 @@ def speed(made: Any, padded: bool, seconds: float) -> tuple[float, float]:
         batches = [b for b in epoch_plan(loop.store, BATCH, loop.longest, (0, 0)) if loop.store.n not in b.rows]  # fmt: skip
     loop.steps.begin(batches)
     loop.steps.step(0)
-    began, done = time.perf_counter(), 0
-    while time.perf_counter() - began < seconds and done + 1 < len(batches):
+    began, done = time.process_time(), 0
+    while time.process_time() - began < seconds and done + 1 < len(batches):
         done += 1
         loop.steps.step(done)
-    return done * BATCH / (time.perf_counter() - began), loop.steps.loss()
+    return done * BATCH / (time.process_time() - began), loop.steps.loss()
 
 
 def main() -> None:
@@ -90,7 +90,9 @@ def main() -> None:
         for way, padded, low in (("float32, padded to 128", True, False), ("float32, length buckets", False, False), ("bf16, length buckets", False, True)):  # fmt: skip
             rate, loss = speed(course(folder, found, low), padded, asked.seconds)
             first = first or rate
-            print(f"{way:26} {rate:8.2f} rows/s {rate / first:6.2f}x   loss {loss:.3f}", flush=True)
+            print(
+                f"{way:26} {rate:8.2f} rows/s of CPU time {rate / first:6.2f}x   loss {loss:.3f}", flush=True
+            )
 
 
 if __name__ == "__main__":

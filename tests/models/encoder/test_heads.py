@@ -247,3 +247,27 @@ def test_a_label_the_task_does_not_know_is_told(
     }[kind]
     with pytest.raises(BadInput, match="the label 'ugly', which invented-"):
         made().fit(case.task, [replace(case.learn[0], gold={case.task.question: wrong})])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_needs_no_value_on_the_host(
+    kind: Kind, made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    """Tensors without values stop whatever a captured graph would: `.item()`, boolean indexing, shapes by values."""
+    import torch
+    from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+
+    from nikawa.models._encoder.store import Store
+
+    case, encoder = invented[kind], made()
+    work, model = encoder._prepare(case.task, case.learn)
+    store = Store(encoder._head.rows(work, case.learn, learn=True), torch.device("cpu"))
+    length = int(store.row_lengths().max())
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        store.tokens = {name: mode.from_tensor(value) for name, value in store.tokens.items()}
+        store.dense = {name: mode.from_tensor(value) for name, value in store.dense.items()}
+        store.starts, store.lengths = mode.from_tensor(store.starts), mode.from_tensor(store.lengths)
+        batch = store.gather(torch.zeros(8, dtype=torch.long), length)
+        encoder._head.loss(model, batch).backward()
+        with pytest.raises(DataDependentOutputException):
+            bool(batch["input_ids"].sum())

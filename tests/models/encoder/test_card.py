@@ -1,0 +1,47 @@
+"""On a graphics card: captured steps learn what plain ones do, for every head. Skipped where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+import pytest
+import torch
+
+from nikawa.models._encoder import learn
+from nikawa.models._encoder.steps import Plain
+from nikawa.records import Kind
+
+
+@pytest.fixture
+def card() -> str:
+    """The name of a graphics card."""
+    if not torch.cuda.is_available():
+        pytest.skip("no graphics card here")
+    return "cuda"
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_captured_steps_are_plain_ones(
+    kind: Kind, card: str, made: Callable[..., Any], invented: Mapping[Kind, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    case, losses = invented[kind], []
+    for kept in (True, False):
+        with monkeypatch.context() as patch:
+            if not kept:
+                patch.setattr(learn, "Graphs", Plain)
+            encoder = made(device=card, precision="float32", dropout=0.0, epochs=3, learning_rate=1e-4)
+            encoder.fit(case.task, case.learn)
+            losses.append([h["loss"] for h in encoder.history])
+            assert len(encoder.predict(case.task, case.ask)) == len(case.ask)
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_it_learns_in_bf16(kind: Kind, card: str, made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:  # fmt: skip
+    case, encoder = invented[kind], made(device=card, epochs=8, learning_rate=1e-3)
+    encoder.fit(case.task, case.learn)
+    losses = [h["loss"] for h in encoder.history]
+    assert losses[-1] < losses[0]
+    assert all(p.dtype == torch.float32 for p in encoder._model.parameters())
+    assert all(a.answer is not None for a in encoder.predict(case.task, case.ask))
