@@ -163,5 +163,5 @@ def _sides(task: Task) -> tuple[str, ...]:
 
 
 MODELS = (
-    Model("bertscore", "how alike the vectors of two texts are (BERTScore)", ("similarity",), BertScore, BertScoreSettings, "PATH"),
+    Model("bertscore", "how alike the vectors of two texts are (BERTScore)", ("similarity",), BertScore, BertScoreSettings, "PATH", ("device",)),
 )  # fmt: skip

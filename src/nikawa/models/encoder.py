@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from nikawa.errors import BadInput, missing_extra
-from nikawa.models._encoder.settings import EncoderSettings, words_by
+from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings, words_by
 from nikawa.models.base import Model, Setup, gold_of, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -137,5 +137,13 @@ def _torch() -> None:
 
 
 MODELS = (
-    Model("encoder", "a pre-trained encoder, fine-tuned", get_args(Kind), Encoder, EncoderSettings, "PATH"),
+    Model(
+        "encoder",
+        "a pre-trained encoder, fine-tuned",
+        get_args(Kind),
+        Encoder,
+        EncoderSettings,
+        "PATH",
+        OUTSIDE,
+    ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -194,6 +195,23 @@ def test_the_tree_is_the_best_of_all_trees(n: int) -> None:
 
 def test_no_words_make_no_tree() -> None:
     assert best_tree(np.zeros((0, 1))) == []
+
+
+@pytest.mark.parametrize("may", [True, False])
+def test_no_answer_is_one_where_training_has_such_questions(
+    may: bool, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
+    case, encoder = invented["reading"], made(epochs=0.1)
+    encoder.fit(case.task, [e for e in case.learn if e.gold["answers"] or may])
+    encoder.save(tmp_path)
+    again = made(checkpoint=tmp_path, epochs=0)
+    again.fit(case.task, [e for e in case.learn if e.gold["answers"]])
+    asked = case.ask[:1]
+    rows = again._head.rows(again._work, asked, learn=False)
+    scores = np.zeros(len(rows.tokens["input_ids"][0]))
+    scores[0], scores[rows.notes[0][0] + 2] = 9.0, 3.0
+    (answer,) = again._head.answers(again._work, asked, rows, [(scores, scores)])
+    assert (answer.answer == "") == may
 
 
 @pytest.mark.parametrize("decode", ["tree", "argmax"])

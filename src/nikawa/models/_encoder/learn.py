@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nikawa.errors import BadInput
-from nikawa.models._encoder.settings import EncoderSettings
+from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings
 from nikawa.models._encoder.state import load_state, save_state
 from nikawa.models._encoder.steps import Graphs, Loss, Plain
 from nikawa.models._encoder.store import Rows, Store, epoch_plan
@@ -199,7 +199,8 @@ def key_of(course: Course) -> str:
 
     import msgspec
 
-    told = msgspec.json.encode([course.settings, course.seed, course.rows.width])
+    settings = msgspec.structs.replace(course.settings, **dict.fromkeys(OUTSIDE, 0))
+    told = msgspec.json.encode([settings, course.seed, course.rows.width])
     digest = blake2b(told, digest_size=16)
     for parts in course.rows.tokens.values():
         for part in parts:

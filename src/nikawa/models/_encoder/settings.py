@@ -11,6 +11,9 @@ Precision = Literal["auto", "float32", "bf16"]
 SPOKEN = {"ja-ipadic": "ipadic", "ja-unidic": "unidic", "ja-juman": "juman", "ko-kiwi": "kiwi", "ko-mecab": "mecab-ko"}  # fmt: skip
 """Analysers by the names of the extras that bring them."""
 
+OUTSIDE = ("device", "checkpoint_steps")
+"""Settings that tell how the work is done, not what comes out."""
+
 
 class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of `encoder:PATH`; presets (`nikawa run --preset`) fill them in."""

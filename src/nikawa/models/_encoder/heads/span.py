@@ -1,6 +1,6 @@
 """The answer as a stretch of the paragraph: a start and an end score a sub-word, over overlapping windows.
 
-The first position stands for "no answer here"; where a task has questions without an answer, that is an answer too.
+The first position stands for "no answer here"; where training has questions without an answer, that is an answer too.
 Positions are kept as characters of the paragraph, so the answer is cut from the text itself, never put together again.
 """
 
@@ -32,8 +32,12 @@ class Spans:
         return ()
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
-        """Two scores a position."""
-        return backbone.model("AutoModelForQuestionAnswering", work.settings, num_labels=2)
+        """Two scores a position; the configuration keeps whether questions may have no answer."""
+        empty = any(not example.gold.get(work.task.question) for example in train)
+        may = bool(getattr(backbone.config, "answers_may_be_empty", False)) or empty
+        model = backbone.model("AutoModelForQuestionAnswering", work.settings, num_labels=2, answers_may_be_empty=may)  # fmt: skip
+        model.known = {"none": may}
+        return model
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row a window; its note: where the paragraph starts in it and the characters of each piece."""
@@ -74,8 +78,8 @@ class Spans:
         for owner, (head, spans), (start, end) in zip(rows.owner, rows.notes, found, strict=True):
             none[owner] = min(none[owner], float(start[0] + end[0]))
             best[owner] += stretches(start, end, head, spans, work)
-        may_be_none = "none" in work.task.labels or work.task.name == "klue-mrc"
-        return [_answer(e, b, float(n) if may_be_none else None, work) for e, b, n in zip(examples, best, none, strict=True)]  # fmt: skip
+        may = work.known["none"]
+        return [_answer(e, b, float(n) if may else None, work) for e, b, n in zip(examples, best, none, strict=True)]  # fmt: skip
 
 
 Window = tuple[np.ndarray, np.ndarray, int, list[tuple[int, int]]]
