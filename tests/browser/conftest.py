@@ -1,112 +1,24 @@
-"""A real browser, and two reports: one of real runs, one of ten thousand examples."""
+"""One Chromium for all tests in a real browser: Playwright runs once a process."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nikawa.jobs.report import Options, report
-from nikawa.jobs.run import Options as RunOptions
-from nikawa.jobs.run import Request, run
-from nikawa.report.page import write_report
-from nikawa.report.page_data import Number, Page, Section, SystemRow
-from nikawa.report.page_items import POINTS, Items, Table
-
-MANY = 10_000
-NASTY = '<script>window.hacked=1</script><img src=x onerror="window.hacked=2">'
-LABELS = ("entailment", "neutral", "contradiction")
+NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """The Chromium of this machine; tests that ask for it are skipped where it is absent."""
+    """The system's Chromium; tests that ask for it are skipped where there is none."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("no Chromium here: install the package chromium")
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("no Chromium on this machine")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with api.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield browser
         browser.close()
-
-
-@pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a few runs, with analyses."""
-    place = tmp_path_factory.mktemp("small")
-    request = Request(tasks=("mini-ja-nli", "mini-ko-qa"), models=("majority", "baseline"), seeds=(0, 1))
-    run(request, RunOptions(out=place / "runs", workers=1))
-    report([str(place / "runs")], place / "report", Options(rounds=200))
-    return place / "report" / "index.html"
-
-
-@pytest.fixture(scope="session")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten thousand invented pairs, the last half made from the first; two systems, three seeds."""
-    place = tmp_path_factory.mktemp("large") / "report"
-    rows = tuple(
-        SystemRow(
-            system=name, seeds=(0, 1, 2), runs=(f"runs/{name}",),
-            metrics={"accuracy": Number(value=value, low=value - 1, high=value + 1, sd=0.2, n=MANY)},
-        )
-        for name, value in (("good", 75.0), ("poor", 50.0))
-    )  # fmt: skip
-    section = Section(
-        name="large", title="Invented", dataset="large", kind="inference", language="ja", set="test", n=MANY,
-        protocol="", protocol_why="", metrics=("accuracy",), lower_is_better=(), labels=LABELS, rows=rows,
-    )  # fmt: skip
-    page = Page(
-        title="Ten thousand", version="0", systems=("good", "poor"), sections=(section,), runs=(),
-        commands=("nikawa report runs",), rounds=0, tests=0,
-    )  # fmt: skip
-    return write_report(place, page, {"large": _items()})
-
-
-def _items() -> Items:
-    texts, words = Table(), Table()
-    labels = [words.number(label) for label in LABELS]
-    sets = [words.number("test"), words.number("swapped")]
-    tags = [words.number(f"tag=phenomenon-{i}") for i in range(7)]
-    numbers = range(MANY)
-    premise = [texts.number(f"{i}番目の子供が公園で{'犬' if i % 2 else '猫'}と遊んでいる。") for i in numbers]
-    hypothesis = [texts.number(NASTY if i == 0 else f"{i}番目の子供は外にいる。") for i in numbers]
-    gold = [labels[i % 3] for i in numbers]
-    good = [[g if i % 4 else labels[(i + 1) % 3] for i, g in enumerate(gold)]] * 3
-    poor = [[g if i % 2 else labels[(i + 2) % 3] for i, g in enumerate(gold)]] * 3
-    points = [
-        [POINTS if a == g else 0 for a, g in zip(seeds[0], gold, strict=True)] for seeds in (good, poor)
-    ]
-    return Items(
-        texts=texts.words(), words=words.words(), ids=[str(i) for i in numbers],
-        inputs={"premise": premise, "hypothesis": hypothesis}, gold=gold,
-        sets=[sets[i >= MANY // 2] for i in numbers], tags=[(tags[i % 7],) for i in numbers],
-        parents=[i - MANY // 2 if i >= MANY // 2 else -1 for i in numbers], systems=("good", "poor"),
-        answers=(good, poor), points=points, sure=[[31] * MANY, [62] * MANY], language="ja",
-    )  # fmt: skip
-
-
-@pytest.fixture
-def visit(chromium: Any) -> Iterator[Any]:
-    """Opens a page and keeps what it complains about and asks for; nothing of either is allowed."""
-    contexts, said, asked = [], list[str](), list[str]()
-
-    def open_(path: Path, **settings: Any) -> Any:
-        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **settings})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda problem: said.append(str(problem)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(path.as_uri())
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert said == []
-    assert [url for url in asked if not url.startswith(("file:", "blob:"))] == []
-    assert len([url for url in asked if url.startswith("file:")]) == len(contexts)

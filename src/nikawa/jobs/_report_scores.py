@@ -21,9 +21,11 @@ from nikawa.report.page_data import Number, PairRow, PartRow, SystemRow
 from nikawa.run.store import SCORES
 from nikawa.run.summary import mean_and_sd
 
-ROUNDS, MOST = 2_000, 10_000
+ROUNDS, MOST = 2_000, 25_000
 ENOUGH = 60
 """Rounds a test: the smallest p a test can reach must stay below 5% after Holm's correction."""
+MANY = 120
+"""Tests from which on only the first metric of each task is tested."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,20 @@ class Compared:
 
 def compare_tasks(parts: Sequence[TaskRuns], rounds: int | None = None) -> Compared:
     """Every pair of systems on every task and metric, corrected together."""
-    tests = sum(len(p.task.metrics) * len(p.systems) * (len(p.systems) - 1) // 2 for p in parts)
-    rounds = rounds or min(MOST, max(ROUNDS, ENOUGH * tests))
-    sides = [[_side(part, system) for system in part.systems] for part in parts]
+    pairs = [(len(part.task.metrics), len(part.systems) * (len(part.systems) - 1) // 2) for part in parts]
+    tests = sum(metrics * found for metrics, found in pairs)
+    first = tests > MANY
+    rounds = rounds or min(MOST, max(ROUNDS, ENOUGH * (sum(found for _, found in pairs) if first else tests)))
+    sides = [[_side(part, system, first) for system in part.systems] for part in parts]
     found = compare_sides(sides, [part.name for part in parts], rounds=rounds)
     return Compared(found, rounds, len(found.pairs))
 
 
-def _side(part: TaskRuns, system: SystemRuns) -> Side:
-    return Side(system.name, tuple(_scored(part, run) for run in system.runs))
+def _side(part: TaskRuns, system: SystemRuns, first: bool) -> Side:
+    return Side(system.name, tuple(_scored(part, run, first) for run in system.runs))
 
 
-def _scored(part: TaskRuns, run: Answered) -> Scored:
+def _scored(part: TaskRuns, run: Answered, first: bool) -> Scored:
     """A run as `compare` takes it; the name of the task tells sets apart."""
     examples = tuple(part.sets[part.main])
     answers = {prediction.example: prediction for prediction in run.answers[part.main]}
@@ -56,7 +60,8 @@ def _scored(part: TaskRuns, run: Answered) -> Scored:
         task=part.name, split=part.main, version="", n=len(examples), answered=len(answers), missing=0, unparsed=0,
         unknown=0, duplicates=0, partial=False, form="run", scores=(), confusion={},
     )  # fmt: skip
-    return Scored(report, replace(part.task, name=part.name), examples, answers)
+    names = part.task.metrics[:1] if first else part.task.metrics
+    return Scored(report, replace(part.task, name=part.name, metrics=names), examples, answers)
 
 
 def system_rows(part: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:

@@ -81,7 +81,7 @@ def _body(page: Page, digits: int) -> Iterator[str]:
     yield '<a class="skip" href="#main">Skip to the results</a>'
     links = "".join(f'<a href="#{slug(s.name)}">{text(s.name)}</a>' for s in page.sections)
     yield (
-        f'<nav aria-label="Sections"><a href="#summary">Summary</a>{links}<a href="#method">How made</a>'
+        f'<nav aria-label="Sections"><div><a href="#summary">Summary</a>{links}<a href="#method">How made</a></div>'
         '<button type="button" id="theme" hidden>Theme: auto</button></nav>'
     )
     yield f'<main id="main" tabindex="-1"><header class="top"><h1>{text(page.title)}</h1>{_lead(page)}</header>'

@@ -31,7 +31,7 @@ def _parts(page: Page) -> Iterator[str]:
         yield (
             f"<p>Systems are compared in pairs on the same examples: approximate randomisation for single runs, the bootstrap over "
             f"examples and seeds for several, {page.rounds:,} rounds, and Holm's correction over all {page.tests:,} tests of this page. "
-            "Systems that share a letter cannot be told apart at 5%. <em>Detectable</em> is the least true difference that this set "
+            f"Systems that share a letter cannot be told apart at 5%; the least p these rounds can show is {_least(page):.2g}. <em>Detectable</em> is the least true difference that this set "
             "would show four times in five.</p>"
         )
     yield "<h3>Make them anew</h3>" + command("\n".join(page.commands))
@@ -39,6 +39,11 @@ def _parts(page: Page) -> Iterator[str]:
     yield "<h3>Runs</h3>" + _runs(page)
     yield detail("Versions of packages", _packages(page))
     yield detail("Data", _data(page))
+
+
+def _least(page: Page) -> float:
+    """The p of the surest difference after correction, where seeds were resampled."""
+    return min(1.0, 2 * page.tests / (page.rounds + 1))
 
 
 def _files(page: Page) -> str:
@@ -69,9 +74,8 @@ def _runs(page: Page) -> str:
 
 
 def _packages(page: Page) -> str:
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {"python": {run.python for run in page.runs}}
     for run in page.runs:
-        found.setdefault("python", set()).add(run.python)
         for name, version in run.packages.items():
             found.setdefault(name, set()).add(version)
     order = [

@@ -1,9 +1,8 @@
-"""What the browser tests share: one Chromium, and forms served as workers meet them."""
+"""What the browser tests of collect share: forms served as workers meet them."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,22 +25,6 @@ from nikawa.records import Example, Judgement
 
 SHOTS = os.environ.get("NIKAWA_SCREENSHOTS")
 """A folder for pictures of every form, to look at."""
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """The system's Chromium; tests that ask for it are skipped where there is none."""
-    found = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
-        None,
-    )
-    if found is None:
-        pytest.skip("no Chromium here: install the package chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 class Page:

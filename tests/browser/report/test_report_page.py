@@ -43,7 +43,8 @@ def test_filters(visit: Any, large: Path) -> None:
     place.get_by_label("Set").select_option(label="swapped")
     place.get_by_label("Tag").select_option(label="phenomenon-3")
     seen = place.locator(".row .sub").all_text_contents()
-    assert seen and all("gold neutral" in line and "✗" in line for line in seen)
+    assert seen
+    assert all("gold neutral" in line and "✗" in line for line in seen)
     place.get_by_role("button", name="Clear").click()
     assert told(place) == "10,000 examples"
     place.get_by_label("Outcome").select_option(label="alone right")
@@ -94,7 +95,7 @@ def test_perturbed_pairs_stand_side_by_side(visit: Any, large: Path) -> None:
     twin = place.locator(".twin")
     assert "original test / 0" in twin.text_content()
     marks = twin.locator("dd[lang=ja] mark").all_text_contents()
-    assert marks[:2] == ["0", "5000"]
+    assert marks[0] == "500"  # 0 against 5000
     assert place.locator(".view thead th").all_text_contents() == [
         "system",
         "to the original",
