@@ -21,12 +21,16 @@ from nikawa.models.base import Model, Progress, Setup, _silent, gold_of, not_fit
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 KINDS: tuple[Kind, ...] = ("tagging",)
+MANY = 1_000
+"""Texts from which features that are met too rarely are left out."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How the weights are learned."""
 
-    iterations: Annotated[int, msgspec.Meta(ge=1)] = 80
+    iterations: Annotated[int, msgspec.Meta(ge=1)] = 50
+    least: Annotated[int, msgspec.Meta(ge=1)] = 2
+    """How often a feature is met at least; where there are few texts, all are kept."""
     l1: Annotated[float, msgspec.Meta(ge=0)] = 0.2
     """Penalty on the size of weights; what it makes 0 is left out of the model."""
     l2: Annotated[float, msgspec.Meta(ge=0)] = 0.01
@@ -48,7 +52,8 @@ class Crf:
         gold = gold_of(task, examples)
         trainer = _crfsuite().Trainer(algorithm="lbfgs", verbose=False)
         s = self._settings
-        trainer.set_params({"c1": s.l1, "c2": s.l2, "max_iterations": s.iterations})
+        least = s.least if len(examples) >= MANY else 1
+        trainer.set_params({"c1": s.l1, "c2": s.l2, "max_iterations": s.iterations, "feature.minfreq": least})
         for done, (example, spans) in enumerate(zip(examples, gold, strict=True)):
             text = text_of(example, task.inputs[0])
             trainer.append(features(text), tags_of(text, spans, example.id))
