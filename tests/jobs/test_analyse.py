@@ -185,6 +185,13 @@ def test_keys_and_metrics_can_be_chosen(runs: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+def test_rank_correlations_have_fewer_resamples_and_say_so(runs: Path, tmp_path: Path) -> None:
+    how = How(metric="spearman", tokeniser="none")
+    (sts,) = analyse([str(runs / "mini-ja-sts--*")], out=tmp_path / "a", how=how).each
+    assert (sts.metric, sts.resamples) == ("spearman", 200)
+    assert sts.score.value is not None
+
+
 def replace_how(by: tuple[str, ...] = (), metric: str = "") -> How:
     return How(by=by, metric=metric, resamples=100, tokeniser="none")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nikawa.analyse.results import Across, Analysis, Index, Suspects
@@ -26,6 +26,8 @@ from nikawa.run.store import StoredRun, write_json
 
 __all__ = ["Analyses", "How", "analyse", "compute", "place_of", "read_analyses"]
 
+SLOW = 200
+"""Resamples of metrics that are no sums, such as a rank correlation."""
 Progress = Callable[[str, int, int], None]
 """What is being analysed, how many are done, and of how many."""
 
@@ -74,7 +76,8 @@ def compute(
     each: dict[str, Analysis] = {}
     for number, sitting in enumerate(sittings):
         tell(f"{sitting.loaded.stem} {sitting.set}", number, len(sittings))
-        each[f"{sitting.loaded.stem}--{sitting.set}.json"] = analysis(sitting, settings, overlaps)
+        fitting = _affordable(sitting, settings)
+        each[f"{sitting.loaded.stem}--{sitting.set}.json"] = analysis(sitting, fitting, overlaps)
     _check_keys(settings.by, each.values())
     doubted = suspects(sittings, settings)
     across = Across(
@@ -90,6 +93,12 @@ def compute(
 def _sit(loaded: Loaded, name: str, how: How) -> Sitting | None:
     kinds = metrics()[how.metric].kinds if how.metric else ()
     return sit(loaded, name, how.metric if loaded.task.kind in kinds else "")
+
+
+def _affordable(sitting: Sitting, how: How) -> How:
+    """Fewer resamples for a metric that must see all items anew in each of them."""
+    sums = all(hasattr(run, "statistics") for run in sitting.sample.runs)
+    return how if sums else replace(how, resamples=min(how.resamples, SLOW))
 
 
 def _check_metric(systems: Iterable[Loaded], name: str) -> None:
