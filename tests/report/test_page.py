@@ -1,0 +1,174 @@
+"""The parts of a report: packing, plots, tables, escaping."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zlib
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from nikawa.report import page_plots as plots
+from nikawa.report.page import document, standalone, write_report
+from nikawa.report.page_data import Number, Page, PairRow, Section, SystemRow
+from nikawa.report.page_items import ALPHABET, POINTS, Items, block, cut_at, packed
+from nikawa.report.page_tables import comma_separated, latex, markdown
+
+NASTY = '</script><script>alert("&")</script>'
+
+
+def row(system: str, value: float | None, ties: str = "", sd: float | None = None) -> SystemRow:
+    number = Number(value=value, low=None if value is None else value - 2, high=None if value is None else value + 2, sd=sd, n=50, source=f"runs/{system}/scores.json#/0/scores/0")  # fmt: skip
+    return SystemRow(
+        system=system, seeds=(0,), runs=(f"runs/{system}",), metrics={"accuracy": number}, ties={"accuracy": ties},
+    )  # fmt: skip
+
+
+def page(*rows: SystemRow, title: str = "A report") -> Page:
+    section = Section(
+        name="task_1", title="A task", dataset="d", kind="inference", language="ja", set="test", n=50, protocol="",
+        protocol_why="", metrics=("accuracy",), lower_is_better=(), labels=("yes", "no"), rows=rows,
+        pairs=(
+            PairRow(
+                metric="accuracy", first=rows[-1].system, second=rows[0].system,
+                difference=Number(value=1.0, low=-1.0, high=3.0), p=0.01, p_holm=0.02, smallest=2.0, wins=3, losses=2,
+            ),
+        ),
+    )  # fmt: skip
+    return Page(
+        title=title, version="0", systems=tuple(r.system for r in rows), sections=(section,), runs=(),
+        commands=("nikawa report runs",), rounds=2000, tests=1,
+    )  # fmt: skip
+
+
+def items(*texts: str, **fields: Any) -> Items:
+    n = range(len(texts))
+    settings: dict[str, Any] = {
+        "texts": texts, "words": ("yes", "test"), "ids": [str(i) for i in n], "inputs": {"text": list(n)},
+        "gold": [0 for _ in n], "sets": [1 for _ in n], "tags": [() for _ in n], "parents": [-1 for _ in n],
+        "systems": ("m",), "answers": [[[0 for _ in n]]], "points": [[POINTS for _ in n]],
+    }  # fmt: skip
+    return Items(**{**settings, **fields})
+
+
+def unpacked(found: Items) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(zlib.decompress(b64decode(block(found))))
+    return content
+
+
+def test_small_numbers_are_one_character_each() -> None:
+    assert packed([-1, 0, 62]) == ALPHABET[0] + ALPHABET[1] + ALPHABET[63]
+    assert packed([0, 63]) == [0, 63]
+    assert packed([-2]) == [-2]
+
+
+def test_a_block_keeps_columns_in_order_and_texts_once() -> None:
+    found = unpacked(items("犬が走る。", "개가 달린다.", inputs={"premise": [0, 1], "hypothesis": [1, 1]}))
+    assert [name for name, _ in found["in"]] == ["premise", "hypothesis"]
+    assert found["t"] == ["犬が走る。", "개가 달린다."]
+    assert found["p"] == ""
+    assert block(items("a")) == block(items("a"))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "budget", "cut"),
+    [([5, 5], 10, 0), ([100, 2, 2], 20, 16), ([10, 10, 10], 15, 5), ([], 5, 0), ([9], 0, 1)],
+)
+def test_texts_are_cut_at_the_greatest_length_that_fits(lengths: list[int], budget: int, cut: int) -> None:
+    assert cut_at(lengths, budget) == cut
+    if cut > 1:
+        assert sum(min(length, cut) for length in lengths) <= budget
+
+
+def test_everything_on_the_page_is_escaped() -> None:
+    html = document(page(row(NASTY, 80.0), row("b", 70.0), title=NASTY), {"task_1": items(NASTY)})
+    assert NASTY not in html
+    assert html.count("<script") == 2  # the examples and the one script
+    assert "&lt;/script&gt;" in html
+
+
+def test_the_policy_names_the_script_by_its_hash_and_allows_no_address() -> None:
+    html = document(page(row("a", 80.0)), {})
+    policy = html.partition('Content-Security-Policy" content="')[2].partition('"')[0]
+    assert "default-src 'none'" in policy
+    assert "script-src 'sha256-" in policy
+    assert "http:" not in html.replace("http://www.w3.org/2000/svg", "")
+    assert "https:" not in html
+
+
+def test_every_number_names_its_file() -> None:
+    html = document(page(row("a", 80.0, "a"), row("b", 70.0, "b")), {})
+    for system in "ab":
+        assert f'data-src="runs/{system}/scores.json#/0/scores/0"' in html
+
+
+def test_latex_is_escaped_bold_and_marked() -> None:
+    text = latex(page(row("good_model 50%", 80.04, "a", sd=0.51), row("b", 70.0, "b", sd=1.0)), 1)
+    assert r"good\_model 50\% & \textbf{80.0}$_{\pm 0.5}$ \\" in text
+    assert r"b & 70.0$_{\pm 1.0}$$^{\dagger}$ \\" in text
+    assert r"task\_1" in text
+    for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{table}"):
+        assert text.count(word) == 1
+
+
+def test_no_dagger_within_a_tie_and_no_bold_among_equals() -> None:
+    tied = latex(page(row("a", 80.0, "a"), row("b", 79.0, "a")), 1)
+    assert "dagger" not in tied
+    assert "**" not in markdown(page(row("a", 80.0, "a"), row("b", 80.0, "a")), 1)
+    assert "**80.0 (78.0 to 82.0)** a" in markdown(page(row("a", 80.0, "a"), row("b", 79.0, "a")), 1)
+
+
+def test_what_is_not_defined_is_said() -> None:
+    text = markdown(page(row("a", 80.0), row("b", None)), 1)
+    assert "not defined" in text
+    assert "nan" not in document(page(row("a", 80.0), row("b", None)), {}).partition("<script")[0].lower()
+
+
+def test_csv_is_unrounded_and_no_formula() -> None:
+    found = list(csv.DictReader(io.StringIO(comma_separated(page(row("=1+1", 80.123456))))))
+    assert found[0]["system"] == "'=1+1"
+    assert float(found[0]["value"]) == 80.123456
+    assert found[0]["source"].endswith("scores.json#/0/scores/0")
+
+
+def test_figures_are_whole_documents() -> None:
+    lines = [plots.Line("<b>", [plots.Dot(10.0, 8.0, 12.0, s) for s in range(8)], "tag", "12")]
+    for picture in (
+        plots.dot_plot(lines, "a & b", (0, 100), ["x", "y"], 11.0),
+        plots.heat(["犬", "b"], ["犬", "b", "(unread)"], [[3, 0, 1], [0, 0, 0]], "t"),
+        plots.reliability([(0.5, 0.4, 0.3, 0.5, 10), (0.9, 1.0, 0.8, 1.0, 9)], "t"),
+        plots.curves(
+            [plots.Path("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])], "t", "n", (0, 100)
+        ),
+    ):
+        root = ElementTree.fromstring(standalone(picture).encode())
+        assert root.tag.endswith("svg")
+        assert "prefers-color-scheme:dark" in standalone(picture)
+
+
+def test_axes_have_round_ends_and_hold_all_values() -> None:
+    axis = plots.axis_of([61.7, 87.2, None], 0, 100, (0, 100))
+    assert (axis.low, axis.high) == (60, 90)
+    assert 4 <= len(axis.ticks()) <= 8
+    single = plots.axis_of([50.0], 0, 100, (0, 100))
+    assert single.low < 50 < single.high
+
+
+def test_the_folder_is_whole_and_the_same_twice(tmp_path: Path) -> None:
+    found = page(row("a", 80.0, "a"), row("b", 70.0, "b"))
+    for name in ("one", "two"):
+        write_report(tmp_path / name, found, {"task_1": items("犬")}, extra={"analyses/x.json": b"{}"})
+    names = sorted(str(p.relative_to(tmp_path / "one")) for p in (tmp_path / "one").rglob("*") if p.is_file())
+    assert names == [
+        "analyses/x.json", "figures/task-1-scores.svg", "index.html", "numbers.json", "summary.csv", "summary.md",
+        "summary.tex",
+    ]  # fmt: skip
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert msgspec.json.decode((tmp_path / "one" / "numbers.json").read_bytes())["systems"] == ["a", "b"]
