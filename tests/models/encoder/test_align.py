@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nikawa.models._encoder.align import align, settle
+from nikawa.models._encoder.align import align
 from nikawa.models._encoder.pieces import Reader, cover
 from nikawa.models._encoder.settings import words_by
+from nikawa.models._encoder.settle import settle
 from nikawa.records import Kind
 
 UNKNOWN = "[UNK]"

@@ -163,6 +163,18 @@ def test_markers_are_pieces_of_their_own(
     assert "<subj>" in tokenizer.convert_ids_to_tokens(rows.tokens["input_ids"][0].tolist())
 
 
+def test_a_particle_behind_a_marker_goes_on_with_its_word(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:  # fmt: skip
+    case, encoder = invented["relation"], made(markers="untyped", epochs=0.1)
+    encoder.fit(case.task, case.learn)
+    text = "하나람은 푸른읍 을 지나갔다."
+    asked = replace(
+        case.ask[0], inputs={"text": text, "subject": Span(0, 3, "PER"), "object": Span(5, 8, "LOC")}
+    )
+    rows = encoder._head.rows(encoder._work, [asked], learn=False)
+    shown = encoder._work.reader.tokenizer.convert_ids_to_tokens(rows.tokens["input_ids"][0].tolist())
+    assert shown[1:14] == ["<subj>", "하", "##나", "##람", "</subj>", "##은", "<obj>", "푸", "##른", "##읍", "</obj>", "을", "지"]  # fmt: skip
+
+
 def test_an_entity_outside_its_text_is_told(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
     case = invented["relation"]
     wrong = replace(case.learn[0], inputs={**case.learn[0].inputs, "object": Span(3, 900, "LOC")})

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.models._encoder.align import align, settle
+from nikawa.models._encoder.align import align
+from nikawa.models._encoder.settle import settle
 
 Words = Callable[[str], Iterable[tuple[int, int]]]
 """Start and end (exclusive) of the words of a text, in order."""

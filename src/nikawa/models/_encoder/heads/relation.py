@@ -27,6 +27,8 @@ from nikawa.models.base import gold_of, text_of
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 ROLES = {"subject": "subj", "object": "obj"}
+Entity = tuple[int, int, tuple[str, str]]
+"""Start and end (exclusive) of an entity, and its two markers."""
 
 
 class Relations:
@@ -58,24 +60,26 @@ class Relations:
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row an example."""
         added = set(work.reader.tokenizer.get_added_vocab())
-        texts = [self._marked(work, example, added) for example in examples]
+        found = [self._entities(work, example, added) for example in examples]
+        texts = [marked(text_of(e, "text"), entities, lambda part: work.reader.segmented(part)[0]) for e, entities in zip(examples, found, strict=True)]  # fmt: skip
         marks = set(work.reader.tokenizer.convert_tokens_to_ids(sorted(added)))
+        ids = [_joined(work, row, marks, cuts(text_of(e, "text"), entities)) for row, e, entities in zip(work.reader.raw(texts), examples, found, strict=True)]  # fmt: skip
         before, after = work.reader.frame.one
         room = work.settings.max_length - len(before) - len(after)
-        pairs = [work.reader.pair(cut(ids, marks, room), None, work.settings.max_length) for ids in work.reader.raw(texts)]  # fmt: skip
+        pairs = [work.reader.pair(cut(row, marks, room), None, work.settings.max_length) for row in ids]
         made = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
         if learn:
             made.dense["labels"] = indexes(work, examples, gold_of(work.task, examples))
         return made
 
-    def _marked(self, work: Work, example: Example, added: set[str]) -> str:
-        entities = []
+    def _entities(self, work: Work, example: Example, added: set[str]) -> list[Entity]:
+        made = []
         for name in _roles(work, example):
             entity = _entity(example, name)
             markers = _typed(name, entity.label)
             known = work.settings.markers == "typed" and set(markers) <= added
-            entities.append((entity.start, entity.end, markers if known else _typed(name, "")))
-        return marked(text_of(example, "text"), entities, lambda part: work.reader.segmented(part)[0])
+            made.append((entity.start, entity.end, markers if known else _typed(name, "")))
+        return made
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
         """Cross-entropy over the relations."""
@@ -108,21 +112,41 @@ def _typed(name: str, label: str) -> tuple[str, str]:
     return f"<{role}>", f"</{role}>"
 
 
-def marked(text: str, entities: Sequence[tuple[int, int, tuple[str, str]]], read: Callable[[str], str] = str) -> str:  # fmt: skip
-    """The text with a marker at each end of each entity; `read` is given the text between them.
-
-    At one place markers close before others open, the inner first; of two that open the longer is outside.
-    """
+def _events(entities: Sequence[Entity]) -> list[tuple[int, str]]:
+    """Where each marker goes. At one place markers close before others open, the inner first; the longer opens first."""
     events = []
     for order, (start, end, (opens, closes)) in enumerate(entities):
-        events.append(((start, 1, -end, order), start, opens))
-        events.append(((end, 0, -start, -order), end, closes))
+        events.append(((start, 1, -end, order), opens))
+        events.append(((end, 0, -start, -order), closes))
+    return [(key[0], marker) for key, marker in sorted(events)]
+
+
+def marked(text: str, entities: Sequence[Entity], read: Callable[[str], str] = str) -> str:
+    """The text with a marker at each end of each entity; `read` is given the text between them."""
     parts: list[str] = []
     at = 0
-    for _, place, marker in sorted(events):
+    for place, marker in _events(entities):
         parts += [read(text[at:place]), marker]
         at = place
     return "".join([*parts, read(text[at:])])
+
+
+def cuts(text: str, entities: Sequence[Entity]) -> list[bool]:
+    """For every marker in order, whether it stands inside a Hangul word."""
+    return [all("가" <= c <= "힣" for c in text[place - 1 : place + 1]) and 0 < place < len(text) for place, _ in _events(entities)]  # fmt: skip
+
+
+def _joined(work: Work, ids: Sequence[int], marks: set[int], inside: Sequence[bool]) -> list[int]:
+    """The pieces with `##` put back where a marker stands inside a word: a particle goes on, it begins nothing."""
+    made, tokenizer = list(ids), work.reader.tokenizer
+    places = [i for i, piece in enumerate(ids) if piece in marks]
+    if len(places) != len(inside):  # the text itself has markers
+        return made
+    for place in [p + 1 for p, cut_ in zip(places, inside, strict=True) if cut_ and p + 1 < len(ids)]:
+        piece = tokenizer.convert_tokens_to_ids(f"##{tokenizer.convert_ids_to_tokens(ids[place])}")
+        if piece is not None and piece != tokenizer.unk_token_id:
+            made[place] = piece
+    return made
 
 
 def cut(ids: Sequence[int], marks: set[int], room: int) -> Sequence[int]:
