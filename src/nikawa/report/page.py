@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
-from nikawa.report import page_section, page_slices
+from nikawa.report import page_more, page_section, page_slices
 from nikawa.report.page_data import Page, Section
 from nikawa.report.page_items import Items, block
 from nikawa.report.page_method import method
@@ -133,8 +133,8 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
         makers = {
             "scores": page_section.score_plot,
             "slices": page_slices.slice_plot,
-            "curve": page_section.curve_plot if found.curves else None,
-            "stress": page_section.stress_plot if found.stress else None,
+            "curve": page_more.curve_plot if found.curves else None,
+            "stress": page_more.stress_plot if found.stress else None,
         }
         for kind, make in makers.items():
             picture = make(found) if make is not None else ""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nikawa.analyse.result_parts import Figure
-from nikawa.analyse.results import PartialInput, Suspects
 from nikawa.report import page_plots as plots
 from nikawa.report.page_data import Analysed, Number, PairRow, Section, SystemRow
-from nikawa.report.page_plots import Dot, Line, within
+from nikawa.report.page_more import across, calibration, dot, figure, overlap, reliability_plot, suspects
+from nikawa.report.page_plots import Line, within
 from nikawa.report.page_slices import slices
-from nikawa.report.page_words import detail, figures, note, number, slug, source, table, text
+from nikawa.report.page_words import detail, figures, note, number, p_value, slug, source, table, text
 
 KINDS = {
     "text": "classification", "inference": "inference", "similarity": "similarity", "choice": "multiple choice",
@@ -19,7 +18,6 @@ KINDS = {
 }  # fmt: skip
 LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
 MOST_LABELS = 12
-SUSPECTS = 10
 
 
 def section(found: Section, digits: int) -> str:
@@ -37,9 +35,10 @@ def _parts(found: Section, digits: int) -> Iterator[str]:
     yield _confusions(found)
     yield slices(found, digits)
     yield _cross(found.analysed, digits)
-    yield _calibration(found.analysed)
+    yield calibration(found.analysed)
+    yield overlap(found.analysed, digits)
     yield from across(found, digits)
-    yield _suspects(found.suspects, found.across)
+    yield suspects(found.suspects, found.across)
     yield _browser(found)
     if found.findings:
         yield '<div class="block"><h3>The dataset</h3>' + "".join(map(note, found.findings)) + "</div>"
@@ -111,20 +110,6 @@ def score_plot(found: Section) -> str:
     )
 
 
-def dot(found: Number | Figure, series: int = 0, note: str = "") -> Dot:
-    """A number as a dot."""
-    return Dot(found.value, found.low, found.high, series, note)
-
-
-def figure(picture: str, found: Section, kind: str, caption: str = "") -> str:
-    """A picture with the name of its file."""
-    if not picture:
-        return ""
-    file = f"figures/{slug(found.name)}-{kind}.svg"
-    words = f"{text(caption)} " if caption else ""
-    return f'<figure data-src="{file}">{picture}<figcaption>{words}<a class="file" href="{file}">svg</a></figcaption></figure>'
-
-
 def _pairs(pairs: Sequence[PairRow], digits: int) -> str:
     if not pairs:
         return ""
@@ -134,7 +119,7 @@ def _pairs(pairs: Sequence[PairRow], digits: int) -> str:
             f"{text(pair.second)} <span class=soft>over</span> {text(pair.first)}",
             *([text(pair.metric)] if several else []),
             number(pair.difference, digits),
-            _p(pair.p_holm),
+            p_value(pair.p_holm),
             figures(pair.smallest, pair.difference.unit, digits) if pair.smallest is not None else "",
             f"{pair.wins:,} / {pair.losses:,}",
         ]
@@ -144,12 +129,6 @@ def _pairs(pairs: Sequence[PairRow], digits: int) -> str:
     shown = table(names, rows, range(2 if several else 1, len(names)), "Differences between systems")
     sure = sum(pair.p_holm is not None and pair.p_holm < 0.05 for pair in pairs)
     return detail(f"Differences: {sure} of {len(pairs)} are significant at 5%", shown)
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return ""
-    return f'<span class="{"sure" if p < 0.05 else "soft"}">{"< 0.001" if p < 0.001 else f"{p:.3f}"}</span>'
 
 
 def _further(found: Section, digits: int) -> str:
@@ -184,15 +163,6 @@ def confusion_plot(found: Section, part: Analysed) -> str:
     return plots.heat(confusion.labels, confusion.columns, cells, title)
 
 
-def reliability_plot(part: Analysed) -> str:
-    """Share right against probability; empty where a model gives none."""
-    found = part.analysis.calibration
-    if found is None:
-        return ""
-    bins = [(b.confidence, b.accuracy, b.low, b.high, b.n) for b in found.bins]
-    return plots.reliability(bins, f"Reliability of {part.system}")
-
-
 def system_pictures(found: Section) -> Iterator[tuple[str, str]]:
     """The plots of each system under the names of their files."""
     for part in found.analysed:
@@ -218,7 +188,30 @@ def _confusions(found: Section) -> str:
     if not shown:
         return ""
     words = "Rows are gold, columns answers; the shade is the share of the row. Choose a cell to see its examples."
-    return f'<div class="block"><h3>Confusion</h3><p class="soft">{words}</p><div class="multiples">{"".join(shown)}</div></div>'
+    return f'<div class="block"><h3>Confusion</h3><p class="soft">{words}</p><div class="multiples">{"".join(shown)}</div>{_classes(found.analysed)}</div>'
+
+
+def _classes(analysed: Sequence[Analysed]) -> str:
+    """Precision, recall and F1 of each label."""
+    rows = []
+    for part in analysed:
+        for one in part.analysis.confusion.classes if part.analysis.confusion is not None else ():
+            cells = [
+                number(
+                    Number(
+                        value=f.value, low=f.low, high=f.high, sd=f.sd, unit="fraction", source=part.source
+                    ),
+                    1,
+                )
+                for f in (one.precision, one.recall, one.f1)
+            ]
+            rows.append([text(part.system), text(one.label), f"{one.gold:,}", f"{one.answered:,.0f}", *cells])
+    names = ["system", "label", "gold", "answered", "precision", "recall", "F1"]
+    return (
+        detail("Precision and recall of each label", table(names, rows, range(2, 7), "Labels"))
+        if rows
+        else ""
+    )
 
 
 def _cross(analysed: Sequence[Analysed], digits: int) -> str:
@@ -249,128 +242,6 @@ def _cross_cell(cell: object, unit: str, digits: int) -> str:
         return ""
     shown = "" if value is None else figures(value, unit, digits)
     return f'{shown}<span class="ci">{n:,}</span>'
-
-
-def _calibration(analysed: Sequence[Analysed]) -> str:
-    shown = []
-    for part in analysed:
-        found = part.analysis.calibration
-        if found is None:
-            continue
-        picture = reliability_plot(part)
-        words = f"calibration error {found.ece:.3f}, Brier {figures(found.brier.value, 'fraction', 1)}"
-        chance = "no more than chance makes" if found.ece <= found.ece_chance else "more than chance makes"
-        shown.append(
-            f"<figure{source(part.source)}><figcaption>{text(part.system)}<span class=ci>{text(words)} ({chance})</span>"
-            f"</figcaption>{picture}</figure>"
-        )
-    if not shown:
-        return ""
-    words = "How often answers of a given probability are right. Below the diagonal a model is surer than it should be."
-    return f'<div class="block"><h3>Calibration</h3><p class="soft">{words}</p><div class="multiples">{"".join(shown)}</div></div>'
-
-
-def across(found: Section, digits: int) -> Iterator[str]:
-    """What is seen in several runs: learning curves, missing inputs, perturbations."""
-    if found.curves:
-        yield f'<div class="block"><h3>Learning curve</h3>{figure(curve_plot(found), found, "curve")}</div>'
-    if found.partial:
-        rows = [_partial(part, digits) for part in found.partial]
-        names = [
-            "system",
-            "accuracy",
-            "always the most frequent",
-            "difference",
-            "p (Holm)",
-            "with all inputs",
-        ]
-        shown = table(names, rows, range(1, len(names)), "With some of the inputs only")
-        yield f'<div class="block"><h3>What the inputs give away</h3>{shown}</div>'
-    if found.stress:
-        words = "How often an answer stays the same when the example is perturbed; the label of the original decides what should happen."
-        picture = figure(stress_plot(found), found, "stress")
-        yield f'<div class="block"><h3>Under perturbation</h3><p class="soft">{words}</p>{picture}</div>'
-
-
-def _partial(part: PartialInput, digits: int) -> list[str]:
-    gap = Number(value=part.difference.value, low=part.difference.low, high=part.difference.high, n=part.n)
-    score = Number(
-        value=part.score.value, low=part.score.low, high=part.score.high, sd=part.score.sd, n=part.n
-    )
-    return [
-        f"{text(part.model)} <span class=soft>{text('+'.join(part.inputs))} only</span>",
-        number(score, digits),
-        f"{figures(part.majority, 'percent', digits)}<span class=ci>{text(part.majority_label)}</span>",
-        number(gap, digits),
-        _p(part.p_holm),
-        "" if part.full is None else figures(part.full, "percent", digits),
-    ]
-
-
-def curve_plot(found: Section) -> str:
-    """Score against training examples."""
-    first = found.curves[0]
-    paths = [
-        plots.Path(
-            curve.model,
-            [
-                (float(p.trained), dot(p.score, note=f"{p.trained:,} examples: {p.score.value}"))
-                for p in curve.points
-            ],
-        )
-        for curve in found.curves
-        if curve.metric == first.metric
-    ]
-    title = f"{first.metric} on {found.name} by training examples"
-    return plots.curves(paths, title, "training examples", within(first.unit, first.metric))
-
-
-def stress_plot(found: Section) -> str:
-    """Operations against the share of answers that stay."""
-    models = [f"{s.model} ({s.variation})" if s.variation else s.model for s in found.stress]
-    cells = {
-        (c.operation, i): c
-        for i, s in enumerate(found.stress)
-        for c in s.cells
-        if not c.gold and not c.case and c.value is not None
-    }
-    operations = list(dict.fromkeys(operation for operation, _ in cells))
-    lines = []
-    for operation in operations:
-        own = [(i, cells[operation, i]) for i in range(len(models)) if (operation, i) in cells]
-        dots = [Dot(c.value, c.low, c.high, i, f"{models[i]}: {c.value:.1f} of {c.n:,}") for i, c in own]
-        lines.append(Line(operation, dots, note=f"{own[0][1].n:,}"))
-    low = -100.0 if found.stress[0].measure == "pearson" else 0.0
-    return plots.dot_plot(lines, f"Answers that stay, {found.name}", (low, 100.0), models) if lines else ""
-
-
-def _suspects(found: Sequence[Suspects], place: str) -> str:
-    shown = []
-    for part in found:
-        rows = [
-            [
-                text(item.example),
-                text(item.gold),
-                text(item.suggested),
-                f"{item.p_gold:.2f}",
-                f"{item.p_suggested:.2f}",
-                f"{item.against} of {item.systems}",
-            ]
-            for item in part.items[:SUSPECTS]
-        ]
-        names = ["example", "gold", "suggested", "p of gold", "p of suggested", "systems against"]
-        if rows:
-            sheet = (
-                f"{part.total:,} in all; the sheet for workers is {part.sheet}"
-                if part.sheet
-                else f"{part.total:,} in all"
-            )
-            shown.append(table(names, rows, range(3, 6), f"{part.set}: {sheet}"))
-    if not shown:
-        return ""
-    words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
-    body = f'<p class="soft"{source(place)}>{words}</p>{"".join(shown)}'
-    return detail(f"Suspected label errors: {sum(part.total for part in found):,}", body)
 
 
 def _browser(found: Section) -> str:

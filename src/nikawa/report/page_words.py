@@ -8,7 +8,19 @@ from collections.abc import Iterable, Sequence
 from nikawa.report.agreement_plots import text
 from nikawa.report.page_data import Note, Number
 
-__all__ = ["command", "detail", "figures", "note", "number", "plain", "slug", "source", "table", "text"]
+__all__ = [
+    "command",
+    "detail",
+    "figures",
+    "note",
+    "number",
+    "p_value",
+    "plain",
+    "slug",
+    "source",
+    "table",
+    "text",
+]
 
 DASH = "–"
 MANY = 5
@@ -60,6 +72,13 @@ def _said(found: Number) -> str:
     if found.sd is not None:
         parts.append(f"standard deviation over seeds {found.sd:.4g}")
     return ", ".join([*parts, f"n {found.n:,}"] if found.n else parts)
+
+
+def p_value(p: float | None) -> str:
+    """A p value, marked where it is below 5%."""
+    if p is None:
+        return ""
+    return f'<span class="{"sure" if p < 0.05 else "soft"}">{"< 0.001" if p < 0.001 else f"{p:.3f}"}</span>'
 
 
 def source(place: str, said: str = "") -> str:
