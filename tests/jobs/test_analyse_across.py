@@ -111,9 +111,15 @@ def test_suspects_are_what_systems_agree_on() -> None:
     assert sheet[0].gold == {}
 
 
+def test_one_system_without_probabilities_suspects_nothing() -> None:
+    examples = [example(str(i), (E, C, N)[i % 3]) for i in range(6)]
+    one = loaded({"test": examples}, {"test": [[E, C, N, C, C, N]]})
+    assert suspects([seated(one)], How()) == ()
+
+
 def test_answers_that_could_not_be_read_are_nobodys_vote() -> None:
     examples = [example(str(i), (E, C, N)[i % 3]) for i in range(6)]
-    one = loaded({"test": examples}, {"test": [[E, C, None, E, C, N]]})
-    ((found, _),) = suspects([seated(one)], How())
+    two = [loaded({"test": examples}, {"test": [[E, C, None, E, C, N]]}, name) for name in "ab"]
+    ((found, _),) = suspects([seated(one) for one in two], How())
     assert found.total == 0
     assert (found.n, found.sheet) == (6, "")

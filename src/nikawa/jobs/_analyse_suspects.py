@@ -37,7 +37,14 @@ def suspects(sittings: Sequence[Sitting], how: How) -> tuple[tuple[Suspects, lis
     for sitting in sittings:
         if sitting.task.kind in CLASSES and not _constant(sitting):
             groups.setdefault((sitting.task.name, sitting.loaded.names[sitting.set]), []).append(sitting)
-    return tuple(_suspects(_whole(part), how) for part in groups.values())
+    able = [part for part in map(_whole, groups.values()) if len(part) > 1 or _tells(part[0])]
+    return tuple(_suspects(part, how) for part in able)
+
+
+def _tells(sitting: Sitting) -> bool:
+    """Whether a system gives probabilities; without them, one system's every error would be a suspect."""
+    labels = labels_of(sitting.task, sitting.runs)
+    return not any(isinstance(probabilities(items, labels), str) for items in sitting.runs)
 
 
 def _constant(sitting: Sitting) -> bool:
