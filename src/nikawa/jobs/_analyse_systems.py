@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nikawa.analyse.results import System
-from nikawa.benchmarks import benchmarks
+from nikawa.benchmarks.own import card_of
 from nikawa.errors import BadInput
 from nikawa.records import Example, Prediction, Task
 from nikawa.run.data import Shelf
@@ -145,7 +145,7 @@ def _system(runs: Sequence[StoredRun], spec: RunSpec, task: Task) -> System:
         task=task.name,
         kind=task.kind,
         dataset=task.dataset,
-        language=benchmarks()[task.dataset].language,
+        language=card_of(task.dataset)[1],
         model=spec.predictor,
         settings=spec.settings,
         variation=spec.variation.title,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from nikawa.benchmarks import benchmarks
+from nikawa.benchmarks.own import card_of, is_own
 from nikawa.errors import BadInput, MissingData
 from nikawa.jobs._report_runs import TaskRuns
 from nikawa.records import Card
@@ -31,24 +33,24 @@ MEASURES = {
 def findings(part: TaskRuns, data: Path | None) -> tuple[Note, ...]:
     """The findings about the dataset of a task."""
     name = part.task.dataset
-    found = [*agreement(part, data), *artifacts(part, data), card_note(benchmarks()[name].card)]
+    found = [*agreement(part, data), *artifacts(part, data), card_note(card_of(name)[0], name)]
     return tuple(found)
 
 
-def card_note(card: Card) -> Note:
+def card_note(card: Card, name: str) -> Note:
     """What the card says."""
     rows = [
         ("version", card.version), ("licence", card.licence), ("texts", card.source), ("labels", card.labels),
         ("workers", card.workers), *(("known problem", problem) for problem in card.problems),
     ]  # fmt: skip
     shown = tuple((name, words) for name, words in rows if words)
-    line = f"nikawa data show {card.name}"
+    line = f"nikawa data show {quote(name)}"
     return Note(title=f"The card of {card.name}", columns=("", ""), rows=shown, command=line, folded=True)
 
 
 def agreement(part: TaskRuns, data: Path | None) -> Iterator[Note]:
     """Agreement of the published judgements, where there are any here."""
-    if benchmarks()[part.task.dataset].judgements is None:
+    if is_own(part.task.dataset) or benchmarks()[part.task.dataset].judgements is None:
         return
     from nikawa.jobs.agree import Options, agree
 
@@ -86,7 +88,7 @@ def artifacts(part: TaskRuns, data: Path | None) -> Iterator[Note]:
     from nikawa.jobs.probe import artifacts as probe
 
     spec, side = train[0], SIDES.get(part.task.kind, "both")
-    line = f"nikawa probe artifacts {spec} --side {side} --question {part.task.question}"
+    line = f"nikawa probe artifacts {quote(spec)} --side {side} --question {part.task.question}"
     try:
         found = probe(spec, data, Options(side=side, question=part.task.question)).report
     except BadInput as problem:

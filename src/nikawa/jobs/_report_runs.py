@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nikawa.benchmarks import benchmarks
+from nikawa.benchmarks.own import typed
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
 from nikawa.records import Example, Prediction, Task
 from nikawa.run.data import Shelf
-from nikawa.run.material import Material, gather
+from nikawa.run.material import Material, gather, task_of
 from nikawa.run.store import RUN, StoredRun, stored_runs
 from nikawa.run.value import RunSpec, SetScores
 
@@ -171,7 +172,7 @@ def remake(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
     from shlex import quote
 
     kept = spec.variation
-    words = ["nikawa run", f"--model {quote(spec.predictor)}", f"--tasks {spec.task}"]
+    words = ["nikawa run", f"--model {quote(spec.predictor)}", f"--tasks {quote(typed(task_of(spec)))}"]
     words += [f"--seeds {_seeds(seeds)}"]
     words += [f"--set {quote(f'{key}={value}')}" for key, value in spec.settings.items()]
     words += [f"--inputs {','.join(kept.inputs)}"] if kept.inputs else []

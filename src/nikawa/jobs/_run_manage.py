@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from nikawa.benchmarks import tasks
 from nikawa.errors import BadInput
 from nikawa.records import Record
+from nikawa.run.material import task_of
 from nikawa.run.store import DONE, RUN, Busy, StoredRun, open_run, stored_runs
 
 
@@ -172,7 +172,7 @@ def _values(run: StoredRun) -> dict[tuple[str, str, str], float]:
 def _answer_pairs(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
     if one.spec.task != other.spec.task:
         return
-    task = tasks()[one.spec.task]
+    task = task_of(one.spec)
     for name in one.sets:
         if name in other.sets:
             a = {p.example: p.answer for p in one.predictions(name, task)}

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from nikawa import __version__
 from nikawa.analyse.stored import ACROSS, FOLDER, INDEX, Analyses
-from nikawa.benchmarks import benchmarks
+from nikawa.benchmarks.own import card_of
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
@@ -82,7 +82,7 @@ def report(runs: Sequence[str], out: Path, options: Options | None = None) -> Re
     analyses = compute(found, data=how.data, how=How()).analyses if how.analyses else None
     how.told("drawing the page")
     cut = cut_at((n for part in parts for n in text_lengths(part)), BUDGET)
-    items = {p.name: example_items(p, benchmarks()[p.task.dataset].language, cut) for p in parts}
+    items = {p.name: example_items(p, card_of(p.task.dataset)[1], cut) for p in parts}
     page = _page(parts, compared, analyses, how, _command(runs, out, how))
     place = write_report(out, page, items, extra=_files(analyses), digits=how.digits, overwrite=how.overwrite)
     files = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
@@ -136,12 +136,12 @@ def _ranked(sections: Sequence[Section], systems: list[str]) -> list[str]:
 
 
 def _section(part: TaskRuns, compared: Compared, analyses: Analyses | None, how: Options) -> Section:
-    task, benchmark = part.task, benchmarks()[part.task.dataset]
+    task, (card, language) = part.task, card_of(part.task.dataset)
     rows = system_rows(part, compared)
     spec = part.systems[0].spec
     found = Section(
-        name=part.name, title=benchmark.card.title, dataset=task.dataset, kind=task.kind,
-        language=benchmark.language, set=part.main, n=len(part.sets[part.main]), protocol=spec.protocol.mark,
+        name=part.name, title=card.title, dataset=task.dataset, kind=task.kind,
+        language=language, set=part.main, n=len(part.sets[part.main]), protocol=spec.protocol.mark,
         protocol_why=spec.protocol.why, metrics=tuple(m for m in task.metrics if any(m in r.metrics for r in rows)),
         lower_is_better=tuple(m for m in task.metrics if metrics()[m].better == "lower"), labels=task.labels,
         rows=rows, pairs=pair_rows(part, compared), parts=tuple(part_rows(part)),

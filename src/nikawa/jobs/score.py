@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap_all, group_numbers, interval
-from nikawa.benchmarks import benchmarks, load, tasks_of
+from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.locate import path_version, present
 from nikawa.benchmarks.names import split_name
+from nikawa.benchmarks.own import is_own, named_tasks, training_splits, typed
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.jobs._score_report import MetricNote, ScoreReport, Unparsed
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import confusion
-from nikawa.records import Example, Prediction, Score, Task
+from nikawa.records import Dataset, Example, Prediction, Score, Task
 
 SIMILARITIES = ("relatedness", "score")
 """Questions whose gold is a similarity."""
@@ -109,9 +110,9 @@ def score(
 def task_and_split(name: str, split: str | None = None) -> tuple[Task, str | None]:
     """The one task a name stands for, and the split it or `split` names."""
     base, colon, part = name.partition(":")
-    named = tasks_of(base)
+    named = named_tasks(base)
     if len(named) > 1:
-        raise BadInput(f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(t.name for t in named)}")
+        raise BadInput(f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(map(typed, named))}")
     return named[0], split or (part if colon else None)
 
 
@@ -127,13 +128,11 @@ class Wanted:
 
 def _matched(task: Task, path: Path, wanted: Wanted) -> tuple[str, tuple[Example, ...], Answers, str]:
     """The split the answers are for: as named, else the one whose ids they bear most."""
-    benchmark = benchmarks()[task.dataset]
-    spec = task.dataset if wanted.split is None else f"{task.dataset}:{split_name(benchmark, wanted.split)}"
-    dataset = load(spec, data=wanted.data, version=wanted.version)
+    dataset, views = _gold(task, wanted)
     best: tuple[str, tuple[Example, ...], Answers] | None = None
     for name, all_examples in dataset.splits.items():
         examples = tuple(e for e in all_examples if task.asks(e) and task.question in e.gold)
-        if not examples or (wanted.split is None and name in benchmark.views):
+        if not examples or (wanted.split is None and name in views):
             continue
         answers = read_answers(path, task, examples, form=wanted.form)
         if best is None or _fit(answers) > _fit(best[2]):
@@ -141,11 +140,23 @@ def _matched(task: Task, path: Path, wanted: Wanted) -> tuple[str, tuple[Example
     if best is None:
         cure = "nikawa data list shows what is here"
         raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure=cure)
-    if wanted.split is None and len(dataset.splits) > 1:  # another split's files may be of another version
-        found = present(benchmark, wanted.data, wanted.version)
+    if wanted.split is None and len(dataset.splits) > 1 and not is_own(task.dataset):
+        # another split's files may be of another version
+        found = present(benchmarks()[task.dataset], wanted.data, wanted.version)
         if len({path_version(path) for paths in found.values() for path in paths}) > 1:
             dataset = load(f"{task.dataset}:{best[0]}", data=wanted.data, version=wanted.version)
     return (*best, dataset.version)
+
+
+def _gold(task: Task, wanted: Wanted) -> tuple[Dataset, Collection[str]]:
+    """The dataset or the split that is named, and splits that are other guises or parts of others."""
+    name = task.dataset
+    if is_own(name):
+        dataset = load(name if wanted.split is None else f"{name}:{wanted.split}")
+        return dataset, training_splits(dataset)
+    benchmark = benchmarks()[name]
+    spec = name if wanted.split is None else f"{name}:{split_name(benchmark, wanted.split)}"
+    return load(spec, data=wanted.data, version=wanted.version), benchmark.views
 
 
 def _fit(answers: Answers) -> tuple[int, int]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nikawa.benchmarks import benchmarks, load
-from nikawa.benchmarks.load import named, own_path
+from nikawa.benchmarks.load import named, own_path, pick_split
 from nikawa.benchmarks.locate import data_root, missing_data, present
+from nikawa.benchmarks.own import is_own, training_splits
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
 from nikawa.records import Dataset, Example, Task
@@ -31,13 +32,23 @@ class Shelf:
         self.root = data_root(data)
 
     def splits(self, dataset: str) -> list[str]:
-        """The splits that are here, other guises of them left out."""
+        """The splits that are here, other guises of them and parts of train left out."""
+        if is_own(dataset):
+            found = self.own(dataset)
+            parts = training_splits(found)
+            return [name for name in found.splits if name not in parts]
         benchmark = benchmarks()[dataset]
         files = present(benchmark, self.root)
         if not files:
             raise missing_data(benchmark, self.root)
         declared = [name for source in benchmark.sources if source.split in files for name in source.splits]
         return [name for name in dict.fromkeys(declared) if name not in benchmark.views]
+
+    def own(self, name: str) -> Dataset:
+        """A dataset of one's own, or one split of it; the file or folder is read once."""
+        path, split = own_path(name)
+        found = _loaded(str(path), self.root)
+        return pick_split(found, split, path) if split else found
 
     def has(self, dataset: str, split: str, task: Task) -> bool:
         """Whether a split is here with gold for the task."""
@@ -57,7 +68,7 @@ class Shelf:
             return habit.read(split or "train", lambda part: self._split(dataset, part), self.splits(dataset))
         if dataset in benchmarks():
             return self._split(dataset, split or "train")
-        return _only(_loaded(name, self.root), name)
+        return _only(self.own(name), name)
 
     def _split(self, dataset: str, split: str) -> Examples:
         published = named(f"{dataset}:{split}")
@@ -84,7 +95,7 @@ class Shelf:
         """The version of the data a set is of."""
         dataset, _, split = name.partition(":")
         if dataset not in benchmarks():
-            return _loaded(name, self.root).version
+            return self.own(name).version
         here = self.splits(dataset)
         whole = "" in present(benchmarks()[dataset], self.root)
         split = split if split in here else "train"
@@ -144,7 +155,7 @@ def source_task(name: str, task: Task) -> Task:
 def adapted(name: str, task: Task, examples: Examples, labels: dict[str, str]) -> Examples:
     """Examples of another set in the words of a task: inputs by their order, labels as told, scores to its scale."""
     source = source_task(name, task)
-    if source == task and not labels and name.partition(":")[0] in benchmarks():
+    if source == task and not labels and name.partition(":")[0] in (*benchmarks(), task.dataset):
         return examples
     fits = source.inputs == task.inputs or len(source.inputs) != len(task.inputs)
     renamed = {} if fits else dict(zip(source.inputs, task.inputs, strict=True))

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nikawa.benchmarks.jamp.splits import WAKATI, seen, split_names
+from nikawa.benchmarks.own import SEEN, is_own
 from nikawa.records import Example
-from nikawa.run.parts import Cell, hold_rows
+from nikawa.run.parts import Cell, group_of, hold_rows
 
 Examples = tuple[Example, ...]
 ReadSplit = Callable[[str], Examples]
@@ -36,6 +37,12 @@ class Habit:
     """Named parts of an evaluated set, given the training sets; they are scored apart."""
     cell: Cell | None = None
     """Examples of a cell are alike: one row of each is held out to choose on, instead of whole groups."""
+    whole: str = ""
+    """What stays whole in folds, by its name in `meta`, where that is more than a group."""
+
+    def together(self, example: Example) -> str:
+        """What an example shares with those that must be in its fold."""
+        return str(example.meta[self.whole]) if self.whole else group_of(example)
 
 
 def jamp_cell(example: Example) -> tuple[object, ...]:
@@ -68,9 +75,22 @@ def jamp_parts(trainings: Sequence[str], examples: Sequence[Example]) -> dict[st
     }
 
 
+def marked_parts(trainings: Sequence[str], examples: Sequence[Example]) -> dict[str, list[Example]]:
+    """The same of a dataset of one's own, where its items say for the training split whether their kind was seen."""
+    split = trainings[0].rpartition(":")[2] if len(trainings) == 1 else ""
+    marks = [example.meta.get(split) for example in examples]
+    if not split or not all(mark in SEEN for mark in marks):
+        return {}
+    return {name: [e for e, mark in zip(examples, marks, strict=True) if mark == name] for name in SEEN}
+
+
 def habit_of(dataset: str) -> Habit:
     """The habit of a dataset."""
     if dataset == "jamp":
         trainings = tuple(f"jamp:{name}" for name in split_names())
         return Habit("", trainings, jamp_read, STAND_IN, jamp_parts, jamp_cell)
+    if is_own(dataset):
+        return Habit(parts=marked_parts)
+    if dataset == "jsquad":  # as published, no article is in two of its splits
+        return Habit(whole="article")
     return Habit(home="jsick") if dataset == "jsick-stress" else Habit()

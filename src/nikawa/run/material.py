@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from nikawa.errors import BadInput
 from nikawa.records import Example, Task
 from nikawa.run.data import Shelf, said
 from nikawa.run.habits import habit_of
-from nikawa.run.parts import fold_of, group_of, hold_out, hold_rows, share_of, shots_of
+from nikawa.run.parts import fold_of, hold_out, hold_rows, share_of, shots_of
 from nikawa.run.value import FILE, RunSpec
 
 SELECT = "select"
@@ -31,20 +32,25 @@ class Material:
     sets: dict[str, list[Example]]
     """Name of a file of answers to the examples it answers."""
     folds: dict[str, int] = field(default_factory=dict)
-    """Group to fold, where the set is answered by models of its other folds."""
+    """Example to fold, where the set is answered by models of its other folds."""
 
     def parts(self) -> Iterator[tuple[int, list[Example], list[Example]]]:
         """(Fold, what is learned from, what is answered) where there are folds."""
         (examples,) = self.sets.values()
         for fold in sorted(set(self.folds.values())):
-            asked = [e for e in examples if self.folds[group_of(e)] == fold]
-            yield fold, [e for e in examples if self.folds[group_of(e)] != fold], asked
+            asked = [e for e in examples if self.folds[e.id] == fold]
+            yield fold, [e for e in examples if self.folds[e.id] != fold], asked
+
+
+def task_of(spec: RunSpec) -> Task:
+    """The task of a run: its own where it brings one, else as registered."""
+    return spec.own if isinstance(spec.own, Task) else tasks()[spec.task]
 
 
 def gather(spec: RunSpec, shelf: Shelf) -> Material:
     """Read what a run names, and hold it against the digests the run was planned with."""
     _check(spec, shelf)
-    task, protocol = tasks()[spec.task], spec.protocol
+    task, protocol = task_of(spec), spec.protocol
     seen = replace(task, inputs=spec.variation.inputs) if spec.variation.inputs else task
     learned = _training(spec, task, shelf)
     rest, select = _selection(spec, task, learned, shelf)
@@ -52,13 +58,18 @@ def gather(spec: RunSpec, shelf: Shelf) -> Material:
         return Material(task, seen, varied(spec, task, rest), select, {SELECT: select})
     if protocol.folds:
         name = protocol.evaluate[0]
-        folds = fold_of(rest, protocol.folds, name)
+        together = habit_of(task.dataset).together
+        numbers = fold_of(rest, protocol.folds, name, together)
+        folds = {e.id: numbers[together(e)] for e in rest}
         return Material(task, seen, [], select, {set_name(name, task): rest}, folds)
     sets = {set_name(name, task): list(shelf.examples(name, task)) for name in protocol.evaluate}
     return Material(task, seen, varied(spec, task, rest), select, sets)
 
 
 def _check(spec: RunSpec, shelf: Shelf) -> None:
+    if isinstance(spec.own, Task) and not Path(spec.own.dataset).exists():
+        cure = "bring it back, or start from the folder that nikawa run was started in"
+        raise BadInput("the dataset of the run is not here", file=spec.own.dataset, cure=cure)
     for wanted in spec.data:
         if wanted.version == FILE:
             continue

@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
-from nikawa.benchmarks import benchmarks, tasks_of
+from nikawa.benchmarks import benchmarks
+from nikawa.benchmarks.load import own_path
+from nikawa.benchmarks.own import is_own, named_tasks
 from nikawa.errors import BadInput
 from nikawa.models import Model, Trainable, model, named
 from nikawa.models.base import Setup, settings_of
@@ -74,6 +76,7 @@ class Family:
                 protocol=self.protocol,
                 data=self._data(stage),
                 stage=stage,
+                own=self.task if is_own(self.task.dataset) else msgspec.UNSET,
             )
             for seed in self.seeds
         ]
@@ -105,7 +108,7 @@ def plan(request: Request, data: Path | None = None) -> Plan:
     _check(request)
     shelf, families, left_out = Shelf(data), list[Family](), list[str]()
     for name in request.tasks:
-        asked = tasks_of(name)
+        asked = named_tasks(name, shelf.own)
         for task, predictor in product(asked, request.models):
             try:
                 families += _families(task, predictor, request.per_task.get(task.name, request), shelf)
@@ -115,8 +118,19 @@ def plan(request: Request, data: Path | None = None) -> Plan:
                 left_out.append(f"{task.name}: {problem}")
     if not families:
         raise BadInput("nothing of it can be run", cure=left_out[0] if left_out else "name tasks and models")
+    _refuse_namesakes(families)
     unique = {(f.task.name, f.predictor, msgspec.json.encode(f.variation)): f for f in families}
     return Plan(tuple(unique.values()), tuple(dict.fromkeys(left_out)))
+
+
+def _refuse_namesakes(families: Iterable[Family]) -> None:
+    """Two datasets of one's own that are called alike could not be told apart in a table."""
+    places: dict[str, str] = {}
+    for family in families:
+        place = family.task.dataset
+        if places.setdefault(family.task.name, place) != place:
+            what = f"{places[family.task.name]} and {place} are both called {family.task.name}"
+            raise BadInput(what, cure="rename one of them, or run one at a time")
 
 
 def _check(request: Request) -> None:
@@ -230,4 +244,9 @@ def _spelled(name: str, task: Task) -> str:
     """A training set by its full name, after a look at whether the task can learn from it."""
     source_task(name, task)
     dataset = name.partition(":")[0]
-    return f"{name}:train" if name == dataset and dataset in benchmarks() else name
+    if dataset in benchmarks():
+        return f"{name}:train" if name == dataset else name
+    path, split = own_path(name)
+    if is_own(task.dataset) and path.resolve() == Path(task.dataset).resolve():
+        return f"{task.dataset}:{split or 'train'}"
+    return name

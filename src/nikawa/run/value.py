@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.io.json import encode_json
-from nikawa.records import Record, Run, Score
+from nikawa.records import Record, Run, Score, Task
 
 ProtocolKind = Literal["standard", "dev", "folds", "stand-in", "answers"]
 Stage = Literal["result", "selection"]
@@ -95,6 +95,8 @@ class RunSpec(Run, frozen=True, kw_only=True):
     """Every set used, with version and digest, and the model's files."""
     stage: Stage = "result"
     """`selection`: answers the set that settings are chosen on, and no other."""
+    own: Task | msgspec.UnsetType = msgspec.UNSET
+    """The task itself where it is not a registered one; its dataset is a path, which counts by its content."""
 
     @property
     def model(self) -> str:
@@ -106,13 +108,38 @@ class RunSpec(Run, frozen=True, kw_only=True):
     @property
     def hash(self) -> str:
         """Twelve hexadecimal digits that name this value."""
-        return blake2b(encode_json(replace(self, predictor=self.model)), digest_size=6).hexdigest()
+        value = replace(self, predictor=self.model)
+        if isinstance(self.own, Task):
+            value = _placeless(value, self.own)
+        return blake2b(encode_json(value), digest_size=6).hexdigest()
 
     @property
     def folder(self) -> str:
         """The name of its folder: task, model, hash."""
         slug = re.sub(r"[^A-Za-z0-9._-]+", "-", self.model).strip("-.")[:SLUG]
         return f"{self.task}--{slug}--{self.hash}"
+
+
+def _placeless(spec: RunSpec, own: Task) -> RunSpec:
+    """A run on a dataset of one's own, wherever that lies: its sets are called after the task."""
+
+    def called(name: str) -> str:
+        head, colon, split = name.partition(":")
+        return f"{own.name}{colon}{split}" if head == own.dataset else name
+
+    def each(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(called, names))
+
+    kept = spec.protocol
+    several = kept.select == "+".join(kept.train)
+    select = "+".join(each(kept.train)) if several else called(kept.select)
+    return replace(
+        spec,
+        own=replace(own, dataset=own.name),
+        variation=replace(spec.variation, train=each(spec.variation.train)),
+        protocol=replace(kept, train=each(kept.train), select=select, evaluate=each(kept.evaluate)),
+        data=tuple(replace(part, name=called(part.name)) for part in spec.data),
+    )
 
 
 class SetScores(Record, frozen=True, kw_only=True):
