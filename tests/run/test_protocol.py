@@ -9,6 +9,7 @@ from nikawa.benchmarks import tasks
 from nikawa.errors import BadInput
 from nikawa.run import Protocol, Variation
 from nikawa.run.data import Shelf
+from nikawa.run.material import gather
 from nikawa.run.plan import Family, Request, plan
 from nikawa.run.protocol import protocol_for
 
@@ -110,3 +111,12 @@ def test_a_suite_leaves_out_what_is_not_here_and_a_task_must_be(published: Path)
     assert any(line.startswith("marc-ja: ") for line in found.left_out)
     with pytest.raises(BadInput, match="jcola is not in"):
         families(published, "jcola")
+
+
+def test_no_article_of_jsquad_is_in_two_folds(shared_data: Path) -> None:
+    (family,) = plan(Request(tasks=("jsquad",), models=("majority",)), shared_data).families
+    assert "whole articles" in family.protocol.why
+    found = gather(family.runs({})[0], Shelf(shared_data))
+    for _, learned, asked in found.parts():
+        assert asked
+        assert {e.meta["article"] for e in learned}.isdisjoint(e.meta["article"] for e in asked)

@@ -17,7 +17,7 @@ NAMES = ("task", "variation", "set", "metric")
 
 
 def show(report: RunReport, style: str | None, *, main: bool = False) -> None:
-    """The table, then what was chosen, left out and not answered; `main`: a row a task, its first metric."""
+    """The table, then what was chosen, left out and not answered; `main`: first metrics of whole sets alone."""
     columns, rows, numbers = table(first_of(report.cells) if main else report.cells)
     if style is not None:
         print_rendered(columns, rows, style, numbers=numbers)
@@ -43,11 +43,11 @@ def _notes(report: RunReport) -> Iterator[str]:
 
 
 def first_of(cells: Sequence[Cell]) -> list[Cell]:
-    """The first metric on the whole of the main set, of every task, variation and model."""
-    found: dict[tuple[str, str, str], Cell] = {}
+    """The first metric of every task on the whole of each set."""
+    first: dict[str, str] = {}
     for cell in cells:
-        found.setdefault((cell.task, cell.variation, cell.model), cell)
-    return list(found.values())
+        first.setdefault(cell.task, cell.metric)
+    return [cell for cell in cells if cell.metric == first[cell.task] and not cell.where]
 
 
 def table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]:

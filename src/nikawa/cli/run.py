@@ -63,7 +63,7 @@ def start(
     executor: Annotated[str | None, typer.Option(help="Where runs are done: pool, here, or one of your own.")] = None,
     keep_state: Annotated[bool, typer.Option("--keep-state", help="Keep what models wrote while at work.")] = False,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
-    main: Annotated[bool, typer.Option("--main", help="The first metric of each task alone.")] = False,
+    main: Annotated[bool, typer.Option("--main", help="The table has the first metric of each task alone, on whole sets.")] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,

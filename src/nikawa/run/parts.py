@@ -98,9 +98,11 @@ def hold_rows(examples: Sequence[Example], rows: int, cell: Cell, name: str) -> 
     }
 
 
-def fold_of(examples: Sequence[Example], folds: int, name: str) -> dict[str, int]:
-    """Group to fold, about as many groups in each; the same for every seed."""
-    groups = sorted(grouped(examples, group_of), key=lambda g: draw("fold", name, g))
+def fold_of(
+    examples: Sequence[Example], folds: int, name: str, together: Callable[[Example], str] = group_of
+) -> dict[str, int]:
+    """Group to fold, about as many groups in each; the same for every seed. `together` tells a group."""
+    groups = sorted(grouped(examples, together), key=lambda g: draw("fold", name, g))
     if len(groups) < 2:
         cure = "add examples of other groups, or name training data: --train DATASET"
         raise BadInput(f"{name} has one group: it cannot be parted into folds", cure=cure)

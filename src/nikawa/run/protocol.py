@@ -53,10 +53,10 @@ def protocol_for(task: Task, variation: Variation, shelf: Shelf, *, learns: bool
         return _answers(sets, sweep)
     train = variation.train or ((sets.train,) if sets.train else ())
     if not train:
-        return _without_training(sets, sweep)
+        return _without_training(sets, sweep, habit_of(task.dataset))
     evaluate = sets.main if sets.test else ((sets.dev, *sets.more) if sets.dev else sets.more)
     if not evaluate:
-        return _folds(sets.train, sweep, "only its train is here")
+        return _folds(sets.train, sweep, "only its train is here", habit_of(task.dataset))
     return _trained(sets, train, evaluate, sweep, habit_of(task.dataset))
 
 
@@ -112,7 +112,7 @@ def _answers(sets: Sets, sweep: bool) -> Protocol:
     return Protocol(kind="answers", select=sets.dev if sweep else "", evaluate=evaluate, mark=mark, why=why)
 
 
-def _without_training(sets: Sets, sweep: bool) -> Protocol:
+def _without_training(sets: Sets, sweep: bool, habit: Habit) -> Protocol:
     if sets.dev and sets.test:
         why = "no training set is here: dev is learned from"
         share = SELECT if sweep else 0.0
@@ -121,10 +121,10 @@ def _without_training(sets: Sets, sweep: bool) -> Protocol:
             evaluate=sets.main, mark="trained on dev", why=why,
         )  # fmt: skip
     only = sets.dev or sets.main[0]
-    return _folds(only, sweep, f"only {only.partition(':')[2]} is here")
+    return _folds(only, sweep, f"only {only.partition(':')[2]} is here", habit)
 
 
-def _folds(only: str, sweep: bool, why: str) -> Protocol:
+def _folds(only: str, sweep: bool, why: str, habit: Habit) -> Protocol:
     """Each example answered by a model of the other folds; a fifth is set apart where settings are chosen."""
     split, kept = only.partition(":")[2], f"{1 - SELECT_OF_FOLDS:.0%} of " if sweep else ""
     return Protocol(
@@ -135,5 +135,5 @@ def _folds(only: str, sweep: bool, why: str) -> Protocol:
         evaluate=(only,),
         folds=FOLDS,
         mark=f"{FOLDS} folds of {kept}{split}",
-        why=f"{why}: whole groups in {FOLDS} folds, each answered by a model of the others",
+        why=f"{why}: whole {habit.whole or 'group'}s in {FOLDS} folds, each answered by a model of the others",
     )
