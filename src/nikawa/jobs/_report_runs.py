@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import UNSET
 
 from nikawa.benchmarks import benchmarks
 from nikawa.benchmarks.own import typed
@@ -124,19 +127,35 @@ class Reader:
 def task_runs(runs: Iterable[StoredRun], data: Path | None = None) -> list[TaskRuns]:
     """Runs by task and answered examples, in the order of the registered tasks."""
     reader = Reader(data)
-    parts: dict[tuple[str, tuple[str, ...]], tuple[Material, list[Answered]]] = {}
+    parts: dict[tuple[str, tuple[str, ...], str], tuple[Material, list[Answered]]] = {}
     for stored in runs:
         material = reader.material(stored.spec)
         main = next(iter(material.sets))
-        key = (stored.spec.task, (main, *(example.id for example in material.sets[main])))
+        key = (
+            stored.spec.task,
+            (main, *(example.id for example in material.sets[main])),
+            _content(stored.spec),
+        )
         parts.setdefault(key, (material, []))[1].append(reader.read(stored, material))
     order = {task.name: i for i, task in enumerate(t for b in benchmarks().values() for t in b.tasks)}
     found = sorted(parts.items(), key=lambda part: (order.get(part[0][0], len(order)), part[0][1][0]))
-    counts = [key[0] for key, _ in found]
-    return [
-        _task_runs(key[0] if counts.count(key[0]) == 1 else f"{key[0]} on {key[1][0]}", material, answered)
-        for key, (material, answered) in found
-    ]
+    named = _apart([(task, f"on {names[0]}", f"({m.task.dataset})") for (task, names, _), (m, _) in found])
+    return [_task_runs(name, *part) for name, (_, part) in zip(named, found, strict=True)]
+
+
+def _content(spec: RunSpec) -> str:
+    """The digest of a dataset of one's own: ids do not tell two of them apart."""
+    main = spec.protocol.evaluate[0]
+    return "" if spec.own is UNSET else next((d.digest for d in spec.data if d.name == main), "")
+
+
+def _apart(words: Sequence[tuple[str, ...]]) -> list[str]:
+    """Names of as few words as tell them apart."""
+    names = [first for first, *_ in words]
+    for place in range(1, len(words[0]) if words else 0):
+        again = Counter(names)
+        names = [f"{n} {w[place]}" if again[n] > 1 else n for n, w in zip(names, words, strict=True)]
+    return names
 
 
 def _task_runs(name: str, material: Material, answered: Sequence[Answered]) -> TaskRuns:
