@@ -206,6 +206,22 @@ def test_trouble_in_a_model_is_one_line_and_kept_whole(spy: Any, tmp_path: Path)
     assert "Traceback" in (tmp_path / spec.folder / "state" / "error.txt").read_text("utf-8")
 
 
+@pytest.mark.parametrize(("task", "answer"), [("mini-ja-sts", "high"), ("mini-ja-nli", 1), ("mini-ja-choice", True), ("mini-ja-ner", "PS")])  # fmt: skip
+def test_an_answer_of_another_shape_is_refused_and_not_kept(
+    spy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str, answer: Any
+) -> None:
+    monkeypatch.setattr(
+        type(model("spy")),
+        "predict",
+        lambda _, __, asked: [Prediction(example=e.id, answer=answer) for e in asked],
+    )
+    spec = spec_of(task)
+    found = do(spec, tmp_path)
+    assert found.bad_input
+    assert "which is no answer to a" in found.problem
+    assert not StoredRun(tmp_path / spec.folder).sets
+
+
 def test_a_model_that_skips_an_example_is_refused(spy: Any, tmp_path: Path) -> None:
     assert "did not answer each of the 9" in do(spec_of("mini-ja-nli", settings={"trouble": "gap"}), tmp_path).problem  # fmt: skip
 

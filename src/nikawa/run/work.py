@@ -38,6 +38,10 @@ class Scoring:
 
 
 ERROR = "error.txt"
+SHAPES: dict[str, tuple[type, ...]] = {
+    "similarity": (float, int), "choice": (int,), "tagging": (list, tuple), "tree": (dict,), "dialogue": (list, tuple),
+}  # fmt: skip
+"""What answers are, by kind of task; a text where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -186,10 +190,22 @@ class _Job:
         if [p.example for p in found] != [e.id for e in examples]:
             what = f"the model {self.spec.predictor} did not answer each of the {len(examples)} examples once, in order"
             raise BadInput(what, cure="mend its predict: one prediction an example")
+        _check_shape(self.spec.predictor, task, found)
         self.clock.time("predict", begin)
         if hasattr(made, "about"):
             self.clock.about.update(made.about())
         return found
+
+
+def _check_shape(name: str, task: Task, found: Sequence[Prediction]) -> None:
+    """Refuse answers of another shape than the task's: once written, they would be taken up again and again."""
+    wanted = SHAPES.get(task.kind, (str,))
+    for given in found:
+        if given.answer is None or (isinstance(given.answer, wanted) and not isinstance(given.answer, bool)):
+            continue
+        kind = type(given.answer).__name__
+        what = f"the model {name} answers {given.example!r} with a {kind}, which is no answer to a {task.kind} task"
+        raise BadInput(what, cure=f"answer with {' or '.join(shape.__name__ for shape in wanted)}")
 
 
 def _scored(spec: RunSpec, material: Material, stored: StoredRun, name: str, score: Scoring) -> SetScores:
