@@ -74,10 +74,13 @@ class Encoder:
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The answers, in the order of the examples."""
-        if self._model is None:
+        if self._model is None and self.settings.epochs > 0:
             raise not_fitted(self.name, task)
         if not examples:
             return []
+        if self._model is None:  # what the folder holds answers as it is
+            self._work, self._model = self._prepare(task, ())
+            self._model.eval()
         from nikawa.models._encoder.infer import infer
         from nikawa.models._encoder.learn import device_of, is_low, one_line
         from nikawa.models._encoder.shared import rows_of

@@ -124,7 +124,9 @@ def test_a_saved_folder_answers_again_without_training(
     encoder.save(tmp_path)
     again = made(checkpoint=tmp_path, epochs=0, seed=99)
     again.fit(case.task, case.learn[:1])
-    assert again.predict(case.task, case.ask) == encoder.predict(case.task, case.ask)
+    expected = encoder.predict(case.task, case.ask)
+    assert again.predict(case.task, case.ask) == expected
+    assert made(checkpoint=tmp_path, epochs=0).predict(case.task, case.ask) == expected
 
 
 def test_labels_in_another_order_are_those_of_the_checkpoint(
@@ -205,3 +207,21 @@ def test_progress_tells_loss_speed_and_time_left(tiny: Path, invented: Mapping[K
     assert said[0][0].startswith("loss ")
     assert "rows/s, 0:0" in said[0][0]
     assert said[1][0].endswith("0:00 left")
+
+
+@pytest.mark.parametrize("lora", [0, 2])
+def test_bf16_rounds_no_weight_that_is_kept(
+    lora: int, made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    case = invented["tagging"]
+    before = made()._prepare(case.task, case.learn)[1].state_dict()
+    low, full = (made(precision=p, epochs=2, learning_rate=1e-5, lora=lora) for p in ("bf16", "float32"))
+    low.fit(case.task, case.learn)
+    full.fit(case.task, case.learn)
+    for name, weights in low._model.state_dict().items():
+        assert weights.dtype == torch.float32
+        torch.testing.assert_close(weights, before[name], atol=2.5e-4, rtol=0)
+        torch.testing.assert_close(weights, full._model.state_dict()[name], atol=2.5e-4, rtol=0)
+    kept = "bert.embeddings.position_embeddings.weight" if lora else "bert.embeddings.word_embeddings.weight"
+    never = low._model.state_dict()[kept][-1], before[kept][-1]
+    torch.testing.assert_close(*never, atol=1e-6, rtol=0)

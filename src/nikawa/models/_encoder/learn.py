@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from nikawa.errors import BadInput
+from nikawa.models._encoder.device import device_of, is_low, one_line, seeded
 from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings
 from nikawa.models._encoder.state import load_state, save_state
 from nikawa.models._encoder.steps import Graphs, Loss, Plain
 from nikawa.models._encoder.store import Rows, Store, epoch_plan
 from nikawa.models.base import Progress
 
+__all__ = ["Course", "Watch", "device_of", "is_low", "key_of", "learn", "one_line"]
+
 Watch = Callable[[], float]
 """How good the model is on dev now; more is better."""
-
-
-class Placed(Protocol):
-    """Settings that say where to compute, and how exactly."""
-
-    @property
-    def device(self) -> str:
-        """`auto`, or a device as torch names it."""
-        ...
-
-    @property
-    def precision(self) -> str:
-        """`auto`, `float32` or `bf16`."""
-        ...
 
 
 @dataclass
@@ -50,26 +37,9 @@ class Course:
     history: list[dict[str, float]] = field(default_factory=list)
 
 
-def device_of(settings: Placed) -> Any:
-    """The card where there is one, else the processor."""
-    import torch
-
-    if settings.device != "auto":
-        try:
-            return torch.zeros(0, device=settings.device).device
-        except (RuntimeError, AssertionError) as problem:
-            raise BadInput(f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}", cure="set device=auto") from None  # fmt: skip
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def is_low(settings: Placed, device: Any) -> bool:
-    """Whether to compute in bf16."""
-    return settings.precision == "bf16" or (settings.precision == "auto" and device.type == "cuda")
-
-
 def learn(course: Course) -> None:
     """Train the model in place; a killed training goes on from the last state in the folder."""
-    with _seeded(course.seed), one_line(course.settings):
+    with seeded(course.seed), one_line(course.settings):
         if course.settings.epochs <= 0:
             course.model.to(course.device).float().eval()
             return
@@ -82,6 +52,10 @@ class _Loop:
 
         self.course, settings = course, course.settings
         low = is_low(settings, course.device)
+        self.exact = (
+            {n: p.detach().float().clone() for n, p in course.model.named_parameters()} if low else {}
+        )
+        """Weights as they were, before they are rounded to bf16."""
         course.model.to(course.device, torch.bfloat16 if low else torch.float32).train()
         self.store = Store(course.rows, course.device)
         self.longest = max(int(self.store.row_lengths().max()), 1)
@@ -90,6 +64,10 @@ class _Loop:
         updates = _updates(self.total, self.each, settings.accumulate)
         graphs = course.device.type == "cuda" and settings.accumulate == 1
         self.steps = (Graphs if graphs else Plain)(course.model, self.store, course.loss, settings, updates, low)  # fmt: skip
+        with torch.no_grad():
+            for name, master in zip(self.steps.update.names, self.steps.update.masters, strict=True):
+                if low:
+                    master.copy_(self.exact.pop(name))
         self.done, self.best, self.bad = 0, float("-inf"), 0
         self.key = key_of(course) if course.folder is not None else ""
 
@@ -159,9 +137,9 @@ class _Loop:
             update = self.steps.update
             if update.low:
                 self.course.model.float()
-                weights = dict(self.course.model.named_parameters())
-                for name, master in zip(update.names, update.masters, strict=True):
-                    weights[name].copy_(master)
+                trained = dict(zip(update.names, update.masters, strict=True))
+                for name, weights in self.course.model.named_parameters():
+                    weights.copy_(trained[name] if name in trained else self.exact[name])
         self.course.model.eval()
 
     _resting = 0.0
@@ -208,40 +186,3 @@ def key_of(course: Course) -> str:
     for values in course.rows.dense.values():
         digest.update(values.tobytes())
     return digest.hexdigest()
-
-
-@contextmanager
-def _seeded(seed: int) -> Any:
-    """Dropout by this seed, and the caller's randomness untouched."""
-    import torch
-
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        yield
-
-
-@contextmanager
-def one_line(settings: Any) -> Any:
-    """A card that is full or gone is told in one line."""
-    import torch
-
-    try:
-        yield
-    except torch.cuda.OutOfMemoryError:
-        raise _full("the graphics card is out of memory", settings) from None
-    except MemoryError:
-        raise _full("the memory is full", settings) from None
-    except RuntimeError as problem:
-        if "can't allocate memory" in str(problem):
-            raise _full("the memory is full", settings) from None
-        if "CUDA" not in str(problem) and "cuda" not in str(problem):
-            raise
-        first = str(problem).splitlines()[0]
-        raise BadInput(f"the graphics card failed: {first}", cure="run the same command again: it goes on where it stopped") from None  # fmt: skip
-
-
-def _full(what: str, settings: Any) -> BadInput:
-    batch = getattr(settings, "batch", None)
-    first = f"a smaller batch (now {batch}) with accumulate to match, or " if batch else ""
-    cure = f"set {first}a smaller max_length"
-    return BadInput(what, cure=cure)
