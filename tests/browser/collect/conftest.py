@@ -25,6 +25,27 @@ from nikawa.records import Example, Judgement
 
 SHOTS = os.environ.get("NIKAWA_SCREENSHOTS")
 """A folder for pictures of every form, to look at."""
+AT = """([start, end]) => {
+  const host = document.querySelector('.pick');
+  const walk = document.createTreeWalker(host, NodeFilter.SHOW_TEXT);
+  const place = (wanted) => {
+    walk.currentNode = host;
+    let before = 0;
+    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+      const chars = [...node.data];
+      if (wanted < before + chars.length) {
+        const range = document.createRange();
+        const inside = chars.slice(0, wanted - before).join('').length;
+        range.setStart(node, inside); range.setEnd(node, inside + chars[wanted - before].length);
+        return range.getBoundingClientRect();
+      }
+      before += chars.length;
+    }
+  };
+  const [first, last] = [place(start), place(end - 1)];
+  return [first.left + 1, first.top + first.height / 2, last.right - 1, last.top + last.height / 2];
+}"""
+"""Where characters of a text to select in stand on the screen."""
 
 
 class Page:
@@ -68,6 +89,14 @@ class Page:
     def keys(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
+
+    def drag(self, start: int, end: int) -> None:
+        """Select characters with the mouse."""
+        left, top, right, bottom = self.page.evaluate(AT, [start, end])
+        self.page.mouse.move(left, top)
+        self.page.mouse.down()
+        self.page.mouse.move(right, bottom, steps=3)
+        self.page.mouse.up()
 
     def shot(self, name: str) -> None:
         if SHOTS:

@@ -32,36 +32,6 @@ AUDIT = """() => {
   return faults;
 }"""
 
-AT = """([start, end]) => {
-  const host = document.querySelector('.pick');
-  const walk = document.createTreeWalker(host, NodeFilter.SHOW_TEXT);
-  const place = (wanted) => {
-    walk.currentNode = host;
-    let before = 0;
-    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-      const chars = [...node.data];
-      if (wanted < before + chars.length) {
-        const range = document.createRange();
-        const inside = chars.slice(0, wanted - before).join('').length;
-        range.setStart(node, inside); range.setEnd(node, inside + chars[wanted - before].length);
-        return range.getBoundingClientRect();
-      }
-      before += chars.length;
-    }
-  };
-  const [first, last] = [place(start), place(end - 1)];
-  return [first.left + 1, first.top + first.height / 2, last.right - 1, last.top + last.height / 2];
-}"""
-
-
-def drag(page: Page, start: int, end: int) -> None:
-    """Select characters with the mouse."""
-    left, top, right, bottom = page.page.evaluate(AT, [start, end])
-    page.page.mouse.move(left, top)
-    page.page.mouse.down()
-    page.page.mouse.move(right, bottom, steps=3)
-    page.page.mouse.up()
-
 
 def pressed(*keys: str) -> Callable[[Page, Any], None]:
     return lambda page, _: page.keys(*keys)
@@ -93,7 +63,7 @@ def clicked(page: Page, answer: Any) -> None:
 def asked(page: Page, answer: Any) -> None:
     (pair,) = answer["questions"]
     page.page.fill("#field-text-0", pair["question"])
-    drag(page, pair["start"], pair["start"] + len(pair["answer"]))
+    page.drag(pair["start"], pair["start"] + len(pair["answer"]))
     page.page.wait_for_selector(f".answer:text-is('{pair['answer']}')")
     page.page.click("#submit")
 
@@ -112,7 +82,7 @@ def tagged(page: Page, answer: Any) -> None:
     page.keys(
         *["ArrowRight"] * second["start"], *["Shift+ArrowRight"] * (second["end"] - second["start"]), "4"
     )
-    drag(page, third["start"], third["end"])
+    page.drag(third["start"], third["end"])
     page.page.locator(".palette .choice").nth(1).click()
     page.page.click("#submit")
 

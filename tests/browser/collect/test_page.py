@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from nikawa.collect.load import sync
+from nikawa.io.records import write_records
+from nikawa.records import Example
+
 pytestmark = pytest.mark.slow
 Serve = Callable[..., Any]
 LINES = ["黒い犬が川辺を走っている。", "白い犬が川辺で寝ている。", "白い犬は川辺を走っていない。"]
@@ -242,3 +246,50 @@ def test_a_choice_may_be_sent_at_once(serve: Serve) -> None:
     page.keys("1")
     page.ended()
     assert len(served.judgements()) == 2
+
+
+def test_two_questions_keep_their_own_answers(serve: Serve) -> None:
+    served = serve("write-question", items=1, form_settings={"texts": 2})
+    page = served.worker()
+    inner = page.open()
+    context = inner.inner_text(".pick")
+    wanted = []
+    for place, (question, answer) in enumerate(
+        (("いつ建ちましたか？", "明治"), ("何に替わりましたか？", "電灯"))
+    ):
+        inner.fill(f"#field-text-{place}", question)
+        start = context.index(answer)
+        page.drag(start, start + len(answer))
+        inner.wait_for_selector(f".answer >> nth={place} >> text={answer}")
+        wanted.append({"question": question, "answer": answer, "start": start})
+    inner.reload()
+    page.ready()
+    page.shot("two-questions")
+    inner.click("#submit")
+    page.ended()
+    assert served.answers() == {"questions": wanted}
+
+
+def test_a_link_that_is_gone_says_so(serve: Serve) -> None:
+    served = serve("choice", items=1)
+    page = served.worker()
+    page.page.route(
+        "**/next", lambda route: route.fulfill(status=404, json={"error": "x", "message": "使えません"})
+    )
+    page.page.goto(page.address)
+    assert page.ended().inner_text("#ended-heading") == "使えません"
+    assert page.page.is_hidden("#answer")
+
+
+def test_the_trial_says_that_it_is_one(serve: Serve) -> None:
+    served = serve("choice", items=1)
+    trial = Example(id="t", inputs={"text": "まずい。"}, gold={"label": "negative"})
+    write_records(served.project.folder / "pilot.jsonl", [trial], overwrite=True)
+    sync(served.project, served.store)
+    page = served.worker()
+    inner = page.open()
+    assert inner.is_visible("#stage")
+    assert inner.is_visible("#note")
+    page.keys("2", "Enter")
+    inner.wait_for_selector("#stage", state="hidden")
+    assert inner.is_hidden("#note")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nikawa.collect.form import Problem, form
 from nikawa.collect.forms._rules import LONGEST, distance, negations, written
@@ -44,6 +46,23 @@ def test_distance_is_over_the_longer_text(one: str, other: str, far: float) -> N
     assert distance(one, other) == distance(other, one) == pytest.approx(far)
 
 
+def table(one: str, other: str) -> int:
+    """Levenshtein by the whole table."""
+    row = list(range(len(other) + 1))
+    for place, char in enumerate(one, start=1):
+        before, row[0] = row[0], place
+        for column, wanted in enumerate(other, start=1):
+            steps = (before + (char != wanted), row[column] + 1, row[column - 1] + 1)
+            before, row[column] = row[column], min(steps)
+    return row[-1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text("いろは", max_size=9), st.text("いろは", max_size=9))
+def test_distance_is_that_of_the_table(one: str, other: str) -> None:
+    assert distance(one, other) == table(one, other) / max(len(one), len(other), 1)
+
+
 def test_written_texts() -> None:
     found = written(["", "あ", "あ", "い\nう", "え" * (LONGEST + 1)])
     assert [(p.code, p.where) for p in found] == [
@@ -54,9 +73,9 @@ def test_written_texts() -> None:
     ]
 
 
-def told(name: str, answer: dict[str, Any], inputs: dict[str, Any], **settings: Any) -> list[Problem]:
+def told(name: str, answer: dict[str, Any], inputs: dict[str, Any], **how: Any) -> list[Problem]:
     chosen = form(name)
-    return chosen.validate(answer, Example(id="i", inputs=inputs), chosen.options(settings))
+    return chosen.validate(answer, Example(id="i", inputs=inputs), chosen.options(how))
 
 
 def test_a_sentence_that_is_negated_already_may_stay_so() -> None:

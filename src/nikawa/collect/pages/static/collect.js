@@ -118,6 +118,7 @@ async function deliver(pending) {
   }
   const current = item && item.lease === pending.body.lease;
   if (!current || reply.status !== 422) await refresh();
+  if (!item) return;
   setBusy(false);
   refuse(reply.body.problems ?? [], reply.body.message ?? messages.server_error);
 }
@@ -125,7 +126,17 @@ async function deliver(pending) {
 async function refresh() {
   const reply = await insist("next");
   if (reply.status === 200) show(reply.body);
-  else { tell(""); alertText(reply.body.message ?? messages.server_error); }
+  else stop(reply.body.message ?? messages.server_error);
+}
+
+// The link is of no use any more: nothing to answer, nothing to undo.
+function stop(message) {
+  item = null;
+  byId("answer").hidden = true;
+  byId("ended").hidden = false;
+  byId("ended-heading").textContent = message;
+  byId("ended-heading").focus();
+  tell("");
 }
 
 function setBusy(value) {
@@ -155,6 +166,7 @@ function money(amount, currency) {
 function show(next, note = "") {
   state = next;
   item = next.item;
+  byId("kept").textContent = "";
   facts();
   byId("answer").hidden = !item;
   byId("ended").hidden = Boolean(item);
@@ -215,6 +227,7 @@ function later(name, wait, action) {
 // Forms call this after each change: on this device at once, on the server soon, the rules in between.
 export function changed() {
   if (!item || busy) return;
+  byId("kept").textContent = "";
   keepDraft(draft());
   later("draft", 1200, saveDraft);
   if (form.live) later("check", 250, check);
@@ -228,7 +241,7 @@ async function saveDraft(keepalive = false) {
   const body = draft();
   const { lease } = body;
   const reply = await call("draft", { lease, draft: body }, keepalive);
-  if (reply.status === 200 && item?.lease === lease) byId("status").textContent = messages.draft_saved;
+  if (reply.status === 200 && item?.lease === lease) byId("kept").textContent = messages.draft_saved;
 }
 
 async function check() {
