@@ -24,7 +24,7 @@ MEASURES = {
     "cohen": "Cohen's kappa",
     "fleiss": "Fleiss' kappa",
     "unanimous": "items with one answer",
-    "majority": "items with a majority",
+    "majority": "items with a majority only",
     "none": "items without one",
     "individual-is-majority": "answers that are the majority's",
 }

@@ -61,7 +61,7 @@ def number(found: Number, digits: int, *, ties: str = "", best: bool = False) ->
         lines.append(f"± {figures(found.sd, found.unit, digits)}")
     if found.value is not None and found.low is not None and found.high is not None:
         low, high = (figures(end, found.unit, digits) for end in (found.low, found.high))
-        lines.append(f"{low}{DASH}{high}")
+        lines.append(f"{low} to {high}" if found.low < 0 else f"{low}{DASH}{high}")
     return shown + "".join(f'<span class="ci">{line}</span>' for line in lines)
 
 
