@@ -215,3 +215,19 @@ def test_runs_of_a_grid_read_their_texts_once(
     made(epochs=0.1).fit(case.task, other)
     assert len(read) == 8
     assert len(shared._rows) <= shared.KEPT
+
+
+def test_dropout_is_set_by_whatever_name_the_architecture_has() -> None:
+    from transformers import BertConfig, DistilBertConfig
+
+    from nikawa.models._encoder.backbone import _changed as changed
+
+    settings = EncoderSettings(dropout=0.3)
+    bert, small = changed(BertConfig(), settings, {}), changed(DistilBertConfig(), settings, {})
+    assert (bert.hidden_dropout_prob, bert.attention_probs_dropout_prob, bert.classifier_dropout) == (
+        0.3,
+        0.3,
+        None,
+    )
+    assert (small.dropout, small.attention_dropout, small.qa_dropout, small.seq_classif_dropout) == (0.3,) * 4
+    assert changed(BertConfig(), EncoderSettings(), {"num_labels": 7}).num_labels == 7

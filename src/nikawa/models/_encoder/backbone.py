@@ -76,12 +76,9 @@ def _changed(config: Any, settings: EncoderSettings, changes: Mapping[str, Any])
     from copy import deepcopy
 
     made = deepcopy(config)
-    if settings.dropout is not None:
-        changes = {
-            **changes,
-            "hidden_dropout_prob": settings.dropout,
-            "attention_probs_dropout_prob": settings.dropout,
-        }
+    if settings.dropout is not None:  # every architecture has its own names for it
+        shares = [n for n, v in made.to_dict().items() if "dropout" in n and isinstance(v, float | int)]
+        changes = {**changes, **dict.fromkeys(shares, settings.dropout)}
     for name, value in changes.items():
         setattr(made, name, value)
     return made
