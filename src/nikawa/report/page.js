@@ -132,6 +132,7 @@
       this.place.replaceChildren(tools, bar, make("div", { class: "panes" }, this.list, this.view));
       this.place.addEventListener("focusin", () => { current = this; });
       this.place.addEventListener("pointerdown", () => { current = this; });
+      if (items.notes.points) this.place.append(make("p", { class: "source" }, `Wrong here means: ${items.notes.points}.`));
       if (items.cut) this.place.append(make("p", { class: "source" }, `Texts longer than ${count(items.cut)} characters are cut at that length.`));
     }
 
@@ -242,7 +243,7 @@
       for (const [, column] of shown) found.append(this.marked(make("p", { lang: items.lang, class: shown.length === 1 ? "two" : null }), items.t[column[i]]));
       const sub = make("p", { class: "sub" }, make("span", {}, items.id[i]));
       if (items.gold[i] >= 0) sub.append(make("span", { class: "grow" }, "gold ", make("b", {}, this.word(items.gold[i]))));
-      sub.append(this.glyph(system, i), make("b", {}, this.word(this.answer(system, i))));
+      sub.append(this.glyph(system, i), make("b", { class: "said" }, this.word(this.answer(system, i))));
       found.append(sub);
       return found;
     }
@@ -251,8 +252,9 @@
 
     glyph(system, i) {
       const right = this.right(system, i);
-      if (right < 0) return make("span", { class: "soft", "aria-label": "not judged" }, "·");
-      return right ? make("span", { class: "ok", "aria-label": "right" }, "✓") : make("span", { class: "no", "aria-label": "wrong" }, "✗");
+      if (right < 0) return make("span", { class: "soft", role: "img", "aria-label": "not judged" }, "·");
+      if (right && this.items.points[system][i] < FULL) return make("span", { class: "ok", role: "img", "aria-label": "partly right", title: "partly right, or by most seeds" }, "◐");
+      return right ? make("span", { class: "ok", role: "img", "aria-label": "right" }, "✓") : make("span", { class: "no", role: "img", "aria-label": "wrong" }, "✗");
     }
 
     marked(place, words) {
