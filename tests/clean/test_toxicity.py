@@ -40,7 +40,7 @@ def test_a_command(tmp_path: Path) -> None:
         ("print('high')", "wrote 'high' for sentence 1"),
         ("print(0.5)", "1 scores for 2 sentences"),
         ("print('nan'); print(1)", "2 scores for 2 sentences"),
-        ("sys.exit('no model')", "ended with status 1: no model"),
+        ("sys.exit('no model')", "ended with status 1 and said: no model"),
     ],
 )
 def test_a_bad_command_is_told(tmp_path: Path, body: str, why: str) -> None:

@@ -75,7 +75,12 @@ def test_a_bad_translator_is_named(body: str, said: str, tmp_path: Path) -> None
         translate(["a", "b"], script(tmp_path, body))
 
 
-@pytest.mark.parametrize("command", ["", "/no/such/translator"])
+def test_a_translator_that_hangs_is_ended(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"did not end within 0\.2 seconds"):
+        translate(["a"], script(tmp_path, "import time; time.sleep(60)"), seconds=0.2)
+
+
+@pytest.mark.parametrize("command", ["", "/no/such/translator", "echo 'open"])
 def test_no_translator(command: str) -> None:
     with pytest.raises(BadInput):
         translate(["a"], command)

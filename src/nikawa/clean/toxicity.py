@@ -6,12 +6,11 @@ KLUE used classifiers trained on Korean hate speech, with 0.5 for gender bias an
 from __future__ import annotations
 
 import math
-import shlex
-import subprocess
 from collections.abc import Callable, Sequence
 
 from nikawa.clean.base import Step
 from nikawa.errors import BadInput
+from nikawa.io.command import answered_lines, command_words
 
 Scorer = Callable[[Sequence[str]], Sequence[float]]
 BATCH = 20_000
@@ -20,28 +19,9 @@ BATCH = 20_000
 
 def by_command(command: str) -> Scorer:
     """A scorer that runs `command` (no shell): a sentence a line in, a number a line out."""
-    words = shlex.split(command)
-    if not words:
-        raise BadInput(
-            "the toxicity command is empty", cure="name a program that reads lines and writes numbers"
-        )
-
-    def score(texts: Sequence[str]) -> list[float]:
-        lines = "".join(f"{' '.join(text.split())}\n" for text in texts)
-        try:
-            done = subprocess.run(words, input=lines.encode(), capture_output=True, check=False)  # noqa: S603  (the user's own command)
-        except OSError as problem:
-            what = f"the toxicity command {words[0]!r} cannot be run ({problem.strerror})"
-            raise BadInput(what, cure="check its name and permissions") from None
-        if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            what = f"the toxicity command {words[0]!r} ended with status {done.returncode}"
-            raise BadInput(
-                f"{what}: {said[-1] if said else 'no message'}", cure="run it by hand on a few lines"
-            )
-        return _numbers(done.stdout.decode("utf-8", "replace").splitlines())
-
-    return score
+    called = "the toxicity command"
+    command_words(command, called)  # told before the work, not after it
+    return lambda texts: _numbers(answered_lines(command, texts, called=called))
 
 
 def _numbers(lines: list[str]) -> list[float]:

@@ -41,6 +41,7 @@ def pair(
     within: Annotated[str | None, typer.Option(help="Pair only sentences that share this meta value (topic, …).")] = None,
     most: Annotated[int, typer.Option(help="Pairs of one image or intent.", min=1)] = 1,
     translator: Annotated[list[str] | None, typer.Option(help="A command that translates line by line; twice for there and back.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="How long a translator may take; as long as it will when left out.", min=0.1)] = None,
     seed: Annotated[int, typer.Option(help="Another seed draws others.", min=0)] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     json: Json = False,
@@ -57,7 +58,7 @@ def pair(
         raise BadInput(f"{method}: of which file?", cure="nikawa pair METHOD FILE --out PAIRS")
     how = Options(
         rouge=rouge, units=units, field=field, within=within, most=most, translators=tuple(translator or ()),
-        seed=seed, out=out, overwrite=overwrite,
+        seconds=seconds, seed=seed, out=out, overwrite=overwrite,
     )  # fmt: skip
     report = _run(method, file, how, quiet or json)
     if json:

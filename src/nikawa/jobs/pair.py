@@ -42,6 +42,8 @@ class Options:
     """Pairs an image or intent."""
     translators: tuple[str, ...] = ()
     """Commands that translate there and back, in turn."""
+    seconds: float | None = None
+    """How long a translator may take; as long as it will when None."""
     seed: int = 0
     out: Path | None = None
     overwrite: bool = False
@@ -83,6 +85,8 @@ def pair(
     if how.out is not None:
         refuse_existing(how.out, how.overwrite)
     sentences = list(read_sentences(path))
+    if not sentences:
+        raise BadInput("holds no sentence", file=path, cure="write one a line")
     tally = _Tally(method, len(sentences))
     examples = tally.watch(_examples(method, sentences, how, progress), path.name)
     if how.out is None:
@@ -146,7 +150,8 @@ def _round_trips(sentences: Sequence[Sentence], how: Options) -> Iterator[Made]:
     """What comes back unchanged, or empty, is no pair."""
     if not how.translators:
         raise BadInput("no translator is named", cure="--translator 'COMMAND', line in, line out; twice for there and back")  # fmt: skip
-    back = round_trip([sentence.text for sentence in sentences], *how.translators)
+    texts = [sentence.text for sentence in sentences]
+    back = round_trip(texts, *how.translators, seconds=how.seconds)
     for sentence, text in zip(sentences, back, strict=True):
         if text and text.split() != sentence.text.split():
             yield sentence, Sentence(sentence.name, text, sentence.meta), {}

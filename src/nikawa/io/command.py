@@ -1,0 +1,64 @@
+"""Programs of the user's own that read lines and write lines: a translator, a scorer."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+
+from nikawa.errors import BadInput
+
+
+def answered_lines(
+    command: str, texts: Iterable[str], *, called: str, seconds: float | None = None
+) -> list[str]:
+    """What `command`, run without a shell, writes when it reads the texts, a line each; `called` names it in errors."""
+    words = command_words(command, called)
+    given = "".join(f"{' '.join(text.split())}\n" for text in texts).encode()
+    try:
+        with _broken_pipes_told():
+            done = subprocess.run(words, input=given, capture_output=True, check=False, timeout=seconds)  # noqa: S603  (the user's own command)
+    except OSError as problem:
+        what = f"{called} {words[0]!r} cannot be run ({problem.strerror})"
+        raise BadInput(what, cure="check its path and permissions") from None
+    except subprocess.TimeoutExpired:
+        what = f"{called} {words[0]!r} did not end within {seconds:g} seconds"
+        raise BadInput(what, cure="try it on a line by hand, or give it more time") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
+        what = f"{called} {words[0]!r} ended with status {done.returncode} and said: {said[0]}"
+        raise BadInput(what, cure="try it on a line by hand")
+    try:
+        return done.stdout.decode().removesuffix("\n").split("\n") if done.stdout else []
+    except UnicodeDecodeError:
+        what = f"{called} {words[0]!r} does not write UTF-8"
+        raise BadInput(what, cure="make it, or convert what it writes with iconv") from None
+
+
+def command_words(command: str, called: str) -> list[str]:
+    """The program and its arguments, as a shell would part them."""
+    try:
+        words = shlex.split(command)
+    except ValueError as problem:
+        raise BadInput(
+            f"{called} {command!r} cannot be read ({problem})", cure="close its quotation"
+        ) from None
+    if not words:
+        raise BadInput(f"{called} is empty", cure="name a program that reads lines and writes lines")
+    return words
+
+
+@contextmanager
+def _broken_pipes_told() -> Iterator[None]:
+    """A program that ends before it has read everything must not end this one: the command line lets SIGPIPE do so."""
+    if not hasattr(signal, "SIGPIPE") or current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)
