@@ -53,6 +53,42 @@ def test_what_cannot_be_told_is_refused_with_a_cure(tmp_path: Path) -> None:
         look(path, None)
 
 
+def test_utf16_without_any_line_break(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    for encoding, text in (
+        ("utf-16-le", JA),
+        ("utf-16-be", JA),
+        ("utf-16-be", KO.replace(" ", "").replace(".", "。")),
+    ):
+        path.write_bytes((text * 30).replace("\n", "").encode(encoding))
+        assert look(path, None)[0] == encoding
+
+
+def test_a_nul_does_not_turn_utf8_into_utf16(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    for text in (JA, KO):
+        raw = (text * 30).encode()
+        path.write_bytes(raw.replace(b"\n", b"\0\n", 1))
+        assert look(path, None)[0] == "utf-8"
+
+
+@pytest.mark.parametrize("text", [JA, KO])
+def test_damaged_and_mixed_text_is_told_with_its_line(tmp_path: Path, text: str) -> None:
+    path, raw = tmp_path / "text.txt", (text * 10).encode()
+    other = (text * 10).encode("cp932" if text is JA else "cp949")
+    first = text.encode()
+    for damaged, line in (
+        (first + b"\xff" + raw, 3),
+        (raw[:-3], 20),
+        (raw + other, 21),
+        (first + raw[:1] + b"\n" + raw, 3),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(BadInput, match="is not UTF-8") as told:
+            look(path, None)
+        assert told.value.line == line
+
+
 def test_a_wrong_or_unknown_encoding(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(JA.encode() + b"\xff\xfe\n")

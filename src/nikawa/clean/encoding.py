@@ -20,6 +20,12 @@ _SHIFTED = re.compile(rb"\x1b\$[@B]")
 _KANA, _HANGUL = re.compile("[\u3041-\u30ff]"), re.compile("[\uac00-\ud7a3]")
 _LIKELY = 0.5
 """Share of kana, kanji and Hangul, among all that is not ASCII, that a guessed encoding must give."""
+_SURE = 0.95
+"""The share where not even a NUL byte speaks for UTF-16."""
+_FEW_KANA, _FEW_HANGUL = 0.1, 0.5
+"""Shares of the letters that text of either language has at least; chance makes kanji and a sixth of Hangul."""
+_MANY, _PART = 20, 0.125
+"""Letters from which on UTF-8 may be only a part of the text, and for each place where it fails, how many there must be."""
 _OURS = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff01-\uff9f]")
 
 
@@ -28,17 +34,21 @@ def detect_encoding(sample: bytes, path: Path, *, whole: bool) -> str:
     for mark, name in _BOMS:
         if sample.startswith(mark):
             return name
-    if b"\0" in sample:
-        return _wide(sample, path)
     if _SHIFTED.search(sample):
         return "iso2022_jp"
     cut = sample if whole else sample[: sample.rfind(b"\n") + 1] or sample
-    if _decodes(cut, "utf-8", final=whole):
-        return "utf-8"
+    if _decodes(cut, "utf-8", final=whole) and (b"\0" not in cut or _share(cut.decode(errors="ignore"))):
+        return "utf-8"  # a NUL that strayed into it goes with the invisible characters
+    _refuse_damaged(cut, path)
+    if wide := _wide(sample, certain=b"\0" not in sample):
+        return wide
+    if b"\0" in sample:
+        cure = "name its encoding with --encoding if it is"
+        raise BadInput("holds NUL bytes: it is not text", file=path, cure=cure)
     guess = guess_encoding(cut)
     if guess is None or _share(cut.decode(guess)) < _LIKELY:
         hint = f"; it might be {guess}" if guess else ""
-        cure = "name it with --encoding (shift_jis, cp949, euc-jp, …) or repair the file"
+        cure = "name it with --encoding (shift_jis, cp949, euc-jp, utf-16-le, …) or repair the file"
         raise BadInput(f"is not UTF-8, and its encoding cannot be told{hint}", file=path, cure=cure)
     return guess
 
@@ -51,16 +61,33 @@ def _decodes(data: bytes, encoding: str, *, final: bool) -> bool:
     return True
 
 
-def _wide(sample: bytes, path: Path) -> str:
-    """UTF-16 without a mark: the byte order that makes letters of our scripts and line breaks."""
+def _refuse_damaged(data: bytes, path: Path) -> None:
+    """Text in which UTF-8 fails at few places is damaged, or mixed from files of different encodings: say where."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        text = data.decode("utf-8", "replace")
+        ours, failed = len(_OURS.findall(text)), text.count("\ufffd")
+        if ours < failed * (
+            2 if ours < _MANY else _PART
+        ):  # other encodings make a letter now and then by chance
+            return
+        line = data.count(b"\n", 0, problem.start) + 1
+        what = f"is not UTF-8 (byte 0x{data[problem.start]:02x}: {problem.reason}), as the text around it is"
+        cure = "repair the line, or convert the part that has another encoding"
+        raise BadInput(what, file=path, line=line, cure=cure) from None
+
+
+def _wide(sample: bytes, *, certain: bool) -> str | None:
+    """UTF-16 without a mark: the byte order that makes kana or Hangul; `certain` asks for nearly all letters to be ours."""
     even = sample[: len(sample) // 2 * 2]
-    shares = {name: _share(even.decode(name, "replace")) for name in ("utf-16-le", "utf-16-be")}
-    best = max(shares, key=lambda name: shares[name])
-    if shares[best] < _LIKELY or not _decodes(even, best, final=False):
-        raise BadInput(
-            "holds NUL bytes: it is not text", file=path, cure="name its encoding with --encoding if it is"
-        )
-    return best
+    texts = {name: even.decode(name, "replace") for name in ("utf-16-le", "utf-16-be")}
+    best = max(texts, key=lambda name: _share(texts[name]))
+    text, least = texts[best], _SURE if certain else _LIKELY
+    foreign = sum(not c.isascii() for c in text)
+    written = max(len(_KANA.findall(text)) / _FEW_KANA, len(_HANGUL.findall(text)) / _FEW_HANGUL)
+    enough = _share(text) >= least and written >= foreign
+    return best if enough and _decodes(even, best, final=False) else None
 
 
 def _share(text: str) -> float:
