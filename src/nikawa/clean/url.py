@@ -10,10 +10,12 @@ from nikawa.clean.base import Edit, Step
 _CHARACTER = r"[A-Za-z0-9\-._~:/?#\[\]@!$&'*+,;=%]"
 _LAST = r"[A-Za-z0-9\-_~/#@$&*+=%]"
 _ENDINGS = r"(?:com|net|org|edu|gov|info|co\.kr|or\.kr|go\.kr|ac\.kr|re\.kr|pe\.kr|ne\.kr|co\.jp|or\.jp|go\.jp|ac\.jp|ne\.jp|gr\.jp|lg\.jp|ed\.jp)"
+_SHORT = r"(?:kr|jp|me|be|ly|gl|gd|tv|io)"
+"""Endings that are taken only with a path behind them: bit.ly/3abc."""
 _PATTERN = re.compile(
     rf"(?<![A-Za-z0-9])(?:(?i:https?|ftp|ttps?)://|(?i:www)\.){_CHARACTER}*{_LAST}"
     # Endings in small letters only: ASP.NET is no site.
-    rf"|(?<![A-Za-z0-9@＠._-])[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{1,63}}){{0,3}}\.{_ENDINGS}(?![A-Za-z0-9-]|\.[A-Za-z])"
+    rf"|(?<![A-Za-z0-9@＠._-])[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{1,63}}){{0,3}}\.(?:{_ENDINGS}(?![A-Za-z0-9-]|\.[A-Za-z])|{_SHORT}(?=/[A-Za-z0-9]))"
     rf"(?:/{_CHARACTER}*{_LAST})?/?"
 )
 
