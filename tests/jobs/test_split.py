@@ -91,6 +91,28 @@ def test_bad_requests(request_: Request, said: str, pairs: Path) -> None:
         split(str(pairs), request=request_)
 
 
+@pytest.mark.parametrize(
+    ("by", "sizes", "said"),
+    [
+        ("group", "0.5,0.5", "test would be empty: of 6 examples a group is not parted"),
+        ("random", "0.9,0.05,0.05", "dev, test would be empty: of 6 examples there are too few"),
+    ],
+)
+def test_an_empty_part_is_refused(by: str, sizes: str, said: str, tmp_path: Path) -> None:
+    path, out = tmp_path / "one.jsonl", tmp_path / "out"
+    labels = ("entailment", "neutral")
+    inputs = {"premise": "空は青い。", "hypothesis": "海は広い。"}
+    write_records(
+        path,
+        [Example(id=str(i), inputs=inputs, gold={"label": labels[i % 2]}, group="one") for i in range(6)],
+    )
+    request = Request(by=by, sizes=sizes, out=out)
+    with pytest.raises(BadInput, match=said):
+        split(str(path), request=request)
+    assert not out.exists()
+    assert split(str(path), request=Request(sizes="rest,0,2")).sizes == {"train": 4, "dev": 0, "test": 2}
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     request = Request(out=tmp_path / "out")
     split("mini-ko", request=request)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.records import Example, Span
@@ -171,6 +172,19 @@ def test_least_artifact_takes_what_says_nothing() -> None:
     assert len(homes) == COUNT // 3
     with pytest.raises(BadInput, match="no hypothesis-only model"):
         split("least-artifact", signal=None)
+
+
+def test_a_set_larger_than_the_evaluation_does_not_end_the_search() -> None:
+    """The set nearest to uniform has 9 examples, and 6 are wanted."""
+    sized = [made(place) for place in range(30)]
+    fields = [str(min(place // 3, 7)) for place in range(30)]  # set 7 holds the last 9
+    joined = [replace(e, group=f"g{number}") for e, number in zip(sized, fields, strict=True)]
+    even, sure = dict.fromkeys(LABELS, 1 / 3), {LABELS[0]: 0.9, LABELS[1]: 0.05, LABELS[2]: 0.05}
+    options = Options(
+        signal=lambda examples, groups: [even if g in ("g7", "g2", "g5") else sure for g in groups]
+    )
+    parts = splitters()["least-artifact"].split(joined, {"train": 24, "dev": 3, "test": 3}, options)
+    assert {e.group for name in ("dev", "test") for e in parts[name]} == {"g2", "g5"}
 
 
 def test_distance_is_least_at_uniform() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from pathlib import Path
@@ -14,7 +14,7 @@ from nikawa.analyse.quality import distribution, tops
 from nikawa.analyse.quality_leaks import split_leaks
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.load import named
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, check_split_name, write_folder
 from nikawa.jobs._split_words import shares, word_function
@@ -25,6 +25,8 @@ from nikawa.split import Options, parse_sizes, splitters
 from nikawa.split.base import Signal, asked
 
 MODEL = "char-linear"
+WHOLE = frozenset({"group", "least-artifact"})
+"""Ways to split that keep groups whole."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,24 @@ def split(spec: str, *, data: Path | None = None, request: Request | None = None
         check_split_name(name)
     options = _options(how, spec, dataset, examples)
     parts = splitter.split(examples, sizes, options)
+    _refuse_empty(parts, sizes, how)
     order = {example.id: place for place, example in enumerate(examples)}
     splits = {name: tuple(sorted(part, key=lambda e: order[e.id])) for name, part in parts.items()}
     made = _dataset(dataset, splits, how)
     if how.out is not None:
         write_folder(made, how.out, overwrite=how.overwrite)
     return _report(made, sizes, how, options)
+
+
+def _refuse_empty(parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], how: Request) -> None:
+    """A part that nothing came into is no split, unless 0 was asked for."""
+    said = dict(zip(sizes, (word.strip() for word in how.sizes.split(",")), strict=True))
+    empty = [name for name, part in parts.items() if not part and said[name] != "0"]
+    if empty:
+        total, whole = sum(map(len, parts.values())), how.by in WHOLE
+        why = "a group is not parted" if whole else "there are too few"
+        cure = "ask for larger parts" + (", or name what makes a smaller group with --field" if whole else "")
+        raise BadInput(f"{listed(empty)} would be empty: of {total:,} examples {why}", cure=cure)
 
 
 def pooled(dataset: Dataset) -> list[Example]:

@@ -54,7 +54,7 @@ def distance(probabilities: Mapping[str, float]) -> float:
 def _first(order: Sequence[str], sizes: Mapping[str, int], wanted: int) -> set[str]:
     """The first sets that together hold the wanted number, or as near as whole sets come from below."""
     chosen, total = set(), 0
-    for group in order:
+    for group in (one for one in order if sizes[one] <= wanted):  # one too large must not end the search
         if total + sizes[group] > wanted:
             break
         chosen.add(group)
