@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SHELL  := /bin/bash
 TORCH  ?= 2.13.0
 
-.PHONY: demo test check bench format clean help
+.PHONY: demo test check bench soak format clean help
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -38,6 +38,10 @@ check: $(VENV)/.dev ## ruff, strict types, the import contract
 
 bench: $(VENV)/.dev ## speed comparisons with peers, in one run
 	$(BIN)/python -m bench
+
+soak: $(VENV)/.dev ## the annotation server killed and loaded at full length
+	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \
+	$(BIN)/python -m tests.soak.collect_load --database $$d || exit 1; done
 
 format: $(VENV)/.dev ## rewrite to the house style
 	$(BIN)/ruff check --fix .
