@@ -24,7 +24,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a few runs, with analyses."""
     place = tmp_path_factory.mktemp("small")
-    request = Request(tasks=("mini-ja-nli", "mini-ko-qa"), models=("majority", "baseline"), seeds=(0, 1))
+    request = Request(tasks=("mini-ja-nli", "mini-ko-sts"), models=("majority", "baseline"), seeds=(0, 1))
     run(request, RunOptions(out=place / "runs", workers=1))
     report([str(place / "runs")], place / "report", Options(rounds=200))
     return place / "report" / "index.html"
