@@ -125,7 +125,7 @@ def _reached(
         .predict_proba(rows[held])
         .tolist()
     ]
-    if len(labels) > 2:
+    if len(labels) > 2 or choice.weights:  # weighted classes have moved the limit already
         return float(measure(truth, [labels[row.index(max(row))] for row in shares])), choice
     found = [(float(measure(truth, [labels[row[1] > limit] for row in shares])), limit) for limit in LIMITS]
     value, limit = max(found, key=lambda one: one[0])
