@@ -94,10 +94,8 @@ def report(runs: Sequence[str], out: Path, options: Options | None = None) -> Re
 
 def _refuse(out: Path, overwrite: bool) -> None:
     """Say what is in the way before the work; a folder that is no report is never replaced."""
-    if out.is_dir() and not any(out.iterdir()):
-        return
     refuse_existing(out, overwrite)
-    if out.exists() and not (out / MARKER).is_file():
+    if out.exists() and not (out / MARKER).is_file() and not (out.is_dir() and not any(out.iterdir())):
         raise BadInput("is no report", file=out, cure="choose another folder: --out DIR")
 
 
