@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the runs and the report it leaves behind.")] = Path("nikawa-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the dataset, the runs and the report it leaves behind.")] = Path("nikawa-demo"),
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:  # fmt: skip
@@ -48,10 +48,11 @@ def _show(number: int, step: Step, outcome: Outcome) -> None:
     from rich.text import Text
 
     out = console()
-    said = Text.assemble(step.why, "\n", ("$ ", "dim"), (step.command, "cyan"))
     title = Text(f"{number}. {step.title}", style="bold")
     # A panel breaks its own lines; only the tables below may run past the edge of a pipe.
-    out.print(Panel(said, title=title, title_align="left", width=min(out.width, 100)), soft_wrap=False)
+    out.print(Panel(step.why, title=title, title_align="left", width=min(out.width, 100)), soft_wrap=False)
+    for command in step.command.split(" && "):  # outside the panel, whole: it is there to be copied
+        out.print(Text.assemble(("$ ", "dim"), (command, "cyan")), soft_wrap=True)
     for table in outcome.tables:
         print_table(table.columns, table.rows, title=table.title, numbers=table.numbers)
     for line in outcome.lines:

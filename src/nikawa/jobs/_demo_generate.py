@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from nikawa.benchmarks import load
+from nikawa.io.folders import is_dataset_folder
 from nikawa.jobs._demo_steps import Outcome, Table
 from nikawa.records import Example
 
+if TYPE_CHECKING:
+    from nikawa.jobs.generate import GenerateReport
+
 PACK, PER, SHOWN = "temporal-ja", 2, 10
+DATA = "temporal"
+"""The folder it is left in."""
 LABELS = ("entailment", "contradiction", "neutral")
 
 
-def make_temporal() -> Outcome:
+def make_temporal(out: Path) -> Outcome:
     """A temporal benchmark that passes the artifact test, its training splits, and ten of its problems."""
-    from nikawa.jobs.generate import Options, generate
-
-    with TemporaryDirectory(prefix="nikawa-demo-") as folder:
-        out = Path(folder) / PACK
-        report = generate(PACK, out, options=Options(counts={"": PER}, splits=("all",), gate=0))
-        test = load(str(out)).splits["test"] if report.gate and report.gate.passed else ()
+    report = _generate(out / DATA, gate=0)
     assert report.gate is not None
+    test = load(str(out / DATA)).splits["test"] if report.gate.passed else ()
     sizes = tuple(
         (name, s.problems, s.cells, *(s.labels[label] for label in LABELS))
         for name, s in report.splits.items()
@@ -43,6 +45,21 @@ def make_temporal() -> Outcome:
         "shown": len(tables[-1].rows),
     }
     return Outcome(tables=tables, lines=(told,), figures=figures)
+
+
+def temporal(out: Path) -> Path:
+    """Where the benchmark of the tour lies; a step that is taken alone makes it."""
+    if not is_dataset_folder(out / DATA):
+        _generate(out / DATA)
+    return out / DATA
+
+
+def _generate(folder: Path, gate: int | None = None) -> GenerateReport:
+    from nikawa.jobs.generate import Options, generate
+
+    return generate(
+        PACK, folder, options=Options(counts={"": PER}, splits=("all",), gate=gate, overwrite=True)
+    )
 
 
 def _seen(test: tuple[Example, ...], splits: list[str]) -> Table:

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from nikawa.benchmarks import load
 from nikawa.io.json import encode_json
+from nikawa.jobs._demo_generate import PACK, temporal
 from nikawa.jobs._demo_steps import Outcome, Table
 from nikawa.records import Example, Judgement, reference
 
-PACK, PER = "temporal-ja", 1
+if TYPE_CHECKING:
+    from nikawa.jobs.run import Cell
+
 LABELS = ("entailment", "contradiction", "neutral")
 WORKERS = {"careful": 0.95, "usual": 0.9, "hasty": 0.75, "quick": 0.85, "guessing": 0.4}
 """Simulated workers and how often each answers as gold does."""
 MODELS = ("majority", "char-linear", "baseline")
 SEEDS = (0, 1)
+RUNS, REPORT = "runs", "report"
+"""What is left in the folder of the tour."""
 
 
-def simulate_round() -> Outcome:
+def simulate_round(out: Path) -> Outcome:
     """Five simulated workers judge generated problems: agreement, gold by majority, and who is out of line."""
-    from nikawa.jobs.generate import Options, generate
-
+    examples = load(str(temporal(out))).splits["test"]
     with TemporaryDirectory(prefix="nikawa-demo-") as folder:
-        made = Path(folder) / "problems"
-        generate(PACK, made, options=Options(counts={"": PER}))
-        examples = load(str(made)).splits["test"]
         path = Path(folder) / "judgements.jsonl"
         path.write_bytes(b"".join(encode_json(j) + b"\n" for j in _judged(examples)))
         return _weighed(path, {reference(PACK, "test", e.id): e.gold["label"] for e in examples})
@@ -66,22 +69,44 @@ def _figure(value: float | None) -> str:
 
 
 def train_and_report(out: Path) -> Outcome:
-    """Embedded models with two seeds on every task of the mini-benchmark, compared and reported on a page."""
+    """Embedded models with two seeds on a generated benchmark, one of them shown half of it, reported on a page."""
     from nikawa.jobs.report import Options as How
     from nikawa.jobs.report import report
     from nikawa.jobs.run import Options, Request, run
 
-    request = Request(tasks=("demo",), models=MODELS, seeds=SEEDS)
-    done = run(request, Options(out=out / "runs"))
-    first: dict[tuple[str, str], str] = {}
-    for cell in done.cells:
-        scale = 1 if cell.unit == "percent" else 100
-        first.setdefault((cell.task, cell.model), "" if cell.mean is None else f"{scale * cell.mean:.1f}")
-    tasks = list(dict.fromkeys(task for task, _ in first))
-    rows = tuple((task, *(first.get((task, model), "") for model in MODELS)) for task in tasks)
-    page = report([str(out / "runs")], out / "report", How(overwrite=True))
-    table = Table(columns=("task", *MODELS), rows=rows, numbers=MODELS)
+    runs = out / RUNS
+    whole = Request(tasks=(str(temporal(out)),), models=MODELS, seeds=SEEDS)
+    half = replace(whole, models=MODELS[-1:], inputs=("hypothesis",))
+    done = [run(request, Options(out=runs, workers=1)) for request in (whole, half)]
+    cells = [cell for part in done for cell in part.cells]
+    folders = dict.fromkeys(str(runs / name) for cell in cells for name in cell.runs)
+    page = report(list(folders), out / REPORT, How(overwrite=True))
     line = f"Intervals, paired tests, slices and every error: open {page.page}"
     return Outcome(
-        tables=(table,), lines=(line,), figures={"runs": done.done + done.skipped, "page": page.page}
+        tables=(_scores(cells),),
+        lines=(line,),
+        figures={
+            "runs": sum(part.done + part.skipped for part in done),
+            "page": page.page,
+            "accuracy": {_system(cell): cell.mean for cell in cells if cell.metric == "accuracy"},
+        },
     )
+
+
+def _scores(cells: Sequence[Cell]) -> Table:
+    """A row a system, a column a metric."""
+    metrics = tuple(dict.fromkeys(cell.metric for cell in cells))
+    rows: dict[str, dict[str, str]] = {}
+    for cell in cells:
+        rows.setdefault(_system(cell), {})[cell.metric] = _with_deviation(cell)
+    shown = tuple((system, *(found.get(name, "") for name in metrics)) for system, found in rows.items())
+    title = f"{cells[0].n:,} test problems, {len(SEEDS)} seeds, percent"
+    return Table(title=title, columns=("system", *metrics), rows=shown, numbers=metrics)
+
+
+def _system(cell: Cell) -> str:
+    return f"{cell.model} ({cell.variation})" if cell.variation else cell.model
+
+
+def _with_deviation(cell: Cell) -> str:
+    return "" if cell.mean is None else f"{cell.mean:.1f} ± {cell.sd or 0.0:.1f}"

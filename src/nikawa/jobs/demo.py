@@ -7,7 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from nikawa.errors import MissingExtra
+from nikawa.errors import BadInput, MissingExtra
+from nikawa.io.atomic import atomic_write
 from nikawa.jobs import _demo_generate as making
 from nikawa.jobs import _demo_probe as probe
 from nikawa.jobs import _demo_run as running
@@ -40,6 +41,15 @@ class Done(Record, frozen=True, kw_only=True):
 
 Show = Callable[[int, Step, Outcome], None]
 """Called after each step with its number from 1, the step, and what came of it."""
+
+MARKER = "README.txt"
+LEFT = """\
+Left by `nikawa demo`, which replaces it when it is taken again.
+
+report/index.html   open it in a browser; it needs no network
+temporal/           a generated benchmark: nikawa data show temporal
+runs/               models on it: nikawa run list --out runs, nikawa analyse runs
+"""
 
 STEPS: tuple[Step, ...] = (
     Step(
@@ -89,12 +99,14 @@ STEPS: tuple[Step, ...] = (
         why="Labels are computed, every cell has its share, no word gives a label away, splits test what was not seen.",
         command="nikawa generate temporal-ja -n 2 --gate --split all --out my-temporal",
         act=making.make_temporal,
+        writes=True,
     ),
     Step(
         title="Ask workers about it",
         why="Agreement with its interval, and gold by a named rule, before anyone trusts a label.",
         command="nikawa agree judgements.jsonl && nikawa aggregate judgements.jsonl --rule majority --out gold",
         act=running.simulate_round,
+        writes=True,
     ),
     Step(
         title="Score answers and compare systems",
@@ -104,8 +116,10 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         title="Train models and read the report",
-        why="One command from models to scores over seeds, one more to a page that works without a network.",
-        command="nikawa run --model majority --model char-linear --model baseline --tasks demo --seeds 2 && nikawa report runs --out report",
+        why="A dataset of your own is run like a published one; what half of each problem gives away is told beside it.",
+        command="nikawa run --model majority --model char-linear --model baseline --tasks my-temporal --seeds 2"
+        " && nikawa run --model baseline --inputs hypothesis --tasks my-temporal --seeds 2"
+        " && nikawa report runs --out report",
         act=running.train_and_report,
         writes=True,
     ),
@@ -129,9 +143,11 @@ def demo(
 ) -> tuple[Done, ...]:
     """Walk through the steps, offline; a step whose optional packages are missing says so and the tour goes on.
 
-    What a step leaves behind goes into `out`; without it, nothing is left.
+    What a step leaves behind goes into `out`, which must be new, empty or of an earlier tour; without it, nothing is left.
     """
     done = []
+    if out is not None:
+        _prepare(out)
     with TemporaryDirectory(prefix="nikawa-demo-") as folder:
         for number, step in enumerate(steps, start=1):
             began = perf_counter()
@@ -141,6 +157,18 @@ def demo(
             if show is not None:
                 show(number, step, outcome)
     return tuple(done)
+
+
+def _prepare(out: Path) -> None:
+    """Make the folder and mark it as the tour's: what is in a marked one may be replaced, and nothing else."""
+    if out.exists() and not out.is_dir():
+        raise BadInput("is a file, not a folder", file=out, cure="choose another folder: --out DIR")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARKER).is_file():
+        cure = "choose another folder: --out DIR"
+        raise BadInput("is neither empty nor left by an earlier tour", file=out, cure=cure)
+    out.mkdir(parents=True, exist_ok=True)
+    with atomic_write(out / MARKER, overwrite=True) as stream:
+        stream.write(LEFT.encode())
 
 
 def _taken(step: Step, out: Path) -> Outcome:
