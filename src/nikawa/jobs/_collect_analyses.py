@@ -7,6 +7,8 @@ from typing import Any
 
 from nikawa.collect.project import Project
 from nikawa.collect.store import Store
+from nikawa.jobs._collect_gate import gate
+from nikawa.jobs._collect_judged import judged
 
-ANALYSES: Mapping[str, Callable[[Project, Store], Any]] = {}
+ANALYSES: Mapping[str, Callable[[Project, Store], Any]] = {"judged": judged, "gate": gate}
 """Name to a function of project and store; its result must be JSON."""
