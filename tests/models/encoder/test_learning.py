@@ -31,7 +31,7 @@ CHILD = """
     from nikawa.models import model
     torch.set_num_threads(1)
     case = pickle.loads(Path(sys.argv[2]).read_bytes())
-    settings = {"epochs": 40, "batch": 8, "device": "cpu", "learning_rate": 1e-3, "checkpoint_steps": 7}
+    settings = {"epochs": 25, "batch": 8, "device": "cpu", "learning_rate": 1e-3, "checkpoint_steps": 7}
     found = model("encoder:" + sys.argv[1], seed=3, settings=settings, folder=Path(sys.argv[3]))
     found.fit(case[0], case[1])
     found.save(Path(sys.argv[4]))
@@ -56,11 +56,11 @@ def test_a_training_killed_at_any_point_ends_with_the_same_weights(
     state, until = tmp_path / "state" / "training.pt", time.monotonic() + 120
     while not state.exists() and killed.poll() is None and time.monotonic() < until:
         time.sleep(0.01)
-    time.sleep(0.2)
+    time.sleep(0.1)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     done = torch.load(state, weights_only=True)["marks"]["done"]
-    assert 0 < done < 240
+    assert 0 < done < 150
     assert not (tmp_path / "killed").exists()
     runs = [_child([*given_, str(tmp_path / "state"), str(tmp_path / "killed")]), _child([*given_, str(tmp_path / "other"), str(tmp_path / "whole")])]  # fmt: skip
     assert [run.wait() for run in runs] == [0, 0]
