@@ -196,7 +196,7 @@ def heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[f
                 f'<rect class="{kind}" x="{left + j * wide + 1:.1f}" y="{y + 1:.1f}" width="{wide - 2:.1f}" '
                 f'height="{side - 2:.1f}" rx="3" data-gold="{text(name)}" data-answer="{text(columns[j])}" fill-opacity="{0.04 + 0.86 * share:.3f}"><title>{text(note)}</title></rect>'
             )
-            tone = "on" if share > 0.52 else ""
+            tone = "on" if share > 0.74 else ""
             parts.append(
                 label(left + (j + 0.5) * wide, y + side / 2 + 4.5, _count(count), f"cell {tone}", "middle")
             )
