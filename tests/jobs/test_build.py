@@ -433,7 +433,8 @@ def test_answers_take_one_shape(form: str, given: Any, read_as: Any) -> None:
     ("form", "given"),
     [("choice", "c"), ("ranked", "a>a"), ("scale", 6), ("scale", "x"), ("write-hypotheses", "x"), ("further-answers", " "),
      ("write-question", "q?"), ("multiple-choice", 2), ("multiple-choice", "u"), ("span-tagging", [{"start": 0, "end": 9, "label": "a"}]),
-     ("span-tagging", "x")],
+     ("span-tagging", "x"), ("span-tagging", [{"start": "0", "end": 1, "label": "a"}]), ("span-tagging", [{"start": True, "end": 1, "label": "a"}]),
+     ("span-tagging", [{"start": 0, "end": 1, "label": "a"}, {"start": 0, "end": 1, "label": "b"}]), ("span-tagging", [{"start": 0, "end": 1, "label": ["a"]}])],
 )  # fmt: skip
 def test_answers_of_another_shape_are_refused(form: str, given: Any) -> None:
     item = Example(id="1", inputs={"text": "海", "choices": ["s", "t"]})

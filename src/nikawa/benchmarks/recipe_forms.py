@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -114,10 +115,20 @@ def _spans(answer: Any, asked: Asked, example: Example) -> list[dict[str, Any]]:
     text, labels = str(example.inputs.get("text", "")), asked.ask.labels
     answer = _unmarked(answer, text, labels) if isinstance(answer, str) else answer
     for span in answer if isinstance(answer, list) else [answer]:
-        good = isinstance(span, dict) and {"start", "end", "label"} <= span.keys()
-        if not good or not 0 <= span["start"] < span["end"] <= len(text) or span["label"] not in labels:
+        if not isinstance(span, dict) or not _stands(span, text, labels):
             raise ValueError(f"{span!r} is no span of the text with one of {', '.join(labels)}")
+    for one, other in pairwise(sorted(answer, key=lambda span: (span["start"], span["end"]))):
+        if one["end"] > other["start"]:
+            shown = [f"{text[span['start'] : span['end']]} ({span['label']})" for span in (one, other)]
+            raise ValueError(f"{shown[0]} and {shown[1]} overlap")
     return list(answer)
+
+
+def _stands(span: dict[str, Any], text: str, labels: Sequence[str]) -> bool:
+    start, end = span.get("start"), span.get("end")
+    if type(start) is not int or type(end) is not int:  # True is an int, too
+        return False
+    return 0 <= start < end <= len(text) and span.get("label") in labels
 
 
 def _unmarked(answer: str, text: str, labels: Sequence[str]) -> Any:

@@ -83,9 +83,8 @@ def _workers_are(
 
 
 def _stage(stage: Stage, done: Done) -> StageFigures:
-    return StageFigures(
-        name=stage.name, title=stage.title, read=done.read, wrote=done.wrote, dropped=done.dropped
-    )
+    wrote = {name: done.wrote[name] for name in stage.sets if name in done.wrote}
+    return StageFigures(name=stage.name, title=stage.title, read=done.read, wrote=wrote, dropped=done.dropped)
 
 
 def _ask(store: Store, ask: Ask, done: Done) -> AskFigures:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
 from nikawa.io.json import encode_json
-from nikawa.io.judgements import How, Reading, open_judgements
+from nikawa.jobs._build_answers import Answers, answer_files, take_file
 from nikawa.jobs._build_sheet import CELLS, TASKS, write_cells, write_sheet
 from nikawa.jobs._build_store import PEOPLE, RECORD, Done, Measured, Store, counts_of, digest, digest_file
 from nikawa.records import Example, Judgement, Record
@@ -26,8 +25,6 @@ from nikawa.records import Example, Judgement, Record
 SIMULATED = "simulated-"
 """How the name of a simulated worker begins."""
 MISSING = "missing.csv"
-ANSWERS = "answers*"
-SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".csv", ".tsv", ".json", ".parquet")
 SHOWN = 5
 """Ids a message names."""
 
@@ -55,47 +52,6 @@ class Waiting(Record, frozen=True, kw_only=True):
         return said + (f"; unknown items: {', '.join(self.unknown)}" if self.unknown else "")
 
 
-@dataclass
-class Answers:
-    """What came back, by item and worker."""
-
-    known: Mapping[str, Example]
-    workers: int
-    held: dict[str, dict[str, Judgement]] = field(default_factory=dict)
-    unknown: dict[str, int] = field(default_factory=dict)
-    over: int = 0
-    """Answers beyond the number asked for, which are not counted."""
-    given: int = 0
-    columns: bool = False
-    """Whether a worker is only a column of a sheet."""
-    barred: Mapping[str, set[str]] = field(default_factory=dict)
-    """By item the workers who may not answer about it."""
-
-    def add(self, judgement: Judgement) -> bool:
-        """Take an answer; False where its worker gave another before. The same again (of an overlapping batch) counts once."""
-        if judgement.example not in self.known:
-            self.unknown[judgement.example] = self.unknown.get(judgement.example, 0) + 1
-            return True
-        mine = self.held.setdefault(judgement.example, {})
-        if judgement.worker in mine:
-            return bool(mine[judgement.worker].answer == judgement.answer)
-        if len(mine) >= self.workers:
-            self.over += 1
-            return True
-        mine[judgement.worker] = judgement
-        self.given += 1
-        return True
-
-    def lacking(self) -> list[Example]:
-        """The items with too few answers."""
-        return [e for name, e in self.known.items() if len(self.held.get(name, ())) < self.workers]
-
-    def in_order(self) -> Iterator[Judgement]:
-        """All answers, item by item."""
-        for name in self.known:
-            yield from self.held.get(name, {}).values()
-
-
 def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     """Write the sheet of an `Ask` and take the answers, or make them where they are to be simulated."""
     asked = Asked(question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1))
@@ -114,18 +70,10 @@ def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     else:
         write_sheet(store, asked, list(items.values()))
         for path in files:
-            _read(path, asked, answers)
+            take_file(path, asked, answers)
         if (lacking := answers.lacking()) or (answers.unknown and not answers.given):
             return _waiting(store, asked, answers, lacking, files)
     return _finish(store, asked, answers, key)
-
-
-def answer_files(store: Store, question: Ask) -> list[Path]:
-    """The files of answers to an `Ask`: beside its tasks, and in the further folder the config names."""
-    places = [store.out / PEOPLE / question.name]
-    if store.config.answers:
-        places.append(store.base / store.config.answers / question.name)
-    return [p for place in places for p in sorted(place.glob(ANSWERS)) if p.name.endswith(SUFFIXES)]
 
 
 def _barred(store: Store, question: Ask, items: Mapping[str, Example]) -> dict[str, set[str]]:
@@ -162,46 +110,6 @@ def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:
             answers.add(
                 Judgement(example=example.id, worker=worker, question=asked.ask.question, answer=answer)
             )
-
-
-def _read(path: Path, asked: Asked, answers: Answers) -> None:
-    """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
-    how = How(question=asked.ask.question)
-    asked_for = {judgement.question for _, judgement in open_judgements(path, how).rows}
-    mine = (
-        asked_for & {asked.ask.question} or asked_for
-    )  # a file may answer further questions, or call this one otherwise
-    reading = open_judgements(path, how)
-    answers.columns |= reading.workers_are == "columns"
-    for place, judgement in reading.rows:
-        if judgement.answer is None or judgement.question not in mine:
-            continue
-        item = (
-            judgement.example.rpartition("/")[2]
-            if judgement.example not in answers.known
-            else judgement.example
-        )
-        example = answers.known.get(item)
-        answer = judgement.answer
-        if example is not None:
-            answer = _valid(reading, place, (answer, asked, example))
-            if judgement.worker in answers.barred.get(item, ()) and reading.workers_are != "columns":
-                what = f"worker {judgement.worker} answered {listed(asked.ask.apart)} for {item!r} and may not judge it"
-                raise reading.fault(place, what, "take the answer out and ask somebody else")
-        kept = msgspec.structs.replace(judgement, example=item, question=asked.ask.question, answer=answer)
-        if not answers.add(kept):
-            what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
-            raise reading.fault(place, what, "keep one answer a worker and item")
-
-
-def _valid(reading: Reading, place: int, given: tuple[Any, Asked, Example]) -> Any:
-    try:
-        return read_answer(*given)
-    except ValueError as problem:
-        form = FORMS[given[1].ask.form]
-        what = f"the answer about {given[2].id!r} does not fit: {problem}"
-        words = f", or {listed(given[1].ask.reports)}" if given[1].ask.reports else ""
-        raise reading.fault(place, what, f"the form {form.name} takes {form.answer}{words}") from None
 
 
 def _waiting(

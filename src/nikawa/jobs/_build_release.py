@@ -24,6 +24,8 @@ from nikawa.records import Card, Example, Record
 from nikawa.report.card import Figures, markdown
 
 BUILT, PAGE = "build.json", "README.md"
+CHANGES, CHANGELOG = "changelog.json", "CHANGELOG.md"
+"""What corrected versions add; a build that replaces one takes them away."""
 Splits = dict[str, list[tuple[str, Example]]]
 """Split to (working id, example as released)."""
 
@@ -55,13 +57,8 @@ def release(store: Store, overwrite: bool) -> Released:
     """Write the release, unless the same is there; another one is replaced only where that is asked for."""
     recover(store.out, CARD)
     sets = {split: store.digest_of(name) for split, name in store.recipe.splits.items()}
-    shared = {name: getattr(store.config, name) for name in ("version", "licence")}
-    key = digest(store.recipe.name, sets, shared, [store.digest_of(s.name) for s in _asks(store)])
-    before = store.out / BUILT
-    built = read_json(before, Built) if before.is_file() and (store.out / CARD).is_file() else None
-    if built is None and (store.out / CARD).is_file():
-        cure = "choose another folder: builds replace only releases of their own"
-        raise BadInput("holds a dataset that no build made", file=store.out, cure=cure)
+    key = digest(store.recipe.name, sets, _settings(store), [store.digest_of(s.name) for s in _asks(store)])
+    built = released_before(store.out)
     if built is None or built.key != key:
         if built is not None and not overwrite:
             what = f"holds the release {built.version} of other items or settings"
@@ -69,6 +66,22 @@ def release(store: Store, overwrite: bool) -> Released:
         built = _write(store, key, built is not None)
         return _told(store, built, fresh=True)
     return _told(store, built, fresh=False)
+
+
+def released_before(out: Path) -> Built | None:
+    """The release a folder holds, if any; a dataset that no build made is refused."""
+    if not (out / CARD).is_file():
+        return None
+    if (out / BUILT).is_file():
+        return read_json(out / BUILT, Built)
+    cure = "choose another folder: builds replace only releases of their own"
+    raise BadInput("holds a dataset that no build made", file=out, cure=cure)
+
+
+def _settings(store: Store) -> dict[str, Any]:
+    """All settings but those that say where something lies: files count by what is in them."""
+    places = (*store.recipe.sources, "answers")
+    return {name: value for name, value in config_values(store.config).items() if name not in places}
 
 
 def _asks(store: Store) -> Iterator[Ask]:
@@ -108,7 +121,16 @@ def _write(store: Store, key: str, replaced: bool) -> Built:
 
 
 def _old(out: Path) -> list[str]:
-    names = [CARD, BUILT, PAGE, LINEAGE, INDEX, *(path.name for path in split_files(out).values())]
+    names = [
+        CARD,
+        BUILT,
+        PAGE,
+        LINEAGE,
+        INDEX,
+        CHANGES,
+        CHANGELOG,
+        *(path.name for path in split_files(out).values()),
+    ]
     return [name for name in names if (out / name).exists()]
 
 

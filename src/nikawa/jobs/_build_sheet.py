@@ -81,12 +81,21 @@ def write_cells(path: Path, examples: Sequence[Example]) -> None:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["example", *names])
         for example in examples:
-            writer.writerow([example.id, *(_cell(example.inputs.get(name)) for name in names)])
+            writer.writerow([_cell(example.id), *(_cell(example.inputs.get(name)) for name in names)])
         stream.write(b"\xef\xbb\xbf" + text.getvalue().encode())
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    text = "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    text = "\n".join(map(_plain, value)) if isinstance(value, list | tuple) else _plain(value)
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def unquoted(cell: str) -> str:
+    """What stood in a cell before the apostrophe that keeps it from being a formula."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else encode_json(value).decode()

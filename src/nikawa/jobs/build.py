@@ -14,11 +14,13 @@ import msgspec
 
 from nikawa.benchmarks.recipe import Ask, Config, Recipe, Stage, find_recipe
 from nikawa.errors import BadInput, suggest
+from nikawa.io.folders import CARD
 from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_whole
+from nikawa.io.staged import recover
 from nikawa.io.swap import lock
 from nikawa.jobs._build_people import Waiting, ask
-from nikawa.jobs._build_release import Released, release
+from nikawa.jobs._build_release import Released, release, released_before
 from nikawa.jobs._build_store import WORK, Done, Store, run_stage
 from nikawa.records import Record
 
@@ -76,7 +78,9 @@ def build(
         store.source(source)
     told: list[StageReport] = []
     waiting: list[Waiting] = []
-    with _alone(out):
+    with _alone(out, recipe.name):
+        recover(out, CARD)
+        released_before(out)  # refused now, not when people have answered
         for number, stage in enumerate(recipe.stages):
             if progress is not None:
                 progress(stage.name, number, len(recipe.stages))
@@ -110,20 +114,27 @@ def _report(stage: Stage | Ask, state: str, done: Done | None) -> StageReport:
     told = StageReport(name=stage.name, title=stage.title, people=isinstance(stage, Ask), state=state)
     if done is None:
         return told
-    return msgspec.structs.replace(
-        told, read=done.read, wrote=done.wrote, dropped=done.dropped, notes=done.notes
-    )
+    wrote = {name: done.wrote[name] for name in stage.sets if name in done.wrote}
+    return msgspec.structs.replace(told, read=done.read, wrote=wrote, dropped=done.dropped, notes=done.notes)
 
 
 @contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Hold the folder for this process: two builds into one would undo each other's work."""
+def _alone(out: Path, recipe: str) -> Iterator[None]:
+    """Hold the folder for this process and this recipe: two builds into one would undo each other's work."""
     place = out / WORK
     place.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(place / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if os.name == "posix" and not lock(descriptor):
             raise BadInput("is being built by another process", file=out, cure="wait until it has ended")
+        other = os.read(descriptor, 999).decode()
+        if other not in ("", recipe):
+            cure = (
+                f"choose another folder for {recipe}; the setting answers lets builds share what people said"
+            )
+            raise BadInput(f"is where {other} is built", file=out, cure=cure)
+        if not other:
+            os.write(descriptor, recipe.encode())
         yield
     finally:
         os.close(descriptor)

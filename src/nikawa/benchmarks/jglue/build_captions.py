@@ -79,7 +79,7 @@ def take_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def made_pair(name: str, first: Example, second: Example, step: str, parents: tuple[str, ...]) -> Example:
     """A pair of sentences under its published kind of id."""
-    meta = caption_meta(name, Path(name), 1)
+    meta = {**caption_meta(name, Path(name), 1), "source": step}  # a caption of the source may be called g1
     return Example(
         id=name,
         inputs={"sentence1": first.inputs["text"], "sentence2": second.inputs["text"]},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from random import Random
 from typing import Annotated, Any
 
@@ -17,7 +16,6 @@ from nikawa.benchmarks.klue.build_texts import SETS, Texts, into_sets, texts
 from nikawa.benchmarks.klue.klue_ner import DATASET, TYPES
 from nikawa.benchmarks.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
 from nikawa.benchmarks.recipe_decide import answers_of, check_split, told
-from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement, Span
 
 RIGHT, WRONG = "right", "wrong"
@@ -74,16 +72,8 @@ def shown(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
 
 
 def spans_of(judgement: Judgement) -> list[Span]:
-    """The spans a worker marked, in order; overlapping ones have no character tags and are refused."""
-    spans = sorted(
-        convert([{k: s[k] for k in ("start", "end", "label")} for s in judgement.answer], list[Span]),
-        key=lambda s: s.start,
-    )
-    for one, other in pairwise(spans):
-        if one.end > other.start:
-            what = f"worker {judgement.worker} marks entities of {judgement.example!r} that overlap"
-            raise BadInput(what, cure="a character has one tag: correct the answer, then build again")
-    return spans
+    """The spans a worker marked; none of them overlap, so that every character has one tag."""
+    return convert([{k: s[k] for k in ("start", "end", "label")} for s in judgement.answer], list[Span])
 
 
 def agreed(judgements: Sequence[Judgement]) -> list[Span]:
