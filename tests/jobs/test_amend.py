@@ -371,3 +371,26 @@ def test_jnli_becomes_what_was_published(shared_data: Path, fix: Any, tmp_path: 
     assert report.release.version == "1.2"
     assert report.release.counts == {"label": {f"{E} -> {N}": 16, f"{N} -> {E}": 12, f"{N} -> {C}": 1}}
     assert shift(str(tmp_path / "new"), "jnli", data=shared_data).changed == 0
+
+
+def test_runs_on_a_folder_go_by_what_it_holds(
+    jnli: str, fix: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the folder was called when the models ran."""
+    monkeypatch.chdir(tmp_path)
+    whole = load(jnli)
+    splits = {**whole.splits, "test": whole.splits["dev"]}
+    write_folder(
+        replace(whole, name="mine", card=replace(whole.card, name="mine"), splits=splits), Path("mine")
+    )
+    run(Request(models=("majority",), tasks=("mine",)), RunOptions(out=Path("runs"), workers=1))
+    Path("mine").rename("moved")
+    how = Options(date=DAY, runs=(Path("runs"),))
+    sheet = fix(f"id,label\ntest/2,{E}\ntrain/0,{E}\n")
+    found = amend("moved", sheet, Path("next"), options=how).release
+    assert {(move.task, move.set) for move in found.scores} == {("moved", "test")}
+    assert "learned from 1 corrected answers" in found.notes[0]
+    other = amend(
+        "mini-ja", fix(f"id,label\n{labelled('test').id},{C}\n"), Path("other"), options=how
+    ).release
+    assert other.notes == ("runs holds no finished run on mini-ja",)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean
 
 from nikawa.jobs._amend_check import Corrected
 from nikawa.jobs.score import Part, chosen, items_of
 from nikawa.records import Dataset, Example, Prediction, Task, Unit
 from nikawa.report.changelog import ScoreMove
+from nikawa.run.data import content_of
 
 SAME = 1e-9
 """Scores nearer than this are equal."""
@@ -37,6 +39,11 @@ class Versions:
     after: Dataset
     corrected: Corrected
     tasks: tuple[Task, ...]
+
+    @cached_property
+    def contents(self) -> set[str]:
+        """The digest of each split as it was."""
+        return {content_of(examples) for examples in self.before.splits.values()}
 
     def asked(self) -> list[Task]:
         """The tasks that some correction concerns."""

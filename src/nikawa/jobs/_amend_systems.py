@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nikawa.benchmarks import benchmarks
+from nikawa.benchmarks.own import own_tasks
 from nikawa.errors import BadInput, listed
 from nikawa.io.answers import read_answers
 from nikawa.jobs._amend_scores import System, Versions, equal, moves_of, values_of
-from nikawa.records import Task
+from nikawa.records import Dataset, Task
 from nikawa.report.changelog import ScoreMove
 from nikawa.run.store import StoredRun, scores_of, stored_runs
+from nikawa.run.value import RunSpec
 
 
 @dataclass
@@ -31,6 +33,16 @@ def known_tasks(names: Iterable[str]) -> tuple[Task, ...]:
     return next((benchmarks()[name].tasks for name in names if name in benchmarks()), ())
 
 
+def shaped_tasks(folder: Path | None, dataset: Dataset) -> tuple[Task, ...]:
+    """The tasks of a folder under another name, as its records tell them; none where they tell nothing."""
+    if folder is None:
+        return ()
+    try:
+        return tuple(own_tasks(str(folder), lambda _: dataset))
+    except BadInput:
+        return ()
+
+
 def moved_scores(
     versions: Versions, runs: Sequence[Path], answers: Sequence[str]
 ) -> tuple[list[ScoreMove], list[str]]:
@@ -39,37 +51,54 @@ def moved_scores(
         return [], []
     if not versions.tasks:
         what = f"no task of {versions.before.name} is known, so nothing can be scored"
-        raise BadInput(what, cure="leave --runs and --answers out, or build it under the name of a recipe")
+        raise BadInput(what, cure="leave --runs and --answers out")
     found = Found()
     for folder in runs:
-        for run in stored_runs(folder):
-            _add_run(found, run, versions)
+        here = [_add_run(found, run, versions) for run in stored_runs(folder)]
+        if not any(here):
+            found.notes.append(f"{folder} holds no finished run on {versions.before.name}")
     for given in answers:
         _add_answers(found, given, versions)
     return moves_of(found.systems, versions), found.notes
 
 
-def _add_run(found: Found, run: StoredRun, versions: Versions) -> None:
-    """The sets of a finished run that hold corrected examples."""
+def _add_run(found: Found, run: StoredRun, versions: Versions) -> bool:
+    """The sets of a finished run that hold corrected examples; whether the run is one on this dataset at all."""
     spec = run.spec if run.done else None
-    task = next((t for t in versions.tasks if spec is not None and t.name == spec.task), None)
-    if spec is None or task is None or spec.stage != "result":
-        return
+    task = _task_of(spec, versions) if spec is not None and spec.stage == "result" else None
+    if spec is None or task is None:
+        return False
     run.check()
-    name, about = versions.before.name, spec.variation.title
+    names = {versions.before.name, task.dataset, *([spec.own.dataset] if isinstance(spec.own, Task) else [])}
     learned = sum(
         versions.corrected.count(split, task.question)
         for split in versions.before.splits
-        if f"{name}:{split}" in spec.protocol.train or f"{task.dataset}:{split}" in spec.protocol.train
+        if any(f"{name}:{split}" in spec.protocol.train for name in names)
     )
     if learned:
         found.notes.append(f"{run.path.name} learned from {learned:,} corrected answers: run it again")
-    settings = ", ".join(f"{key}={value}" for key, value in sorted(spec.settings.items()))
-    system = " ".join(part for part in (spec.predictor, f"[{settings}]" if settings else "", f"({about})" if about else "") if part)  # fmt: skip
     for split in versions.before.splits:
-        answered = next((s for s in run.sets if s in (split, f"{name}.{split}")), None)
+        called = (split, *(f"{name}.{split}" for name in names))
+        answered = next((s for s in run.sets if s in called), None)
         if answered is not None and versions.corrected.count(split, task.question):
-            _add_set(found, run, System(system, task, split, {}), answered, versions)
+            _add_set(found, run, System(_title(spec), task, split, {}), answered, versions)
+    return True
+
+
+def _task_of(spec: RunSpec, versions: Versions) -> Task | None:
+    """The task a run answered. One on a folder goes by the content of its sets, wherever the folder was then."""
+    if not isinstance(spec.own, Task):
+        return next((task for task in versions.tasks if task.name == spec.task), None)
+    if not versions.contents & {used.digest for used in spec.data}:
+        return None
+    return next((task for task in versions.tasks if task.question == spec.own.question), None)
+
+
+def _title(spec: RunSpec) -> str:
+    settings = ", ".join(f"{key}={value}" for key, value in sorted(spec.settings.items()))
+    about = spec.variation.title
+    parts = (spec.predictor, f"[{settings}]" if settings else "", f"({about})" if about else "")
+    return " ".join(part for part in parts if part)
 
 
 def _add_set(found: Found, run: StoredRun, system: System, answered: str, versions: Versions) -> None:

@@ -29,9 +29,9 @@ from nikawa.jobs._amend_check import Checker, Corrected
 from nikawa.jobs._amend_lineage import amended_lineage
 from nikawa.jobs._amend_read import read_relabels
 from nikawa.jobs._amend_scores import Versions
-from nikawa.jobs._amend_systems import known_tasks, moved_scores
+from nikawa.jobs._amend_systems import known_tasks, moved_scores, shaped_tasks
 from nikawa.jobs._build_figures import plain_figures, relabelled
-from nikawa.jobs._build_release import BUILT, PAGE, Built
+from nikawa.jobs._build_release import BUILT, CHANGELOG, CHANGES, PAGE, Built
 from nikawa.jobs._build_store import digest
 from nikawa.jobs._shift_parts import name_of
 from nikawa.jobs.lineage import INDEX, LINEAGE, write_lineage
@@ -39,7 +39,6 @@ from nikawa.records import Dataset, Record, Task
 from nikawa.report.card import Figures, markdown
 from nikawa.report.changelog import Release, changelog, versions
 
-CHANGES, CHANGELOG = "changelog.json", "CHANGELOG.md"
 _VERSION = re.compile(r"(v?)(\d+)(?:\.(\d+))?(?:\.(\d+))?")
 
 
@@ -114,7 +113,8 @@ def amend(
     tasks = origin.tasks()
     found = Checker(origin.dataset, tasks, relabel).check(read_relabels(relabel))
     after = _amended(origin.dataset, found, version)
-    scores, notes = moved_scores(Versions(origin.dataset, after, found, tasks), how.runs, how.answers)
+    asked = tasks or shaped_tasks(origin.folder, origin.dataset)
+    scores, notes = moved_scores(Versions(origin.dataset, after, found, asked), how.runs, how.answers)
     release = Release(
         version=version,
         previous=origin.dataset.version,

@@ -126,10 +126,15 @@ def _stamp(spec: str, root: Path) -> Stamp:
 def _described(root: Path, name: str, _stamp: Stamp) -> DataSet:
     shelf = Shelf(root)
     examples = shelf.all(name)
+    return DataSet(name=name, version=shelf.version(name), digest=content_of(examples), n=len(examples))
+
+
+def content_of(examples: Examples) -> str:
+    """The digest of what the examples of a set say."""
     state = blake2b(digest_size=8)
     for example in examples:
         state.update(encode_json((example.id, example.inputs, example.gold, example.group)) + b"\n")
-    return DataSet(name=name, version=shelf.version(name), digest=state.hexdigest(), n=len(examples))
+    return state.hexdigest()
 
 
 def _only(dataset: Dataset, name: str) -> Examples:
