@@ -204,6 +204,9 @@ def card(config: Any) -> Card:
         name=config.name or "jcommonsenseqa",
         title="Commonsense questions, made as JCommonsenseQA was",
         homepage="made here: nikawa build jcommonsenseqa",
+        description=f"Commonsense questions with {config.targets + config.distractors} choices, one of them right.",
+        labels=f"The choice the question was written for; kept where at least {config.right} of {config.answerers} workers chose it.",
+        source=f"Triples of two concepts; questions and {config.distractors} of the choices written by workers",
         problems=(),
     )
 

@@ -179,6 +179,8 @@ def card(config: Any) -> Card:
         name=config.name or "jsquad",
         title="Reading comprehension, made as JSQuAD was",
         homepage="made here: nikawa build jsquad",
+        description="Questions on paragraphs of articles; the answer is a string of the paragraph.",
+        labels=f"Written by workers with the question; {config.further_answers} further answers were asked for in dev and test.",
         source="Paragraphs of articles of high rank",
         problems=(
             "The start of an answer is the first occurrence of its text, which need not be where the evidence is.",

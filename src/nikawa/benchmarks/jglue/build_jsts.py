@@ -57,6 +57,7 @@ def card(config: Any) -> Card:
         name=config.name or "jsts",
         title="Similarity of image captions, made as JSTS was",
         homepage="made here: nikawa build jsts",
+        source="Captions of images: A same image, B different images, C worker-written contradictions",
         labels="Mean of the workers' answers; pairs whose answers vary too much were deleted.",
         problems=(),
     )

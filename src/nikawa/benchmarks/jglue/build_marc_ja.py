@@ -132,6 +132,8 @@ def card(config: Any) -> Card:
         name=config.name or "marc-ja",
         title="Sentiment of product reviews, made as MARC-ja was",
         homepage="made here: nikawa build marc-ja",
+        description=f"Japanese product reviews of at most {config.longest} characters, positive (4, 5 stars) or negative (1, 2).",
+        labels=f"By the stars; in dev and test replaced by the answer of at least {config.votes} of {config.workers} workers, or the review left out.",
         source="Product reviews with stars",
         problems=("Labels of train are stars, those of dev and test are workers' answers.",),
     )

@@ -198,6 +198,8 @@ def card(config: Any) -> Card:
         name=config.name or "jsick",
         title="Inference and relatedness of translated pairs, made as JSICK was",
         description="Pairs of Japanese sentences translated from English, with an inference label and a relatedness from 1 to 5.",
+        labels=f"Inference: majority of {config.workers} workers' answers; the authors decided the ties{' and looked at the rest' if config.review == 'all' else ''}. "
+        f"Relatedness: mean of the answers, rounded to {config.decimals} decimals.",
         source="English pairs, translated sentence by sentence and looked at by bilinguals",
         homepage="made here: nikawa build jsick",
         problems=(
