@@ -166,3 +166,10 @@ def test_split_that_cannot_be_a_file(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInput, match="cannot be a file name"):
         write_folder(dataset(name), tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_killed_while_clearing_up_is_cleared(tmp_path: Path) -> None:
+    """The list of what was added goes before the emptied folder of what was set aside."""
+    (tmp_path / ".new.abc.part" / "old").mkdir(parents=True)
+    write_folder(dataset("train"), tmp_path)
+    assert not list(tmp_path.glob(".new*"))

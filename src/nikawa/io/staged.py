@@ -53,7 +53,7 @@ def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
 
 def _undo(staging: Path, folder: Path) -> None:
     """Take back what was moved in, put back what was set aside, and remove the rest."""
-    if (staging / _ASIDE).is_dir():
+    if (staging / _ASIDE).is_dir() and (staging / _ADDED).is_file():  # else killed while clearing up
         for name in json.loads((staging / _ADDED).read_text()):
             if not (staging / name).exists():
                 (folder / name).unlink(missing_ok=True)

@@ -11,8 +11,10 @@ import pytest
 
 from nikawa.benchmarks import load
 from nikawa.benchmarks.jglue.build_caption_files import read_captions
+from nikawa.benchmarks.recipe import recipes
 from nikawa.benchmarks.recipe_decide import edit_distance, relative_distance
 from nikawa.errors import BadInput
+from nikawa.io.records import read_examples
 from nikawa.jobs.build import BuildReport
 from nikawa.jobs.lineage import lineage, read_lineage
 from nikawa.records import Example
@@ -200,3 +202,23 @@ def test_published_contradictions_keep_the_distance(shared_data: Path) -> None:
 )  # fmt: skip
 def test_edit_distance(one: str, other: str, distance: int) -> None:
     assert edit_distance(one, other) == edit_distance(other, one) == distance
+
+
+def test_a_caption_may_be_called_like_a_written_one(start: Any, people: Any, tmp_path: Path) -> None:
+    lines = [{**caption, "id": f"g{caption['id']}"} for caption in CAPTIONS]
+    start("jnli", "captions", lines)()
+    out = tmp_path / "out"
+    people(out, "similarity-a", lambda item: [3] * 5)
+    people(out, "contradictions", contradictions)
+    start("jnli", "captions", lines)()
+    flows = {name: Counter(e.meta["source"] for e in read_examples(out / "build" / stage / f"{name}.jsonl"))
+             for stage, name in (("directed", "directed"), ("written", "written"))}  # fmt: skip
+    assert set(flows["directed"]) == {"A"}
+    assert set(flows["written"]) == {"C"}
+
+
+def test_the_card_tells_the_votes_that_were_asked_for() -> None:
+    config = recipes()["jnli"].config
+    made = recipes()["jnli"].card(config(inference_votes=2, inference_workers=3))  # type: ignore[call-arg]
+    assert "at least 2 of 3 workers" in made.labels
+    assert "YJ Captions" not in made.source
