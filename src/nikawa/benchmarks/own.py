@@ -223,7 +223,7 @@ def _scale(values: Sequence[float]) -> tuple[float, float]:
     """The usual scale that holds all scores: 0 or 1 to 1 or 5; else their own bounds."""
     low, high = min(values), max(values)
     least = floor(low) if low < 0 else float(low >= 1)
-    return float(least), 1.0 if high <= 1 and not least else 5.0 if high <= 5 else float(ceil(high))
+    return float(least), 1.0 if high <= 1 and least <= 0 else 5.0 if high <= 5 else float(ceil(high))
 
 
 def _mixed(question: str, kinds: Mapping[Kind | None, Sequence[tuple[str, Example]]], place: str) -> BadInput:
