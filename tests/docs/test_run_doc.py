@@ -28,7 +28,8 @@ BLOCKS = re.findall(r"^```(sh|python|toml)\n(.*?)^```", TEXT, re.DOTALL | re.MUL
 def run_commands(block: str) -> str:
     shown = ""
     for line in block.splitlines():
-        done = CliRunner().invoke(build("run"), shlex.split(line)[1:])
+        words = shlex.split(line)[1:]
+        done = CliRunner().invoke(build(words[0]), words)
         assert done.exit_code == 0, (line, done.exception)
         shown += done.stdout
     return shown
@@ -50,6 +51,8 @@ def test_the_page_runs_from_top_to_bottom(
     assert "hypothesis only" in shown
     assert "chosen among 2 on mini-ja:dev" in shown
     assert "trained on mini-ja:train+mini-ko:train" in shown
+    assert "trained on my-data:chain" in shown
+    assert "seen - unseen" in shown
     assert "mini-ja-nli majority test accuracy" in capsys.readouterr().out
     check_extensions(space)
 

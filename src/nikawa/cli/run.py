@@ -17,7 +17,7 @@ PANEL = "Evaluate"
 Out = Annotated[Path, typer.Option(help="Folder of the runs.")]
 Tasks = Annotated[
     list[str] | None,
-    typer.Option("--tasks", help="Tasks, datasets or suites: jnli,jsts or jglue.", autocompletion=complete_tasks),
+    typer.Option("--tasks", help="Tasks, datasets or suites (jnli,jsts or jglue), or a dataset folder of your own.", autocompletion=complete_tasks),
 ]  # fmt: skip
 RUNS = Path("runs")
 

@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def score(
-    task: Annotated[str, typer.Argument(help="A task, with a split if you like: jnli, jnli:dev.", autocompletion=complete_tasks)],
+    task: Annotated[str, typer.Argument(help="A task, with a split if you like: jnli, jnli:dev; or a dataset folder of your own.", autocompletion=complete_tasks)],
     answers: Annotated[Path, typer.Argument(help="A file or folder of answers, of any tool (see docs/answers.md).")],
     split: Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="Slice by tag, gold, source, category, …; may be repeated.")] = None,

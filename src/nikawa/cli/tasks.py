@@ -20,7 +20,8 @@ def tasks(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A task, a dataset or a suite; all when left out.", autocompletion=complete_tasks
+            help="A task, a dataset, a suite or a dataset folder of your own; all when left out.",
+            autocompletion=complete_tasks,
         ),
     ] = None,
     json: Json = False,
@@ -28,9 +29,9 @@ def tasks(
 ) -> None:
     """List the tasks: kind, inputs, labels and metrics."""
     from nikawa.benchmarks import tasks as table
-    from nikawa.benchmarks import tasks_of
+    from nikawa.benchmarks.own import named_tasks
 
-    found = tasks_of(name) if name else table().values()
+    found = named_tasks(name) if name else table().values()
     if json:
         print_json(found)
         return

@@ -31,7 +31,7 @@ class Request:
     """What is asked for; every combination of it is run."""
 
     tasks: tuple[str, ...]
-    """Tasks, datasets or suites."""
+    """Tasks, datasets, suites, or dataset folders and records files of one's own."""
     models: tuple[str, ...]
     seeds: tuple[int, ...] = (0,)
     settings: Mapping[str, Any] = field(default_factory=dict)
