@@ -120,6 +120,21 @@ def test_another_recipe_does_not_build_in_the_same_folder(run: Any, config: Path
     assert states(run())["mood"] == "waiting"
 
 
+def test_a_folder_where_nothing_was_built_is_free(run: Any, config: Path, tmp_path: Path) -> None:
+    other = dataclass_replace(RECIPE, name="weathers", stages=(replace_run(RECIPE.stages[0]),), splits={})
+    with pytest.raises(BadInput, match="no such line"):
+        build(other, tmp_path / "out", Options(config=config))
+    assert states(run())["mood"] == "waiting"
+
+
+def replace_run(stage: Stage | Ask) -> Stage:
+    def fail(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+        raise BadInput("no such line")
+
+    assert isinstance(stage, Stage)
+    return dataclass_replace(stage, run=fail)
+
+
 def test_another_name_is_another_release(run: Any, config: Path, tmp_path: Path) -> None:
     run(simulate=1)
     config.write_text('lines = "lines.txt"\nname = "mine"\n', "utf-8")

@@ -35,7 +35,7 @@ def figures() -> Figures:
 def test_the_sections_of_datasheet_and_data_statement(card: Card, figures: Figures) -> None:
     page = markdown(card, figures)
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == [
-        "Motivation", "Composition", "Collection process", "Annotators and agreement", "Uses and known problems",
+        "Motivation", "Composition", "Collection process", "Workers and agreement", "Uses and known problems",
         "Data statement", "Maintenance",
     ]  # fmt: skip
     assert '# 雨の "文" と 한국어' in page
@@ -56,3 +56,16 @@ def test_simulated_workers_head_the_page(card: Card, figures: Figures) -> None:
     page = markdown(card, replace(figures, simulated=600, workers_are="simulated"))
     assert "**The workers are simulated** (600 of 3,600 answers)" in page.partition("## ")[0]
     assert "**" not in markdown(card, figures)
+
+
+@pytest.mark.parametrize(
+    ("licence", "said"),
+    [
+        ("CC BY-SA 4.0", "license: cc-by-sa-4.0"),
+        ("CC BY-NC-SA 3.0", "license: cc-by-nc-sa-3.0"),
+        ("CC0 1.0", "license: cc0-1.0"),
+        ('the "house" terms', 'license: other\nlicense_name: "the \\"house\\" terms"'),
+    ],
+)
+def test_the_head_names_the_licence(card: Card, figures: Figures, licence: str, said: str) -> None:
+    assert f"\n{said}\n" in markdown(replace(card, licence=licence), figures).partition("# ")[0]

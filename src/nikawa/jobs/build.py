@@ -128,13 +128,15 @@ def _alone(out: Path, recipe: str) -> Iterator[None]:
         if os.name == "posix" and not lock(descriptor):
             raise BadInput("is being built by another process", file=out, cure="wait until it has ended")
         other = os.read(descriptor, 999).decode()
-        if other not in ("", recipe):
+        begun = len(list(place.iterdir())) > 1  # more than the lock
+        if other not in ("", recipe) and begun:
             cure = (
                 f"choose another folder for {recipe}; the setting answers lets builds share what people said"
             )
             raise BadInput(f"is where {other} is built", file=out, cure=cure)
-        if not other:
-            os.write(descriptor, recipe.encode())
+        if other != recipe:
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, recipe.encode(), 0)
         yield
     finally:
         os.close(descriptor)

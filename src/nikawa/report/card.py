@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -76,12 +77,19 @@ def markdown(card: Card, figures: Figures) -> str:
 
 def _head(card: Card, figures: Figures) -> Iterator[str]:
     languages = "\n".join(f"- {language}" for language in card.languages)
-    yield f"---\npretty_name: {_quoted(card.title)}\nlanguage:\n{languages}\nversion: {_quoted(card.version)}\n---"
+    yield f"---\npretty_name: {_quoted(card.title)}\nlanguage:\n{languages}\n{_licence(card.licence)}\nversion: {_quoted(card.version)}\n---"
     yield f"# {card.title}"
     if figures.simulated:
         share = f"{figures.simulated:,} of {figures.answers:,}"
         yield f"> **The workers are simulated** ({share} answers). This release shows how the dataset is made; its labels are no gold."
     yield card.description
+
+
+def _licence(licence: str) -> str:
+    """The licence as hubs of datasets name it: those of Creative Commons by their short names, others as such."""
+    if re.fullmatch(r"CC(0| BY)[-A-Z ]*( [0-9.]+)?", licence):
+        return f"license: {licence.lower().replace(' ', '-')}"
+    return f"license: other\nlicense_name: {_quoted(licence)}"
 
 
 def _quoted(text: str) -> str:
@@ -146,7 +154,7 @@ def _counts(found: Mapping[str, int]) -> str:
 
 
 def _people(card: Card, figures: Figures) -> Iterator[str]:
-    yield "## Annotators and agreement"
+    yield "## Workers and agreement"
     yield f"{card.labels} Workers are {figures.workers_are}: {card.workers}."
     rows = [
         [ask.name, ask.title, f"{ask.items:,}", str(ask.each), f"{ask.workers:,}", f"{ask.answers:,}"]
@@ -177,7 +185,7 @@ def _use(card: Card, figures: Figures) -> Iterator[str]:
     yield "## Data statement"
     yield (
         f"Language varieties: {', '.join(card.languages)}. Speakers: the writers of the sources named above. "
-        f"Annotators: {card.workers or 'none'}; their demographics were not asked. "
+        f"Workers: {card.workers or 'none'}; their demographics were not asked. "
         "Situation: written text, judged item by item on task sheets."
     )
     yield "## Maintenance"

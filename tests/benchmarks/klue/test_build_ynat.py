@@ -103,7 +103,9 @@ def test_a_fourth_topic_is_refused(start: Any, people: Any, tmp_path: Path) -> N
      ({"sections": ["스포츠"]}, HEADLINES, "'스포츠', which is no name with a number"),
      ({"votes": 4}, HEADLINES, "votes = 4 is more than workers = 3"),
      ({}, [{"id": 1, "text": "소식", "category": "정치"}], r"headlines\.jsonl, line 1: has no date"),
-     ({}, [{**HEADLINES[0], "date": "3월"}], r"line 1: '3월' is no date; write dates as")],
+     ({}, [{**HEADLINES[0], "date": "3월"}], r"line 1: '3월' is no date; write dates as"),
+     ({}, [{**HEADLINES[0], "date": "2019-13-01"}], r"line 1: '2019-13-01' is no date"),
+     ({"after": "2020-99-99"}, HEADLINES, r"after = '2020-99-99' is no day; write it as 2020-01-31")],
 )  # fmt: skip
 def test_what_cannot_be_built_is_refused(
     start: Any, settings: dict[str, Any], lines: list[dict[str, Any]], what: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from random import Random
 from typing import Annotated, Any
 
@@ -57,12 +58,20 @@ class Ynat(Reviewed, kw_only=True):
     # fmt: on
 
 
+def is_day(text: str) -> bool:
+    """Whether a text is a day of the calendar, as 2020-01-31."""
+    try:
+        return bool(re.fullmatch(DAY, text)) and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Headlines of the seven sections, of the years asked for, each once."""
     path = inputs.file("headlines")
     for outcome in texts(path, "ynat", ("category", "date"), config, "a headline of a section and period"):
         meta = outcome.example.meta
-        if not re.fullmatch(DAY, meta["date"]):
+        if not is_day(meta["date"]):
             cure = "write dates as 2020-01-31"
             raise BadInput(
                 f"{meta['date']!r} is no date", file=path, line=int(meta["from"]["line"]), cure=cure
@@ -79,7 +88,7 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """So many of each section by chance; there must be headlines on both sides of the date of the split."""
     headlines, limits = list(inputs.examples("taken")), counts_of(config.sections, "sections")
     dates = {headline.meta["date"] >= config.after for headline in headlines}
-    if dates != {True, False}:
+    if headlines and dates != {True, False}:
         what = f"all headlines are {'from' if dates == {True} else 'older than'} {config.after}"
         raise BadInput(
             what, cure="set after to a day within the headlines: train is older, dev and test are not"
@@ -144,6 +153,9 @@ def simulate(example: Example, config: Any, random: Random) -> list[str] | str:
 def check(config: Any) -> None:
     """Refuse settings that could not be met."""
     check_split(config)
+    for name in ("since", "until", "after"):
+        if not is_day(getattr(config, name)):
+            raise BadInput(f"{name} = {getattr(config, name)!r} is no day", cure="write it as 2020-01-31")
     check_votes("votes", "workers", config)
     counts_of(config.sections, "sections")
     check_analyser(config)
