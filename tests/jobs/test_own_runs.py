@@ -175,6 +175,17 @@ def test_a_dataset_that_is_gone_or_changed_is_told() -> None:
 
 
 @pytest.mark.usefixtures("weather")
+def test_a_split_called_valid_is_dev() -> None:
+    Path("mine/test.jsonl").rename("mine/valid.jsonl")
+    (cell, *_) = done("mine", models=("majority",)).cells
+    assert (cell.set, cell.protocol) == ("dev", "on dev")
+    (stored,) = stored_runs(Path("runs"))
+    assert "mine:dev" in stored.spec.protocol.evaluate
+    for name in ("mine", "mine:valid", "mine:dev"):
+        assert score(name, stored.answers_file("dev")).report.split == "dev"
+
+
+@pytest.mark.usefixtures("weather")
 def test_a_file_alone_is_answered_in_folds() -> None:
     found = done("mine/train.jsonl", models=("char-linear",))
     assert {(c.task, c.set, c.protocol, c.n) for c in found.cells} == {

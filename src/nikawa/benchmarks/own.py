@@ -7,47 +7,20 @@ met in all splits. A dataset whose card bears the name of a registered one is as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import ceil, floor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
 from nikawa.benchmarks.load import load, peek
-from nikawa.benchmarks.names import benchmarks, suites, tasks, tasks_of
+from nikawa.benchmarks.names import SPLIT_ALIASES, benchmarks, suites, tasks, tasks_of
+from nikawa.benchmarks.shapes import inputs_of, kind_of, labels_of, metrics_of, scale_of
 from nikawa.errors import BadInput
-from nikawa.records import Card, Dataset, Example, Kind, Span, Task
+from nikawa.records import Card, Dataset, Example, Kind, Task
 
 ORDINARY = ("train", "dev", "test")
 SEEN = ("seen", "unseen")
 """What the meta of a test item says, under the name of a training split, of its own kind."""
-NLI = ("entailment", "contradiction", "neutral")
-NONE = "no_relation"
-"""The relation that is none: it comes first, where F1 leaves it out."""
-SHAPES: Mapping[Kind, tuple[str, ...]] = {
-    "relation": ("text", "subject", "object"),
-    "tree": ("text", "words"),
-    "dialogue": ("turns",),
-    "choice": ("question", "choices"),
-    "reading": ("context", "question"),
-    "inference": ("premise", "hypothesis"),
-    "similarity": ("sentence1", "sentence2"),
-    "text": ("text",),
-}
-"""Kind to the inputs that tell it, the more telling first."""
-METRICS: Mapping[Kind, tuple[str, ...]] = {
-    "text": ("accuracy", "macro-f1"),
-    "inference": ("accuracy", "macro-f1"),
-    "similarity": ("pearson", "spearman"),
-    "choice": ("accuracy",),
-    "reading": ("jsquad-em", "jsquad-f1"),
-    "tagging": ("entity-macro-f1", "char-macro-f1"),
-    "relation": ("accuracy", "macro-f1"),
-    "tree": ("uas", "las"),
-    "dialogue": ("jga", "slot-f1"),
-}
-KOREAN_READING = ("klue-em", "rouge-w")
 PEEKED = 20
 """Examples a split that tell the language of a file without a card."""
 SHAPES_PAGE = "docs/records.md shows the shapes of tasks"
@@ -127,39 +100,8 @@ def _read(dataset: Dataset) -> Found:
                 continue
             for question, value in example.gold.items():
                 kinds = found.setdefault(question, {})
-                kinds.setdefault(_kind(example.inputs, question, value), []).append((split, example))
+                kinds.setdefault(kind_of(example.inputs, question, value), []).append((split, example))
     return found
-
-
-def _kind(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None:
-    """The kind of task that has such inputs and such gold."""
-    shape = next((kind for kind, names in SHAPES.items() if all(name in inputs for name in names)), None)
-    if shape is None or question == "binary":  # a similarity cut in two, told beside it
-        return None
-    if shape in ("inference", "similarity"):
-        return "inference" if isinstance(value, str) else "similarity" if _is_number(value) else None
-    if shape == "text":
-        return "text" if isinstance(value, str) else "tagging" if _is_spans(value) else None
-    return shape if FITS[shape](value) else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_spans(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(part, Span) for part in value)
-
-
-FITS: Mapping[str, Callable[[Any], bool]] = {
-    "relation": lambda value: isinstance(value, str),
-    "tree": lambda value: isinstance(value, dict) and {"heads", "labels"} <= value.keys(),
-    "dialogue": lambda value: isinstance(value, list),
-    "choice": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "reading": lambda value: (
-        isinstance(value, list) and all(isinstance(part, dict) and "text" in part for part in value)
-    ),
-}
 
 
 def _registered(dataset: Dataset, found: Found) -> Iterator[Task]:
@@ -167,7 +109,7 @@ def _registered(dataset: Dataset, found: Found) -> Iterator[Task]:
     for task in benchmarks()[dataset.card.name].tasks if dataset.card.name in benchmarks() else ():
         kinds = found.get(task.question, {})
         examples = [example for _, example in kinds.get(task.kind, ()) if task.asks(example)]
-        if examples and set(_labels(task.kind, task.question, examples)) <= set(task.labels):
+        if examples and set(labels_of(task.kind, task.question, examples)) <= set(task.labels):
             yield task
 
 
@@ -183,47 +125,12 @@ def _inferred(dataset: Dataset, found: Found, place: str) -> Iterator[Task]:
 
 
 def _task(dataset: Dataset, kind: Kind, question: str, examples: Sequence[Example]) -> Task:
-    labels = _labels(kind, question, examples)
-    metrics = METRICS[kind]
-    if kind == "reading" and dataset.language == "ko":
-        metrics = KOREAN_READING
-    if kind == "relation" and NONE in labels:
-        metrics = ("relation-micro-f1", "macro-f1")
+    labels = labels_of(kind, question, examples)
+    metrics = metrics_of(kind, labels, dataset.language)
     return Task(
-        name="", dataset="", kind=kind, question=question, inputs=_inputs(kind, examples), labels=labels, metrics=metrics,
-        scale=_scale([e.gold[question] for e in examples]) if kind == "similarity" else None,
+        name="", dataset="", kind=kind, question=question, inputs=inputs_of(kind, examples), labels=labels, metrics=metrics,
+        scale=scale_of([e.gold[question] for e in examples]) if kind == "similarity" else None,
     )  # fmt: skip
-
-
-def _inputs(kind: Kind, examples: Sequence[Example]) -> tuple[str, ...]:
-    first = examples[0].inputs
-    if kind in ("inference", "similarity"):
-        return SHAPES["inference"] if "premise" in first else SHAPES["similarity"]
-    if kind == "reading" and all("title" in example.inputs for example in examples):
-        return ("title", *SHAPES["reading"])
-    return SHAPES["text" if kind == "tagging" else kind]
-
-
-def _labels(kind: Kind, question: str, examples: Iterable[Example]) -> tuple[str, ...]:
-    """The labels met, in the usual order where there is one."""
-    golds = (example.gold[question] for example in examples)
-    if kind in ("text", "inference", "relation"):
-        met = set(golds)
-    elif kind == "tagging":
-        met = {span.label for spans in golds for span in spans}
-    elif kind == "tree":
-        met = {label for tree in golds for label in tree["labels"]}
-    else:
-        return ()
-    first = [label for label in (*NLI, NONE) if label in met]
-    return (*first, *sorted(met - set(first)))
-
-
-def _scale(values: Sequence[float]) -> tuple[float, float]:
-    """The usual scale that holds all scores: 0 or 1 to 1 or 5; else their own bounds."""
-    low, high = min(values), max(values)
-    least = floor(low) if low < 0 else float(low >= 1)
-    return float(least), 1.0 if high <= 1 and least <= 0 else 5.0 if high <= 5 else float(ceil(high))
 
 
 def _mixed(question: str, kinds: Mapping[Kind | None, Sequence[tuple[str, Example]]], place: str) -> BadInput:
@@ -243,6 +150,17 @@ def _nothing(dataset: Dataset, found: Found, place: str) -> BadInput:
     split, example = kinds[None][0]
     what = f"no kind of task has the inputs {', '.join(example.inputs)} and such a {question!r} as {split}/{example.id}"
     return BadInput(what, file=place, cure=SHAPES_PAGE)
+
+
+def canonical(dataset: Dataset) -> Dataset:
+    """The dataset with the usual names of its splits: `valid` and `trial` are `dev`, unless there is one."""
+    have = dataset.splits
+    if not any(name in SPLIT_ALIASES for name in have):
+        return dataset
+    names = {n: a if (a := SPLIT_ALIASES.get(n, n)) not in have else n for n in have}
+    if len(set(names.values())) < len(names):
+        return dataset
+    return replace(dataset, splits={names[name]: examples for name, examples in have.items()})
 
 
 def training_splits(dataset: Dataset) -> list[str]:

@@ -12,9 +12,10 @@ import numpy as np
 
 from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap_all, group_numbers, interval
 from nikawa.benchmarks import benchmarks, load
+from nikawa.benchmarks.load import pick_split
 from nikawa.benchmarks.locate import path_version, present
 from nikawa.benchmarks.names import split_name
-from nikawa.benchmarks.own import is_own, named_tasks, training_splits, typed
+from nikawa.benchmarks.own import canonical, is_own, named_tasks, training_splits, typed
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.jobs._score_report import MetricNote, ScoreReport, Unparsed
@@ -152,8 +153,9 @@ def _gold(task: Task, wanted: Wanted) -> tuple[Dataset, Collection[str]]:
     """The dataset or the split that is named, and splits that are other guises or parts of others."""
     name = task.dataset
     if is_own(name):
-        dataset = load(name if wanted.split is None else f"{name}:{wanted.split}")
-        return dataset, training_splits(dataset)
+        dataset = canonical(load(name))
+        views = training_splits(dataset)
+        return (pick_split(dataset, wanted.split, name), ()) if wanted.split else (dataset, views)
     benchmark = benchmarks()[name]
     spec = name if wanted.split is None else f"{name}:{split_name(benchmark, wanted.split)}"
     return load(spec, data=wanted.data, version=wanted.version), benchmark.views

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.load import named, own_path, pick_split
 from nikawa.benchmarks.locate import data_root, missing_data, present
-from nikawa.benchmarks.own import is_own, training_splits
+from nikawa.benchmarks.own import canonical, is_own, training_splits
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
 from nikawa.records import Dataset, Example, Task
@@ -47,7 +47,7 @@ class Shelf:
     def own(self, name: str) -> Dataset:
         """A dataset of one's own, or one split of it; the file or folder is read once."""
         path, split = own_path(name)
-        found = _loaded(str(path), self.root)
+        found = canonical(_loaded(str(path), self.root))
         return pick_split(found, split, path) if split else found
 
     def has(self, dataset: str, split: str, task: Task) -> bool:
