@@ -171,6 +171,7 @@ def test_what_is_lacking_is_told(run: Any, sheet: Path) -> None:
     answers(sheet, "answers-2.csv", workers="xz")  # x overlaps, and says the same
     done = run()
     assert not done.waiting
+    assert not (sheet / "missing.csv").exists()
     assert done.stages[2].notes == ("1 answers were about items not asked about and not counted: nowhere",)
 
 

@@ -73,6 +73,7 @@ def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
             take_file(path, asked, answers)
         if (lacking := answers.lacking()) or (answers.unknown and not answers.given):
             return _waiting(store, asked, answers, lacking, files)
+        (store.out / PEOPLE / question.name / MISSING).unlink(missing_ok=True)
     return _finish(store, asked, answers, key)
 
 
