@@ -49,7 +49,7 @@ class Captions(Config, kw_only=True):
     captions: Annotated[str, Meta(description="File of captions: JSON lines of {id, image, text, url, licence}, records, or the JSON of YJ Captions.")] = ""
     similar_pairs: Annotated[int, Meta(description="Pairs of captions of one image that are judged (JGLUE 3.2.2, step 1).", ge=1)] = 16000
     similarity_workers: Annotated[int, Meta(description="Workers who say how similar a pair is (step 1; Table 6 says 10, but all published scores are multiples of 0.2).", ge=1)] = 5
-    similarity_variance: Annotated[float, Meta(description="Pairs whose answers vary by this or more are deleted (step 1).", gt=0)] = 1.0
+    similarity_variance: Annotated[float, Meta(description="Pairs whose answers vary by this or more are deleted (step 1): the mean squared distance from their mean; the paper does not say whether over n or n - 1.", gt=0)] = 1.0
     inference_workers: Annotated[int, Meta(description="Workers who judge an inference (steps 3 and 4).", ge=1)] = 10
     inference_votes: Annotated[int, Meta(description="Equal answers an inference needs (steps 3 and 4).", ge=1)] = 6
     contradicted_captions: Annotated[int, Meta(description="Captions for which contradictions are written (step 4).", ge=0)] = 1800
