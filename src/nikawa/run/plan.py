@@ -126,10 +126,9 @@ def plan(request: Request, data: Path | None = None) -> Plan:
 def _refuse_namesakes(families: Iterable[Family]) -> None:
     """Two datasets of one's own that are called alike could not be told apart in a table."""
     places: dict[str, str] = {}
-    for family in families:
-        place = family.task.dataset
-        if places.setdefault(family.task.name, place) != place:
-            what = f"{places[family.task.name]} and {place} are both called {family.task.name}"
+    for name, place in ((f.task.name, f.task.dataset) for f in families):
+        if places.setdefault(name, place) != place:
+            what = f"{places[name]} and {place} are both called {name}"
             raise BadInput(what, cure="rename one of them, or run one at a time")
 
 
@@ -247,6 +246,5 @@ def _spelled(name: str, task: Task) -> str:
     if dataset in benchmarks():
         return f"{name}:train" if name == dataset else name
     path, split = own_path(name)
-    if is_own(task.dataset) and path.resolve() == Path(task.dataset).resolve():
-        return f"{task.dataset}:{split or 'train'}"
-    return name
+    home = is_own(task.dataset) and path.resolve() == Path(task.dataset).resolve()
+    return f"{task.dataset}:{split or 'train'}" if home else name
