@@ -98,3 +98,9 @@ def test_a_correction_is_kept(tmp_path: Path) -> None:
     write_lineage(tmp_path, [msgspec.structs.replace(entry("dev", "0"), changes=(change,))])
     (found,) = read_lineage(tmp_path)
     assert found.changes == (change,)
+
+
+@pytest.mark.parametrize("given", ["https://a/1", "dev/https://a/1", "own:dev/https://a/1"])
+def test_ids_may_hold_colons_and_slashes(folder: Path, given: str) -> None:
+    write_lineage(folder, [entry("dev", "https://a/1"), entry("train", "1")])
+    assert lineage(given, folder).example == "own:dev/https://a/1"

@@ -127,15 +127,14 @@ def _file(folder: Path) -> Path:
 
 
 def _names(example: str, folder: Path) -> list[str]:
-    """The references that what was given may stand for."""
-    card = read_json(folder / CARD, Card)
-    if ":" in example and "/" in example:
-        return [example]
+    """The references that what was given may stand for; ids may hold colons and slashes themselves."""
+    name, splits = read_json(folder / CARD, Card).name, list(split_files(folder))
     split, slash, rest = example.partition("/")
-    splits = list(split_files(folder))
+    if example.startswith(tuple(f"{name}:{known}/" for known in splits)):
+        return [example]
     if slash and split in splits:
-        return [reference(card.name, split, rest)]
-    return [reference(card.name, name, example) for name in splits]
+        return [reference(name, split, rest)]
+    return [example, *(reference(name, known, example) for known in splits)]
 
 
 def _hash(name: str) -> bytes:
