@@ -205,3 +205,14 @@ def test_a_folder_with_another_dataset_is_refused_before_anybody_is_asked(run: A
     with pytest.raises(BadInput, match="holds a dataset that no build made"):
         run()
     assert not (tmp_path / "out" / "people").exists()
+
+
+def test_an_answer_about_another_item_is_not_taken_for_one_that_ends_alike(
+    run: Any, sheet: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "lines.txt").write_text("7\n犬/4\n", "utf-8")
+    run()
+    rows = "".join(f"{name},{worker},glad\n" for name in ("a/7", "q:all/犬/4") for worker in "xy")
+    (sheet / "answers.csv").write_text(f"example,worker,answer\n{rows}", "utf-8")
+    (waiting,) = run().waiting
+    assert (waiting.answers, waiting.lacking, waiting.unknown) == (2, 1, ("a/7",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from nikawa.records import Example, Judgement
 
 ANSWERS = "answers*"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".csv", ".tsv", ".json", ".parquet")
+REFERENCE = re.compile(r"[^/:]+:[^/:]+/(.+)")
+"""`tasks:all/7`, as other commands call the items of a file."""
 WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
@@ -104,9 +107,14 @@ def take_file(path: Path, asked: Asked, answers: Answers) -> None:
 
 
 def _item(name: str, known: Container[str]) -> str:
-    """The item meant: by its id, as a sheet may have had to write it, or by a full reference."""
+    """The item meant: by its id, as a sheet may have had to write it, or by a full reference.
+
+    Of any other name nothing is cut off: `a/7` is another item than `7`.
+    """
     plain = unquoted(name)
-    return next((one for one in (name, plain) if one in known), plain.rpartition("/")[2])
+    referred = REFERENCE.fullmatch(plain)
+    last = referred[1] if referred else plain
+    return next((one for one in (name, plain, last) if one in known), plain)
 
 
 @contextmanager
