@@ -141,6 +141,7 @@ def test_a_report_tells_the_card_and_how_to_make_it_anew() -> None:
     assert (told.runs, told.tasks) == (3, ("mine",))
     page = Path(told.page).read_text("utf-8")
     assert "Weather" in page
+    assert "Report: mine<" in page
     assert "nikawa data show mine" in page
     spec = stored_runs(Path("runs"))[0].spec
     line = remake(spec, [0], "runs")

@@ -83,8 +83,12 @@ def typed(task: Task) -> str:
     return task.dataset if task.name == _name(task.dataset) else f"{task.dataset}-{task.question}"
 
 
+def name_of(dataset: str) -> str:
+    """What a dataset is called in titles: its name, or that of its folder or file, in characters that fit everywhere."""
+    return _name(dataset) if is_own(dataset) else dataset
+
+
 def _name(place: str) -> str:
-    """What its tasks are called: as the folder or file is, in characters that fit everywhere."""
     base = Path(place).resolve().name
     plain = (
         re.sub(r"[^\w.-]+", "-", base if Path(place).is_dir() else base.split(".")[0]).strip("-.") or "own"

@@ -81,10 +81,12 @@ def train_and_report(out: Path) -> Outcome:
     cells = [cell for part in done for cell in part.cells]
     folders = dict.fromkeys(str(runs / name) for cell in cells for name in cell.runs)
     page = report(list(folders), out / REPORT, How(overwrite=True))
+    seeded = any(cell.sd for cell in cells)
+    lines = () if seeded else ("The seeds change nothing: these models leave nothing to chance.",)
     line = f"Intervals, paired tests, slices and every error: open {page.page}"
     return Outcome(
         tables=(_scores(cells),),
-        lines=(line,),
+        lines=(*lines, line),
         figures={
             "runs": sum(part.done + part.skipped for part in done),
             "page": page.page,

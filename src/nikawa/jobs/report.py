@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from nikawa import __version__
 from nikawa.analyse.stored import ACROSS, FOLDER, INDEX, Analyses
-from nikawa.benchmarks.own import card_of
+from nikawa.benchmarks.own import card_of, name_of
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
@@ -120,7 +120,7 @@ def _page(
 
 
 def _title(parts: Sequence[TaskRuns]) -> str:
-    datasets = list(dict.fromkeys(part.task.dataset for part in parts))
+    datasets = list(dict.fromkeys(name_of(part.task.dataset) for part in parts))
     return "Report: " + (", ".join(datasets) if len(datasets) <= 4 else f"{len(datasets)} datasets")
 
 
