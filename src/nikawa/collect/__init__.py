@@ -44,7 +44,8 @@ never leave the server. `key` is any text the page makes for one submission: sen
     GET, POST /login; POST /logout; GET /owner, /owner/adjudicate (pages); GET /openapi.json
     GET  /owner/data               {progress, workers, time, reports, analyses}: what a dashboard shows
     GET  /owner/items?state=&after= [{ref, asked, done, leased, reports, state}]
-    GET  /owner/disagreements?after= [{ref, inputs, answers: [{worker, answer, comment, seconds}], decision}]
+    GET  /owner/disagreements?after= [{ref, inputs, answers: [{worker, answer, comment, seconds}], decision,
+                                   decisions}]: the last decision, and all of them
     GET  /owner/audit?after=       [{seq, at, who, what, detail}]
     GET  /owner/export?pseudonymise=&form=jsonl|csv  the judgements so far, streamed
     POST /owner/decide             {ref, answer, reason} -> {seq}

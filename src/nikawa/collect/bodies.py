@@ -67,7 +67,8 @@ class DecideBody(Body, frozen=True):
 
     ref: Reference
     answer: dict[str, Any]
-    reason: Text = ""
+    reason: Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S")]
+    """Never empty: who reads the decision later must see why."""
 
 
 class WorkerBody(Body, frozen=True):

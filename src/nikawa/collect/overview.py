@@ -113,7 +113,7 @@ def _state(row: Sequence[Any]) -> str:
 
 
 def disagreements(link: Link, after: str = "", limit: int = 20) -> list[dict[str, Any]]:
-    """Items whose standing answers differ, with all of them side by side and the last decision."""
+    """Items whose standing answers differ, with all of them side by side and the decisions, the last first."""
     rows = link.rows(
         "SELECT i.ref, i.id, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main' AND i.done > 1 AND i.ref > ?"
         " AND (SELECT count(DISTINCT a.body) FROM answers a JOIN workers w ON w.id = a.worker"
@@ -138,14 +138,14 @@ def _sides(link: Link, item: int) -> dict[str, Any]:
     answers = [
         {"worker": r[0], "answer": msgspec.json.decode(r[1]), "comment": r[2], "seconds": r[3]} for r in rows
     ]
-    last = link.one(
-        "SELECT person, body, reason, at FROM decisions WHERE item = ? ORDER BY seq DESC LIMIT 1", item
-    )
-    decision = None
-    if last is not None:
-        answer = msgspec.json.decode(last[1])
-        decision = {"person": last[0], "answer": answer, "reason": last[2], "at": stamp(last[3])}
-    return {"answers": answers, "decision": decision}
+    decisions = [_decision(row) for row in link.rows(
+        "SELECT person, body, reason, at FROM decisions WHERE item = ? ORDER BY seq DESC", item
+    )]  # fmt: skip
+    return {"answers": answers, "decision": decisions[0] if decisions else None, "decisions": decisions}
+
+
+def _decision(row: Sequence[Any]) -> dict[str, Any]:
+    return {"person": row[0], "answer": msgspec.json.decode(row[1]), "reason": row[2], "at": stamp(row[3])}
 
 
 def item_of(link: Link, ref: str) -> tuple[int, str]:

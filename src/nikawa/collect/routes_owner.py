@@ -11,6 +11,7 @@ import msgspec
 
 from nikawa.collect import overview, people
 from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
+from nikawa.collect.dashboard import words
 from nikawa.collect.export import csv_lines, json_lines, judgements
 from nikawa.collect.guard import body_of, fields_of, number, plain, refuse_elsewhere, sender_of
 from nikawa.collect.i18n import accepted, say
@@ -119,7 +120,8 @@ class OwnerRoutes:
                 return RedirectResponse("/login", 303)
             raise
         user = {"name": person.name, "role": person.role}
-        return self.site.page(name, self._language(request), csrf=person.csrf, user=user)
+        language = self._language(request)
+        return self.site.page(name, language, csrf=person.csrf, user=user, words=dict(words(language)))
 
     async def data(self, request: Request) -> Response:
         """What a dashboard shows; the analyses are computed at most every half minute."""

@@ -1,7 +1,118 @@
-const shown = document.getElementById("data");
-async function refresh() {
-  const reply = await fetch("/owner/data");
-  if (reply.ok) shown.textContent = JSON.stringify(await reply.json(), null, 2);
+// The dashboard: asks for figures every few seconds and draws the parts that changed.
+import { showGate } from "./gate.js";
+import { ask, draw, empty, fine, flags, foreign, get, make, number, owner, percent, post, say, table, whisker, words } from "./owner.js";
+
+const EVERY = 5000; // milliseconds
+const KEPT = 2100; // for so long the server may answer with the figures it has
+const byId = (name) => document.getElementById(name);
+const drawn = {};
+
+function show(name, data, parts) {
+  const text = JSON.stringify(data);
+  if (drawn[name] === text) return; // what did not change keeps its place, its focus and its scrolling
+  drawn[name] = text;
+  byId(name).querySelector(".content").replaceChildren(...parts());
 }
-await refresh();
-setInterval(refresh, 5000);
+
+function progress(found) {
+  const facts = [["answers", found.answers], ["asked", found.asked], ["in_hand", found.in_hand], ["set_aside", found.set_aside], ["withdrawn", found.withdrawn]];
+  const told = say("complete", { complete: number(found.complete), items: number(found.items) });
+  return [make("progress", { max: String(found.asked || 1), value: String(found.done), "aria-label": words.progress }), make("p", { id: "complete" }, told),
+    make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, words[name]), make("dd", {}, number(value)))))];
+}
+
+function agreement(found) {
+  if (!found.length) return [empty("agreement_free")];
+  return found.flatMap((one) => [
+    make("h3", {}, foreign(say("agreement_of", { question: one.question, items: number(one.items), workers: number(one.workers), answers: number(one.answers) }))),
+    one.measures.length ? table([words.measure, words.value, words.interval, ""], one.measures.map((row) => [
+      `${row.name} (${row.level})`, fine(row.value), row.low === null ? "–" : `${fine(row.low)} – ${fine(row.high)}`, whisker(row)])) : empty("agreement_none"),
+  ]);
+}
+
+function map(rows) {
+  const placed = rows.filter((row) => row.seconds > 0 && row.agreement !== null);
+  if (!placed.length) return "";
+  const speeds = placed.map((row) => Math.log(row.seconds));
+  const [least, most, top] = [Math.min(...speeds) - .2, Math.max(...speeds) + .2, Math.max(...placed.map((row) => row.answers))];
+  const x = (seconds) => 46 + 440 * (Math.log(seconds) - least) / (most - least);
+  const y = (share) => 210 - 195 * share;
+  const lines = [0, .25, .5, .75, 1].flatMap((share) => [draw("line", { class: "axis", x1: "46", x2: "486", y1: y(share), y2: y(share) }),
+    draw("text", { x: "40", y: y(share) + 4, "text-anchor": "end" }, percent(share))]);
+  const ticks = [0, .5, 1].map((part) => { const seconds = Math.exp(least + part * (most - least));
+    return draw("text", { x: x(seconds), y: "226", "text-anchor": "middle" }, number(seconds)); });
+  const dots = placed.map((row) => draw("circle", { class: row.flags.length ? "dot odd" : "dot", cx: x(row.seconds), cy: y(row.agreement), r: 3 + 6 * Math.sqrt(row.answers / top) },
+    draw("title", {}, `${row.worker}: ${percent(row.agreement)}, ${number(row.seconds)} s`)));
+  return make("figure", {}, draw("svg", { id: "map", class: "chart", viewBox: "0 0 500 250", role: "img", "aria-label": words.map_of }, ...lines, ...ticks,
+    draw("text", { x: "266", y: "244", "text-anchor": "middle" }, words.map_speed), ...dots), make("figcaption", {}, words.map_of));
+}
+
+async function change(path, heading, body) {
+  const reason = await ask(heading);
+  if (reason && await post(path, { ...body, reason })) setTimeout(refresh, KEPT);
+}
+
+function workers({ rows, judged }) {
+  const known = Object.fromEntries(judged.map((row) => [row.worker, row]));
+  const act = (row) => {
+    const path = row.state === "excluded" ? "reinstate" : "exclude";
+    return make("button", { type: "button", onclick: () => change(`/owner/${path}`, `${words[path]}: ${row.name}`, { worker: row.name }) }, words[path]);
+  };
+  const cells = [...rows].sort((a, b) => (known[b.name]?.flags.length ?? 0) - (known[a.name]?.flags.length ?? 0) || b.answered - a.answered).map((row) => {
+    const one = known[row.name] ?? { agreement: null, seconds: row.mean_seconds, flags: [] };
+    const share = one.agreement === null ? "–" : `${percent(one.agreement)} (${percent(one.low)} – ${percent(one.high)})`;
+    return [foreign(row.name), words[`state_${row.state}`] ?? row.state, number(row.answered), share, number(one.seconds),
+      row.gold ? `${percent(row.gold_accuracy)} (${row.gold})` : "–", number(row.earned), flags(one.flags), owner ? act(row) : ""];
+  });
+  return [map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.flags, ""], cells)];
+}
+
+function time({ under, items }) {
+  const counts = Object.entries(under);
+  const most = Math.max(1, ...counts.map(([, count]) => count));
+  const bars = counts.map(([limit, count]) => [limit === "512" ? say("over", { seconds: 256 }) : say("under", { seconds: limit }),
+    draw("svg", { class: "bar-chart", viewBox: "0 0 200 12", preserveAspectRatio: "none", "aria-hidden": "true" }, draw("rect", { width: 200 * count / most, height: "12" })), number(count)]);
+  if (!items) return [table([words.time_answers, "", words.answers], bars)];
+  return [make("p", {}, say("time_of", { median: number(items.median), low: number(items.low), high: number(items.high) })),
+    table([words.time_answers, "", words.answers], bars), make("h3", {}, words.slowest),
+    table([words.item, words.seconds], items.slowest.map((row) => [foreign(row.ref), number(row.seconds)]), 5)];
+}
+
+function flagged({ items, reports }) {
+  const acts = (row) => make("span", { class: "acts" }, ...(row.flags.includes("set-aside") ? ["reopen"] : row.reports ? ["drop"] : []).map((action) =>
+    make("button", { type: "button", onclick: () => change("/owner/resolve", `${words[action]}: ${row.ref}`, { ref: row.ref, action }) }, words[action])));
+  const said = reports.map((row) => [foreign(row.ref), foreign(row.worker), row.code, foreign(row.comment)]);
+  return [table([words.item, words.flags, words.reports, ""], items.map((row) => [foreign(row.ref), flags(row.flags), number(row.reports), acts(row)]), 20),
+    ...(said.length ? [make("h3", {}, words.reports), table([words.item, words.worker, words.why, words.comment], said, 20)] : [])];
+}
+
+async function refresh() {
+  const data = await get("/owner/data");
+  if (!data) return;
+  const judged = data.analyses.judged ?? { agreement: [], workers: [], time: null, flagged: { items: [] } };
+  show("progress", data.progress, () => progress(data.progress));
+  show("agreement", judged.agreement, () => agreement(judged.agreement));
+  const people = { rows: data.workers, judged: judged.workers };
+  show("workers", people, () => workers(people));
+  const times = { under: data.time.under, items: judged.time };
+  show("time", times, () => time(times));
+  const odd = { items: judged.flagged.items, reports: data.reports };
+  show("flagged", odd, () => flagged(odd));
+  const gate = data.analyses.gate ?? { texts: 0 };
+  show("gate", gate, () => showGate(gate));
+  byId("updated").textContent = say("updated", { time: new Date().toLocaleTimeString(document.documentElement.lang) });
+}
+
+byId("make-links")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const names = byId("names").value.split("\n").map((name) => name.trim()).filter(Boolean);
+  const made = names.length ? await post("/owner/links", { names }) : null;
+  if (made) byId("made").replaceChildren(...made.links.map((one) => make("li", {}, foreign(one.worker), " ", make("code", {}, location.origin + one.path))));
+});
+
+async function keepOn() {
+  if (!document.hidden) await refresh();
+  setTimeout(keepOn, EVERY);
+}
+document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+await keepOn();

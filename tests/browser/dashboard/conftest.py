@@ -1,0 +1,108 @@
+"""A project being served with the analyses of the real server, and its owner in a browser."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nikawa.collect.app import create_app
+from nikawa.collect.export import judgements, take_in
+from nikawa.collect.load import sync
+from nikawa.collect.people import hash_password, set_person
+from nikawa.collect.project import Project, create_project
+from nikawa.collect.settings import Settings
+from nikawa.collect.store import Store, open_store
+from nikawa.jobs._collect_analyses import ANALYSES
+from nikawa.records import Example, Judgement
+
+SHOTS = os.environ.get("NIKAWA_SCREENSHOTS")
+"""A folder for pictures of the pages, to look at."""
+PASSWORD = "とても長い合言葉です"
+Row = tuple[str, str, Any, float]
+
+
+class Owned:
+    """A project on a port."""
+
+    def __init__(self, project: Project, store: Store, browser: Any) -> None:
+        import uvicorn
+
+        self.project, self.store, self.browser = project, store, browser
+        self.contexts: list[Any] = []
+        self.faults: list[str] = []
+        app = create_app(project, store, analyses=ANALYSES)
+        self.server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", access_log=False))
+        self.thread = threading.Thread(target=self.server.run)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        self.address = f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}"
+
+    def log_in(self, role: str = "owner", language: str = "en", **how: Any) -> Any:
+        """The dashboard as somebody of that role sees it after the log-in."""
+        kept = hash_password(PASSWORD)
+        self.store.do(lambda link: set_person(link, role, role, kept, 1.0))
+        context = self.browser.new_context(
+            **{"locale": language, "viewport": {"width": 1200, "height": 900}, **how}
+        )
+        self.contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        page.goto(f"{self.address}/login")
+        page.fill("[name=name]", role)
+        page.fill("[name=password]", PASSWORD)
+        page.click("main form button")
+        page.wait_for_selector("#complete")
+        return page
+
+    def take(self, rows: list[Row]) -> None:
+        """Answers that come in: worker, item, answer, seconds."""
+        question = self.project.options.question
+        given = [
+            (n, Judgement(example=item, worker=worker, question=question, answer=answer, seconds=seconds))
+            for n, (worker, item, answer, seconds) in enumerate(rows, start=1)
+        ]
+        self.store.do(lambda link: take_in(link, self.project, given, "answers", 1.0))
+
+    def decisions(self) -> list[Judgement]:
+        with self.store.read() as link:
+            return list(judgements(link, self.project, ("decisions",)))
+
+    def shot(self, page: Any, name: str) -> None:
+        if SHOTS:
+            Path(SHOTS).mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+        self.server.should_exit = True
+        self.thread.join()
+        self.store.close()
+
+
+@pytest.fixture
+def own(tmp_path: Path, chromium: Any) -> Iterator[Callable[..., Owned]]:
+    """Serve examples in a form."""
+    running: list[Owned] = []
+
+    def begin(form: str, examples: list[Example], **options: Any) -> Owned:
+        table = {"title": "試しの作業", "form": form, "form_settings": options}
+        project = create_project(tmp_path / form, msgspec.convert(table, Settings), examples)
+        store = open_store("", project.folder, project.name)
+        sync(project, store)
+        running.append(Owned(project, store, chromium))
+        return running[-1]
+
+    yield begin
+    for owned in running:
+        owned.close()

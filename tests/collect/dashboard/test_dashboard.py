@@ -1,0 +1,157 @@
+"""The owner's pages over HTTP: who may see them, what a decision needs, and words in all three languages."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from nikawa.collect.app import create_app
+from nikawa.collect.dashboard import latest, troubled, words
+from nikawa.collect.form import LANGUAGES
+from nikawa.collect.people import hash_password, set_person
+from nikawa.collect.workers import exclude
+from nikawa.jobs._collect_analyses import ANALYSES
+
+PASSWORD = "とても長い合言葉です"
+PAGES = ("/owner", "/owner/adjudicate")
+
+
+class Site:
+    """A project with three workers' answers, served."""
+
+    def __init__(self, crowd: Any) -> None:
+        crowd.join("aki", "beni", "chie")
+        for name, label in (("aki", "neutral"), ("beni", "entailment"), ("chie", "neutral")):
+            lease = crowd.lease(name)
+            crowd.now += 5.0
+            crowd.answer(name, label, lease=lease, seconds=4.0)
+        self.crowd, self.project = crowd, crowd.project
+        app = create_app(crowd.project, crowd.store, analyses=ANALYSES)
+        self.client = TestClient(app, base_url="http://here")
+
+    def log_in(self, role: str) -> dict[str, str]:
+        """The headers of a POST of somebody in that role."""
+        kept = hash_password(PASSWORD)
+        self.crowd.store.do(lambda link: set_person(link, role, role, kept, 1.0))
+        csrf = re.findall(r'name="X-CSRF-Token" value="([^"]+)"', self.client.get("/login").text)[0]
+        fields = {"name": role, "password": PASSWORD, "X-CSRF-Token": csrf}
+        page = self.client.post("/login", data=fields)
+        return {"X-CSRF-Token": re.findall(r'data-csrf="([^"]+)"', page.text)[0]}
+
+
+@pytest.fixture
+def site(crowd: Any) -> Site:
+    return Site(crowd(items=1))
+
+
+def test_what_the_dashboard_asks_for(site: Site) -> None:
+    site.log_in("owner")
+    told = site.client.get("/owner/data").json()["analyses"]
+    assert {row["worker"] for row in told["judged"]["workers"]} == {"aki", "beni", "chie"}
+    assert told["judged"]["time"]["median"] == 4.0
+    assert told["gate"]["texts"] == 1
+
+
+def test_no_worker_and_no_stranger_gets_any_of_it(site: Site) -> None:
+    token = site.project.token("aki")
+    link = f"/w/{token}"
+    site.client.get(link)
+    for path in PAGES:
+        reply = site.client.get(path, follow_redirects=False)
+        assert (reply.status_code, reply.headers["location"]) == (303, "/login")
+    for path in ("data", "disagreements", "items"):
+        for headers in ({}, {"Authorization": f"Bearer {token}"}, {"Cookie": f"nikawa_session={token}"}):
+            assert site.client.get(f"/owner/{path}", headers=headers).status_code == 401
+    decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "x"}
+    assert site.client.post("/owner/decide", json=decision).status_code == 401
+    page = site.client.get(link).text
+    assert words("ja")["gate"] not in page
+    assert "beni" not in page
+
+
+def test_the_reviewer_has_no_way_to_what_is_the_owners(site: Site) -> None:
+    headers = site.log_in("reviewer")
+    page = site.client.get("/owner").text
+    assert "/owner/export" not in page
+    assert 'id="make-links"' not in page
+    assert site.client.post("/owner/exclude", json={"worker": "aki"}, headers=headers).status_code == 403
+    site.log_in("owner")
+    page = site.client.get("/owner").text
+    assert "/owner/export" in page
+    assert 'id="make-links"' in page
+
+
+def test_a_decision_needs_a_reason_a_token_and_stays(site: Site) -> None:
+    headers = site.log_in("reviewer")
+    decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "読み直した"}
+    for reason in ("", "  ", None):
+        reply = site.client.post("/owner/decide", json={**decision, "reason": reason}, headers=headers)
+        assert reply.status_code == 422
+    assert site.client.post("/owner/decide", json=decision).status_code == 403
+    assert site.crowd.exported("decisions") == []
+    for label in ("neutral", "contradiction"):
+        body = {**decision, "answer": {"label": label}}
+        assert site.client.post("/owner/decide", json=body, headers=headers).status_code == 200
+    (row,) = site.client.get("/owner/disagreements").json()
+    assert [one["answer"]["label"] for one in row["decisions"]] == ["contradiction", "neutral"]
+    assert row["decision"] == row["decisions"][0]
+    assert len(row["answers"]) == 3
+    assert len(site.crowd.exported()) == 3
+
+
+def test_the_latest_answers_stand(crowd: Any) -> None:
+    here = crowd(items=2, assign={"workers_per_item": 5})
+    here.join("aki", "beni", "chie")
+    for name in ("aki", "beni", "chie"):
+        here.answer(name)
+    here.answer("aki", "entailment")
+    here.undo("aki")
+    here.change(exclude, "beni")
+    with here.store.read() as link:
+        found = list(latest(link, 10))
+        assert [one.worker for one in latest(link, 1)] == ["chie"]
+    assert [(one.worker, one.answer) for one in found] == [
+        (name, {"label": "neutral"}) for name in ("chie", "aki")
+    ]
+    assert found[0].inputs["premise"].startswith("前提")
+
+
+def test_reported_items_are_troubled(crowd: Any) -> None:
+    here = crowd(items=3, limits={"reports_per_item": 1})
+    here.join("aki")
+    assert here.store.ask(lambda link: troubled(link, 5)) == []
+    here.report("aki")
+    ((_, reports, aside),) = here.store.ask(lambda link: troubled(link, 5))
+    assert (reports, aside) == (1, True)
+
+
+def test_words_are_the_same_in_all_languages_and_all_are_there() -> None:
+    tables = {language: words(language) for language in LANGUAGES}
+    assert tables["ja"].keys() == tables["ko"].keys() == tables["en"].keys()
+    for key in tables["en"]:
+        assert len({tuple(sorted(re.findall(r"\{(\w+)\}", table[key]))) for table in tables.values()}) == 1, (
+            key
+        )
+    pages = files("nikawa.collect") / "pages"
+    scripts = "".join(
+        (pages / "static" / f"{name}.js").read_text("utf-8")
+        for name in ("owner", "dashboard", "gate", "adjudicate")
+    )
+    pattern = r"""(?<!\.)\bwords\.(\w+)|\b(?:say|empty)\("(\w+)\""""
+    asked = {first or second for first, second in re.findall(pattern, scripts)}
+    assert len(asked) > 40
+    assert asked <= tables["en"].keys()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_pages_in_each_language(site: Site, language: str) -> None:
+    site.log_in("owner")
+    for path in PAGES:
+        page = site.client.get(path, headers={"Accept-Language": language}).text
+        assert f'<html lang="{language}">' in page
+        assert words(language)["adjudicate"] in page
+        assert not re.findall(r"<script(?![^>]*src=)|\son\w+=|style=", page)
