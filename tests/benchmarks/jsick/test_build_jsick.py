@@ -77,7 +77,7 @@ def finish(start: Any, people: Any, tmp_path: Path) -> Callable[..., BuildReport
         report = run()
         for _ in range(5):
             for waiting in report.waiting:
-                people(tmp_path / "out", waiting.ask, TELLS[waiting.ask])
+                people(tmp_path / "out", waiting.ask, TELLS[waiting.ask], waiting.ask)
             report = run()
         assert not report.waiting, str(report.waiting[0])
         return report
@@ -117,6 +117,16 @@ def test_the_translator_sees_sentences_alone(start: Any, tmp_path: Path) -> None
     assert [waiting.ask for waiting in report.waiting] == ["translation"]
     shown = list(read_examples(tmp_path / "out" / "people" / "translation" / "tasks.jsonl"))
     assert [item.inputs for item in shown] == [{"english": text} for text in sorted(JAPANESE)]
+
+
+def test_translators_do_not_validate_their_own_work(start: Any, people: Any, tmp_path: Path) -> None:
+    run = start("jsick", "pairs", LINES)
+    run()
+    people(tmp_path / "out", "translation", translation)
+    run()
+    people(tmp_path / "out", "validation", validation)
+    with pytest.raises(BadInput, match=r"line 1: worker w0 answered translation for .+ and may not judge it"):
+        run()
 
 
 def test_the_bilingual_sees_what_to_look_at(finish: Any, tmp_path: Path) -> None:
@@ -298,7 +308,12 @@ def test_the_published_answers_give_the_published_labels(
     for _ in range(5):
         report = build("jsick", tmp_path / "out", Options(config=tmp_path / "jsick.toml"))
         for waiting in report.waiting:
-            people(tmp_path / "out", waiting.ask, lambda item, ask=waiting.ask: published[ask][item.id])
+            people(
+                tmp_path / "out",
+                waiting.ask,
+                lambda item, ask=waiting.ask: published[ask][item.id],
+                waiting.ask,
+            )
     assert report.released is not None
     assert of(report, "voted")[0] == {"agreed": 496, "tied": 4}
     made = load(str(tmp_path / "out")).splits["dev"]

@@ -226,7 +226,7 @@ RECIPE = Recipe(
         Stage("sentences", "each English sentence once, in alphabetical order, without pairs and labels", take_sentences, ("english",)),
         Ask("translation", "the sentence in Japanese, by the guidelines", ("sentences",), "translation", "japanese", "translators", prompt=TRANSLATE, simulate=simulate_translation),
         Stage("translated", "what the guideline checks ask to look at is noted", check_translations, ("sentences", "translation")),
-        Ask("validation", "good, or a corrected translation, by bilinguals", ("translated",), "translation", "japanese", "validators", prompt=VALIDATE, reports=(GOOD,), simulate=simulate_validation),
+        Ask("validation", "good, or a corrected translation, by bilinguals", ("translated",), "translation", "japanese", "validators", prompt=VALIDATE, reports=(GOOD,), apart=("translation",), simulate=simulate_validation),
         Stage("validated", "translations as the bilinguals leave them", validate, ("translated", "validation")),
         Stage("paired", "the pairs in Japanese", pair_up, ("english", "validated")),
         Ask("inference", "the relation of a premise to a hypothesis", ("paired",), "inference", "label", "workers", prompt=INFER, labels=LABELS, simulate=simulate_inference),
