@@ -52,6 +52,11 @@ def test_prints_each_step_and_leaves_one_folder(user_folder: Path) -> None:
     assert sorted(path.name for path in left.iterdir()) == ["README.txt", "report", "runs", "temporal"]
     assert (left / "report" / "index.html").stat().st_size > 100_000
     assert "open nikawa-demo/report/index.html" in result.output
+    typed = [line for line in (left / "README.txt").read_text().splitlines() if line.startswith("nikawa ")]
+    assert len(typed) == 4
+    for line in (line for line in typed if "--train" not in line):
+        done = CliRunner().invoke(build(), shlex.split(line)[1:])
+        assert done.exit_code == 0, (line, done.output, done.exception)
 
 
 @pytest.mark.usefixtures("offline", "user_folder")

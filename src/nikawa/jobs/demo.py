@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
@@ -47,8 +48,15 @@ LEFT = """\
 Left by `nikawa demo`, which replaces it when it is taken again.
 
 report/index.html   open it in a browser; it needs no network
-temporal/           a generated benchmark: nikawa data show temporal
-runs/               models on it: nikawa run list --out runs, nikawa analyse runs
+temporal/           a generated benchmark
+runs/               models on it
+
+From the folder the tour was taken in:
+
+nikawa data show {out}/temporal
+nikawa run list --out {out}/runs
+nikawa run --model baseline --tasks {out}/temporal --train {out}/temporal:template-easy --out {out}/runs
+nikawa analyse {out}/runs
 """
 
 STEPS: tuple[Step, ...] = (
@@ -168,7 +176,7 @@ def _prepare(out: Path) -> None:
         raise BadInput("is neither empty nor left by an earlier tour", file=out, cure=cure)
     out.mkdir(parents=True, exist_ok=True)
     with atomic_write(out / MARKER, overwrite=True) as stream:
-        stream.write(LEFT.encode())
+        stream.write(LEFT.format(out=quote(str(out))).encode())
 
 
 def _taken(step: Step, out: Path) -> Outcome:
