@@ -56,7 +56,7 @@ def _fields(example: Example) -> Iterable[tuple[str, Any]]:
     from rich.text import Text
 
     marks = _marks(example)
-    for name, value in sorted(example.inputs.items(), key=_reading_order):
+    for name, value in sorted(example.inputs.items(), key=reading_order):
         if isinstance(value, Span):
             continue
         yield (
@@ -71,7 +71,8 @@ def _fields(example: Example) -> Iterable[tuple[str, Any]]:
         yield "gold", Text("not published", style="dim")
 
 
-def _reading_order(field: tuple[str, Any]) -> int:
+def reading_order(field: tuple[str, Any]) -> int:
+    """Where an input stands when a person reads an example."""
     return ORDER.index(field[0]) if field[0] in ORDER else len(ORDER)
 
 

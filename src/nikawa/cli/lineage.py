@@ -40,11 +40,13 @@ def lineage(
 
 def show(found: Lineage) -> None:
     """The story of an example, top to bottom."""
+    from nikawa.cli._examples import reading_order
+
     rows: list[tuple[str, Any]] = [
         ("example", found.example),
         ("made as", f"{found.item}, by the recipe {found.recipe}"),
         ("version", f"{found.version} (nikawa {found.nikawa})"),
-        *found.inputs.items(),
+        *sorted(found.inputs.items(), key=reading_order),
         *((f"gold {question}", answer) for question, answer in found.gold.items()),
         ("tags", ", ".join(found.tags) or "none"),
     ]

@@ -19,6 +19,11 @@ from nikawa.records import Example, Record
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet computes."""
+ORDER = (
+    "title", "context", "premise", "hypothesis", "sentence1", "sentence2", "english", "japanese", "marked", "text",
+    "source", "relation", "targets", "question", "choices", "answer", "candidates", "votes", "check",
+)  # fmt: skip
+"""How a person reads the columns of a sheet, what is held against something after it; files keep inputs by name."""
 SHEET, TASKS, CELLS = "sheet.json", "tasks.jsonl", "tasks.csv"
 
 
@@ -76,13 +81,17 @@ def write_cells(path: Path, examples: Sequence[Example]) -> None:
 
     Workers write some of the texts: one that a spreadsheet would take for a formula gets an apostrophe in front.
     """
-    names = list(dict.fromkeys(name for example in examples for name in example.inputs))
+    names = sorted({name for example in examples for name in example.inputs}, key=_reading)
     with atomic_write(path, overwrite=True) as stream, io.StringIO() as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["example", *names])
         for example in examples:
             writer.writerow([_cell(example.id), *(_cell(example.inputs.get(name)) for name in names)])
         stream.write(b"\xef\xbb\xbf" + text.getvalue().encode())
+
+
+def _reading(name: str) -> tuple[int, str]:
+    return (ORDER.index(name) if name in ORDER else len(ORDER), name)
 
 
 def _cell(value: Any) -> str:

@@ -111,6 +111,16 @@ def test_jnli_follows_the_thresholds(jnli: BuildReport, tmp_path: Path) -> None:
     assert dataset.card.workers_are == "persons"
 
 
+def test_workers_read_the_premise_first(jnli: BuildReport, tmp_path: Path) -> None:
+    """The question speaks of a first and a second sentence; in files the inputs stand by name."""
+    for ask in ("inference-a", "inference-c"):
+        sheet = (tmp_path / "out" / "people" / ask / "tasks.csv").read_text("utf-8-sig")
+        assert sheet.splitlines()[0] == "example,premise,hypothesis"
+    name, premise, _ = sheet.splitlines()[1].split(",")
+    items = {e.id: e for e in read_examples(tmp_path / "out" / "people" / "inference-c" / "tasks.jsonl")}
+    assert items[name].inputs["premise"] == premise
+
+
 def test_both_directions_lie_in_one_split(jnli: BuildReport, tmp_path: Path) -> None:
     homes: dict[str, set[str]] = {}
     for split, examples in load(str(tmp_path / "out")).splits.items():

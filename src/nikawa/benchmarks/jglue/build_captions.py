@@ -228,7 +228,7 @@ def inference(name: str, items: str) -> Ask:
         "inference",
         "label",
         "inference_workers",
-        prompt="1つ目の文が正しいとき、2つ目の文は必ず正しい(entailment)、必ず誤り(contradiction)、どちらとも言えない(neutral)のどれですか。",
+        prompt="1つ目の文(premise)が正しいとき、2つ目の文(hypothesis)は必ず正しい(entailment)、必ず誤り(contradiction)、どちらとも言えない(neutral)のどれですか。",
         labels=RELATIONS,
         simulate=simulate_inference,
     )

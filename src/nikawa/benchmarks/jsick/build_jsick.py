@@ -211,7 +211,7 @@ def card(config: Any) -> Card:
 TRANSLATE = "次の英文を、自然な日本語に訳してください。冠詞(a は「が」、the は「は」)、単数・複数、受身、否定、数量の表現を保ち、語順もできるだけ保ってください。"
 VALIDATE = "訳が英文の意味を保っていれば good、そうでなければ直した訳文を書いてください。check の欄は、確かめてほしい点です。"
 SAME = "2つの文は同じ状況や出来事について述べています。"
-INFER = f"{SAME}文Aが正しいとき、文Bは必ず正しい(entailment)、必ず誤り(contradiction)、どちらとも言えない(neutral)のどれですか。"
+INFER = f"{SAME}文A(premise)が正しいとき、文B(hypothesis)は必ず正しい(entailment)、必ず誤り(contradiction)、どちらとも言えない(neutral)のどれですか。"
 RELATE = f"{SAME}2つの文の意味の近さを、1(まったく関係がない)から5(とても近い)で答えてください。"
 REVIEW = "作業者の答え(votes)を見て、正しいラベルを決めてください。"
 

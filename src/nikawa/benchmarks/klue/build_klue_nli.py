@@ -197,7 +197,7 @@ RECIPE = Recipe(
             texts="hypotheses", reports=HANDED, simulate=simulate_hypotheses),
         Stage("pairs", "a premise and a hypothesis, under the label that was meant", pair, ("unreported", "readmitted", "hypotheses", "hypotheses-again")),
         Ask("validation", "the relation of a premise to a hypothesis", ("pairs",), "inference", "label", "validators", labels=LABELS, apart=("hypotheses", "hypotheses-again"), simulate=simulate_label,
-            prompt="전제가 참일 때 가설이 반드시 참이면 entailment, 반드시 거짓이면 contradiction, 알 수 없으면 neutral을 고르세요."),
+            prompt="전제(premise)가 참일 때 가설(hypothesis)이 반드시 참이면 entailment, 반드시 거짓이면 contradiction, 알 수 없으면 neutral을 고르세요."),
         Stage("labelled", "enough equal labels of the writer and of validators who did not write it", label, ("pairs", "validation"), ("votes",)),
         Stage("splits", "premise sets whose hypotheses alone give the least away, by source and style, for dev and test", split, ("labelled",),
               ("split", "colloquial", "model", "seed"), tuple(SETS.values())),
