@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from nikawa.collect.export import take_in
+from nikawa.collect.form import forms
 from nikawa.collect.load import sync
 from nikawa.collect.overview import resolve
 from nikawa.collect.project import Project, create_project
@@ -18,6 +19,7 @@ from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
 from nikawa.collect.workers import by_name, exclude
 from nikawa.jobs._collect_analyses import ANALYSES
+from nikawa.jobs._collect_judged import writes
 from nikawa.records import Example, Judgement
 
 Row = tuple[str, str, Any, float]
@@ -199,3 +201,25 @@ def test_the_gate_looks_at_the_hypotheses_that_are_judged(begin: Begin) -> None:
     assert told["guessed"]["accuracy"] > 0.9
     assert {(row["token"], row["label"]) for row in told["words"]} >= {("ない", "contradiction")}
     assert told["writers"] == []
+
+
+@pytest.mark.parametrize("name", list(forms()))
+def test_every_form_can_be_analysed(begin: Begin, name: str) -> None:
+    sample = forms()[name].sample
+    assert sample is not None
+    examples = [Example(id=f"p{n}", inputs=dict(sample.inputs)) for n in range(3)]
+    project, store = begin(name, examples, [], **sample.settings)
+    rows = [
+        (1, Judgement(example=example.id, worker=worker, question=question, answer=answer, seconds=2.0))
+        for example in examples
+        for worker in ("aki", "beni")
+        for question, answer in project.form.to_judgements(sample.answer)
+    ]
+    store.do(lambda link: take_in(link, project, rows, "answers", 1.0))
+    told = {key: analysis(project, store) for key, analysis in ANALYSES.items()}
+    msgspec.json.encode(told)
+    assert [row["answers"] for row in told["judged"]["workers"]] == [3, 3]
+    assert told["judged"]["time"]["median"] == 2.0
+    assert bool(told["judged"]["agreement"]) != writes(project)
+    if writes(project):
+        assert {row["writer"] for row in told["gate"]["writers"]} == {"aki", "beni"}
