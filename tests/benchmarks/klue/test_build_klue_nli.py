@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from nikawa.benchmarks import load
+from nikawa.benchmarks.klue.build_klue_nli import pair_id
 from nikawa.benchmarks.klue.build_nli_split import quotas
 from nikawa.benchmarks.klue.build_nli_texts import fault
+from nikawa.benchmarks.klue.klue_nli import LABELS
 from nikawa.errors import BadInput
 from nikawa.jobs.build import BuildReport
 from nikawa.jobs.lineage import lineage
@@ -55,18 +57,16 @@ def written(item: Example) -> list[Any]:
     return [odd.get(item.id, [f"{text[:-1]}고 한다.", f"{text[:-1]}는 것은 거짓이다.", f"어제 {text}"])]
 
 
-MEANT = {"e": "entailment", "c": "contradiction", "n": "neutral"}
-
-
 def validated(item: Example) -> list[str]:
     """Four who see what was meant, but for one pair each: two, none, or none in agreement."""
-    meant = MEANT[item.id[-1]]
+    premise = item.id.rpartition("-")[0]
+    meant = next(label for label in LABELS if pair_id(premise, label) == item.id)
     other = "neutral" if meant != "neutral" else "entailment"
-    third = next(label for label in MEANT.values() if label not in (meant, other))
+    third = next(label for label in LABELS if label not in (meant, other))
     odd = {
-        "wikitree0-e": [meant, meant, other, third],
-        "wikitree1-e": [other] * 4,
-        "wikitree2-e": [meant, other, other, third],
+        pair_id("wikitree0", "entailment"): [meant, meant, other, third],
+        pair_id("wikitree1", "entailment"): [other] * 4,
+        pair_id("wikitree2", "entailment"): [meant, other, other, third],
     }
     return odd.get(item.id, [meant] * 4)
 
@@ -100,9 +100,9 @@ def test_thresholds_of_the_paper(built: list[BuildReport], tmp_path: Path) -> No
     splits = load(str(tmp_path / "out")).splits
     pairs = {e.id: e for part in splits.values() for e in part}
     assert len(pairs) == 46
-    assert pairs["wikitree0-e"].gold == {"label": "entailment"}
-    assert pairs["wikitree1-e"].gold == {"label": "neutral"}
-    assert "wikitree2-e" not in pairs
+    assert pairs[pair_id("wikitree0", "entailment")].gold == {"label": "entailment"}
+    assert pairs[pair_id("wikitree1", "entailment")].gold == {"label": "neutral"}
+    assert pair_id("wikitree2", "entailment") not in pairs
     intact = {f"{source}{n}" for source, _, _ in SOURCES for n in range(6)} - {
         "wikitree1",
         "wikitree2",
@@ -116,7 +116,7 @@ def test_thresholds_of_the_paper(built: list[BuildReport], tmp_path: Path) -> No
         assert groups <= intact
         assert all(e.gold["label"] == e.meta["author"] for e in splits[part])
         assert {e.meta["style"] for e in splits[part]} == {"formal", "colloquial"}
-    told = lineage("wikitree0-e", tmp_path / "out")
+    told = lineage(pair_id("wikitree0", "entailment"), tmp_path / "out")
     assert {j.question for j in told.judgements} == {"hypotheses", "label"}
     assert [s["item"] for s in told.sources] == ["wikitree0"]
 
@@ -128,7 +128,7 @@ def test_writers_do_not_validate_their_own(start: Any, people: Any, tmp_path: Pa
     run()
     people(out, "validation", validated)
     with pytest.raises(
-        BadInput, match=r"worker w0 answered hypotheses.* for 'wikitree0-e' and may not judge it"
+        BadInput, match=r"worker w0 answered hypotheses.* for 'wikitree0-[123]' and may not judge it"
     ):
         run()
 
@@ -176,3 +176,10 @@ def test_what_cannot_be_built_is_refused(
 ) -> None:
     with pytest.raises(BadInput, match=what):
         start("klue-nli", "sentences", lines, **settings)()
+
+
+def test_the_name_of_a_pair_does_not_tell_what_was_meant() -> None:
+    meant = {n: {pair_id(f"p{k}", label) for k in range(40)} for n, label in enumerate(LABELS)}
+    for names in meant.values():
+        assert {name.rpartition("-")[2] for name in names} == {"1", "2", "3"}
+    assert len({name for names in meant.values() for name in names}) == 120

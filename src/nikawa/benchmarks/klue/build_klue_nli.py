@@ -22,7 +22,7 @@ from nikawa.benchmarks.klue.build_reports import (
 from nikawa.benchmarks.klue.build_texts import SETS, drawn_by, into_sets, texts
 from nikawa.benchmarks.klue.klue_nli import DATASET, LABELS, LONGEST, SHORTEST
 from nikawa.benchmarks.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
-from nikawa.benchmarks.recipe_decide import check_split, check_votes, told
+from nikawa.benchmarks.recipe_decide import check_split, check_votes, draw, told
 from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement, Origin
 
@@ -92,7 +92,14 @@ def pair(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             if premise.id not in written:
                 yield Dropped(premise, "handed back a second time")
                 continue
-            yield from _pairs(premise, written[premise.id][0])
+            made = _pairs(premise, written[premise.id][0])
+            yield from sorted(made, key=lambda outcome: outcome.example.id)
+
+
+def pair_id(premise: str, label: str) -> str:
+    """A name by which validators cannot tell the label that was meant: counted in an order drawn for each premise."""
+    order = sorted(LABELS, key=lambda name: draw(0, "hypothesis", premise, name))
+    return f"{premise}-{order.index(label) + 1}"
 
 
 def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
@@ -100,7 +107,7 @@ def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
     for label, given in zip(LABELS, written.answer, strict=True):
         hypothesis = " ".join(given.split())
         made = Example(
-            id=f"{premise.id}-{label[0]}",
+            id=pair_id(premise.id, label),
             inputs={"premise": text, "hypothesis": hypothesis},
             meta={"source": premise.meta["source"], "style": premise.meta["style"], "author": label},
             group=premise.id,
@@ -195,7 +202,7 @@ RECIPE = Recipe(
         Stage("readmitted", "reported premises that are kept on review", kept_on_review, ("reported", "review")),
         Ask("hypotheses-again", "hypotheses for premises that were kept on review", ("readmitted",), "write-hypotheses", "hypotheses", "writers", prompt=PROMPT,
             texts="hypotheses", reports=HANDED, simulate=simulate_hypotheses),
-        Stage("pairs", "a premise and a hypothesis, under the label that was meant", pair, ("unreported", "readmitted", "hypotheses", "hypotheses-again")),
+        Stage("pairs", "a premise and a hypothesis, under the label that was meant", pair, ("unreported", "readmitted", "hypotheses", "hypotheses-again"), edition=2),
         Ask("validation", "the relation of a premise to a hypothesis", ("pairs",), "inference", "label", "validators", labels=LABELS, apart=("hypotheses", "hypotheses-again"), simulate=simulate_label,
             prompt="전제(premise)가 참일 때 가설(hypothesis)이 반드시 참이면 entailment, 반드시 거짓이면 contradiction, 알 수 없으면 neutral을 고르세요."),
         Stage("labelled", "enough equal labels of the writer and of validators who did not write it", label, ("pairs", "validation"), ("votes",)),
