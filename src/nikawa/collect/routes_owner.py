@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from nikawa.collect.links import make_links
 from nikawa.collect.records import example_of
 from nikawa.collect.site import ANALYSED, FRESH, Site, answer
 from nikawa.collect.workers import Refused, Worker, audit, by_name, exclude, reinstate
+from nikawa.errors import NikawaError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 SESSION, LOGIN = "nikawa_session", "nikawa_login"
 FIELD = "X-CSRF-Token"
+_log = logging.getLogger("nikawa.collect")
 
 
 class OwnerRoutes:
@@ -135,7 +138,14 @@ class OwnerRoutes:
         return answer({**found, "analyses": analyses})
 
     def _analysis(self, name: str) -> Any:
-        return lambda: self.site.analyses[name](self.project, self.store)
+        def make() -> Any:
+            try:
+                return self.site.analyses[name](self.project, self.store)
+            except NikawaError as problem:  # the rest of the dashboard must still be seen
+                _log.warning("the analysis %s was left out: %s", name, problem)
+                return None
+
+        return make
 
     async def items(self, request: Request) -> Response:
         """A page of items."""

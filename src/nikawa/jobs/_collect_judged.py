@@ -62,6 +62,7 @@ def judged(project: Project, store: Store) -> dict[str, Any]:
     compared = first is not None and not free and len(first.items) * len(first.categories) <= CELLS
     workers = [] if first is None else _workers(first, compared)
     return {
+        "writes": free,
         "agreement": [] if free else [_agreement(table) for table in tables.values()],
         "workers": workers,
         "time": None if first is None else _time(first),

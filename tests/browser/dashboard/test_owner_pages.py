@@ -79,6 +79,12 @@ def test_the_gate_names_words_and_writers(own: Own, scheme: str) -> None:
     assert owned.faults == []
 
 
+def test_a_project_that_nobody_answered_yet(own: Own) -> None:
+    page = own("choice", pairs(2), labels=list(LABELS)).log_in()
+    assert page.locator("#agreement").inner_text().endswith("Agreement needs an item with two answers.")
+    assert "No text to look at yet" in page.locator("#gate").inner_text()
+
+
 def test_a_worker_is_excluded_with_a_reason_and_comes_back(own: Own) -> None:
     owned = own("choice", pairs(30), labels=list(LABELS))
     owned.take(labels(30))

@@ -14,6 +14,7 @@ from nikawa.collect.dashboard import latest, troubled, words
 from nikawa.collect.form import LANGUAGES
 from nikawa.collect.people import hash_password, set_person
 from nikawa.collect.workers import exclude
+from nikawa.errors import BadInput
 from nikawa.jobs._collect_analyses import ANALYSES
 
 PASSWORD = "とても長い合言葉です"
@@ -54,6 +55,19 @@ def test_what_the_dashboard_asks_for(site: Site) -> None:
     assert {row["worker"] for row in told["judged"]["workers"]} == {"aki", "beni", "chie"}
     assert told["judged"]["time"]["median"] == 4.0
     assert told["gate"]["texts"] == 1
+
+
+def test_an_analysis_that_fails_leaves_the_rest(site: Site) -> None:
+    def fails(*_: object) -> None:
+        raise BadInput("no text has a word", cure="none")
+
+    app = create_app(site.project, site.crowd.store, analyses={**ANALYSES, "gate": fails})
+    site.client = TestClient(app, base_url="http://here")
+    site.log_in("owner")
+    told = site.client.get("/owner/data").json()
+    assert told["progress"]["answers"] == 3
+    assert told["analyses"]["gate"] is None
+    assert len(told["analyses"]["judged"]["workers"]) == 3
 
 
 def test_no_worker_and_no_stranger_gets_any_of_it(site: Site) -> None:

@@ -21,8 +21,8 @@ function progress(found) {
     make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, words[name]), make("dd", {}, number(value)))))];
 }
 
-function agreement(found) {
-  if (!found.length) return [empty("agreement_free")];
+function agreement({ found, writes }) {
+  if (!found.length) return [empty(writes ? "agreement_free" : "agreement_none")];
   return found.flatMap((one) => [
     make("h3", {}, foreign(say("agreement_of", { question: one.question, items: number(one.items), workers: number(one.workers), answers: number(one.answers) }))),
     one.measures.length ? table([words.measure, words.value, words.interval, ""], one.measures.map((row) => [
@@ -89,9 +89,10 @@ function flagged({ items, reports }) {
 async function refresh() {
   const data = await get("/owner/data");
   if (!data) return;
-  const judged = data.analyses.judged ?? { agreement: [], workers: [], time: null, flagged: { items: [] } };
+  const judged = data.analyses.judged ?? { writes: false, agreement: [], workers: [], time: null, flagged: { items: [] } };
   show("progress", data.progress, () => progress(data.progress));
-  show("agreement", judged.agreement, () => agreement(judged.agreement));
+  const agreed = { found: judged.agreement, writes: judged.writes };
+  show("agreement", agreed, () => agreement(agreed));
   const people = { rows: data.workers, judged: judged.workers };
   show("workers", people, () => workers(people));
   const times = { under: data.time.under, items: judged.time };
