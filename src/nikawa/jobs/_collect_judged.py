@@ -30,7 +30,7 @@ CELLS = 50_000_000
 LISTED = 100
 """Rows of a list."""
 FEWEST = 5
-"""Answers from which on a worker is told apart from the others."""
+"""Answers others gave too from which on a worker is told apart from them."""
 
 
 @dataclass
@@ -116,7 +116,12 @@ def _agreement(table: Table) -> dict[str, Any]:
 def _workers(table: Table, compared: bool) -> list[dict[str, Any]]:
     """Each worker's place on the map: agreement with the others by speed; most answers first."""
     if compared:
-        rows = [msgspec.to_builtins(row) for row in quality(table)]
+        shared = table.worker[table.per_item()[table.item] > 1]
+        counts = np.bincount(shared, minlength=len(table.workers)).tolist()
+        rows = [
+            {**msgspec.to_builtins(row), "compared": count}
+            for row, count in zip(quality(table), counts, strict=True)
+        ]
     else:
         counts = np.bincount(table.worker, minlength=len(table.workers)).tolist()
         speed = optional(median_seconds(table))
@@ -135,9 +140,9 @@ def _mark(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         share, flags = row.setdefault("agreement", None), list(row.get("flags", ()))
         row["low"], row["high"] = (
-            (None, None) if share is None else wilson(round(share * row["answers"]), row["answers"])
+            (None, None) if share is None else wilson(round(share * row["compared"]), row["compared"])
         )
-        if usual is not None and share is not None and row["answers"] >= FEWEST and row["high"] < usual:
+        if usual is not None and share is not None and row["compared"] >= FEWEST and row["high"] < usual:
             flags.append("disagrees")
         row["flags"] = flags
 
