@@ -133,7 +133,9 @@ def test_overlapping_spans_have_no_character_tags(begun: Any, people: Any, tmp_p
     run()
     spans = [{"start": 0, "end": 3, "label": "PS"}, {"start": 2, "end": 4, "label": "OG"}]
     people(tmp_path / "out", "tagging", lambda item: [spans])
-    with pytest.raises(BadInput, match=r"answers\.jsonl, line 1: the answer about 's0' does not fit: .+ overlap"):
+    with pytest.raises(
+        BadInput, match=r"answers\.jsonl, line 1: the answer about 's0' does not fit: .+ overlap"
+    ):
         run()
 
 
