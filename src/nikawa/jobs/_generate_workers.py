@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -60,6 +61,8 @@ def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
     from multiprocessing import get_all_start_methods, get_context
 
     if "fork" in get_all_start_methods():
+        gc.collect()
+        gc.freeze()  # so that no collection of a child touches, and thereby copies, the plan
         return ProcessPoolExecutor(workers, get_context("fork"), _begin, (job, os.getpid()))
     remade = (*job.remake, job.maker.seed, dict(job.per), tuple(job.views), os.getpid())
     return ProcessPoolExecutor(workers, get_context("spawn"), _begin_again, remade)
