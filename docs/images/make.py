@@ -52,11 +52,22 @@ def page(commands: tuple[str, ...]) -> tuple[str, int]:
         ), lines
 
 
+def report(browser: str) -> None:
+    """The page that `nikawa demo` leaves behind, from the top."""
+    with tempfile.TemporaryDirectory() as folder:
+        output(f"nikawa demo --out {folder}/demo --quiet")
+        place = (f"--user-data-dir={folder}/profile", "--window-size=1000,1240")
+        target = f"--screenshot={Path(__file__).with_name('report.png')}"
+        page = Path(folder, "demo", "report", "index.html").as_uri()
+        subprocess.run([browser, *FLAGS, *place, target, page], check=True, capture_output=True)
+
+
 def main() -> None:
     """Write each picture beside this file."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         raise SystemExit("Chromium is not installed")
+    report(browser)
     for name, commands in PICTURES.items():
         html, lines = page(commands)
         with tempfile.TemporaryDirectory() as folder:
