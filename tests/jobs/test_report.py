@@ -127,6 +127,8 @@ def test_hidden_labels_are_nowhere(runs: Path) -> None:
     assert max(shown.gold) >= 0
     assert set(kept.gold) == {-1}
     assert {point for column in kept.points for point in column} == {-1}
+    assert any(shown.tags)
+    assert not any(kept.tags), "a tag may tell the label"
 
 
 def _with(part: Any, sets: dict[str, list[Example]]) -> Any:

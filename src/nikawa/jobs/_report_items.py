@@ -127,6 +127,8 @@ def _keys(examples: Iterable[Example]) -> list[str]:
 
 
 def _tags(words: Table, example: Example, keys: Sequence[str]) -> tuple[int, ...]:
+    if example.origin is not None and example.origin.gold == HIDDEN:
+        return ()  # what is said of an example may tell its label
     own = [f"tag={tag}" for tag in sorted(example.tags)]
     meta = [f"{key}={example.meta[key]}" for key in keys if example.meta.get(key) is not None]
     return tuple(words.number(word) for word in (*own, *meta))

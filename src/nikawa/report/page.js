@@ -439,7 +439,7 @@
   document.addEventListener("keydown", async (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const typing = event.target.closest("input,select,textarea");
-    if (event.key === "Escape" && typing) { typing.blur(); return; }
+    if (event.key === "Escape" && typing) { event.preventDefault(); typing.blur(); return; } // a search box would empty itself, not the filter
     if (typing || !["/", "j", "k"].includes(event.key)) return;
     event.preventDefault();
     if (!browsers.length && places.length) await start(places[0]);

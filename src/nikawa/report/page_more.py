@@ -181,7 +181,7 @@ def suspects(found: Sequence[Suspects], place: str) -> str:
         names = ["example", "gold", "suggested", "p of gold", "p of suggested", "systems against"]
         if rows:
             sheet = (
-                f"{part.total:,} in all; the sheet for workers is {part.sheet}"
+                f"{part.total:,} in all; nikawa analyse writes the sheet for workers ({part.sheet})"
                 if part.sheet
                 else f"{part.total:,} in all"
             )

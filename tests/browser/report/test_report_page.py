@@ -89,6 +89,7 @@ def test_keys_move_and_search(visit: Any, large: Path) -> None:
     assert place.get_by_label("Search the examples").input_value() == "j1番目"
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.type") != "search"
+    assert place.get_by_label("Search the examples").input_value() == "j1番目", "what filters stays in sight"
 
 
 def test_perturbed_pairs_stand_side_by_side(visit: Any, large: Path) -> None:
