@@ -28,7 +28,7 @@ demo: $(VENV)/.user ## the main job, offline, on the embedded mini-benchmark
 	@$(BIN)/nikawa demo
 
 test: $(VENV)/.dev ## all tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/.dev ## ruff, strict types, the import contract
 	$(BIN)/ruff check .
