@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nikawa.generate.frame_counts import FrameCounts, Triple
@@ -54,6 +54,7 @@ def test_sentences(text: str, count: int) -> None:
 
 
 @given(st.text(alphabet="机本を に が置い読んする勉強れるせ。、まで😀\u3099", max_size=40))
+@example("゙ 勉でい")
 def test_any_text(text: str) -> None:
     for verb, case, noun in found(text):
         assert verb

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -61,9 +62,21 @@ def test_workers_die_with_a_killed_run(tmp_path: Path) -> None:
             generate("comparative-ja", tmp_path / "a", options=FEW)
         run.kill()
     assert _soon(lambda: not any(map(_runs, children)))
+    assert _soon(lambda: _free(tmp_path / "a")), "the lock goes with the last of them"
     options = Options(counts={"": 200}, chunk=100)
     generate("comparative-ja", tmp_path / "a", options=options)
     assert not list((tmp_path / "a").glob(".*"))
+
+
+def _free(folder: Path) -> bool:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _children(pid: int) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from nikawa.generate.frame_counts import Triple
 from nikawa.text import Token
@@ -60,6 +61,8 @@ def _noun(tokens: Sequence[Token], i: int) -> tuple[int, str]:
     while i < len(tokens) and tokens[i].pos[0] == "名詞":
         pos = tokens[i].pos
         if pos[1] not in _NOUNS or (pos[1] == "接尾" and (i == start or pos[2] not in _SUFFIXES)):
+            good = False
+        if i > start and tokens[i].start != tokens[i - 1].end:  # a blank between them: no one word
             good = False
         i += 1
     word = "".join(token.surface for token in tokens[start:i])
@@ -137,7 +140,7 @@ def _compound(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -
     first = min(parts, default=i)
     return (
         "".join(token.surface for token in tokens[first : i + 1])
-        if len(parts) == i - first
+        if len(parts) == i - first and all(a.end == b.start for a, b in pairwise(tokens[first : i + 1]))
         else tokens[i].surface
     )
 
