@@ -19,7 +19,7 @@ def answered_lines(
     words = command_words(command, called)
     given = "".join(f"{' '.join(text.split())}\n" for text in texts).encode()
     try:
-        with _broken_pipes_told():
+        with broken_pipes_told():
             done = subprocess.run(words, input=given, capture_output=True, check=False, timeout=seconds)  # noqa: S603  (the user's own command)
     except OSError as problem:
         what = f"{called} {words[0]!r} cannot be run ({problem.strerror})"
@@ -52,7 +52,7 @@ def command_words(command: str, called: str) -> list[str]:
 
 
 @contextmanager
-def _broken_pipes_told() -> Iterator[None]:
+def broken_pipes_told() -> Iterator[None]:
     """A program that ends before it has read everything must not end this one: the command line lets SIGPIPE do so."""
     if not hasattr(signal, "SIGPIPE") or current_thread() is not main_thread():
         yield

@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 
+from nikawa.io.command import broken_pipes_told
 from nikawa.run.executors._base import ExecutorKind, Work, threads_told
 from nikawa.run.value import Outcome, RunSpec
 
@@ -45,7 +46,7 @@ class Pool:
 
     def _together(self, runs: Sequence[RunSpec], workers: int) -> Iterator[Outcome]:
         context, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
-        with threads_told(self.threads):
+        with threads_told(self.threads), broken_pipes_told():  # a process that ended must not end this one
             pool = ProcessPoolExecutor(max(1, min(workers, len(runs))), context, _start)
             futures: list[Future[Outcome]] = [pool.submit(self.work, run) for run in runs]
         try:
