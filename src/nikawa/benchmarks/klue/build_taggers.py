@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput, suggest
+from nikawa.io.command import broken_pipes_told
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, read_examples
 from nikawa.records import Example, Prediction, Span, Task
@@ -147,7 +148,10 @@ def _program(path: Path, types: Sequence[str]) -> Tagger:
 
 def _run(path: Path, given: str) -> str:
     try:
-        done = subprocess.run([str(path.resolve())], input=given.encode(), capture_output=True, check=False)  # noqa: S603  (the user's own program)
+        with broken_pipes_told():
+            done = subprocess.run(
+                [str(path.resolve())], input=given.encode(), capture_output=True, check=False
+            )  # noqa: S603  (the user's own program)
     except OSError as problem:
         cure = "a tagger is a .tsv lexicon, a .jsonl file of records, or a program that can be run"
         raise BadInput(f"cannot be run ({problem.strerror})", file=path, cure=cure) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from nikawa.models._chat.template import Template
 from nikawa.records import Example, Task
 
 
-class Form:
+class Form(ABC):
     """One task in one language; what all kinds share."""
 
     tokens: ClassVar[int] = 64
@@ -45,9 +46,9 @@ class Form:
         """The value that stands in the JSON of an answer."""
         return gold
 
+    @abstractmethod
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """The JSON schema of an answer; the same for all examples, but for those that bring their own options."""
-        raise NotImplementedError
 
     def shown(self, example: Example, gold: Any, as_json: bool) -> str:
         """An answer as an example shows it."""
@@ -57,9 +58,9 @@ class Form:
             return msgspec.json.encode({field: value}).decode()
         return str(value)
 
+    @abstractmethod
     def read(self, example: Example, text: str) -> Any:
         """The answer in a text; raises `Unreadable`."""
-        raise NotImplementedError
 
 
 def words_of(template: Template, labels: Sequence[str]) -> tuple[str, ...]:
