@@ -149,9 +149,8 @@ def _program(path: Path, types: Sequence[str]) -> Tagger:
 def _run(path: Path, given: str) -> str:
     try:
         with broken_pipes_told():
-            done = subprocess.run(
-                [str(path.resolve())], input=given.encode(), capture_output=True, check=False
-            )  # noqa: S603  (the user's own program)
+            words, data = [str(path.resolve())], given.encode()
+            done = subprocess.run(words, input=data, capture_output=True, check=False)  # noqa: S603  (the user's own program)
     except OSError as problem:
         cure = "a tagger is a .tsv lexicon, a .jsonl file of records, or a program that can be run"
         raise BadInput(f"cannot be run ({problem.strerror})", file=path, cure=cure) from None
