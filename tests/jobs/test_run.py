@@ -10,7 +10,7 @@ import pytest
 from nikawa.benchmarks import load_task
 from nikawa.errors import BadInput
 from nikawa.jobs._run_manage import diff_runs, list_runs, remove_runs, to_remove
-from nikawa.jobs.run import Options, Request, RunReport, run
+from nikawa.jobs.run import Options, Request, RunReport, run, run_all
 from nikawa.run import open_run, stored_runs
 
 
@@ -54,6 +54,16 @@ def test_a_sweep_chooses_on_dev_and_no_loser_sees_the_test_set(tmp_path: Path) -
     _, dev = load_task("mini-ja-nli", "dev")
     selection = next(s for s in stored_runs(tmp_path) if s.spec.stage == "selection")
     assert selection.scores()[0].n == len(dev)
+
+
+def test_one_seed_chooses_and_requests_are_run_together(tmp_path: Path) -> None:
+    grid = {"model": ("majority", "char-linear")}
+    several = Request(("mini-ja-nli",), ("baseline",), seeds=(0, 1), grid=grid, choose_seeds=1)
+    other = Request(("mini-ja-sts",), ("char-linear",))
+    report = run_all((several, other), Options(out=tmp_path, workers=1))
+    assert report.done == 5
+    assert [chosen.settings for chosen in report.chosen] == [{"model": "char-linear"}]
+    assert [(c.task, c.seeds) for c in report.cells][:2] == [("mini-ja-nli", (0, 1)), ("mini-ja-sts", (0,))]
 
 
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

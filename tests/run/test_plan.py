@@ -41,6 +41,14 @@ def test_a_grid_is_every_combination_and_choosing_never_names_the_test_set(spy: 
     assert all(part.name != "mini-ja:test" for run in family.choosing() for part in run.data)
 
 
+def test_some_seeds_may_choose_for_all(spy: Any) -> None:
+    family = only(grid={"level": (0, 1)}, seeds=(3, 4, 5), choose_seeds=1)
+    assert [run.seed for run in family.choosing()] == [3, 3]
+    assert [run.seed for run in family.runs({})] == [3, 4, 5]
+    with pytest.raises(BadInput, match="-1 seeds cannot choose"):
+        only(choose_seeds=-1)
+
+
 def test_a_grid_tells_repeats_once_and_small_shares_stay_apart(spy: Any) -> None:
     planned = plan(
         Request(tasks=("mini-ja-nli",), models=("spy",), grid={"level": (1, 1, 0)}, shares=(0.001, 0.002))

@@ -39,6 +39,7 @@ def asked(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> Requ
         shots=words["shots"],
         train=tuple(split(words["train"] or "")),
         labels=dict(pair(entry) for entry in words["label"] or ()),
+        choose_seeds=words["choose_seeds"],
     )
     return under(read_preset(words["preset"]) if words["preset"] else Preset(), request)
 

@@ -51,6 +51,7 @@ def start(
     out: Out = RUNS,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the models that have it: KEY=VALUE; may be repeated.")] = None,
     grid: Annotated[list[str] | None, typer.Option(help="Settings to choose among on dev: KEY=V1,V2; may be repeated.")] = None,
+    choose_seeds: Annotated[int, typer.Option(help="How many of the seeds choose among them; 0: all.", min=0)] = 0,
     preset: Annotated[str | None, typer.Option(help="Choices by name (learning-curve, …) or from a TOML file.")] = None,
     inputs: Annotated[str | None, typer.Option(help="The inputs that are kept: hypothesis.")] = None,
     share: Annotated[str, typer.Option(help="Shares of the training data, each run apart: 0.25,0.5,1.0.")] = "1.0",
@@ -80,7 +81,7 @@ def start(
     checked(style)
     words = {
         "settings": settings, "grid": grid, "preset": preset, "inputs": inputs, "share": share, "train": train,
-        "label": label, "shots": shots, "base_url": base_url, "seeds": seeds,
+        "label": label, "shots": shots, "base_url": base_url, "seeds": seeds, "choose_seeds": choose_seeds,
     }  # fmt: skip
     request = asked(model or [], tasks or [], words)
     how = Options(out, data, workers, threads, executor or "", keep_state)

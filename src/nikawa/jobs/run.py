@@ -21,7 +21,7 @@ from nikawa.run.summary import Cell, choose, summarise
 from nikawa.run.value import Outcome, RunSpec
 from nikawa.run.work import Place, work
 
-__all__ = ["Cell", "Chosen", "Options", "Problem", "Request", "RunReport", "run"]
+__all__ = ["Cell", "Chosen", "Options", "Problem", "Request", "RunReport", "run", "run_all"]
 
 Told = Callable[[Outcome | None, int, int], None]
 """Called with the outcome of a run (None before the first), how many are done, and of how many."""
@@ -86,11 +86,18 @@ class RunReport(Record, frozen=True, kw_only=True):
 
 def run(request: Request, options: Options | None = None) -> RunReport:
     """Do every run that is asked for and is not done yet, then sum up; a run that fails does not stop the others."""
+    return run_all((request,), options)
+
+
+def run_all(requests: Sequence[Request], options: Options | None = None) -> RunReport:
+    """The same for several requests at once: their runs share the processes, and a graphics card."""
     how = options or Options()
-    planned = plan(request, how.data)
+    plans = [plan(request, how.data) for request in requests]
+    left_out = tuple(dict.fromkeys(line for each in plans for line in each.left_out))
+    planned = Plan(tuple(family for each in plans for family in each.families), left_out)
     if _open(planned, how.out):
         _writable(how.out)
-    executor = _executor(how, request, planned)
+    executor = _executor(how, requests, planned)
     choosing = [spec for family in planned.families for spec in family.choosing()]
     tally = _Tally(how.told)
     tally.take(executor, choosing, more=sum(len(f.seeds) for f in planned.families))
@@ -133,14 +140,16 @@ def _writable(out: Path) -> None:
         raise
 
 
-def _executor(how: Options, request: Request, planned: Plan) -> Executor:
-    workers = how.workers or (1 if _alone(request.models) else _processors())
-    threads = how.threads or (_processors() if _alone(request.models) else 1)
+def _executor(how: Options, requests: Sequence[Request], planned: Plan) -> Executor:
+    alone = _alone(name for request in requests for name in request.models)
+    workers = how.workers or (1 if alone else _processors())
+    threads = how.threads or (_processors() if alone else 1)
     most = max(sum(len(f.seeds) for f in planned.families), sum(len(f.choosing()) for f in planned.families))
     workers = max(1, min(workers, most))
     name = how.executor or ("pool" if workers > 1 else "here")
     heard = how.progress if name == "here" else _silent
-    place = Place(how.out, how.data, how.keep_state, heard, dict(request.settings))
+    settings = {name: value for request in requests for name, value in request.settings.items()}
+    place = Place(how.out, how.data, how.keep_state, heard, settings)
     return executors()[name].make(partial(work, place=place, score=SCORING), workers, threads)
 
 

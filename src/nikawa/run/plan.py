@@ -46,6 +46,8 @@ class Request:
     train: tuple[str, ...] = ()
     """Training sets instead of the task's own."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    choose_seeds: int = 0
+    """How many of the seeds choose among the values of a grid; 0: all of them."""
     per_task: Mapping[str, Request] = field(default_factory=dict)
     """Settings and grid of single tasks, from a preset."""
 
@@ -63,6 +65,8 @@ class Family:
     """The settings to choose among; one: nothing to choose."""
     data: tuple[DataSet, ...]
     shelf: Shelf
+    choosers: tuple[int, ...] = ()
+    """The seeds settings are chosen by; empty: all."""
 
     def runs(self, settings: Settings, stage: Stage = "result") -> list[RunSpec]:
         """A run a seed."""
@@ -78,7 +82,7 @@ class Family:
                 stage=stage,
                 own=self.task if is_own(self.task.dataset) else msgspec.UNSET,
             )
-            for seed in self.seeds
+            for seed in (self.choosers if stage == "selection" and self.choosers else self.seeds)
         ]
 
     def _data(self, stage: Stage) -> tuple[DataSet, ...]:
@@ -148,6 +152,8 @@ def _check(request: Request) -> None:
             raise BadInput(f"{share} is no share", cure="write numbers above 0 and up to 1: 0.25,0.5,1.0")
     if not request.seeds:
         raise BadInput("no seed is given", cure="give at least one")
+    if request.choose_seeds < 0:
+        raise BadInput(f"{request.choose_seeds} seeds cannot choose", cure="write a number from 0 on")
     if request.shots < 0:
         raise BadInput(f"{request.shots} shots cannot be drawn", cure="write a number from 0 on")
     if request.labels and not request.train:
@@ -171,7 +177,9 @@ def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Ite
         for name in variation.train:
             shelf.training(name, task, variation.labels)  # labels that do not fit are told now
         protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)
-        yield Family(task, predictor, variation, protocol, request.seeds, options, files, shelf)
+        yield Family(
+            task, predictor, variation, protocol, request.seeds, options, files, shelf, request.seeds[: request.choose_seeds],
+        )  # fmt: skip
 
 
 def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterator[DataSet]:

@@ -30,6 +30,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grid: dict[str, list[Any]] = msgspec.field(default_factory=dict)
     shares: list[float] = msgspec.field(default_factory=list)
     shots: int = 0
+    choose_seeds: int = 0
     inputs: list[str] = msgspec.field(default_factory=list)
     train: list[str] = msgspec.field(default_factory=list)
     task: dict[str, TaskPreset] = msgspec.field(default_factory=dict)
@@ -62,6 +63,7 @@ def under(preset: Preset, request: Request) -> Request:
         grid=_grid(preset.grid, request),
         shares=request.shares if request.shares != (1.0,) else tuple(preset.shares) or (1.0,),
         shots=request.shots or preset.shots,
+        choose_seeds=request.choose_seeds or preset.choose_seeds,
         inputs=request.inputs or tuple(preset.inputs),
         train=request.train or tuple(preset.train),
     )
