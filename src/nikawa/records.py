@@ -59,6 +59,11 @@ class Example(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Items that belong together (premise, dialogue, paragraph): the unit of resampling and splitting."""
     origin: Origin | None = None
 
+    @property
+    def hidden(self) -> bool:
+        """Whether its label is hidden: it is neither learned from nor scored unless its owner asks, and never shown."""
+        return self.origin is not None and self.origin.gold == "hidden"
+
 
 class Judgement(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One worker's answer to one question about one example. Kept apart from gold for ever."""

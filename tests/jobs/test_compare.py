@@ -112,7 +112,7 @@ def test_seeds_widen_the_interval(tmp_path: Path, data: Path) -> None:
 
 def test_slices_and_items_where_they_differ(tmp_path: Path, data: Path) -> None:
     systems = {"a": [answers(tmp_path / "a.jsonl", 0.6, 1)], "b": [answers(tmp_path / "b.jsonl", 0.8, 2)]}
-    found = compare(["jnli"], systems, data=data, by=("gold",), rounds=300)
+    found = compare(["jnli"], systems, data=data, options=Options(by=("gold",)), rounds=300)
     whole, *parts = found.slices
     assert whole.where == "all"
     assert sum(s.wins for s in parts) == whole.wins == found.pairs[0].wins
@@ -251,7 +251,7 @@ def test_order_of_seeds_does_not_matter(tmp_path: Path, data: Path) -> None:
     runs = [answers(tmp_path / f"r{i}.jsonl", 0.6 + 0.1 * i, 40 + i) for i in range(3)]
     other = [answers(tmp_path / f"o{i}.jsonl", 0.7, 60 + i) for i in range(3)]
     one, two = (
-        compare(["jnli"], {"a": order, "b": other}, data=data, rounds=500, by=("gold",))
+        compare(["jnli"], {"a": order, "b": other}, data=data, rounds=500, options=Options(by=("gold",)))
         for order in (runs, runs[::-1])
     )
     keep = ("difference", "wins", "losses", "ties", "p_mcnemar", "effect")

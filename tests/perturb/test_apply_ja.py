@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.perturb import Perturbation, apply, perturbations
@@ -45,6 +46,9 @@ def test_hidden_gold_stays_hidden(ipadic: Analyser) -> None:
     (child,) = apply(perturbations("ja")["scramble-o"], [hidden], ipadic)
     assert child.origin is not None
     assert (child.origin.gold, child.origin.parents) == ("hidden", ("1",))
+    held = replace(FOX, origin=Origin(recipe="owner", gold="hidden"))
+    (child,) = apply(perturbations("ja")["scramble-o"], [held], ipadic)
+    assert child.hidden
 
 
 def test_examples_stream(ipadic: Analyser) -> None:

@@ -48,15 +48,18 @@ def compare(
     items: Annotated[int, typer.Option(help="How many of the items where they differ to list.", min=0)] = 0,
     rounds: Annotated[int, typer.Option(help="Resamples and random swaps.", min=100)] = 10_000,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Compare on hidden items too: only for whoever holds their labels.")] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Compare systems on the same items: paired tests, intervals, ties."""
     from nikawa.jobs.compare import compare as run
+    from nikawa.jobs.score import Options
 
     with status("comparing", quiet or json):
-        found = run(task, named(systems), split=split, data=data, by=tuple(by or ()), rounds=rounds)
+        how = Options(by=tuple(by or ()), hidden=hidden)
+        found = run(task, named(systems), split=split, data=data, options=how, rounds=rounds)
     if json:
         print_json(found)
     elif not quiet:

@@ -54,6 +54,7 @@ def score(
     per_item: Annotated[Path | None, typer.Option(help="Write the detail of every item to this file.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --per-item finds.")] = False,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Score hidden items too: only for whoever holds their labels.")] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -64,7 +65,7 @@ def score(
     from nikawa.jobs.score import score as run
     from nikawa.jobs.versions import score_versions
 
-    how = Options(by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form)
+    how = Options(by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden)
     if versions:
         _refuse_items(per_item)
         with status(f"scoring {answers}", quiet or json):
@@ -155,6 +156,7 @@ def counted(report: ScoreReport) -> str:
     parts += [
         f"{count:,} {word}"
         for count, word in (
+            (report.hidden, "hidden and left out"),
             (report.missing, "missing"),
             (report.unparsed, "unreadable"),
             (report.unknown, "unknown ids"),

@@ -59,8 +59,9 @@ class Versions:
 def values_of(
     task: Task, examples: Sequence[Example], answers: Mapping[str, Prediction]
 ) -> dict[str, tuple[float, Unit]]:
-    """Every official metric of a task; NaN where it is not defined."""
-    part = Part(task, examples, items_of(task, examples, answers))
+    """Every official metric of a task, items whose labels are hidden left out; NaN where it is not defined."""
+    shown = [example for example in examples if not example.hidden]
+    part = Part(task, shown, items_of(task, shown, answers))
     found: dict[str, tuple[float, Unit]] = {}
     for metric in chosen(task, (), part.items):
         value = float(part.under(metric, "official")[0].value) * part.scale(metric)

@@ -19,7 +19,6 @@ from nikawa.run.store import RUN, StoredRun, stored_runs
 from nikawa.run.value import RunSpec
 
 Answers = Mapping[str, Prediction]
-HIDDEN = "hidden"
 
 
 @dataclass(frozen=True)
@@ -125,14 +124,9 @@ def load_system(runs: Sequence[StoredRun], shelf: Shelf) -> Loaded:
         name: [_read(run, name, material.task, examples) for run in runs]
         for name, examples in material.sets.items()
     }
-    sets = {name: [e for e in examples if not _hidden(e)] for name, examples in material.sets.items()}
+    sets = {name: [e for e in examples if not e.hidden] for name, examples in material.sets.items()}
     names = dict(zip(material.sets, spec.protocol.evaluate, strict=False))  # folds answer the first alone
     return Loaded(_system(runs, spec, material.task), spec, material.task, sets, every, names)
-
-
-def _hidden(example: Example) -> bool:
-    """A label that is hidden is shown nowhere, whatever the file holds."""
-    return example.origin is not None and example.origin.gold == HIDDEN
 
 
 def _read(run: StoredRun, name: str, task: Task, examples: Sequence[Example]) -> Answers:

@@ -15,8 +15,9 @@ RESAMPLES = 2_000
 def score_all(
     task: Task, examples: Sequence[Example], answers: Mapping[str, Prediction], where: str
 ) -> Sequence[Score]:
-    """Every metric of the task, in every mode."""
-    return list(evaluate(task, examples, answers, Options(resamples=RESAMPLES), where))
+    """Every metric of the task, in every mode; items whose labels are hidden are never scored."""
+    shown = [example for example in examples if not example.hidden]
+    return list(evaluate(task, shown, answers, Options(resamples=RESAMPLES), where))
 
 
 def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:

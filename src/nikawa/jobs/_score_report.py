@@ -28,7 +28,9 @@ class ScoreReport(Record, frozen=True, kw_only=True):
     split: str
     version: str
     n: int
-    """Items of the split."""
+    """Items of the split that are scored."""
+    hidden: int = 0
+    """Items left out because their labels are hidden."""
     answered: int
     missing: int
     unparsed: int

@@ -101,18 +101,23 @@ def compare(
     *,
     split: str | None = None,
     data: Path | None = None,
-    by: tuple[str, ...] = (),
+    options: Options | None = None,
     rounds: int = RESAMPLES,
 ) -> Comparison:
-    """Compare systems, each given by one answer file or folder a seed, on one or more tasks."""
+    """Compare systems, each given by one answer file or folder a seed, on one or more tasks.
+
+    Of `options`, what to slice `by` and whether to look at `hidden` items count.
+    """
+    how = options or Options()
     if len(systems) < 2:
         raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
     all_sides = [
-        [_side(name, system, paths, split, data) for system, paths in systems.items()] for name in task_names
+        [_side(name, system, paths, Against(split, data, how.hidden)) for system, paths in systems.items()]
+        for name in task_names
     ]
     for sides in all_sides:
         _same_items(sides)
-    return compare_sides(all_sides, task_names, by=by, rounds=rounds)
+    return compare_sides(all_sides, task_names, by=how.by, rounds=rounds)
 
 
 def compare_sides(
@@ -137,9 +142,19 @@ def compare_sides(
     return Comparison(systems=tuple(scores), pairs=pairs, slices=tuple(parts), differing=differing)
 
 
-def _side(task: str, system: str, paths: Sequence[Path], split: str | None, data: Path | None) -> Side:
-    quick = Options(resamples=1)
-    return Side(system, tuple(score(task, path, split=split, data=data, options=quick) for path in paths))
+@dataclass(frozen=True)
+class Against:
+    """The gold that answers are held against."""
+
+    split: str | None
+    data: Path | None
+    hidden: bool
+
+
+def _side(task: str, system: str, paths: Sequence[Path], gold: Against) -> Side:
+    quick = Options(resamples=1, hidden=gold.hidden)
+    runs = (score(task, path, split=gold.split, data=gold.data, options=quick) for path in paths)
+    return Side(system, tuple(runs))
 
 
 def _same_items(sides: Sequence[Side]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ class Options:
     """Metrics instead of the task's own."""
     form: str | None = None
     """The form of the answer file, where its content does not tell."""
+    hidden: bool = False
+    """Score items whose labels are hidden too: for whoever holds the labels."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,10 @@ def score(
     how = options or Options()
     task, split = task_and_split(name, split)
     wanted = Wanted(split, data, version, how.form)
-    found, examples, answered, loaded = _matched(task, answers, wanted)
+    found, every, answered, loaded = _matched(task, answers, wanted)
+    examples, answered = (
+        (every, answered) if how.hidden else _opened(every, answered, f"{task.dataset}:{found}")
+    )
     _refuse_gaps(answered, task, len(examples), how.partial, answers)
     kept = tuple(e for e in examples if not how.partial or e.id in answered.predictions)
     predictions = answered.predictions
@@ -90,6 +95,7 @@ def score(
         split=found,
         version=loaded,
         n=len(examples),
+        hidden=len(every) - len(examples),
         answered=sum(p.answer is not None for p in predictions.values()),
         missing=len(answered.missing),
         unparsed=len(answered.unparsed),
@@ -106,6 +112,25 @@ def score(
         unparsed_items=tuple(Unparsed(example=i, raw=raw, why=why) for i, raw, why in answered.unparsed),
     )
     return Scored(report, task, kept, predictions, how.metrics)
+
+
+def _opened(
+    examples: tuple[Example, ...], answers: Answers, name: str
+) -> tuple[tuple[Example, ...], Answers]:
+    """The examples whose labels are not hidden, and the answers to them: any figure over the others would tell of them."""
+    shown = tuple(example for example in examples if not example.hidden)
+    if not shown:
+        cure = "only whoever holds the labels may score them: --hidden"
+        raise BadInput(f"the labels of all {len(examples)} items of {name} are hidden", cure=cure)
+    ids = {example.id for example in examples if example.hidden}
+    kept = replace(
+        answers,
+        predictions={name: given for name, given in answers.predictions.items() if name not in ids},
+        duplicates=[pair for pair in answers.duplicates if pair[0] not in ids],
+        missing=[name for name in answers.missing if name not in ids],
+        unparsed=[one for one in answers.unparsed if one[0] not in ids],
+    )
+    return shown, kept if ids else answers
 
 
 def task_and_split(name: str, split: str | None = None) -> tuple[Task, str | None]:

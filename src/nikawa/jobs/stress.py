@@ -248,7 +248,8 @@ def stress_item(
     assert before is not None
     assert after is not None
     assert example.origin is not None
-    inherited = example.meta.get(f"inherited_{task.question}", example.gold.get(task.question))
+    told = example.meta.get(f"inherited_{task.question}", example.gold.get(task.question))
+    inherited = None if example.hidden else told  # answers may be counted, but not by a label that is hidden
     judged = example.origin.gold == "annotated" and f"inherited_{task.question}" in example.meta
     return StressItem(
         operation=family_of(name),

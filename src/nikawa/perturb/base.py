@@ -92,7 +92,7 @@ def _linked(changed: Example, parent: Example, perturbation: Perturbation, sourc
             recipe=RECIPE,
             parents=(f"{source}/{parent.id}" if source else parent.id,),
             step=perturbation.name,
-            gold="inherited" if parent.gold else "hidden",
+            gold="hidden" if parent.hidden or not parent.gold else "inherited",
         ),
     )
 

@@ -51,11 +51,18 @@ class Shelf:
         return pick_split(found, split, path) if split else found
 
     def has(self, dataset: str, split: str, task: Task) -> bool:
-        """Whether a split is here with gold for the task."""
-        return split in self.splits(dataset) and bool(self.examples(f"{dataset}:{split}", task))
+        """Whether a split is here with gold for the task that is not hidden."""
+        return split in self.splits(dataset) and not all(
+            example.hidden for example in self.examples(f"{dataset}:{split}", task)
+        )
+
+    def hides(self, dataset: str, split: str, task: Task) -> bool:
+        """Whether a split is here with gold for the task, all of it hidden."""
+        found = self.examples(f"{dataset}:{split}", task) if split in self.splits(dataset) else ()
+        return bool(found) and all(example.hidden for example in found)
 
     def examples(self, name: str, task: Task) -> Examples:
-        """The examples of a set with gold for a task of its dataset."""
+        """The examples of a set with gold for a task of its dataset, hidden gold too: a model may answer them."""
         asked = source_task(name, task)
         found = self.all(name)
         return tuple(e for e in found if asked.question in e.gold and asked.asks(e))
@@ -80,8 +87,8 @@ class Shelf:
         return found.splits[split]
 
     def training(self, name: str, task: Task, labels: dict[str, str]) -> Examples:
-        """The examples of a set, of whatever dataset, in the words of the task that learns from them."""
-        found = self.examples(name, task)
+        """The examples of a set, of whatever dataset, in the words of the task that learns from them; none that is hidden."""
+        found = tuple(example for example in self.examples(name, task) if not example.hidden)
         if not found:
             what = f"{name} has no example with gold for {source_task(name, task).question!r}"
             raise BadInput(what, cure=f"name a set that {task.name} can be learned from")
@@ -133,7 +140,10 @@ def content_of(examples: Examples) -> str:
     """The digest of what the examples of a set say."""
     state = blake2b(digest_size=8)
     for example in examples:
-        state.update(encode_json((example.id, example.inputs, example.gold, example.group)) + b"\n")
+        end = (
+            b" hidden\n" if example.hidden and example.gold else b"\n"
+        )  # scores of before it was hid are void
+        state.update(encode_json((example.id, example.inputs, example.gold, example.group)) + end)
     return state.hexdigest()
 
 

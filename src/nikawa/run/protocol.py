@@ -25,6 +25,8 @@ class Sets:
     more: tuple[str, ...]
     """Further sets to evaluate: out of domain, stress sets."""
     stand_in: bool = False
+    hidden: bool = False
+    """Whether there is a test set whose labels are all hidden."""
 
     @property
     def main(self) -> tuple[str, ...]:
@@ -41,13 +43,17 @@ def sets_here(task: Task, shelf: Shelf) -> Sets:
     further = tuple(f"{task.dataset}:{s}" for s in more if shelf.has(task.dataset, s, task))
     standing = bool(habit.stand_in and here["train"] and not here["test"])
     test = f"{task.dataset}:{habit.stand_in}" if standing else here["test"]
-    return Sets(here["train"], here["dev"], test, further, standing)
+    hidden = not test and shelf.hides(home, "test", task)
+    return Sets(here["train"], here["dev"], test, further, standing, hidden)
 
 
 def protocol_for(task: Task, variation: Variation, shelf: Shelf, *, learns: bool, sweep: bool) -> Protocol:
     """The protocol of a run; `sweep` where settings are to be chosen."""
     sets = sets_here(task, shelf)
     if not (sets.train or sets.dev or sets.main):
+        if sets.hidden:
+            cure = "nikawa score --hidden scores answers to them, for whoever holds the labels"
+            raise BadInput(f"the labels of {task.dataset} for {task.name} are all hidden", cure=cure)
         raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure="nikawa data list shows what is here")  # fmt: skip
     if not learns:
         return _answers(sets, sweep)
@@ -82,9 +88,13 @@ def _words(sets: Sets, on_dev: bool, habit: Habit) -> tuple[ProtocolKind, str, s
         why = "the test file is not here: two rows of every cell of train are held out and stand in for it"
         return "stand-in", f"{habit.stand_in} test", why
     if on_dev:
-        why = f"no test set with gold is here: settings are chosen on {SELECT:.0%} of the training data, the result is on dev"
+        why = f"{_lack(sets)}: settings are chosen on {SELECT:.0%} of the training data, the result is on dev"
         return "dev", "on dev", why
     return "standard", "", ""
+
+
+def _lack(sets: Sets) -> str:
+    return "the labels of the test set are hidden" if sets.hidden else "no test set with gold is here"
 
 
 def _homes(sets: Sets) -> set[str]:
@@ -108,7 +118,7 @@ def _answers(sets: Sets, sweep: bool) -> Protocol:
         else ""
     )
     mark = "stand-in test" if sets.stand_in else mark
-    why = "no test set with gold is here" if mark else ""
+    why = _lack(sets) if mark else ""
     return Protocol(kind="answers", select=sets.dev if sweep else "", evaluate=evaluate, mark=mark, why=why)
 
 

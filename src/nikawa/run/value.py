@@ -148,6 +148,9 @@ class SetScores(Record, frozen=True, kw_only=True):
     set: str
     """Its name, which is that of the file below `predictions/`."""
     n: int
+    """Items that were scored."""
+    hidden: int = 0
+    """Further items, answered but not scored: their labels are hidden."""
     answered: int
     unanswered: dict[str, int] = msgspec.field(default_factory=dict)
     """Reason to count, where the model gave no answer that could be read."""

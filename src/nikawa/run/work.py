@@ -210,17 +210,21 @@ def _check_shape(name: str, task: Task, found: Sequence[Prediction]) -> None:
 
 def _scored(spec: RunSpec, material: Material, stored: StoredRun, name: str, score: Scoring) -> SetScores:
     """The scores of a set, from its file: a run that is scored again gets the same ones."""
-    task, examples = material.task, material.sets[name]
-    found = stored.predictions(name, task, examples)
+    task, every = material.task, material.sets[name]
+    given = stored.predictions(name, task, every)
+    examples = [example for example in every if not example.hidden]
+    found = [answer for example, answer in zip(every, given, strict=True) if not example.hidden]
     answers = {prediction.example: prediction for prediction in found}
     scores = list(score.all(task, examples, answers, ""))
     parts = habit_of(task.dataset).parts
     for where, part in parts(spec.protocol.train, examples).items() if parts is not None else ():
         scores += score.all(task, part, answers, where) if part else ()
     why = Counter(_reason(prediction) for prediction in found if prediction.answer is None)
-    n = len(examples)
+    n, hidden = len(examples), len(every) - len(examples)
     lost = dict(sorted(why.items()))
-    return SetScores(set=name, n=n, answered=n - why.total(), unanswered=lost, scores=tuple(scores))
+    return SetScores(
+        set=name, n=n, hidden=hidden, answered=n - why.total(), unanswered=lost, scores=tuple(scores)
+    )
 
 
 def _reason(prediction: Prediction) -> str:
