@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from nikawa.benchmarks.recipe import Dropped, Inputs, Kept, Outcome
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, listed, suggest
 from nikawa.records import Example, Judgement
 
 NOBODY, NOT_DRAWN = "nobody answered", "not drawn"
@@ -118,6 +118,13 @@ def check_split(config: Any, parts: int = 3) -> None:
     except BadInput as problem:
         what = f"the setting split = {config.split!r} cannot be used: {problem.what}"
         raise BadInput(what, cure=f"write {parts} shares that add up to 1, or rest,500,500") from None
+
+
+def check_removed(removed: Sequence[str], known: Collection[str]) -> None:
+    """Refuse to delete by hand what is not there: a mistyped id would leave in what was meant to go."""
+    if missing := [one for one in removed if one not in known]:
+        what = f"the setting removed names {listed(missing)}, which no rule let through to here"
+        raise BadInput(what, cure=f"take it from the list, or {suggest(missing[0], known)}")
 
 
 def check_votes(votes: str, workers: str, config: Any) -> None:

@@ -129,6 +129,14 @@ def test_both_directions_lie_in_one_split(jnli: BuildReport, tmp_path: Path) -> 
     assert {len(splits) for splits in homes.values()} == {1}
 
 
+def test_what_is_deleted_by_hand_must_be_there(start: Any, asked: Any, tmp_path: Path) -> None:
+    settings = {"contradicted_captions": 2, "removed": ["a-a0-a1", "a-a9"]}
+    with pytest.raises(BadInput, match="removed names a-a9, .* let through.*did you mean"):
+        finish(start("jnli", "captions", CAPTIONS, **settings), asked, tmp_path / "out")
+    report = start("jnli", "captions", CAPTIONS, **{**settings, "removed": ["a-a0-a1"]})()
+    assert of(report, "splits")[1] == {"deleted by hand": 1}
+
+
 def test_the_lineage_tells_all(jnli: BuildReport, tmp_path: Path) -> None:
     entries = {entry.item: entry for entry in read_lineage(tmp_path / "out")}
     (item,) = [name for name in entries if name.startswith("a-a0")]

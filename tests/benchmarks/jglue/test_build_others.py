@@ -137,6 +137,15 @@ def test_jsquad(start: Any, people: Any, tmp_path: Path) -> None:
     assert not titles[0] & titles[1] | titles[0] & titles[2] | titles[1] & titles[2]
 
 
+def test_no_question_is_deleted_that_was_never_asked(start: Any, people: Any, tmp_path: Path) -> None:
+    settings = {"best": 6, "articles_drawn": 5, "split": "0.6,0.2,0.2", "removed": ["nowhere"]}
+    run: Run = start("jsquad", "articles", ARTICLES, **settings)
+    run()
+    people(tmp_path / "out", "written", questions)
+    with pytest.raises(BadInput, match="removed names nowhere"):
+        run()
+
+
 def triple(number: int, relation: str, start: str, end: str, language: str = "ja") -> str:
     told = '{"dataset": "/d/own", "license": "cc:by/4.0"}'
     return f"/a/{number}\t/r/{relation}\t/c/{language}/{start}\t/c/{language}/{end}/n\t{told}\n"

@@ -25,6 +25,7 @@ from nikawa.benchmarks.jglue.build_caption_workers import (
 )
 from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Stage
 from nikawa.benchmarks.recipe_decide import (
+    check_removed,
     check_split,
     check_tags,
     check_votes,
@@ -176,6 +177,7 @@ def splitting(inputs: Inputs, config: Any, sets: Iterable[str]) -> Iterator[Outc
     """The pairs in the splits, with tags where asked for, less what was deleted by hand."""
     examples = [example for name in sets for example in inputs.examples(name)]
     gone = set(config.removed)
+    check_removed(config.removed, set[str]().union(*map(_ids, examples)))
     yield from (Dropped(example, "deleted by hand") for example in examples if _ids(example) & gone)
     kept = [example for example in examples if not _ids(example) & gone]
     if kept:

@@ -23,6 +23,7 @@ from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome
 from nikawa.benchmarks.recipe_decide import (
     answers_of,
     chance,
+    check_removed,
     check_split,
     check_votes,
     decide,
@@ -181,6 +182,7 @@ def solve(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Train, dev and test; the questions of a set stay together."""
     questions = list(inputs.examples("solved"))
+    check_removed(config.removed, {found.id for found in questions})
     yield from (Dropped(found, "deleted by hand") for found in questions if found.id in config.removed)
     kept = [found for found in questions if found.id not in config.removed]
     if kept:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks.jglue.jsquad import DATASET, SEPARATOR
 from nikawa.benchmarks.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage, found_in
-from nikawa.benchmarks.recipe_decide import answers_of, check_split, drawn, need, sorted_into
+from nikawa.benchmarks.recipe_decide import answers_of, check_removed, check_split, drawn, need, sorted_into
 from nikawa.io.json import read_json_lines
 from nikawa.records import Card, Example, Origin
 
@@ -111,18 +111,21 @@ def divide(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The written questions whose answer is in the paragraph; its place is the first occurrence, as published."""
     written = answers_of(inputs.judgements("written"))
+    known = set[str]()
     for paragraph in inputs.examples("paragraphs"):
         seen: set[str] = set()
         pairs = [pair for judgement in written.get(paragraph.id, ()) for pair in judgement.answer]
         for number, pair in enumerate(pairs):
             made = _question(paragraph, number, pair)
             why = _fault(made, pair, seen)
+            known.add(made.id)
             seen.add(pair["question"])
             if why or made.id in config.removed:
                 yield Dropped(made, why or "deleted by hand", pair["answer"])
             else:
                 into = "train" if paragraph.meta["split"] == "train" else "evaluated"
                 yield Kept(made, "the answer is in the paragraph", into)
+    check_removed(config.removed, known)
 
 
 def _question(paragraph: Example, number: int, pair: dict[str, str]) -> Example:
