@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from math import ceil, floor
 from typing import Any
 
-from nikawa.analyse.quality_keys import Form, Placed, forms_of, related, texts
+from nikawa.analyse.quality_keys import Form, Keyed, Placed, related, texts
 from nikawa.records import Example, Finding, Span
 
 Splits = Mapping[str, Sequence[Example]]
@@ -78,20 +78,10 @@ def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
 
 def repeated(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Placed]]]]:
     """For each form, the groups of items that are the same though not made from one another."""
-    forms: dict[str, Form] = {f.name: f for item in items for f in forms_of(item.example)}
-    for form in forms.values():
-        groups = grouped(items, form.name).values()
+    keyed = Keyed(items)
+    for name, form in keyed.forms.items():
+        groups = keyed.groups(name).values()
         yield form, [group for group in groups if len(group) > 1 and not related(group)]
-
-
-def grouped(items: Iterable[Placed], form: str) -> dict[Hashable, list[Placed]]:
-    """Items by their key under the form of that name; items that have no such form are left out."""
-    groups: dict[Hashable, list[Placed]] = {}
-    for item in items:
-        found = next((f for f in forms_of(item.example) if f.name == form), None)
-        if found is not None:
-            groups.setdefault(found.key(item.example.inputs), []).append(item)
-    return groups
 
 
 def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Finding]:

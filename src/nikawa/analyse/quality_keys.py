@@ -142,6 +142,28 @@ def forms_of(example: Example) -> tuple[Form, ...]:
     return ()
 
 
+class Keyed:
+    """Items by their keys under each of their forms, each key made once; items without a form are left out."""
+
+    def __init__(self, items: Iterable[Placed]) -> None:
+        self.items = tuple(items)
+        self.forms: dict[str, Form] = {}
+        self.rows: dict[str, list[tuple[Hashable, Placed]]] = {}
+        self._groups: dict[str, dict[Hashable, list[Placed]]] = {}
+        for item in self.items:
+            for form in forms_of(item.example):
+                self.forms[form.name] = form
+                self.rows.setdefault(form.name, []).append((form.key(item.example.inputs), item))
+
+    def groups(self, form: str) -> dict[Hashable, list[Placed]]:
+        """Key to items under the form of that name."""
+        if form not in self._groups:
+            found = self._groups[form] = {}
+            for key, item in self.rows.get(form, ()):
+                found.setdefault(key, []).append(item)
+        return self._groups[form]
+
+
 def family(example: Example) -> str:
     """Examples of one family can be compared: both kinds of sentence pairs are one family."""
     forms = forms_of(example)

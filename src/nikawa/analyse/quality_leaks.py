@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from nikawa.analyse.quality import Splits, grouped
-from nikawa.analyse.quality_keys import Form, Placed, family, forms_of, related, sentences
+from nikawa.analyse.quality import Splits
+from nikawa.analyse.quality_keys import Keyed, Placed, family, related, sentences
 from nikawa.records import Example, Finding
 
 _ORDER = {"train": 0, "dev": 1, "test": 3}
@@ -29,15 +29,19 @@ def lone_split_leaks(dataset: str, splits: Splits, name: str) -> Iterator[Findin
     names = in_order(splits)
     place = names.index(name)
     yield from _earlier(dataset, splits, name, names[:place])
-    items = [Placed(dataset, name, e) for e in splits[name]]
+    items = _keyed(dataset, splits, name)
     for other in names[place + 1 :]:
-        yield from _leaks(items, [Placed(dataset, other, e) for e in splits[other]], f"{name} in {other}")
+        yield from _leaks(items, _keyed(dataset, splits, other), f"{name} in {other}")
+
+
+def _keyed(dataset: str, splits: Splits, *names: str) -> Keyed:
+    return Keyed(Placed(dataset, name, e) for name in names for e in splits[name])
 
 
 def _earlier(dataset: str, splits: Splits, name: str, others: Sequence[str]) -> Iterator[Finding]:
-    earlier = [Placed(dataset, other, e) for other in others for e in splits[other]]
-    if earlier:
-        items = [Placed(dataset, name, e) for e in splits[name]]
+    earlier = _keyed(dataset, splits, *others)
+    if earlier.items:
+        items = _keyed(dataset, splits, name)
         where = f"{name} in {'+'.join(others)}"
         yield from _leaks(items, earlier, where)
         yield from _shared(items, earlier, where)
@@ -49,10 +53,10 @@ def dataset_leaks(
     dataset: str, splits: Splits, other: str, other_splits: Mapping[str, Sequence[Example]]
 ) -> Iterator[Finding]:
     """Rows of a dataset that another dataset holds: `dev in jsts:train`."""
-    for theirs, examples in other_splits.items():
-        held = [Placed(other, theirs, e) for e in examples]
-        for ours in splits:
-            items = [Placed(dataset, ours, e) for e in splits[ours]]
+    own = {ours: _keyed(dataset, splits, ours) for ours in splits}
+    for theirs in other_splits:
+        held = _keyed(other, other_splits, theirs)
+        for ours, items in own.items():
             yield from _leaks(items, held, f"{ours} in {other}:{theirs}")
 
 
@@ -61,39 +65,30 @@ def families(splits: Splits) -> set[str]:
     return {family(example) for examples in splits.values() for example in examples} - {""}
 
 
-def _leaks(items: Sequence[Placed], held: Sequence[Placed], where: str) -> Iterator[Finding]:
+def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     told: dict[str, int] = {}
-    for form in _forms(items):
-        rows = _hits(items, form, grouped(held, form.name))
+    for form in items.forms.values():
+        rows = _hits(items.rows[form.name], held.groups(form.name))
         told[form.name] = len(rows)
         if rows and form.leaks and told.get(form.finer) != len(rows):
             yield _finding(f"leaked-{form.name}", where, rows, "")
 
 
-def _forms(items: Iterable[Placed]) -> list[Form]:
-    return list({form.name: form for item in items for form in forms_of(item.example)}.values())
-
-
-def _hits(items: Iterable[Placed], form: Form, index: Mapping[Hashable, list[Placed]]) -> list[str]:
-    rows = []
-    for item in items:
-        own = next((f for f in forms_of(item.example) if f.name == form.name), None)
-        if own and _foreign(item, index.get(own.key(item.example.inputs), [])):
-            rows.append(item.ref)
-    return rows
+def _hits(rows: Iterable[tuple[Hashable, Placed]], index: Mapping[Hashable, list[Placed]]) -> list[str]:
+    return [item.ref for key, item in rows if key in index and _foreign(item, index[key])]
 
 
 def _foreign(item: Placed, found: Iterable[Placed]) -> bool:
     return any(not related((item, other)) for other in found)
 
 
-def _shared(items: Sequence[Placed], held: Sequence[Placed], where: str) -> Iterator[Finding]:
+def _shared(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     """How many different items leak, where that is not how many rows do."""
-    for form in _forms(items):
-        index = grouped(held, form.name)
+    for form in items.forms.values():
+        index = held.groups(form.name)
         found = [
             [item.ref for item in group if _foreign(item, index.get(key, []))]
-            for key, group in grouped(items, form.name).items()
+            for key, group in items.groups(form.name).items()
         ]
         rows = tuple(ref for refs in found for ref in refs)
         count = sum(bool(refs) for refs in found)
@@ -102,10 +97,10 @@ def _shared(items: Sequence[Placed], held: Sequence[Placed], where: str) -> Iter
             yield Finding(check=f"shared-{form.name}", where=where, count=count, ids=rows, note=note)
 
 
-def _reversed(items: Iterable[Placed], held: Iterable[Placed], where: str) -> Iterator[Finding]:
-    index = grouped(held, "pairs")
+def _reversed(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    index = held.groups("pairs")
     rows = []
-    for item in items:
+    for item in items.items:
         pair = sentences(item.example)
         if pair and _foreign(item, index.get((pair[1], pair[0]), [])):
             rows.append(item.ref)
@@ -113,9 +108,9 @@ def _reversed(items: Iterable[Placed], held: Iterable[Placed], where: str) -> It
         yield _finding("leaked-reversed-pairs", where, rows, "the pair occurs the other way round")
 
 
-def _seen_sentences(items: Iterable[Placed], held: Iterable[Placed], where: str) -> Iterator[Finding]:
-    seen = {text for other in held if _first_hand(other) for text in sentences(other.example) or ()}
-    rows = [item.ref for item in items if _first_hand(item) and _both_in(item, seen)]
+def _seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    seen = {text for other in held.items if _first_hand(other) for text in sentences(other.example) or ()}
+    rows = [item.ref for item in items.items if _first_hand(item) and _both_in(item, seen)]
     if rows:
         yield _finding("leaked-sentences", where, rows, "both sentences occur there, together or apart")
 
