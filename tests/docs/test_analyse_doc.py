@@ -13,7 +13,7 @@ from nikawa.analyse import results
 from nikawa.cli._main import build
 
 TEXT = (Path(__file__).parents[2] / "docs" / "analyse.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"^```(sh|python|csv)(?: (\S+))?\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -22,7 +22,10 @@ def test_the_page_runs_from_top_to_bottom(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shown = ""
-    for language, block in BLOCKS:
+    for language, file, block in BLOCKS:
+        if file:
+            Path(file).write_text(block, "utf-8")
+            continue
         if language == "python":
             exec(compile(block, "docs/analyse.md", "exec"), {})
             continue
@@ -35,6 +38,8 @@ def test_the_page_runs_from_top_to_bottom(
     assert "Partial inputs against the majority" in shown
     assert "mini-ja-nli char-linear accuracy" in capsys.readouterr().out
     assert (tmp_path / "macro" / "index.json").is_file()
+    assert "2 answers were looked at again: 1 stay, 1 change" in shown
+    assert "To have workers look at suspects again: nikawa collect new second-look" in shown
 
 
 def test_the_types_it_names_exist() -> None:

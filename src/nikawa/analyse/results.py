@@ -205,7 +205,10 @@ class Suspect(Record, frozen=True, kw_only=True):
 
 
 class Suspects(Record, frozen=True, kw_only=True):
-    """Suspected label errors of one set, the likeliest first: `analyses/suspects/TASK--SET/`."""
+    """Suspected label errors of one set, the likeliest first: `analyses/suspects/TASK--SET/`.
+
+    Systems that learned from the items have no say; where a set was answered in folds, no model saw what it answered.
+    """
 
     task: str
     set: str

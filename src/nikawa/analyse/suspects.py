@@ -3,7 +3,7 @@
 Confident learning (Northcutt, Jiang, Chuang 2021, https://doi.org/10.1613/jair.1.12125): the threshold of a label is the mean
 probability it gets where it is gold; an item is suspect where another label reaches its own threshold and beats gold. The
 likeliest errors come first, by how far that label is ahead. Probabilities are the mean over systems, so what several agree on
-comes before the whim of one. Models must not have learned from the items: the sets of a run never are.
+comes before the whim of one. Models must not have learned from the items: probabilities are of items held out, or cross-validated.
 """
 
 from __future__ import annotations

@@ -40,17 +40,21 @@ def analyse(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
-    from nikawa.jobs.analyse import How, place_of
+    from nikawa.jobs.analyse import How, place_of, sheets_of
 
     how = How(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
     found = _run(runs, (out, data, overwrite), how, quiet or json)
+    place = place_of(runs, out)
+    sheets = sheets_of(place, found)
     if json:
-        print_json({"index": found.index, "analyses": found.each, "across": found.across})
+        print_json({"index": found.index, "analyses": found.each, "across": found.across, "collect": sheets})
     elif not quiet:
         from nikawa.cli._analyse_show import show
 
         show(found, rows)
-        typer.echo(f"Written to {place_of(runs, out)}")
+        typer.echo(f"Written to {place}")
+        for command in sheets.values():
+            typer.echo(f"To have workers look at suspects again: {command}")
 
 
 def _run(runs: list[str], places: tuple[Path | None, Path | None, bool], how: How, quiet: bool) -> Analyses:

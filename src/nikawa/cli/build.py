@@ -42,7 +42,7 @@ def build(
     show_config: Annotated[bool, typer.Option("--show-config", help="Print the settings with the paper's numbers and where each comes from.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a release made of other items or settings.")] = False,
     amend: Annotated[str | None, typer.Option(help="Instead of building: release a corrected version of this dataset.", rich_help_panel=AMEND, autocompletion=complete_datasets)] = None,
-    relabel: Annotated[Path | None, typer.Option(help="The corrections: id, question, label, reason, by; JSON lines or a sheet.", rich_help_panel=AMEND)] = None,
+    relabel: Annotated[Path | None, typer.Option(help="The corrections: id, question, label, reason, by, as JSON lines or a sheet; or a folder that nikawa aggregate wrote.", rich_help_panel=AMEND)] = None,
     version: Annotated[str | None, typer.Option(help="The new version; the next minor one unless said.", rich_help_panel=AMEND)] = None,
     reason: Annotated[str, typer.Option(help="Why there is a new version, for the changelog.", rich_help_panel=AMEND)] = "",
     runs: Annotated[list[Path] | None, typer.Option(help="A folder of stored runs: tell which of their scores move; may be repeated.", rich_help_panel=AMEND)] = None,

@@ -29,6 +29,15 @@ class Corrected:
     corrections: list[Correction] = field(default_factory=list)
     gold: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """Split to id to question to new answer."""
+    kept: int = 0
+    """Answers that people looked at again and that stay."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be told beside the corrections."""
+        changed = len(self.corrections)
+        told = f"{self.kept + changed:,} answers were looked at again: {self.kept:,} stay, {changed:,} change"
+        return (told,) if self.kept else ()
 
     def count(self, split: str, question: str) -> int:
         """How many answers to a question a split has corrected."""
@@ -74,10 +83,16 @@ class Checker:
             new = self._value(one, example, question)
             name = reference(self.dataset.name, split, example.id)
             old = example.gold[question]
+            if new == old:
+                found.kept += 1
+                continue
             found.corrections.append(
                 Correction(example=name, question=question, before=old, after=new, why=one.why, by=one.by)
             )
             found.gold.setdefault(split, {}).setdefault(example.id, {})[question] = new
+        if not found.corrections:
+            what = f"all {found.kept:,} answers that were looked at again stay as they are"
+            raise BadInput(what, file=self.path, cure="there is nothing to amend")
         return found
 
     def _fault(self, one: Wanted, what: str, cure: str) -> BadInput:
@@ -111,7 +126,7 @@ class Checker:
         return one.question or ("label" if "label" in known else known[0])
 
     def _value(self, one: Wanted, example: Example, question: str) -> Any:
-        """The new answer in the type of the old one, and another one than it. No message tells the old answer."""
+        """The new answer in the type of the old one, and another one than it, unless people looked again. No message tells the old answer."""
         old = example.gold[question]
         new = self._fitting(one, one.label, example, question)
         if one.before is not UNSAID and self._typed(one, one.before, old) != old:
@@ -119,7 +134,7 @@ class Checker:
             raise self._fault(
                 one, what, f"was the line made for another version than {self.dataset.version}?"
             )
-        if new == old:
+        if new == old and not one.again:
             cure = "remove the line: every correction must change something"
             raise self._fault(one, f"the {question} of {one.example} is {one.label!r} already", cure)
         return new

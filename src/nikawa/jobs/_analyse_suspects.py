@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import join
 
 import msgspec
 import numpy as np
@@ -12,18 +13,21 @@ from nikawa.analyse.resample import Floats, Ints
 from nikawa.analyse.results import Suspect, Suspects
 from nikawa.analyse.stored import SUSPECTS
 from nikawa.analyse.suspects import Doubt, doubts, thresholds
+from nikawa.benchmarks.own import card_of, is_own
 from nikawa.benchmarks.recipe_forms import FORMS
 from nikawa.io.atomic import atomic_write
 from nikawa.io.fit import fit
-from nikawa.io.json import encode_json
+from nikawa.io.json import encode_json, read_json
 from nikawa.jobs._analyse_across import CLASSES
 from nikawa.jobs._analyse_parts import How
 from nikawa.jobs._analyse_sample import Sitting, labels_of, places, probabilities
 from nikawa.jobs._build_sheet import CELLS, SHEET, TASKS, Sheet, write_cells
 from nikawa.jobs._build_store import digest
-from nikawa.records import Example, reference
+from nikawa.records import Example
 
 FORM = {"inference": "inference", "relation": "relation", "choice": "multiple-choice", "text": "choice"}
+RELATIONS = ("entailment", "contradiction", "neutral")
+"""What the form of inference asks for."""
 PROMPTS = {
     "ja": "最も適切な答えを一つ選んでください。",
     "ko": "가장 알맞은 답을 하나 고르세요.",
@@ -31,14 +35,29 @@ PROMPTS = {
 }
 
 
-def suspects(sittings: Sequence[Sitting], how: How) -> tuple[tuple[Suspects, list[Example]], ...]:
+Doubted = tuple[Suspects, Sitting, list[Example]]
+"""Suspects, one of the systems that doubt them, and the items of their sheet."""
+
+
+def suspects(sittings: Sequence[Sitting], how: How) -> tuple[Doubted, ...]:
     """For every set with labels, the suspects and the items of their sheet."""
     groups: dict[tuple[str, str], list[Sitting]] = {}
     for sitting in sittings:
-        if sitting.task.kind in CLASSES and not _constant(sitting):
+        if sitting.task.kind in CLASSES and not (_constant(sitting) or _learned(sitting)):
             groups.setdefault((sitting.task.name, sitting.loaded.names[sitting.set]), []).append(sitting)
     able = [part for part in map(_whole, groups.values()) if len(part) > 1 or _tells(part[0])]
-    return tuple(_suspects(part, how) for part in able)
+    names = [f"{part[0].task.name}--{part[0].set}" for part in able]
+    again = {name for name in names if names.count(name) > 1}  # two datasets of one's own, called the same
+    places = [
+        f"{n}--{digest(p[0].loaded.stem)[:8]}" if n in again else n for n, p in zip(names, able, strict=True)
+    ]
+    return tuple(_suspects(part, how, place) for part, place in zip(able, places, strict=True))
+
+
+def _learned(sitting: Sitting) -> bool:
+    """Whether the system learned from the items it answered: then its agreement tells nothing."""
+    protocol = sitting.loaded.spec.protocol
+    return not protocol.folds and sitting.loaded.names[sitting.set] in protocol.train
 
 
 def _tells(sitting: Sitting) -> bool:
@@ -59,7 +78,7 @@ def _whole(part: Sequence[Sitting]) -> Sequence[Sitting]:
     return full or part
 
 
-def _suspects(part: Sequence[Sitting], how: How) -> tuple[Suspects, list[Example]]:
+def _suspects(part: Sequence[Sitting], how: How, place: str) -> Doubted:
     first = part[0]
     labels = labels_of(first.task, first.runs)
     gold = places(first.runs[0].gold, labels)
@@ -68,22 +87,28 @@ def _suspects(part: Sequence[Sitting], how: How) -> tuple[Suspects, list[Example
     found = doubts(mean, gold)
     chosen = found[: how.top]
     votes = np.stack([vote for _, vote in each])
-    dataset, _, split = first.loaded.names[first.set].partition(":")
+    named = _referenced(first)
     items = tuple(
-        _suspect(first, doubt, labels, mean, votes, reference(dataset, split, first.examples[doubt.item].id))
+        _suspect(first, doubt, labels, mean, votes, f"{named}/{first.examples[doubt.item].id}")
         for doubt in chosen
     )
     limits = thresholds(mean, gold)
     suspected = Suspects(
         task=first.task.name, set=first.set, systems=tuple(s.loaded.stem for s in part), n=len(gold),
         thresholds={name: float(x) for name, x in zip(labels, limits, strict=True) if np.isfinite(x)},
-        total=len(found), items=items, sheet=f"{SUSPECTS}/{first.task.name}--{first.set}" if items else "",
+        total=len(found), items=items, sheet=f"{SUSPECTS}/{place}" if items else "",
     )  # fmt: skip
     shown = [
         _shown(first.examples[d.item], first.task.inputs, s.example)
         for d, s in zip(chosen, items, strict=True)
     ]
-    return suspected, sorted(shown, key=lambda e: digest(e.id))  # the order must not tell the rank
+    return suspected, first, sorted(shown, key=lambda e: digest(e.id))  # the order must not tell the rank
+
+
+def _referenced(sitting: Sitting) -> str:
+    """Dataset and split as references have them: one of one's own by the name on its card, wherever it lies."""
+    dataset, _, split = sitting.loaded.names[sitting.set].partition(":")
+    return f"{card_of(dataset)[0].name if is_own(dataset) else dataset}:{split}"
 
 
 def _opinion(sitting: Sitting, labels: Sequence[str]) -> tuple[Floats, Ints]:
@@ -127,6 +152,7 @@ def write_sheet(folder: Path, sitting: Sitting, examples: Sequence[Example], wor
     """`tasks.jsonl`, `tasks.csv` and `sheet.json`, as builds write them."""
     task, language = sitting.task, sitting.loaded.system.language
     form = FORM[task.kind]
+    form = "choice" if form == "inference" and not set(task.labels) <= set(RELATIONS) else form
     sheet = Sheet(
         recipe="suspects", name=f"{task.name}--{sitting.set}", title=f"Second look at {sitting.loaded.names[sitting.set]}",
         form=form, question=task.question, prompt=PROMPTS.get(language, PROMPTS["en"]), labels=tuple(map(str, task.labels)),
@@ -139,3 +165,19 @@ def write_sheet(folder: Path, sitting: Sitting, examples: Sequence[Example], wor
     write_cells(folder / CELLS, examples)
     with atomic_write(folder / SHEET) as stream:
         stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")
+
+
+def collect_command(folder: Path, project: str = "second-look") -> str:
+    """What a user types to take a sheet to workers, on annotation pages of their own."""
+    sheet = read_json(folder / SHEET, Sheet)
+    settings: dict[str, object] = {"question": sheet.question}
+    settings |= {"naturalness": False} if sheet.form == "inference" else {}
+    settings |= {"labels": sheet.labels} if sheet.form in ("choice", "relation") else {}
+    words = ["nikawa", "collect", "new", project, "--examples", str(folder / TASKS), "--form", sheet.form]
+    words += ["--workers-per-item", str(sheet.workers), "--title", sheet.title]
+    words += ["--language", sheet.language if sheet.language in PROMPTS else "en"]
+    said = (
+        (name, value if isinstance(value, str) else encode_json(value).decode())
+        for name, value in settings.items()
+    )
+    return join([*words, *(word for name, value in said for word in ("--set", f"{name}={value}"))])

@@ -124,7 +124,7 @@ def amend(
         counts=_counts(found),
         splits={s: len(found.gold[s]) for s in origin.dataset.splits if s in found.gold},
         scores=tuple(scores),
-        notes=tuple(notes),
+        notes=(*found.notes, *notes),
     )
     _write(origin, after, release, found, out)
     sizes = {split: len(examples) for split, examples in after.splits.items()}

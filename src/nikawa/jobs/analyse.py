@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nikawa.analyse.results import Across, Analysis, Index, Suspects
+from nikawa.analyse.results import Across, Analysis, Index
 from nikawa.analyse.stored import ACROSS, FOLDER, INDEX, SUSPECTS, Analyses, read_analyses
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, refuse_existing
@@ -16,15 +16,14 @@ from nikawa.jobs._analyse_across import curves, partial_inputs, stresses
 from nikawa.jobs._analyse_overlap import Overlaps
 from nikawa.jobs._analyse_parts import How, calibrated, confused, crossed, sliced, surprised, whole
 from nikawa.jobs._analyse_sample import Sitting, sit
-from nikawa.jobs._analyse_suspects import suspects, write_sheet
+from nikawa.jobs._analyse_suspects import Doubted, collect_command, suspects, write_sheet
 from nikawa.jobs._analyse_systems import Loaded, by_system, find_runs, load_systems
 from nikawa.jobs._build_sheet import CELLS, SHEET, TASKS
 from nikawa.metrics import metrics
-from nikawa.records import Example
 from nikawa.run.data import Shelf
 from nikawa.run.store import StoredRun, write_json
 
-__all__ = ["Analyses", "How", "analyse", "compute", "place_of", "read_analyses"]
+__all__ = ["Analyses", "How", "analyse", "compute", "place_of", "read_analyses", "sheets_of"]
 
 SLOW = 200
 """Resamples of metrics that are no sums, such as a rank correlation."""
@@ -37,7 +36,7 @@ class Computed:
     """Analyses in memory, with the items of the sheets for workers."""
 
     analyses: Analyses
-    sheets: tuple[tuple[Suspects, Sitting, list[Example]], ...]
+    sheets: tuple[Doubted, ...]
 
 
 def analyse(
@@ -82,12 +81,10 @@ def compute(
     doubted = suspects(sittings, settings)
     across = Across(
         partial=partial_inputs(sittings, settings), curves=curves(sittings, settings),
-        stress=stresses(systems, settings), suspects=tuple(found for found, _ in doubted),
+        stress=stresses(systems, settings), suspects=tuple(found for found, *_ in doubted),
     )  # fmt: skip
     index = Index(analyses=tuple(each), left_out=left_out, command=command)
-    first = {(s.task.name, s.set): s for s in reversed(sittings)}
-    sheets = tuple((found, first[found.task, found.set], items) for found, items in doubted if items)
-    return Computed(Analyses(index, tuple(each.values()), across), sheets)
+    return Computed(Analyses(index, tuple(each.values()), across), tuple(one for one in doubted if one[2]))
 
 
 def _sit(loaded: Loaded, name: str, how: How) -> Sitting | None:
@@ -145,6 +142,11 @@ def analysis(sitting: Sitting, how: How, overlaps: Overlaps) -> Analysis:
         surprises=worst,
         surprises_by=ranked,
     )
+
+
+def sheets_of(place: Path, found: Analyses) -> dict[str, str]:
+    """Sheet to the command that takes it to workers."""
+    return {s.sheet: collect_command(place / s.sheet) for s in found.across.suspects if s.sheet}
 
 
 def place_of(runs: Sequence[str | Path], out: Path | None = None) -> Path:
