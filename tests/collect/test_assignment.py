@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from nikawa.collect.answers import Given, Report
-from nikawa.collect.database import Link, Sqlite
+from nikawa.collect.database import Link
 from nikawa.collect.desk import Desk
 from nikawa.collect.load import _load
 from nikawa.collect.order import places
 from nikawa.collect.project import KINDS, Project, create_project, hashed
 from nikawa.collect.schema import prepare
 from nikawa.collect.settings import Settings
+from nikawa.collect.sqlite import Sqlite
 from nikawa.collect.workers import Refused, add_worker, by_name, exclude, reinstate
 from nikawa.io.records import write_records
 from nikawa.records import Example

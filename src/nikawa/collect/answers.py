@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nikawa.collect.assign import lease as make_lease
-from nikawa.collect.database import Link, Row, found
-from nikawa.collect.settings import Settings
-from nikawa.collect.workers import Refused, Worker, audit, close_lease, exclude
+from nikawa.collect.assign import add_lease
+from nikawa.collect.database import Link, Row
+from nikawa.collect.turn import WORKER, Leased, Turn
+from nikawa.collect.workers import Refused, Worker, audited, exclude
 
-DRAFTS_KEPT = 86_400.0
+_LEASED = (
+    f"SELECT {WORKER}, t.body, t.gold FROM workers w LEFT JOIN leases l ON l.id = ? AND l.worker = w.id"  # noqa: S608
+    " LEFT JOIN texts t ON t.item = l.item WHERE w.link = ?"
+)
 
 
 @dataclass(frozen=True)
@@ -37,70 +40,59 @@ class Saved:
     surplus: bool = False
 
 
-def leased(link: Link, worker: Worker, name: str) -> tuple[int, str, str, str | None]:
-    """Item, kind, body and gold of a worker's lease, whatever became of it."""
-    row = link.one(
-        "SELECT i.id, i.kind, t.body, t.gold FROM leases l JOIN items i ON i.id = l.item JOIN texts t ON t.item = i.id"
-        " WHERE l.id = ? AND l.worker = ?",
-        name, worker.id,
-    )  # fmt: skip
+def leased(link: Link, token: str, name: str) -> tuple[Worker, str, str | None]:
+    """The worker of a link (its hash), and text and gold of one of their leases, whatever became of it."""
+    row = link.one(_LEASED, name, token)
     if row is None:
+        raise Refused("link_unknown", 404)
+    *worker, body, gold = row
+    if body is None:
         raise Refused("lease_unknown", 404)
-    return int(row[0]), row[1], row[2], row[3]
+    return Worker(*worker), body, gold
 
 
-def answer(link: Link, worker: Worker, given: Given, settings: Settings, now: float) -> Saved:
+def answer(turn: Turn, given: Given) -> Saved:
     """Add an answer, unless its key is known."""
-    before = link.one("SELECT lease, surplus FROM answers WHERE worker = ? AND key = ?", worker.id, given.key)
-    if before is not None:
-        if before[0] != given.lease:
+    if turn.before is not None:
+        if turn.before[0] != given.lease:
             raise Refused("key_used")
-        return Saved(duplicate=True, surplus=bool(before[1]))
-    item, state, issued, kind, room = _lease_row(link, worker, given.lease)
-    surplus = worker.state not in ("pilot", "active") or not (state == "open" or kind != "main" or room)
-    if state == "open":
-        close_lease(link, given.lease, item, "answered")
-    else:
-        link.run("UPDATE leases SET state = 'answered' WHERE id = ?", given.lease)
+        return Saved(duplicate=True, surplus=turn.before[1])
+    lease, worker = turn.leased(), turn.worker
+    held = lease.state == "open"
+    surplus = worker.state not in ("pilot", "active") or not (held or lease.kind != "main" or lease.room)
+    turn.later("UPDATE leases SET state = 'answered' WHERE id = ?", given.lease)
+    if held or not surplus:
+        turn.later(
+            "UPDATE items SET leased = leased - ?, done = done + ? WHERE id = ?",
+            int(held), int(not surplus), lease.item,
+        )  # fmt: skip
+    if lease.draft:
+        turn.later("DELETE FROM drafts WHERE lease = ?", given.lease)
+    turn.ended()
+    _record(turn, given, lease, surplus)
     if not surplus:
-        link.run("UPDATE items SET done = done + 1 WHERE id = ?", item)
-    _record(link, worker, given, settings, (item, kind, issued, surplus, now))
-    link.run("DELETE FROM drafts WHERE lease = ?", given.lease)
-    if not surplus:
-        _judge(link, worker, settings, now)
+        _judge(turn)
+    turn.undoable = not surplus and _same_stage(worker, lease.kind)
     return Saved(surplus=surplus)
 
 
-def _lease_row(link: Link, worker: Worker, name: str) -> Row:
-    row = link.one(
-        "SELECT l.item, l.state, l.issued, i.kind, i.open FROM leases l JOIN items i ON i.id = l.item"
-        " WHERE l.id = ? AND l.worker = ?",
-        name, worker.id,
-    )  # fmt: skip
-    if row is None:
-        raise Refused("lease_unknown", 404)
-    if row[1] in ("answered", "reported"):
-        raise Refused("already_answered")
-    return row
-
-
-def _record(link: Link, worker: Worker, given: Given, settings: Settings, facts: Row) -> None:
-    item, kind, issued, surplus, now = facts
-    elapsed = max(0.0, now - issued)
+def _record(turn: Turn, given: Given, lease: Leased, surplus: bool) -> None:
+    worker, settings = turn.worker, turn.settings
+    elapsed = max(0.0, turn.now - lease.issued)
     seconds = elapsed if given.seconds is None else min(given.seconds, elapsed)
-    quick = kind != "pilot" and seconds < settings.speed.min_seconds
-    pay = 0.0 if kind == "pilot" or worker.state == "excluded" else settings.pay.per_item
+    quick = lease.kind != "pilot" and seconds < settings.speed.min_seconds
+    pay = 0.0 if lease.kind == "pilot" or worker.state == "excluded" else settings.pay.per_item
     correct = None if given.correct is None else int(given.correct)
-    link.run(
+    turn.later(
         "INSERT INTO answers (item, worker, lease, key, kind, body, comment, seconds, elapsed, at, surplus,"
         " correct, quick, pay) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        item, worker.id, given.lease, given.key, kind, given.body, given.comment, seconds, elapsed, now,
-        int(surplus), correct, int(quick), pay,
+        lease.item, worker.id, given.lease, given.key, lease.kind, given.body, given.comment, seconds, elapsed,
+        turn.now, int(surplus), correct, int(quick), pay,
     )  # fmt: skip
     worker.earned += pay
     if not surplus:
-        _count(worker, kind, 1, (correct or 0, int(quick), seconds))
-    _store(link, worker, now)
+        _count(worker, lease.kind, 1, (correct or 0, int(quick), seconds))
+    turn.changed = True
 
 
 def _count(worker: Worker, kind: str, sign: int, facts: tuple[int, int, float]) -> None:
@@ -117,34 +109,31 @@ def _count(worker: Worker, kind: str, sign: int, facts: tuple[int, int, float]) 
         worker.gold_right += sign * correct
 
 
-def _store(link: Link, worker: Worker, now: float) -> None:
-    worker.last = now
-    link.run(
-        "UPDATE workers SET state = ?, answered = ?, pilot = ?, pilot_right = ?, gold = ?, gold_right = ?,"
-        " quick = ?, seconds = ?, earned = ?, last = ? WHERE id = ?",
-        worker.state, worker.answered, worker.pilot, worker.pilot_right, worker.gold, worker.gold_right,
-        worker.quick, worker.seconds, worker.earned, now, worker.id,
-    )  # fmt: skip
-
-
-def _judge(link: Link, worker: Worker, settings: Settings, now: float) -> None:
+def _judge(turn: Turn) -> None:
     """The pilot's verdict, and the rules that exclude a worker."""
+    worker, gold, speed = turn.worker, turn.settings.gold, turn.settings.speed
     if worker.state == "pilot":
-        (size,) = found(link, "SELECT count(*) FROM items WHERE kind = 'pilot'")
-        if worker.pilot >= size:
-            passed = worker.pilot_right >= settings.pilot.pass_mark * size - 1e-9
-            worker.state = "active" if passed else "failed"
-            link.run("UPDATE workers SET state = ? WHERE id = ?", worker.state, worker.id)
-            detail = {"worker": worker.name, "right": worker.pilot_right, "of": size}
-            audit(link, "server", "pilot passed" if passed else "pilot failed", detail, now)
+        _judge_pilot(turn)
         return
-    gold, speed = settings.gold, settings.speed
+    reason = ""
     if worker.gold >= gold.after and worker.gold_right < gold.pass_mark * worker.gold - 1e-9:
         reason = f"{worker.gold_right} of {worker.gold} control items right"
-        exclude(link, worker, reason, "server", now)
     elif worker.answered >= speed.after and worker.quick > speed.share * worker.answered:
         reason = f"{worker.quick} of {worker.answered} answers under {speed.min_seconds:g} s"
-        exclude(link, worker, reason, "server", now)
+    if reason:
+        turn.flush()
+        exclude(turn.link, worker, reason, "server", turn.now)
+
+
+def _judge_pilot(turn: Turn) -> None:
+    worker, size = turn.worker, turn.sizes["pilot"]
+    if worker.pilot < size:
+        return
+    passed = worker.pilot_right >= turn.settings.pilot.pass_mark * size - 1e-9
+    worker.state = "active" if passed else "failed"
+    turn.changed = True
+    detail = {"worker": worker.name, "right": worker.pilot_right, "of": size}
+    turn.later(*audited("server", "pilot passed" if passed else "pilot failed", detail, turn.now))
 
 
 _LAST = (
@@ -154,50 +143,50 @@ _LAST = (
 )
 
 
+def _same_stage(worker: Worker, kind: str) -> bool:
+    return worker.state in ("pilot", "active") and (kind == "pilot") == (worker.state == "pilot")
+
+
 def last_answer(link: Link, worker: Worker) -> Row | None:
     """The answer an undo would take back: the last, given in the stage the worker is in."""
     if worker.state not in ("pilot", "active"):
         return None
     row = link.one(_LAST, worker.id)
-    if row is None or row[7] or (row[2] == "pilot") != (worker.state == "pilot"):
-        return None
-    return row
+    return None if row is None or row[7] or not _same_stage(worker, row[2]) else row
 
 
-def undo(link: Link, worker: Worker, key: str, settings: Settings, now: float) -> None:
+def undo(turn: Turn, key: str) -> None:
     """Withdraw the last answer and hand its item out again; the place at the item is kept."""
+    link, worker = turn.link, turn.worker
     if link.one("SELECT 1 FROM withdrawals WHERE worker = ? AND key = ?", worker.id, key):
         return
     row = last_answer(link, worker)
     if row is None:
         raise Refused("nothing_to_undo")
     seq, item, kind, correct, quick, seconds, pay, _ = row
-    link.run(
-        "INSERT INTO withdrawals (answer, worker, key, at) VALUES (?, ?, ?, ?)", seq, worker.id, key, now
+    turn.later(
+        "INSERT INTO withdrawals (answer, worker, key, at) VALUES (?, ?, ?, ?)", seq, worker.id, key, turn.now
     )
-    link.run("UPDATE items SET done = done - 1 WHERE id = ?", item)
+    turn.later("UPDATE items SET done = done - 1, leased = leased + 1 WHERE id = ?", item)
     worker.earned -= pay
     _count(worker, kind, -1, (correct or 0, quick, seconds))
-    _store(link, worker, now)
-    make_lease(link, worker, item, settings, now, redo=seq)
+    turn.changed = True
+    add_lease(turn, item, redo=seq)
+    turn.mine += 1
 
 
-def draft(link: Link, worker: Worker, name: str, body: str, settings: Settings, now: float) -> bool:
+def draft(turn: Turn, name: str, body: str) -> bool:
     """Keep half-written work and prolong the lease; whether the item is still the worker's."""
-    row = link.one("SELECT state FROM leases WHERE id = ? AND worker = ?", name, worker.id)
-    if row is None:
-        raise Refused("lease_unknown", 404)
-    if row[0] in ("answered", "reported"):
-        raise Refused("already_answered")
-    link.run(
+    held = turn.leased().state == "open"
+    turn.later(
         "INSERT INTO drafts (lease, body, at) VALUES (?, ?, ?)"
         " ON CONFLICT (lease) DO UPDATE SET body = excluded.body, at = excluded.at",
-        name, body, now,
+        name, body, turn.now,
     )  # fmt: skip
-    if row[0] == "open":
-        expires = now + settings.assign.lease_minutes * 60
-        link.run("UPDATE leases SET expires = ? WHERE id = ?", expires, name)
-    return bool(row[0] == "open")
+    if held:
+        expires = turn.now + turn.settings.assign.lease_minutes * 60
+        turn.later("UPDATE leases SET expires = ? WHERE id = ?", expires, name)
+    return held
 
 
 @dataclass(frozen=True)
@@ -210,30 +199,28 @@ class Report:
     comment: str = ""
 
 
-def report(link: Link, worker: Worker, given: Report, settings: Settings, now: float) -> Saved:
+def report(turn: Turn, given: Report) -> Saved:
     """Hand an item back with a reason; reported often enough, it is set aside for the owner."""
+    link, worker = turn.link, turn.worker
     before = link.one("SELECT lease FROM reports WHERE worker = ? AND key = ?", worker.id, given.key)
     if before is not None:
         if before[0] != given.lease:
             raise Refused("key_used")
         return Saved(duplicate=True)
-    item, state, _, kind, _ = _lease_row(link, worker, given.lease)
-    if state == "open":
-        close_lease(link, given.lease, item, "reported")
-    else:
-        link.run("UPDATE leases SET state = 'reported' WHERE id = ?", given.lease)
-    link.run(
+    lease = turn.leased()
+    turn.later("UPDATE leases SET state = 'reported' WHERE id = ?", given.lease)
+    turn.later(
         "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        item, worker.id, given.lease, given.key, given.code, given.comment, now,
+        lease.item, worker.id, given.lease, given.key, given.code, given.comment, turn.now,
     )  # fmt: skip
-    limit = settings.limits.reports_per_item
-    link.run(
-        "UPDATE items SET reports = reports + 1,"
+    turn.later(
+        "UPDATE items SET leased = leased - ?, reports = reports + 1,"
         " held = CASE WHEN kind = 'main' AND reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
-        limit, item,
+        int(lease.state == "open"), turn.settings.limits.reports_per_item, lease.item,
     )  # fmt: skip
-    if kind == "pilot":
+    turn.ended()
+    if lease.kind == "pilot":
         worker.pilot += 1
-        _store(link, worker, now)
-        _judge(link, worker, settings, now)
+        turn.changed = True
+        _judge(turn)
     return Saved()

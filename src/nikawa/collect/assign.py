@@ -1,6 +1,6 @@
 """Which item a worker gets next.
 
-Each worker walks a keyed permutation of the items (`order.place`), a few steps a request, in one indexed question.
+Each worker walks a keyed permutation of the items (`order.places`), a few steps a request, in one indexed question.
 Where those few are all taken, the index of open items is entered at a keyed spot and read on from there. Both cost
 O(log n) whatever the number of items; only open items the worker has seen already are stepped over.
 An item's answers that stand and its open leases never exceed the number asked for.
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from nikawa.collect.database import Link, found
+from nikawa.collect.database import Link
 from nikawa.collect.order import number, places, share, spot
 from nikawa.collect.settings import Settings
-from nikawa.collect.workers import Worker, close_lease
+from nikawa.collect.turn import Turn
+from nikawa.collect.workers import Worker
 
 FIRST, STEPS = 4, 24
 """Steps of the worker's own order that one request looks at: mostly one of the first few is free."""
@@ -24,6 +26,12 @@ OVERDUE = 1000
 _UNSEEN = "NOT EXISTS (SELECT 1 FROM seen s WHERE s.worker = ? AND s.item = i.id)"
 _NEW_GROUP = (
     " AND (i.grp IS NULL OR NOT EXISTS (SELECT 1 FROM seen_groups g WHERE g.worker = ? AND g.grp = i.grp))"
+)
+_HELD = (
+    "SELECT l.id, l.item, i.kind, l.expires, t.body, t.gold, d.body, a.body FROM leases l"
+    " JOIN items i ON i.id = l.item JOIN texts t ON t.item = l.item LEFT JOIN drafts d ON d.lease = l.id"
+    " LEFT JOIN answers a ON a.seq = l.redo"
+    " WHERE l.worker = ? AND l.state = 'open' ORDER BY l.issued DESC, l.redo ASC NULLS LAST LIMIT 1"
 )
 
 
@@ -36,162 +44,183 @@ class Held:
     kind: str
     expires: float
     body: str
-    draft: str | None
-    previous: str | None
+    gold: str | None
+    """For the server's own use; no page gets it."""
+    draft: str | None = None
+    previous: str | None = None
     """The answer that was withdrawn, when the item is shown again for that."""
 
 
+class Chosen(NamedTuple):
+    """An item that is free for a worker."""
+
+    item: int
+    position: int
+    kind: str
+    group: str | None
+    body: str
+    gold: str | None
+
+
 def expire(link: Link, now: float) -> None:
-    """Take back what is overdue; normally there is nothing."""
-    for lease, item in link.rows(
+    """Take back what is overdue."""
+    rows = link.rows(
         "SELECT id, item FROM leases WHERE state = 'open' AND expires <= ? LIMIT ?", now, OVERDUE
-    ):
-        close_lease(link, lease, item, "expired")
-
-
-def next_item(link: Link, worker: Worker, settings: Settings, now: float) -> Held | None:
-    """What the worker holds, else what they held and nobody took meanwhile, else a fresh item."""
-    expire(link, now)
-    if worker.state not in ("pilot", "active"):
-        return None
-    held = holding(link, worker) or _resumed(link, worker, settings, now)
-    if held is not None:
-        return held
-    chosen = _choose(link, worker, settings)
-    if chosen is None:
-        return None
-    return lease(link, worker, chosen, settings, now)
-
-
-def holding(link: Link, worker: Worker) -> Held | None:
-    """The item of the latest open lease."""
-    row = link.one(
-        "SELECT l.id, l.item, i.kind, l.expires, t.body, d.body, a.body FROM leases l"
-        " JOIN items i ON i.id = l.item JOIN texts t ON t.item = l.item LEFT JOIN drafts d ON d.lease = l.id"
-        " LEFT JOIN answers a ON a.seq = l.redo"
-        " WHERE l.worker = ? AND l.state = 'open' ORDER BY l.issued DESC, l.redo ASC NULLS LAST LIMIT 1",
-        worker.id,
     )
+    link.many("UPDATE leases SET state = 'expired' WHERE id = ?", [(lease,) for lease, _ in rows])
+    link.many("UPDATE items SET leased = leased - 1 WHERE id = ?", [(item,) for _, item in rows])
+
+
+def next_item(turn: Turn) -> Held | None:
+    """What the worker holds, else what they held and nobody took meanwhile, else a fresh item."""
+    if turn.overdue:
+        turn.flush()
+        expire(turn.link, turn.now)
+    if turn.worker.state not in ("pilot", "active"):
+        return None
+    if turn.mine:
+        turn.flush()
+        held = _holding(turn) or _resumed(turn)
+        if held is not None:
+            return held
+    chosen = _choose(turn)
+    return None if chosen is None else _lease(turn, chosen)
+
+
+def _holding(turn: Turn) -> Held | None:
+    """The item of the latest open lease."""
+    row = turn.link.one(_HELD, turn.worker.id)
     return None if row is None else Held(*row)
 
 
-def _resumed(link: Link, worker: Worker, settings: Settings, now: float) -> Held | None:
+def _resumed(turn: Turn) -> Held | None:
     """A lease that ran out while the worker was away is theirs again if the item still needs somebody."""
+    link = turn.link
     for name, item, room in link.rows(
         "SELECT l.id, l.item, CASE WHEN i.kind = 'main' THEN i.open ELSE 1 END FROM leases l"
         " JOIN items i ON i.id = l.item WHERE l.worker = ? AND l.state = 'expired' ORDER BY l.issued DESC",
-        worker.id,
+        turn.worker.id,
     ):
         if room:
-            expires = now + settings.assign.lease_minutes * 60
-            link.run("UPDATE leases SET state = 'open', expires = ? WHERE id = ?", expires, name)
-            link.run("UPDATE items SET leased = leased + 1 WHERE id = ?", item)
-            return holding(link, worker)
+            link.together(
+                ("UPDATE leases SET state = 'open', expires = ? WHERE id = ?", _end(turn), name),
+                ("UPDATE items SET leased = leased + 1 WHERE id = ?", item),
+            )
+            return _holding(turn)
         link.run("UPDATE leases SET state = 'lost' WHERE id = ?", name)
     return None
 
 
-def lease(
-    link: Link, worker: Worker, item: int, settings: Settings, now: float, redo: int | None = None
-) -> Held:
-    """Put an item into a worker's hands."""
+def _end(turn: Turn) -> float:
+    return turn.now + turn.settings.assign.lease_minutes * 60
+
+
+def add_lease(turn: Turn, item: int, redo: int | None = None) -> str:
+    """A lease on an item, whose place is counted by the caller; its name."""
     name = secrets.token_urlsafe(18)
-    link.run(
+    turn.later(
         "INSERT INTO leases (id, item, worker, issued, expires, state, redo) VALUES (?, ?, ?, ?, ?, 'open', ?)",
-        name, item, worker.id, now, now + settings.assign.lease_minutes * 60, redo,
+        name, item, turn.worker.id, turn.now, _end(turn), redo,
     )  # fmt: skip
-    link.run("UPDATE items SET leased = leased + 1 WHERE id = ?", item)
-    if redo is None:
-        remember(link, worker.id, item)
-        worker.serial += 1
-        link.run(
-            "UPDATE workers SET serial = ?, place = ?, last = ? WHERE id = ?",
-            worker.serial, worker.place, now, worker.id,
-        )  # fmt: skip
-    held = holding(link, worker)
-    assert held is not None
-    return held
+    return name
 
 
-def remember(link: Link, worker: int, item: int) -> None:
-    """This worker has seen this item, and its group."""
-    link.run("INSERT INTO seen (worker, item) VALUES (?, ?) ON CONFLICT DO NOTHING", worker, item)
-    link.run(
-        "INSERT INTO seen_groups (worker, grp) SELECT CAST(? AS BIGINT), grp FROM items"
-        " WHERE id = ? AND grp IS NOT NULL AND kind = 'main' ON CONFLICT DO NOTHING",
-        worker, item,
-    )  # fmt: skip
+def _lease(turn: Turn, chosen: Chosen) -> Held:
+    """Put a fresh item into the worker's hands."""
+    name = add_lease(turn, chosen.item)
+    turn.later("UPDATE items SET leased = leased + 1 WHERE id = ?", chosen.item)
+    turn.later(_SEEN, turn.worker.id, chosen.item)
+    if chosen.group is not None and chosen.kind == "main":
+        turn.later(_SEEN_GROUP, turn.worker.id, chosen.group)
+    turn.worker.serial += 1
+    turn.changed = True
+    return Held(name, chosen.item, chosen.kind, _end(turn), chosen.body, chosen.gold)
 
 
-def _choose(link: Link, worker: Worker, settings: Settings) -> int | None:
+_SEEN = "INSERT INTO seen (worker, item) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_SEEN_GROUP = "INSERT INTO seen_groups (worker, grp) VALUES (?, ?) ON CONFLICT DO NOTHING"
+
+
+def remember(link: Link, seen: list[tuple[int, int, str | None]]) -> None:
+    """These workers have seen these main items, and their groups."""
+    link.many(_SEEN, [(worker, item) for worker, item, _ in seen])
+    link.many(_SEEN_GROUP, [(worker, group) for worker, _, group in seen if group is not None])
+
+
+def _choose(turn: Turn) -> Chosen | None:
+    worker, settings = turn.worker, turn.settings
     if worker.state == "pilot":
-        row = link.one(
-            f"SELECT i.id FROM items i WHERE i.kind = 'pilot' AND {_UNSEEN} ORDER BY i.position LIMIT 1",  # noqa: S608
-            worker.id,
-        )
-        return None if row is None else int(row[0])
+        where = f"i.kind = 'pilot' AND {_UNSEEN} ORDER BY i.position"
+        return _pick(turn, where, worker.id) if turn.sizes["pilot"] else None
     if 0 < settings.assign.items_per_worker <= worker.answered:
         return None
-    item = _main(link, worker, settings)
+    item = _main(turn)
     if item is None:
         return None
     draw = share(settings.assign.seed, "gold", worker.name, worker.serial)
-    control = _control(link, worker, settings) if draw < settings.gold.rate else None
+    control = _control(turn) if draw < settings.gold.rate else None
     return item if control is None else control
 
 
-def _control(link: Link, worker: Worker, settings: Settings) -> int | None:
+def _pick(turn: Turn, where: str, *values: Any) -> Chosen | None:
+    """The first item of a question, with its text: that of the others is not read."""
+    row = turn.link.one(
+        "SELECT c.id, c.position, c.kind, c.grp, t.body, t.gold FROM"  # noqa: S608  (our own words)
+        f" (SELECT i.id, i.position, i.kind, i.grp FROM items i WHERE {where} LIMIT 1) c"
+        " JOIN texts t ON t.item = c.id",
+        *values,
+    )
+    return None if row is None else Chosen(*row)
+
+
+def _control(turn: Turn) -> Chosen | None:
     """A control item the worker has not seen, in an order of their own."""
-    (size,) = found(link, "SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'gold'")
-    key = number(settings.assign.seed, "control", worker.name)
+    size, worker = turn.sizes["gold"], turn.worker
+    key = number(turn.settings.assign.seed, "control", worker.name)
     turns = range(worker.gold, min(worker.gold + STEPS, size))
-    return _first(link, worker, settings, "gold", places(turns, size, key))
+    return _first(turn, "gold", places(turns, size, key))
 
 
-def _main(link: Link, worker: Worker, settings: Settings) -> int | None:
-    if settings.assign.order == "file":
-        return _from(link, worker, settings, "i.position", 0)
-    (size,) = found(link, "SELECT coalesce(max(position) + 1, 0) FROM items WHERE kind = 'main'")
-    key = number(settings.assign.seed, "order", worker.name)
+def _main(turn: Turn) -> Chosen | None:
+    worker, assign, size = turn.worker, turn.settings.assign, turn.sizes["main"]
+    if assign.order == "file":
+        return _from(turn, "i.position", 0)
+    key = number(assign.seed, "order", worker.name)
     for start, end in ((0, FIRST), (FIRST, STEPS)):
         turns = range(min(worker.place, size), min(worker.place + end - start, size))
-        chosen = _first(link, worker, settings, "main", places(turns, size, key))
+        spots = places(turns, size, key)
+        chosen = _first(turn, "main", spots)
         if chosen is not None:
+            worker.place += spots.index(chosen.position)
             return chosen
         worker.place = turns.stop
-    begin = spot(settings.assign.seed, "spot", worker.name, worker.serial)
-    return _from(link, worker, settings, "i.spot", begin)
+    return _from(turn, "i.spot", spot(assign.seed, "spot", worker.name, worker.serial))
 
 
-def _first(link: Link, worker: Worker, settings: Settings, kind: str, spots: list[int]) -> int | None:
+def _first(turn: Turn, kind: str, spots: list[int]) -> Chosen | None:
     """The first of these positions that is free for the worker."""
     if not spots:
         return None
     marks = ", ".join("?" * len(spots))
-    rows = link.rows(
-        f"SELECT i.position, i.id FROM items i WHERE i.kind = ? AND i.position IN ({marks})"  # noqa: S608
-        f" AND (i.open = 1 OR i.kind <> 'main') AND {_UNSEEN}{_groups(settings, kind)}",
-        kind, *spots, worker.id, *_group_values(worker, settings, kind),
+    order = " ".join(f"WHEN ? THEN {step}" for step in range(len(spots)))
+    return _pick(
+        turn,
+        f"i.kind = ? AND i.position IN ({marks}) AND (i.open = 1 OR i.kind <> 'main') AND {_UNSEEN}"
+        f"{_groups(turn.settings, kind)} ORDER BY CASE i.position {order} END",
+        kind, *spots, turn.worker.id, *_group_values(turn, kind), *spots,
     )  # fmt: skip
-    free = {int(position): int(item) for position, item in rows}
-    for step, position in enumerate(spots):
-        if position in free:
-            if kind == "main":
-                worker.place += step
-            return free[position]
-    return None
 
 
-def _from(link: Link, worker: Worker, settings: Settings, column: str, start: int) -> int | None:
+def _from(turn: Turn, column: str, start: int) -> Chosen | None:
     """The first free open item at or after a place of an index, then from its beginning."""
     for sign in (">=", "<"):
-        row = link.one(
-            f"SELECT i.id FROM items i WHERE i.open = 1 AND {column} {sign} ? AND {_UNSEEN}"  # noqa: S608
-            f"{_groups(settings, 'main')} ORDER BY {column} LIMIT 1",
-            start, worker.id, *_group_values(worker, settings, "main"),
+        chosen = _pick(
+            turn,
+            f"i.open = 1 AND {column} {sign} ? AND {_UNSEEN}{_groups(turn.settings, 'main')} ORDER BY {column}",
+            start, turn.worker.id, *_group_values(turn, "main"),
         )  # fmt: skip
-        if row is not None:
-            return int(row[0])
+        if chosen is not None:
+            return chosen
     return None
 
 
@@ -199,8 +228,8 @@ def _groups(settings: Settings, kind: str) -> str:
     return _NEW_GROUP if settings.assign.one_per_group and kind == "main" else ""
 
 
-def _group_values(worker: Worker, settings: Settings, kind: str) -> tuple[int, ...]:
-    return (worker.id,) if settings.assign.one_per_group and kind == "main" else ()
+def _group_values(turn: Turn, kind: str) -> tuple[int, ...]:
+    return (turn.worker.id,) if turn.settings.assign.one_per_group and kind == "main" else ()
 
 
 def others_hold(link: Link, worker: Worker) -> bool:

@@ -9,10 +9,11 @@ import msgspec
 
 from nikawa.collect.answers import Given, Report, Saved, answer, draft, last_answer, report, undo
 from nikawa.collect.assign import Held, next_item, others_hold
-from nikawa.collect.database import Link, found
+from nikawa.collect.database import Link
 from nikawa.collect.project import Project
 from nikawa.collect.records import example_of
-from nikawa.collect.workers import Worker, by_link
+from nikawa.collect.turn import Turn, turn_of
+from nikawa.collect.workers import Worker
 
 
 @dataclass(frozen=True)
@@ -35,40 +36,43 @@ class Desk:
 
     def next(self, link: Link, token: str, now: float) -> Standing:
         """The item in hand, or a fresh one."""
-        return self._standing(link, by_link(link, token), now)
+        return self._standing(turn_of(link, token, self.settings, now))
 
     def answer(self, link: Link, token: str, given: Given, now: float) -> tuple[Saved, Standing]:
         """Take an answer; the next item comes along."""
-        worker = by_link(link, token)
-        saved = answer(link, worker, given, self.settings, now)
-        return saved, self._standing(link, worker, now)
+        turn = turn_of(link, token, self.settings, now, lease=given.lease, key=given.key)
+        return answer(turn, given), self._standing(turn)
 
     def undo(self, link: Link, token: str, key: str, now: float) -> Standing:
         """Withdraw the last answer."""
-        worker = by_link(link, token)
-        undo(link, worker, key, self.settings, now)
-        return self._standing(link, worker, now)
+        turn = turn_of(link, token, self.settings, now)
+        undo(turn, key)
+        return self._standing(turn)
 
     def draft(self, link: Link, token: str, lease: str, body: str, now: float) -> bool:
         """Keep half-written work."""
-        return draft(link, by_link(link, token), lease, body, self.settings, now)
+        turn = turn_of(link, token, self.settings, now, lease=lease)
+        held = draft(turn, lease, body)
+        turn.flush()
+        return held
 
     def report(self, link: Link, token: str, given: Report, now: float) -> tuple[Saved, Standing]:
         """Hand an item back."""
-        worker = by_link(link, token)
-        saved = report(link, worker, given, self.settings, now)
-        return saved, self._standing(link, worker, now)
+        turn = turn_of(link, token, self.settings, now, lease=given.lease)
+        return report(turn, given), self._standing(turn)
 
-    def _standing(self, link: Link, worker: Worker, now: float) -> Standing:
-        held = next_item(link, worker, self.settings, now)
+    def _standing(self, turn: Turn) -> Standing:
+        link, worker = turn.link, turn.worker
+        held = next_item(turn)
+        turn.flush()
         waiting = held is None and worker.state == "active" and not self._full(worker)
-        (size,) = found(link, "SELECT count(*) FROM items WHERE kind = 'pilot'")
+        known = turn.undoable
         return Standing(
             worker,
             held,
             waiting and others_hold(link, worker),
-            last_answer(link, worker) is not None,
-            int(size),
+            last_answer(link, worker) is not None if known is None else known,
+            turn.sizes["pilot"],
         )
 
     def _full(self, worker: Worker) -> bool:

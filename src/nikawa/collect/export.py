@@ -149,40 +149,52 @@ def take_in(
     link: Link, project: Project, rows: Iterable[tuple[int, Judgement]], file: str, now: float
 ) -> tuple[int, int]:
     """Add judgements made elsewhere, all or none; how many answers were added, and how many were known."""
-    items = {ref: item for item, ref in link.stream("SELECT id, ref FROM items WHERE kind = 'main'")}
-    grouped: dict[tuple[str, str], list[tuple[int, Judgement]]] = {}
+    items = {
+        ref: (item, group)
+        for item, ref, group in link.stream("SELECT id, ref, grp FROM items WHERE kind = 'main'")
+    }
+    grouped: dict[tuple[str, str], list[Judgement]] = {}
     for line, judgement in rows:
         if judgement.example not in items:
             what = f"answers about {judgement.example!r}, which is no item of the project"
             raise BadInput(what, file=file, line=line, cure="check the column of the ids")
-        grouped.setdefault((judgement.worker, judgement.example), []).append((line, judgement))
+        grouped.setdefault((judgement.worker, judgement.example), []).append(judgement)
     added = 0
     by_worker = sorted(grouped.items(), key=lambda pair: pair[0][0])
     for worker, theirs in groupby(by_worker, key=lambda pair: pair[0][0]):
         token = hashed(project.token(worker))
         person = add_worker(link, worker, token, "import", language=project.settings.language, now=now)
-        for (_, ref), found in theirs:
-            added += _add(link, project, (person.id, items[ref]), found, now)
+        added += _add(link, project, person.id, [(*items[ref], found) for (_, ref), found in theirs], now)
+    link.settle("answers", "seen")
     audit(link, "command", "import", {"file": file, "answers": added}, now)
     return added, len(grouped) - added
 
 
 def _add(
-    link: Link, project: Project, where: tuple[int, int], found: list[tuple[int, Judgement]], now: float
+    link: Link,
+    project: Project,
+    worker: int,
+    theirs: list[tuple[int, str | None, list[Judgement]]],
+    now: float,
 ) -> int:
-    worker, item = where
-    first = found[0][1]
-    key = f"import {item}"
-    if link.one("SELECT 1 FROM answers WHERE worker = ? AND item = ? AND surplus = 0", worker, item):
-        return 0
-    body = project.form.from_judgements([(judgement.question, judgement.answer) for _, judgement in found])
-    link.run(
-        "INSERT INTO answers (item, worker, lease, key, kind, body, comment, seconds, elapsed, at, surplus,"
-        " correct, quick, pay) VALUES (?, ?, ?, ?, 'main', ?, '', ?, NULL, ?, 0, NULL, 0, 0)",
-        item, worker, f"import {worker} {item}", key, msgspec.json.encode(body).decode(), first.seconds,
-        moment(first.at, now),
-    )  # fmt: skip
-    link.run("UPDATE items SET done = done + 1 WHERE id = ?", item)
-    link.run("UPDATE workers SET answered = answered + 1 WHERE id = ?", worker)
-    remember(link, worker, item)
-    return 1
+    """Add a worker's answers to items they have none for; how many."""
+    known = {
+        item for (item,) in link.rows("SELECT item FROM answers WHERE worker = ? AND surplus = 0", worker)
+    }
+    fresh = [one for one in theirs if one[0] not in known]
+    link.load(
+        "answers",
+        "item, worker, lease, key, kind, body, comment, seconds, at, surplus, quick, pay",
+        [_row(project, worker, item, found, now) for item, _, found in fresh],
+    )
+    link.many("UPDATE items SET done = done + 1 WHERE id = ?", [(item,) for item, _, _ in fresh])
+    link.run("UPDATE workers SET answered = answered + ? WHERE id = ?", len(fresh), worker)
+    remember(link, [(worker, item, group) for item, group, _ in fresh])
+    return len(fresh)
+
+
+def _row(project: Project, worker: int, item: int, found: list[Judgement], now: float) -> tuple[Any, ...]:
+    body = project.form.from_judgements([(judgement.question, judgement.answer) for judgement in found])
+    text, first = msgspec.json.encode(body).decode(), found[0]
+    lease, key = f"import {worker} {item}", f"import {item}"
+    return item, worker, lease, key, "main", text, "", first.seconds, moment(first.at, now), 0, 0, 0.0

@@ -19,8 +19,6 @@ from nikawa.io.records import read_examples
 from nikawa.records import Example
 
 CHUNK = 20_000
-_ITEM = "INSERT INTO items (id, position, kind, ref, grp, spot, asked) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_TEXT = "INSERT INTO texts (item, body, gold) VALUES (?, ?, ?)"
 
 
 def sync(project: Project, store: Store) -> dict[str, int]:
@@ -71,9 +69,12 @@ def _load(link: Link, project: Project, kind: str, path: Path) -> int:
     rows = _rows(project, kind, path, known)
     total = 0
     while block := list(enumerate(islice(rows, CHUNK), start=total)):
-        link.many(_ITEM, [(first + n, start + n, kind, *row[:4]) for n, row in block])
-        link.many(_TEXT, [(first + n, *row[4:]) for n, row in block])
+        placed = [(first + n, start + n, kind, *row[:4]) for n, row in block]
+        link.load("items", "id, position, kind, ref, grp, spot, asked", placed)
+        link.load("texts", "item, body, gold", [(first + n, *row[4:]) for n, row in block])
         total += len(block)
+    if total:
+        link.settle("items", "texts")
     if kind == "pilot" and total:  # who has not begun takes it too
         link.run(
             "UPDATE workers SET state = 'pilot' WHERE state = 'active' AND answered = 0 AND pilot = 0"

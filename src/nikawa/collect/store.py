@@ -9,9 +9,10 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from nikawa.collect.database import Database, Link, Sqlite, address
+from nikawa.collect.database import Database, Link, address
 from nikawa.collect.schema import prepare
-from nikawa.collect.writer import Unavailable, Writer
+from nikawa.collect.sqlite import Sqlite
+from nikawa.collect.writer import Outage, Unavailable, Writer
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write, refuse_existing
 
@@ -24,6 +25,7 @@ class Store:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._idle: SimpleQueue[Link] = SimpleQueue()
+        self._outage = Outage()
         link = database.connect()
         try:
             prepare(database, link)
@@ -31,7 +33,7 @@ class Store:
             link.close()
             raise
         self._idle.put(link)
-        self._writer = Writer(database)
+        self._writer = Writer(database, self._outage)
 
     def write(self, operation: Callable[[Link], T]) -> Future[T]:
         """Have an operation done by the writer; the future is ready when it is on disk."""
@@ -44,19 +46,37 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Link]:
         """A connection to ask with; it sees what is committed."""
-        try:
-            link = self._idle.get_nowait()
-        except Empty:
-            link = self.database.connect()
+        link = self._connection()
         try:
             yield link
         except self.database.lost as problem:
             link.close()
+            self._hang_up()  # what lay idle was lost with it
+            self._outage.begins(problem)
             raise Unavailable("the database does not answer; ask again") from problem
         except BaseException:
             self._idle.put(link)
             raise
         self._idle.put(link)
+        self._outage.ends()
+
+    def _connection(self) -> Link:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            pass
+        try:
+            return self.database.connect()
+        except BadInput as problem:
+            self._outage.begins(problem)
+            raise Unavailable("the database does not answer; ask again") from problem
+
+    def _hang_up(self) -> None:
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except Empty:
+                return
 
     def ask(self, question: Callable[[Link], T]) -> T:
         """Read once; a connection that was lost while it lay idle is made again."""
@@ -88,11 +108,7 @@ class Store:
     def close(self) -> None:
         """Finish what waits, and let go of the database."""
         self._writer.close()
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except Empty:
-                return
+        self._hang_up()
 
     def __enter__(self) -> Store:
         return self

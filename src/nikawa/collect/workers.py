@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from nikawa.collect.database import Link, found
+from nikawa.collect.database import Link, Step, found
 from nikawa.collect.settings import Settings
 from nikawa.errors import NikawaError
 
@@ -109,10 +109,9 @@ def exclude(link: Link, worker: Worker, reason: str, who: str, now: float) -> No
     if worker.state == "excluded":
         return
     link.run(f"UPDATE items SET done = done - 1 WHERE id IN ({STANDING})", worker.id)  # noqa: S608
-    for lease, item in link.rows(
-        "SELECT id, item FROM leases WHERE worker = ? AND state = 'open'", worker.id
-    ):
-        close_lease(link, lease, item, "expired")
+    held = link.rows("SELECT item, id FROM leases WHERE worker = ? AND state = 'open'", worker.id)
+    link.many("UPDATE items SET leased = leased - 1 WHERE id = ?", [(item,) for item, _ in held])
+    link.many("UPDATE leases SET state = 'expired' WHERE id = ?", [(lease,) for _, lease in held])
     link.run("UPDATE workers SET state = 'excluded', reason = ? WHERE id = ?", reason, worker.id)
     audit(link, who, "exclude", {"worker": worker.name, "reason": reason}, now)
     worker.state, worker.reason = "excluded", reason
@@ -135,13 +134,12 @@ def reinstate(link: Link, worker: Worker, reason: str, who: str, now: float) -> 
     audit(link, who, "reinstate", {"worker": worker.name, "reason": reason}, now)
 
 
-def close_lease(link: Link, lease: str, item: int, state: str) -> None:
-    """End an open lease; its place at the item is free again."""
-    link.run("UPDATE leases SET state = ? WHERE id = ?", state, lease)
-    link.run("UPDATE items SET leased = leased - 1 WHERE id = ?", item)
+def audited(who: str, what: str, detail: dict[str, Any], now: float) -> Step:
+    """The statement that remembers who did what."""
+    text = msgspec.json.encode(detail).decode()
+    return "INSERT INTO audit (at, who, what, detail) VALUES (?, ?, ?, ?)", now, who, what, text
 
 
 def audit(link: Link, who: str, what: str, detail: dict[str, Any], now: float) -> None:
     """Remember who did what."""
-    text = msgspec.json.encode(detail).decode()
-    link.run("INSERT INTO audit (at, who, what, detail) VALUES (?, ?, ?, ?)", now, who, what, text)
+    link.run(*audited(who, what, detail, now))

@@ -1,10 +1,13 @@
 """One thread writes. What waits is done in one batch and synced once, so that many workers cost few syncs.
 
-An operation that raises is undone alone; the others of its batch stand. A result is handed out only after the commit.
+An operation that raises is undone alone; the others of its batch stand. Mostly it raises before it writes anything,
+and the batch goes on; else the batch is undone and each of its operations is done in one of its own. An operation may
+therefore be called twice. A result is handed out only after the commit.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -17,21 +20,49 @@ from nikawa.errors import NikawaError
 
 T = TypeVar("T")
 Operation = Callable[[Link], Any]
-MOST = 128
-"""Operations of one batch: the last of them waits for all."""
+Job = tuple[Operation, Future[Any]]
+Outcome = tuple[Any, Exception | None]
+MOST = 64
+"""Operations of one batch: the first of them waits for all."""
+_log = logging.getLogger("nikawa.collect")
 
 
 class Unavailable(NikawaError):
     """The database did not take it; nothing was acknowledged, so the same request may be sent again."""
 
 
+class Outage:
+    """Says once that the database is gone, and once that it is back, however many ask meanwhile."""
+
+    def __init__(self) -> None:
+        self._gone = False
+        self._lock = threading.Lock()
+
+    def begins(self, problem: BaseException) -> None:
+        """Something failed for want of the database."""
+        with self._lock:
+            first, self._gone = not self._gone, True
+        if first:
+            why = (str(problem).strip() or type(problem).__name__).splitlines()[0]
+            _log.error("the database does not answer: %s; workers are asked to try again", why)
+
+    def ends(self) -> None:
+        """Something was done."""
+        if not self._gone:
+            return
+        with self._lock:
+            back, self._gone = self._gone, False
+        if back:
+            _log.warning("the database answers again")
+
+
 class Writer:
     """The thread that writes, and the queue before it."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._queue: SimpleQueue[tuple[Operation, Future[Any]] | None] = SimpleQueue()
-        self._link: Link | None = database.connect()
+    def __init__(self, database: Database, outage: Outage | None = None) -> None:
+        self._database, self._outage = database, outage or Outage()
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._link: Link | None = database.connect(writes=True)
         self._thread = threading.Thread(target=self._loop, name="nikawa-writer", daemon=True)
         self._thread.start()
 
@@ -57,47 +88,54 @@ class Writer:
                     ended = True
                     break
                 jobs.append(job)
-            self._batch(jobs)
+            wanted = [job for job in jobs if job[1].set_running_or_notify_cancel()]
+            if wanted:
+                self._batch(wanted)
             if ended:
                 return
 
-    def _batch(self, jobs: list[tuple[Operation, Future[Any]]]) -> None:
+    def _batch(self, jobs: list[Job]) -> None:
         try:
-            self._link = self._link or self._database.connect()
-            self._link.begin()
-            results = [_attempt(self._link, operation, self._database.lost) for operation, _ in jobs]
-            self._link.run("COMMIT")
+            outcomes = self._outcomes(jobs)
         except Exception as problem:
             self._drop()
+            self._outage.begins(problem)
             unavailable = Unavailable("the database did not take it; send it again")
             unavailable.__cause__ = problem
-            for _, future in jobs:
-                future.set_exception(unavailable)
+            outcomes = [(None, unavailable)] * len(jobs)
+        else:
+            self._outage.ends()
+        if outcomes is None:
+            for job in jobs:
+                self._batch([job])
             return
-        for (_, future), (value, failure) in zip(jobs, results, strict=True):
+        for (_, future), (value, failure) in zip(jobs, outcomes, strict=True):
             future.set_exception(failure) if failure is not None else future.set_result(value)
+
+    def _outcomes(self, jobs: list[Job]) -> list[Outcome] | None:
+        """What came of each, once it is on disk; None when one spoilt the batch and nothing was done."""
+        link = self._link = self._link or self._database.connect(writes=True)
+        link.begin()
+        outcomes: list[Outcome] = []
+        for operation, _ in jobs:
+            link.mark()
+            try:
+                outcomes.append((operation(link), None))
+            except self._database.lost:
+                raise
+            except Exception as problem:
+                outcomes.append((None, problem))
+                if not link.clean():
+                    link.rollback()
+                    return outcomes if len(jobs) == 1 else None
+        link.commit()
+        return outcomes
 
     def _drop(self) -> None:
         """A fresh connection for the next batch: this one may be in any state."""
         link, self._link = self._link, None
         if link is not None:
             with suppress(Exception):
-                link.run("ROLLBACK")
+                link.rollback()
             with suppress(Exception):
                 link.close()
-
-
-def _attempt(
-    link: Link, operation: Operation, lost: tuple[type[Exception], ...]
-) -> tuple[Any, Exception | None]:
-    link.run("SAVEPOINT one")
-    try:
-        value = operation(link)
-    except lost:
-        raise
-    except Exception as problem:
-        link.run("ROLLBACK TO SAVEPOINT one")
-        link.run("RELEASE SAVEPOINT one")
-        return None, problem
-    link.run("RELEASE SAVEPOINT one")
-    return value, None
