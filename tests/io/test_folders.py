@@ -90,13 +90,21 @@ def test_a_split_without_a_card_is_not_overwritten_unasked(tmp_path: Path) -> No
 def test_what_only_looks_like_a_split_is_not_removed(tmp_path: Path) -> None:
     write_folder(dataset("train"), tmp_path)
     judgement = '{"example":"x:dev/1","worker":"w","question":"q","answer":"a"}\n'
-    (tmp_path / "judgements.jsonl").write_text(judgement)
+    (tmp_path / "votes.jsonl").write_text(judgement)
     before = files(tmp_path)
-    with pytest.raises(
-        BadInput, match=r"holds 'judgements\.jsonl', which is no split of a dataset; move it away"
-    ):
+    with pytest.raises(BadInput, match=r"holds 'votes\.jsonl', which is no split of a dataset; move it away"):
         write_folder(dataset("test"), tmp_path, overwrite=True)
     assert files(tmp_path) == before
+
+
+def test_judgements_beside_the_splits_are_none_and_stay(tmp_path: Path) -> None:
+    write_folder(dataset("train"), tmp_path)
+    judgement = '{"example":"x:dev/1","worker":"w","question":"q","answer":"a"}\n'
+    (tmp_path / "judgements.jsonl").write_text(judgement)
+    assert list(read_folder(tmp_path).splits) == ["train"]
+    write_folder(dataset("test"), tmp_path, overwrite=True)
+    assert list(read_folder(tmp_path).splits) == ["test"]
+    assert (tmp_path / "judgements.jsonl").read_text() == judgement
 
 
 def test_the_folder_one_stands_in_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -471,3 +471,14 @@ def test_the_comparative_pack_passes_the_gate(tmp_path: Path) -> None:
     report = generate("comparative-ja", tmp_path / "a", options=Options(counts={"": 40, "test": 0}, gate=0))
     assert report.gate is not None
     assert report.gate.passed
+
+
+def test_the_command_on_the_card_makes_the_same_bytes(make: Make, pack: Path, tmp_path: Path) -> None:
+    from nikawa.jobs._generate_card import made_by
+
+    make("one", counts={"": 4, "test": 2}, seed=3, splits=("points",), gate=2)
+    typed = made_by(load(str(tmp_path / "one")).card)
+    assert typed == f"nikawa generate {pack} -n 4 -n test=2 --seed 3 --split points --gate --gate-over 2"
+    done = CliRunner().invoke(build(), [*typed.split()[1:], "--out", str(tmp_path / "two")])
+    assert done.exit_code == 0, done.output
+    assert content(tmp_path / "one") == content(tmp_path / "two")

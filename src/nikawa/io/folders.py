@@ -19,7 +19,9 @@ from nikawa.records import Card, Dataset
 
 CARD = "card.json"
 SPLIT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
-BESIDE = ("lineage.jsonl",)
+JUDGEMENTS = "judgements.jsonl"
+"""What workers answered about the examples of a folder, where it is kept beside them."""
+BESIDE = ("lineage.jsonl", JUDGEMENTS)
 """What may lie in a dataset folder and is no split."""
 
 

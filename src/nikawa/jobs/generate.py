@@ -21,7 +21,7 @@ from nikawa.generate.pack_head import HEAD
 from nikawa.generate.template import LABELS
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.staged import staged_files
-from nikawa.jobs._generate_card import describe
+from nikawa.jobs._generate_card import command, describe
 from nikawa.jobs._generate_files import JOURNAL, Files, Text, Unusable, clear, prepare, whole
 from nikawa.jobs._generate_gate import Verdict, judge
 from nikawa.jobs._generate_lock import only_run
@@ -145,7 +145,7 @@ def _generate(
             verdict = judge(job.maker, job.places[first], whole(out, first), how.gate, how.tokeniser)
         report = job.report(how.seed, journal.attempt, out, verdict)
         if verdict is None or verdict.passed:
-            write_card(describe(job.maker, report), out, overwrite=True)
+            write_card(describe(job.maker, report, command(spec, how)), out, overwrite=True)
             (out / JOURNAL).unlink(missing_ok=True)
             return report
         clear(out)
