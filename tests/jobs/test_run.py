@@ -66,6 +66,14 @@ def test_one_seed_chooses_and_requests_are_run_together(tmp_path: Path) -> None:
     assert [(c.task, c.seeds) for c in report.cells][:2] == [("mini-ja-nli", (0, 1)), ("mini-ja-sts", (0,))]
 
 
+def test_choosing_alone_asks_no_test_set(tmp_path: Path) -> None:
+    request = Request(("mini-ja-nli",), ("baseline",), grid={"model": ("majority", "char-linear")})
+    report = run_all((request,), Options(out=tmp_path, workers=1, only_choose=True))
+    assert [chosen.settings for chosen in report.chosen] == [{"model": "char-linear"}]
+    assert (report.done, report.cells) == (2, ())
+    assert {stored.spec.stage for stored in stored_runs(tmp_path)} == {"selection"}
+
+
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nikawa.models.majority import Majority
 

@@ -40,6 +40,8 @@ class Options:
     executor: str = ""
     """By name; empty: a pool of processes, or this process where there is one worker."""
     keep_state: bool = False
+    only_choose: bool = False
+    """Choose among the values of a grid and stop: no test set is asked."""
     told: Told = field(default=lambda outcome, done, total: None)
     progress: Progress = _silent
     """What a run tells while it is under way; heard only where runs are done in this process."""
@@ -100,9 +102,10 @@ def run_all(requests: Sequence[Request], options: Options | None = None) -> RunR
     executor = _executor(how, requests, planned)
     choosing = [spec for family in planned.families for spec in family.choosing()]
     tally = _Tally(how.told)
-    tally.take(executor, choosing, more=sum(len(f.seeds) for f in planned.families))
+    more = 0 if how.only_choose else sum(len(f.seeds) for f in planned.families)
+    tally.take(executor, choosing, more=more)
     winners = [(family, _settings(family, how.out, tally.broken)) for family in planned.families]
-    final = [(family, found[1]) for family, found in winners if found is not None]
+    final = [(family, found[1]) for family, found in winners if found is not None and not how.only_choose]
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
     return RunReport(
         out=str(how.out),

@@ -1,0 +1,69 @@
+"""Paired tests between systems of stored runs: those pairs alone that a study asks about, corrected together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nikawa.jobs._report_runs import SystemRuns, TaskRuns, find_runs, task_runs
+from nikawa.jobs._report_scores import compare_tasks
+from nikawa.metrics import metrics
+from studies._place import Place
+
+ROUNDS, FEW = 10_000, 500
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two systems on one set under one metric; a positive difference favours the second."""
+
+    task: str
+    variation: str
+    set: str
+    metric: str
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    """Corrected by Holm's method for all contests."""
+
+
+def contests(runs: Path, pairs: Sequence[tuple[str, str]], place: Place) -> list[Contest]:
+    """Every pair of models wherever both answered the same examples after the same training."""
+    parts = [found for part in task_runs(find_runs([str(runs)]), place.data) for found in _asked(part, pairs)]
+    if not parts:
+        return []
+    compared = compare_tasks(parts, FEW if place.tiny else ROUNDS)
+    results = {(r.task, r.metric, r.first, r.second): r for r in compared.found.pairs}
+    made = []
+    for part in parts:
+        first, second = part.systems
+        for metric in part.task.metrics:
+            if (found := results.get((part.name, metric, first.name, second.name))) is None:
+                continue
+            sign = _hundred(metric, first)
+            spec = second.spec
+            made.append(
+                Contest(
+                    part.task.name, spec.variation.title, part.main, metric, first.spec.model, spec.model,
+                    found.difference * sign, found.low * sign, found.high * sign, found.p_holm,
+                )
+            )  # fmt: skip
+    return made
+
+
+def _asked(part: TaskRuns, pairs: Sequence[tuple[str, str]]) -> Iterator[TaskRuns]:
+    by_name: dict[tuple[str, str], SystemRuns] = {(s.spec.model, s.spec.variation.title): s for s in part.systems}  # fmt: skip
+    for first, second in pairs:
+        for (model, variation), system in by_name.items():
+            if model == second and (other := by_name.get((first, variation))) is not None:
+                yield replace(part, systems=(other, system))
+
+
+def _hundred(metric: str, system: SystemRuns) -> float:
+    """What brings a difference to the unit tables have: percent, but for metrics that have none."""
+    units = {s.unit for run in system.runs for part in run.scores for s in part.scores if s.metric == metric}
+    return 100.0 if units == {"fraction"} and metrics()[metric].scaled else 1.0

@@ -1,0 +1,110 @@
+"""Where a study is made and on what, and how its runs are started: they go on where they stopped, and share the card."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nikawa.errors import NikawaError
+from nikawa.jobs.run import Options, Request, RunReport, run_all
+from nikawa.run.plan import plan
+from nikawa.run.value import Outcome
+
+PARTS = ("train", "baselines", "report")
+"""What a study consists of; the first wants a graphics card, the others none."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a study is made, and on what."""
+
+    out: Path
+    data: Path | None = None
+    workers: int = 1
+    threads: int = 1
+    device: str = "auto"
+    seeds: int = 3
+    tiny: bool = False
+    parts: tuple[str, ...] = PARTS
+
+    @property
+    def runs(self) -> Path:
+        """The folder of the runs."""
+        return self.out / "runs"
+
+
+def words(about: str, seeds: int) -> argparse.ArgumentParser:
+    """The options that every study has."""
+    made = argparse.ArgumentParser(description=about.partition("\n")[0])
+    made.add_argument("--out", type=Path, required=True, help="folder of the study; the same command goes on where it stopped")  # fmt: skip
+    made.add_argument("--data", type=Path, help="folder of the published data; else NIKAWA_DATA")
+    made.add_argument("--workers", type=int, default=1, help="runs at a time, on one card too")
+    made.add_argument("--threads", type=int, default=1, help="threads of a run on a processor")
+    made.add_argument("--device", default="auto")
+    made.add_argument("--seeds", type=int, default=seeds)
+    made.add_argument("--only", default=",".join(PARTS), help=f"parts of the study: {','.join(PARTS)}")
+    made.add_argument("--tiny", action="store_true", help="very small models and few steps: a trial of the study itself")  # fmt: skip
+    return made
+
+
+def place_of(asked: argparse.Namespace) -> Place:
+    """The place that options spell."""
+    parts = tuple(word for word in asked.only.split(",") if word)
+    if strange := set(parts) - set(PARTS):
+        raise SystemExit(f"--only knows {', '.join(PARTS)}, not {', '.join(sorted(strange))}")
+    return Place(
+        asked.out, asked.data, asked.workers, asked.threads, asked.device, asked.seeds, asked.tiny, parts
+    )
+
+
+def at_hand(names: Sequence[str], place: Place) -> tuple[str, ...]:
+    """Those of the tasks whose data is here; the others are told."""
+    found = []
+    for name in names:
+        try:
+            plan(Request((name,), ("majority",)), place.data)
+        except NikawaError as problem:
+            tell(f"left out: {name}: {problem}")
+        else:
+            found.append(name)
+    return tuple(found)
+
+
+def start(requests: Sequence[Request], place: Place, *, only_choose: bool = False) -> RunReport:
+    """Do the runs of all requests in one pool of processes; what fails is told and does not stop the others."""
+    workers = place.workers
+    how = Options(place.runs, place.data, workers, place.threads, "pool" if workers > 1 else "here", only_choose=only_choose)  # fmt: skip
+    there = [replace(request, settings=_placed(request, place)) for request in requests]
+    report = run_all(there, replace(how, told=_told))
+    for problem in report.problems:
+        tell(f"not done: {problem.run}: {problem.problem}")
+    return report
+
+
+def _placed(request: Request, place: Place) -> Mapping[str, Any]:
+    """The settings with the device, for models that are placed on one."""
+    if not any(name.startswith("encoder:") for name in request.models):
+        return request.settings
+    return {**request.settings, "device": place.device}
+
+
+def _told(outcome: Outcome | None, done: int, total: int) -> None:
+    if outcome is not None and outcome.status != "skipped":
+        run = outcome.run
+        tell(f"{done}/{total} {run.task} {run.model} {run.variation.title} seed {run.seed}: {outcome.status}, {outcome.seconds:.1f} s")  # fmt: skip
+
+
+def tell(line: str) -> None:
+    """A line beside the results."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def said(problem: NikawaError) -> int:
+    """One line for bad input, and its exit status."""
+    tell(f"studies: {problem}")
+    return 2

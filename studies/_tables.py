@@ -1,0 +1,121 @@
+"""The tables of a study, from what its runs left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from nikawa.cli._run_show import figure, first_of, table
+from nikawa.io.atomic import atomic_write
+from nikawa.jobs.run import Cell
+from nikawa.report.tables import Table
+from nikawa.run.store import stored_runs
+from nikawa.run.summary import DIFFERENCE
+from studies._pairs import Contest
+
+PARTED = ("seen", "unseen", DIFFERENCE)
+
+
+def main_table(cells: Sequence[Cell]) -> str:
+    """The first metric of each task on whole sets, and of what was trained as published."""
+    columns, rows, numbers = table([cell for cell in first_of(cells) if not cell.variation])
+    return Table(columns, rows, numbers).markdown()
+
+
+def curve_table(cells: Sequence[Cell]) -> str:
+    """A row a task, a column a share of its training data."""
+    shares = sorted({share_of(cell) for cell in cells})
+    rows: dict[tuple[str, str, str], dict[float, str]] = {}
+    for cell in first_of(cells):
+        if "trained on" not in cell.variation:
+            rows.setdefault((cell.task, cell.set, cell.metric), {})[share_of(cell)] = figure(cell)
+    columns = ["task", "set", "metric", *(f"{share:.0%}" for share in shares)]
+    body = [[*key, *(found.get(share, "") for share in shares)] for key, found in rows.items() if len(found) > 1]  # fmt: skip
+    return Table(columns, body, columns[3:]).markdown()
+
+
+def share_of(cell: Cell) -> float:
+    """The share of the training data a figure rests on, from its title."""
+    word = next((w for w in cell.variation.split(", ") if w.endswith("% of train")), "100% of train")
+    return float(word.partition("%")[0]) / 100
+
+
+def splits_table(cells: Sequence[Cell], names: dict[str, str]) -> str:
+    """Seen, unseen and the difference by training split, as Table 8 of JAMP's paper."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in cells:
+        if cell.task == "jamp" and cell.where in PARTED:
+            split = cell.variation.removeprefix("trained on jamp:")
+            rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = figure(cell)
+    columns = ["training split", "model", "seen", "unseen", "difference"]
+    body = [[*key, *(found.get(part, "") for part in PARTED)] for key, found in rows.items()]
+    return Table(columns, body, columns[2:]).markdown()
+
+
+def grid_table(runs: Path, names: dict[str, str]) -> str:
+    """Every combination that was tried, with its mean on the set that settings are chosen on."""
+    found: dict[tuple[str, str, str, str], list[float]] = {}
+    for stored in stored_runs(runs):
+        if stored.done and stored.spec.stage == "selection":
+            spec, score = stored.spec, stored.scores()[0].scores[0]
+            shown = {k: v for k, v in spec.settings.items() if k in {"learning_rate", "epochs", "model"}}
+            setting = ", ".join(f"{k} {v}" for k, v in shown.items())
+            model = names.get(spec.model, spec.model)
+            key = (spec.task, f"{model} {spec.variation.title}".strip(), setting, score.metric)
+            found.setdefault(key, []).append(score.value * (100 if score.unit == "fraction" else 1))
+    columns = ["task", "model", "setting", "metric", "where it is chosen", "seeds"]
+    rows = [[*key, _mean(values), str(len(values))] for key, values in sorted(found.items())]
+    return Table(columns, rows, columns[4:]).markdown()
+
+
+def stress_table(sections: Iterable[dict[str, Any]]) -> str:
+    """How often answers stay when a sentence is perturbed, by operation and case, as Table 16 of JSICK's paper."""
+    columns = ["task", "operation", "case", "gold", "n", "unchanged", "became neutral"]
+    rows = [
+        [found["task"], cell["operation"], cell["case"] or "all", cell["gold"] or "all", str(cell["n"]), _number(cell["value"]), _number(cell["to_neutral"])]
+        for section in sections
+        for found in map(_inner, section.get("stress", ()))
+        for cell in found["cells"]
+    ]  # fmt: skip
+    return Table(columns, rows, columns[4:]).markdown()
+
+
+def _inner(stress: dict[str, Any]) -> dict[str, Any]:
+    """The analysis itself, whether or not the place it is written at stands around it."""
+    return stress if "cells" in stress else next(v for v in stress.values() if isinstance(v, dict) and "cells" in v)  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> str:
+    mean = sum(values) / len(values)
+    return "not defined" if isnan(mean) else f"{mean:.2f}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def section(heading: str, table: str) -> str:
+    """A table under its heading; nothing where it has no rows."""
+    return f"## {heading}\n\n{table}" if table.count("\n") > 1 else ""
+
+
+def write_page(path: Path, parts: Sequence[str]) -> None:
+    """Headings, paragraphs and tables, whole or not at all."""
+    with atomic_write(path, overwrite=True) as file:
+        file.write(("\n\n".join(part for part in parts if part) + "\n").encode())
+
+
+def figures(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table of figures, tests and words as they are printed."""
+    return Table(columns, [[_shown(value) for value in row] for row in rows], columns[4:]).markdown()
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Cell):
+        return figure(value)
+    if isinstance(value, Contest):
+        words = f"{value.difference:+.2f} ({value.low:+.2f} to {value.high:+.2f}), p {value.p:.3f}"
+        return f"**{words}**" if value.p < 0.05 else words
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

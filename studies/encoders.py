@@ -1,0 +1,148 @@
+"""What pre-training is worth: an encoder against the same architecture from random weights and the models that need nothing.
+
+`python -m studies.encoders --ja DIR --ko DIR --out DIR [--workers N]`. DIR are folders of encoders, as `nikawa pretrain` leaves them.
+Settings are chosen on dev by one seed (or on a part of what is there, see docs/run.md), figures are over five seeds, and every difference
+has a paired test over items and seeds, corrected for all of them together (Holm). `--only train` wants a graphics card,
+`--only baselines,report` none: carry the folder of the runs from one machine to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nikawa.benchmarks import tasks
+from nikawa.errors import BadInput, NikawaError
+from nikawa.jobs.run import Cell, Request, RunReport
+from nikawa.models.baseline import pick
+from nikawa.run.value import short_name
+from studies._folder import without_weights
+from studies._pairs import Contest, contests
+from studies._place import Place, at_hand, place_of, said, start, tell, words
+from studies._stored import stored_cells
+from studies._tables import figures, grid_table, section, splits_table, write_page
+
+EPOCHS: dict[str, dict[str, float]] = {
+    "ja": {"jsick-nli": 6, "jsick-sts": 6, "jsts": 5, "jcola": 5, "jcommonsenseqa": 4, "jamp": 4},
+    "ko": {"klue-nli": 6, "klue-sts": 10, "klue-ner": 6, "klue-dp": 10},
+}
+TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-nli": 1, "mini-ja-sts": 1}, "ko": {"mini-ko-nli": 1, "mini-ko-ner": 1}}  # fmt: skip
+LONGER = 2
+"""Random weights learn so many times as long."""
+RATES = {False: (5e-5, 1e-4, 3e-4), True: (1e-4, 3e-4, 1e-3)}
+"""By whether the weights are random: each kind has its own range."""
+SETTINGS: dict[str, dict[str, Any]] = {"jamp": {"batch": 64}, "klue-ner": {"max_length": 256}, "klue-dp": {"max_length": 256}}  # fmt: skip
+PREFIX = "random-"
+SAID = """Mean ± standard deviation over seeds. Settings were chosen by one seed on the set in the table of the grid; random weights learned
+{longer} times as long, with rates of their own. A difference stands with its 95% interval and p (bootstrap over items and seeds, Holm over
+all {tests} tests of this page); **bold** where p is below 5%."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The systems of a language, by the names that tables and runs have for them."""
+
+    trained: str
+    random: str
+    baseline: str = "baseline"
+
+
+def requests(model: Path, language: str, place: Place) -> list[Request]:
+    """The trained encoder and the random one on every task at hand."""
+    found, bare = (TINY if place.tiny else EPOCHS)[language], without_weights(model, place.out / f"{PREFIX}{model.name}")  # fmt: skip
+    asked = []
+    for task in at_hand(tuple(found), place):
+        for folder, random in ((model, False), (bare, True)):
+            epochs = found[task] * (LONGER if random else 1)
+            settings = {"epochs": epochs, "scratch": random, **SETTINGS.get(task, {})}
+            rates = RATES[random][:2] if place.tiny else RATES[random]
+            seeds = tuple(range(place.seeds))
+            asked.append(Request((task,), (f"encoder:{folder}",), seeds, settings, {"learning_rate": rates}, choose_seeds=1))  # fmt: skip
+    return asked
+
+
+def baselines(language: str, place: Place) -> list[Request]:
+    """The embedded model of every task; where dev is parted, it is given a choice too, so that it answers the same part."""
+    names = at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place)
+    return [Request((name,), ("baseline",), (0,), grid=_choice(name)) for name in names]
+
+
+def _choice(name: str) -> Mapping[str, tuple[str, ...]]:
+    return {"model": (pick(tasks()[name]), "majority")} if name.startswith("klue-") else {}
+
+
+def train(models: Mapping[str, Path], place: Place) -> int:
+    """The runs that are not done yet; how many failed."""
+    asked = [r for language, model in models.items() for r in requests(model, language, place)] if "train" in place.parts else []  # fmt: skip
+    plain = [r for language in models for r in baselines(language, place)] if "baselines" in place.parts else []  # fmt: skip
+    done: list[RunReport] = [start(part, place) for part in (asked, plain) if part]
+    return sum(len(report.problems) for report in done)
+
+
+def tell_all(models: Mapping[str, Path], place: Place) -> None:
+    """The tables in Markdown."""
+    sides = [Sides(short_name(f"encoder:{m}"), f"encoder:{PREFIX}{m.name}") for m in models.values()]
+    cells = stored_cells(place.runs, place.data)
+    found = contests(place.runs, [(s.random, s.trained) for s in sides] + [(s.baseline, s.trained) for s in sides], place)  # fmt: skip
+    names = {name: word for s in sides for name, word in ((s.trained, s.trained.partition(":")[2]), (s.random, "random weights"))}  # fmt: skip
+    rows = [row for side in sides for row in _rows(cells, found, side)]
+    parts = [
+        "# Encoders against random weights and embedded models",
+        "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
+        SAID.format(longer=LONGER, tests=len(found)),
+        section("Results", figures(COLUMNS, rows)),
+        section("JAMP's training splits", splits_table(cells, names)),
+        section("The grid", grid_table(place.runs, names)),
+    ]
+    write_page(place.out / "results.md", parts)
+    tell(str(place.out / "results.md"))
+
+
+COLUMNS = ("task", "trained on", "metric", "set", "n", "encoder", "random weights", "baseline", "over random", "over baseline")  # fmt: skip
+Key = tuple[str, str, str, str]
+
+
+def _rows(cells: Sequence[Cell], found: Sequence[Contest], side: Sides) -> Iterator[list[Any]]:
+    by_model: dict[str, dict[Key, Cell]] = {}
+    for cell in cells:
+        if not cell.where:
+            by_model.setdefault(cell.model, {})[cell.task, cell.variation, cell.set, cell.metric] = cell
+    for key, cell in by_model.get(side.trained, {}).items():
+        others = [by_model.get(name, {}).get(key) for name in (side.random, side.baseline)]
+        tests = [_test(found, key, name, side.trained) for name in (side.random, side.baseline)]
+        learned = key[1].removeprefix("trained on ") or "its own"
+        where = f"{cell.set}{f' ({cell.protocol})' if cell.protocol else ''}"
+        yield [cell.task, learned, cell.metric, where, cell.n, cell, *others, *tests]
+
+
+def _test(found: Sequence[Contest], key: Key, first: str, second: str) -> Contest | None:
+    task, variation, name, metric = key
+    return next(
+        (c for c in found if (c.task, c.variation, c.set, c.metric, c.first, c.second) == (task, variation, name, metric, first, second)), None
+    )  # fmt: skip
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Make the study; 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
+    options = words(__doc__ or "", 5)
+    options.add_argument("--ja", type=Path, help="folder of a Japanese encoder")
+    options.add_argument("--ko", type=Path, help="folder of a Korean encoder")
+    asked = options.parse_args(given)
+    place, models = place_of(asked), {k: v for k, v in (("ja", asked.ja), ("ko", asked.ko)) if v}
+    if not models:
+        return said(
+            BadInput("no encoder is named", cure="give --ja DIR or --ko DIR: nikawa pretrain makes them")
+        )
+    try:
+        failed = train(models, place)
+        if "report" in place.parts:
+            tell_all(models, place)
+    except NikawaError as problem:
+        return said(problem)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,151 @@
+"""What small encoders reach from random weights: grid, seeds, learning curves, JAMP's splits, the stress test.
+
+`python -m studies.scratch --out DIR [--data DIR] [--workers N] [--tiny]`. No pre-trained weights are involved: characters are the
+pieces, everything is learned from the training set of the task. Every step is a run of `nikawa run`; the page is that of
+`nikawa report`, the tables are in `results.md`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nikawa.benchmarks import tasks
+from nikawa.benchmarks.jamp.splits import split_names
+from nikawa.errors import NikawaError
+from nikawa.jobs.report import Options, report
+from nikawa.jobs.run import Cell, Request, RunReport
+from nikawa.run.data import Shelf
+from studies._folder import SMALL, TINY, characters, texts_of
+from studies._place import Place, at_hand, place_of, said, start, tell, words
+from studies._stored import stored_cells
+from studies._tables import (
+    curve_table,
+    grid_table,
+    main_table,
+    section,
+    splits_table,
+    stress_table,
+    write_page,
+)
+
+NAME = "scratch-ja"
+TASKS = ("jsts", "jsick-nli", "jsick-sts", "jcola", "jcommonsenseqa", "jamp")
+STRESS = {"jsick-stress-nli": "jsick-nli", "jsick-stress-sts": "jsick-sts"}
+"""Stress task to the task whose settings it takes."""
+EMBEDDED = ("mini-ja-nli", "mini-ja-sts", "mini-ja-choice")
+EPOCHS = {"jamp": 8, "jcola": 10}
+COMMON: dict[str, Any] = {"scratch": True, "dropout": 0.1, "batch": 64, "epochs": 15, "max_length": 128}
+RATES = (1e-4, 3e-4, 1e-3)
+SHARES = (0.25, 0.5, 0.75, 1.0)
+SAID = """Encoders of 4 layers of 256 **from random weights**: no pre-training, characters as pieces, all they know is the training
+set of the task. These figures show that the machinery learns and what data alone is worth; they are no measure of what encoders can do."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is tried; a trial of the study itself takes less of everything."""
+
+    tasks: tuple[str, ...]
+    stress: tuple[str, ...]
+    common: Mapping[str, Any]
+    rates: tuple[float, ...] = RATES
+    shares: tuple[float, ...] = SHARES
+
+    def settings(self, task: str) -> dict[str, Any]:
+        """The settings of a task that are not chosen."""
+        return {**self.common, "epochs": EPOCHS.get(task, self.common["epochs"])}
+
+
+def recipe(place: Place) -> Recipe:
+    """The recipe for what is at hand."""
+    stress = at_hand(tuple(STRESS), place)
+    if not place.tiny:
+        return Recipe(at_hand(TASKS, place), stress, COMMON)
+    common = {**COMMON, "batch": 16, "epochs": 1, "max_length": 64}
+    return Recipe(at_hand((*EMBEDDED, *TASKS), place), stress, common, (1e-3, 3e-3), (0.5, 1.0))
+
+
+def chosen(found: Recipe, model: str, place: Place) -> dict[str, dict[str, Any]]:
+    """The settings of every task that do best where settings are chosen, by one seed; nothing else is asked."""
+    grid = {"learning_rate": found.rates}
+    asked = [Request((task,), (model,), (0,), found.settings(task), grid, train=_whole(task)) for task in found.tasks]  # fmt: skip
+    report = start(asked, place, only_choose=True)
+    return {choice.task: choice.settings for choice in report.chosen}
+
+
+def _whole(task: str) -> tuple[str, ...]:
+    """JAMP alone has training splits that are run unasked: its whole training set is named."""
+    return ("jamp",) if task == "jamp" else ()
+
+
+def results(found: Recipe, model: str, settings: Mapping[str, dict[str, Any]], place: Place) -> RunReport:
+    """Every seed on every share, on JAMP's splits and on the stress sets, with the settings that were chosen."""
+    seeds = tuple(range(place.seeds))
+    asked = [
+        Request((task,), (model,), seeds, settings[task], shares=found.shares, train=_whole(task))
+        for task in found.tasks
+        if task in settings
+    ]
+    if "jamp" in settings:
+        asked += [Request(("jamp",), (model,), seeds, settings["jamp"], train=(f"jamp:{s}",)) for s in split_names()]  # fmt: skip
+    asked += [Request((task,), (model,), seeds, settings[STRESS[task]]) for task in found.stress if STRESS[task] in settings]  # fmt: skip
+    return start(asked, place)
+
+
+def tell_all(names: dict[str, str], place: Place) -> None:
+    """The page of the runs, and the tables in Markdown."""
+    page = place.out / "report"
+    how = Options(place.data, "Small encoders from random weights", rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell)  # fmt: skip
+    report([str(place.runs)], page, how)
+    sections = json.loads((page / "numbers.json").read_bytes())["sections"]
+    write_page(place.out / "results.md", _parts(stored_cells(place.runs, place.data), sections, names, place))
+    tell(f"{place.out / 'results.md'}\n{page / 'index.html'}")
+
+
+def _parts(cells: Sequence[Cell], sections: list[dict[str, Any]], names: dict[str, str], place: Place) -> list[str]:  # fmt: skip
+    size = "A trial of the study with very small models: its figures mean nothing." if place.tiny else SAID
+    seeds = f"Mean ± standard deviation over {place.seeds} seeds; settings were chosen by one."
+    return [
+        "# Small encoders from random weights",
+        size,
+        seeds,
+        section("Results", main_table(cells)),
+        section("The grid", grid_table(place.runs, names)),
+        section("Learning curves", curve_table(cells)),
+        section("JAMP's training splits (as Table 8 of its paper)", splits_table(cells, names)),
+        section("The stress test (as Table 16 of JSICK's paper)", stress_table(sections)),
+    ]
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Make the study; 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
+    place = place_of(words(__doc__ or "", 3).parse_args(given))
+    failed = 0
+    try:
+        if "train" in place.parts:
+            failed = len(train(place).problems)
+        if "report" in place.parts:
+            tell_all({f"encoder:{NAME}": "from scratch"}, place)
+    except NikawaError as problem:
+        return said(problem)
+    return 1 if failed else 0
+
+
+def train(place: Place) -> RunReport:
+    """All runs of the study that are not done yet."""
+    found, shelf = recipe(place), Shelf(place.data)
+    texts = (text for name in found.tasks for text in _texts(name, shelf))
+    model = f"encoder:{characters(place.out / NAME, texts, TINY if place.tiny else SMALL)}"
+    return results(found, model, chosen(found, model, place), place)
+
+
+def _texts(name: str, shelf: Shelf) -> list[str]:
+    dataset = tasks()[name].dataset
+    return [text for example in shelf.all(f"{dataset}:train") for text in texts_of(example.inputs)]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

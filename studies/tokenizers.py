@@ -1,0 +1,163 @@
+"""Characters, sub-words, or sub-words that never cross a morpheme: which serves which task (after KLUE's Section 5)?
+
+`python -m studies.tokenizers --ja DIR --ko DIR --out DIR [--workers N]`. DIR holds three encoders of the same size and training budget, in
+`characters/`, `subwords/` and `morphemes/`, as `nikawa pretrain --tokenizer …` leaves them. Each is fine-tuned on three tasks of its language
+with three seeds; the page is that of `nikawa report`, the table with its paired tests is in `results.md`.
+
+Korean has a tagging task at hand (KLUE-NER). For Japanese there is none with enough examples; JSQuAD stands in for it: its answer is
+a stretch of characters, so a piece that crosses the end of a word costs there what it costs in tagging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nikawa.errors import BadInput, NikawaError
+from nikawa.jobs.report import Options, report
+from nikawa.jobs.run import Cell, Request, RunReport
+from nikawa.run.data import Shelf
+from studies._folder import texts_of
+from studies._pairs import Contest, contests
+from studies._place import Place, at_hand, place_of, said, start, tell, words
+from studies._stored import stored_cells
+from studies._tables import figures, grid_table, section, write_page
+
+KINDS = ("characters", "subwords", "morphemes")
+EPOCHS: dict[str, dict[str, float]] = {
+    "ja": {"jsquad": 3, "jsick-nli": 6, "jsts": 5},
+    "ko": {"klue-ner": 6, "klue-nli": 6, "klue-sts": 10},
+}
+TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1, "mini-ja-nli": 1}, "ko": {"mini-ko-ner": 1, "mini-ko-sts": 1}}  # fmt: skip
+LENGTHS = {"jsquad": 384, "klue-ner": 256}
+RATES = (1e-4, 3e-4)
+PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", "subwords"))
+SAMPLE = 500
+"""Texts of a task that pieces are counted in."""
+SAID = """Mean ± standard deviation over seeds; the learning rate was chosen by one seed where the table of the grid tells. Differences are second
+minus first, with their 95% interval and p (bootstrap over items and seeds, Holm over all {tests} tests of this page); **bold** where p is below 5%."""
+
+
+def folders(given: Mapping[str, Path]) -> dict[str, dict[str, Path]]:
+    """The three encoders of each language; one that is missing is told with the command that makes it."""
+    made: dict[str, dict[str, Path]] = {}
+    for language, place in given.items():
+        made[language] = {kind: place / kind for kind in KINDS}
+        for kind, folder in made[language].items():
+            if not (folder / "config.json").is_file():
+                cure = f"nikawa pretrain CORPUS --language {language} --tokenizer {kind} --minutes 3 --out {folder}"
+                raise BadInput("holds no encoder", file=folder, cure=f"make it: {cure}")
+    return made
+
+
+def requests(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[Request]:
+    """Every encoder on every task of its language."""
+    tasks = TINY if place.tiny else EPOCHS
+    return [
+        Request(
+            (task,),
+            tuple(f"encoder:{folder}" for folder in found.values()),
+            tuple(range(place.seeds)),
+            {"epochs": tasks[language][task], "max_length": LENGTHS.get(task, 128)},
+            {"learning_rate": RATES},
+            choose_seeds=1,
+        )
+        for language, found in models.items()
+        for task in at_hand(tuple(tasks[language]), place)
+    ]
+
+
+def tell_all(models: Mapping[str, Mapping[str, Path]], place: Place) -> None:
+    """The page of the runs, and the tables in Markdown."""
+    page = place.out / "report"
+    how = Options(place.data, "Characters, sub-words, morphemes", rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell)  # fmt: skip
+    report([str(place.runs)], page, how)
+    cells = stored_cells(place.runs, place.data)
+    found = contests(place.runs, [(f"encoder:{a}", f"encoder:{b}") for a, b in PAIRS], place)
+    parts = [
+        "# Characters, sub-words and sub-words inside morphemes",
+        "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
+        SAID.format(tests=len(found)),
+        section("Results", figures(COLUMNS, _rows(cells, found))),
+        section("The encoders", figures(("language", "encoder", "pieces", "parameters", "pieces a character"), _sizes(models, place))),
+        section("The grid", grid_table(place.runs, {f"encoder:{kind}": kind for kind in KINDS})),
+    ]  # fmt: skip
+    write_page(place.out / "results.md", parts)
+    tell(f"{place.out / 'results.md'}\n{page / 'index.html'}")
+
+
+COLUMNS = ("task", "metric", "set", "n", *KINDS, *(f"{b} - {a}" for a, b in PAIRS))
+
+
+def _rows(cells: Sequence[Cell], found: Sequence[Contest]) -> Iterator[list[Any]]:
+    rows: dict[tuple[str, str, str], dict[str, Cell]] = {}
+    for cell in cells:
+        if not cell.where:
+            rows.setdefault((cell.task, cell.metric, cell.set), {})[cell.model] = cell
+    tests = {(c.task, c.metric, c.set, c.first, c.second): c for c in found}
+    for key, row in rows.items():
+        first = next(iter(row.values()))
+        where = f"{first.set}{f' ({first.protocol})' if first.protocol else ''}"
+        held = [row.get(f"encoder:{kind}") for kind in KINDS]
+        yield [key[0], key[1], where, first.n, *held, *(tests.get((*key, f"encoder:{a}", f"encoder:{b}")) for a, b in PAIRS)]  # fmt: skip
+
+
+def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[list[Any]]:
+    """The vocabulary and the weights of each encoder, and how many pieces it makes of a character of its tasks."""
+    for language, found in models.items():
+        texts = _texts(language, place)
+        length = sum(len("".join(text.split())) for text in texts)
+        for kind, folder in found.items():
+            pieces, made, weights = _counted(folder, texts)
+            yield [language, kind, pieces, weights, f"{made / length:.3f}" if length else ""]
+
+
+def _counted(folder: Path, texts: Sequence[str]) -> tuple[int, int, int]:
+    """Pieces of the vocabulary, pieces in the texts, and parameters."""
+    from math import prod
+
+    from safetensors import safe_open
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    made = sum(map(len, tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"])) if texts else 0  # fmt: skip
+    weights = 0
+    for path in sorted(folder.glob("*.safetensors")):
+        with safe_open(path, "np") as file:
+            weights += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  (it is no mapping)
+    return len(tokenizer), made, weights
+
+
+def _texts(language: str, place: Place) -> list[str]:
+    from nikawa.benchmarks import tasks
+
+    shelf, found = Shelf(place.data), list[str]()
+    for name in at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place):
+        dataset = tasks()[name].dataset
+        split = next(s for s in ("train", "dev") if s in shelf.splits(dataset))
+        found += [t for e in shelf.all(f"{dataset}:{split}")[:SAMPLE] for t in texts_of(e.inputs)]
+    return found
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Make the study; 0 when all of it is done, 1 when some runs are not, 2 for bad input."""
+    options = words(__doc__ or "", 3)
+    options.add_argument("--ja", type=Path, help="folder with three Japanese encoders")
+    options.add_argument("--ko", type=Path, help="folder with three Korean encoders")
+    asked = options.parse_args(given)
+    place, given_ = place_of(asked), {k: v for k, v in (("ja", asked.ja), ("ko", asked.ko)) if v}
+    if not given_:
+        return said(BadInput("no encoder is named", cure="give --ja DIR or --ko DIR with three encoders each"))  # fmt: skip
+    try:
+        models = folders(given_)
+        done: RunReport | None = start(requests(models, place), place) if "train" in place.parts else None
+        if "report" in place.parts:
+            tell_all(models, place)
+    except NikawaError as problem:
+        return said(problem)
+    return 1 if done is not None and done.problems else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

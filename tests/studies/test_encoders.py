@@ -1,0 +1,44 @@
+"""The study of what pre-training is worth, in miniature; several runs share a device."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nikawa.run import stored_runs
+from studies import encoders
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_table_with_paired_tests(
+    tmp_path: Path, encoder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--out", str(tmp_path), "--ja", str(encoder("some-ja")), "--tiny", "--seeds", "2", "--device", "cpu"]  # fmt: skip
+    assert encoders.main([*words, "--only", "train"]) == 0
+    assert encoders.main([*words, "--only", "baselines,report"]) == 0
+    text = (tmp_path / "results.md").read_text("utf-8")
+    (row,) = re.findall(
+        r"^\| mini-ja-nli \| its own \| accuracy \| test \| 9 \| (.*) \|$", text, re.MULTILINE
+    )
+    ours, random, baseline, over_random, over_baseline = row.split(" | ")
+    mean = [float(cell.split()[0]) for cell in (ours, random, baseline)]
+    gaps = [float(re.match(r"\**([+-][0-9.]+)", cell)[1]) for cell in (over_random, over_baseline)]  # type: ignore[index]
+    assert gaps == pytest.approx([mean[0] - mean[1], mean[0] - mean[2]], abs=0.011)
+    assert all(re.search(r"p [01]\.[0-9]{3}", cell) for cell in (over_random, over_baseline))
+    specs = [stored.spec for stored in stored_runs(tmp_path / "runs")]
+    assert {spec.model for spec in specs} == {"encoder:some-ja", "encoder:random-some-ja", "baseline"}
+    assert {s.settings.get("scratch", False) for s in specs if "random" in s.model} == {True}
+    assert not any(s.settings.get("scratch") for s in specs if s.model == "encoder:some-ja")
+    assert "not done" not in capsys.readouterr().err
+
+
+def test_no_encoder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert encoders.main(["--out", str(tmp_path)]) == 2
+    assert encoders.main(["--out", str(tmp_path), "--ja", str(tmp_path / "none"), "--tiny"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "studies: no encoder is named; give --ja DIR or --ko DIR: nikawa pretrain makes them"
+    assert second.endswith("none: holds no encoder; train it (nikawa pretrain), and give the folder of the model")  # fmt: skip

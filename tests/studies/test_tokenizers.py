@@ -1,0 +1,35 @@
+"""The study of pieces, in miniature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from studies import tokenizers
+
+pytestmark = pytest.mark.slow
+
+
+def test_three_encoders_are_held_against_each_other(tmp_path: Path, encoder: Callable[[str], Path]) -> None:
+    for kind in tokenizers.KINDS:
+        copytree(encoder(f"{kind}-ko"), tmp_path / "ko" / kind)
+    out = tmp_path / "study"
+    assert tokenizers.main(["--out", str(out), "--ko", str(tmp_path / "ko"), "--tiny", "--seeds", "2", "--device", "cpu"]) == 0  # fmt: skip
+    rows = [line.split(" | ") for line in (out / "results.md").read_text("utf-8").splitlines()]
+    (ner,) = [row for row in rows if row[0] == "| mini-ko-ner" and len(row) == len(tokenizers.COLUMNS)]
+    assert all(cell.strip(" |") for cell in ner)
+    assert sum(row[0] == "| ko" and float(row[4].strip(" |")) > 0.9 for row in rows) == 3
+    assert (out / "report" / "index.html").is_file()
+
+
+def test_a_missing_encoder_is_told_with_the_command_that_makes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tokenizers.main(["--out", str(tmp_path), "--ja", str(tmp_path / "ja")]) == 2
+    assert tokenizers.main(["--out", str(tmp_path)]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "make it: nikawa pretrain CORPUS --language ja --tokenizer characters --minutes 3 --out" in first
+    assert second.startswith("studies: no encoder is named")
