@@ -383,8 +383,10 @@ def test_the_owner_at_work(serve: Serve) -> None:
     made = here.client.post("/owner/links", json={"names": ["x", "y"]}, headers=headers).json()["links"]
     here.answer("neutral", made[0]["path"])
     here.answer("entailment", made[1]["path"])
-    (row,) = here.client.get("/owner/disagreements").json()
+    (row,) = here.client.get("/owner/disagreements").json()["cases"]
     assert [a["worker"] for a in row["answers"]] == ["x", "y"]
+    assert here.client.get("/owner/case?ref=i000").json() == row
+    assert here.client.get("/owner/case?ref=none").status_code == 404
     lease = here.next()["item"]["lease"]
     here.post("report", {"lease": lease, "key": "k", "code": "hate"})
     assert here.client.get("/owner/items?state=set-aside").json()[0]["ref"] == "i000"

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nikawa.collect.overview import audit_rows, decide, disagreements, items, overview, resolve
+from nikawa.collect.cases import disagreements
+from nikawa.collect.overview import audit_rows, decide, items, overview, resolve
 from nikawa.collect.project import hashed
 from nikawa.collect.workers import Refused, exclude, join, reinstate
 
@@ -123,13 +124,13 @@ def test_a_draft_is_kept_and_prolongs(crowd: Begin) -> None:
     here.join("a")
     lease, token = here.lease("a"), hashed(here.project.token("a"))
     here.now += 500
-    assert here.store.do(lambda link: here.desk.draft(link, token, lease, '{"text": "書きかけ"}', here.now))
+    assert here.store.do(here.desk.draft(token, lease, '{"text": "書きかけ"}', here.now))
     here.now += 500
     item = here.state("a")["item"]
     assert (item["lease"], item["draft"]) == (lease, {"text": "書きかけ"})
     here.answer("a")
     with pytest.raises(Refused, match="already_answered"):
-        here.store.do(lambda link: here.desk.draft(link, token, lease, "1", here.now))
+        here.store.do(here.desk.draft(token, lease, "1", here.now))
 
 
 def test_undo_adds_and_hands_the_item_out_again(crowd: Begin) -> None:
@@ -268,7 +269,7 @@ def test_decisions_are_added(crowd: Begin) -> None:
     here.join("a", "b")
     here.answer("a", "neutral", comment="迷った")
     here.answer("b", "entailment")
-    (row,) = here.store.ask(disagreements)
+    (row,) = here.store.ask(lambda link: disagreements(link, here.project))["cases"]
     assert [(a["worker"], a["answer"]["label"], a["comment"]) for a in row["answers"]] == [
         ("a", "neutral", "迷った"),
         ("b", "entailment", ""),
@@ -276,7 +277,7 @@ def test_decisions_are_added(crowd: Begin) -> None:
     for label in ("neutral", "contradiction"):
         body = msgspec.json.encode({"label": label}).decode()
         here.store.do(partial(decide, ref="i000", body=body, reason="読み直した", who="o", now=2.0))
-    (row,) = here.store.ask(disagreements)
+    (row,) = here.store.ask(lambda link: disagreements(link, here.project))["cases"]
     assert row["decision"]["answer"] == {"label": "contradiction"}
     told = here.exported("decisions")
     assert [(j.worker, j.answer) for j in told] == [

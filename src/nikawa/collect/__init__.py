@@ -8,7 +8,7 @@ in when the server starts.
 
 **A form is one file** in `forms/` with `FORM = Form(...)` (`form.Form` documents each field; `form.forms()` lists them). An answer is a JSON
 object keyed by question, so it becomes one judgement a question. Its script is `pages/static/NAME.js`, which calls
-`start` of `collect.js`; its page is `pages/forms/NAME.html`, or `_fields.html` where the script fills the page; its
+`start` of `form.js`; its page is `pages/forms/NAME.html`, or `_fields.html` where the script fills the page; its
 messages are its `words`. Forms may share a script or a page; nothing else is touched to add one.
 
 **Templates** (Jinja2, autoescaped, in `pages/`) get: `project` (title, form, language), `form` (the `Form`),
@@ -44,11 +44,12 @@ never leave the server. `key` is any text the page makes for one submission: sen
     GET, POST /login; POST /logout; GET /owner, /owner/adjudicate (pages); GET /openapi.json
     GET  /owner/data               {progress, workers, time, reports, analyses}: what a dashboard shows
     GET  /owner/items?state=&after= [{ref, asked, done, leased, reports, state}]
-    GET  /owner/disagreements?after= [{ref, inputs, answers: [{worker, answer, comment, seconds}], decision,
-                                   decisions}]: the last decision, and all of them
+    GET  /owner/disagreements?after=&undecided= {cases: [case], after}: where the next page starts, null at the end
+    GET  /owner/case?ref=          {ref, inputs, answers: [{worker, answer, comment, seconds, problems}], decision,
+                                   decisions}: the last decision, and all of them
     GET  /owner/audit?after=       [{seq, at, who, what, detail}]
     GET  /owner/export?pseudonymise=&form=jsonl|csv  the judgements so far, streamed
-    POST /owner/decide             {ref, answer, reason} -> {seq}
+    POST /owner/decide             {ref, answer, reason} -> {seq}, held to the form's rules as any answer
     POST /owner/exclude, /owner/reinstate  {worker, reason} -> {worker, state}
     POST /owner/resolve            {ref, action: "reopen"|"drop", reason} -> {ref, state}
     POST /owner/links              {names: [..]} -> {links: [{worker, path}]}

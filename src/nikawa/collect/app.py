@@ -86,7 +86,7 @@ def _owner_routes(site: Site) -> list[BaseRoute]:
     from starlette.routing import Route
 
     here = OwnerRoutes(site)
-    gets = ("adjudicate", "data", "items", "disagreements", "audit", "export")
+    gets = ("adjudicate", "data", "items", "disagreements", "case", "audit", "export")
     posts = ("decide", "exclude", "reinstate", "resolve", "links")
     return [
         Route("/login", here.login_page, methods=["GET"]),

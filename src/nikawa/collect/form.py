@@ -48,6 +48,16 @@ def same_gold(answer: Answer, gold: Mapping[str, Any], _options: Options) -> boo
     )
 
 
+def keeps_rules(_answer: Answer, _gold: Mapping[str, Any], _options: Options) -> bool:
+    """What a worker writes cannot be compared: an answer that keeps the rules passes."""
+    return True
+
+
+def unequal(answers: Sequence[Answer], _options: Options) -> bool:
+    """Whether two answers are not the same."""
+    return len({msgspec.json.encode(answer, order="deterministic") for answer in answers}) > 1
+
+
 def by_question(answer: Answer) -> list[tuple[str, Any]]:
     """One judgement a question, in the order of the answer."""
     return list(answer.items())
@@ -90,6 +100,8 @@ class Form:
     settings: type[msgspec.Struct] | None = None
     """The table `[form_settings]` of project.toml, with defaults; it reaches the page, so it may hold no secret."""
     gold_matches: Callable[[Answer, Mapping[str, Any], Options], bool] = same_gold
+    differ: Callable[[Sequence[Answer], Options], bool] = unequal
+    """Whether the answers to an item disagree; what workers write never does (`writes`)."""
     to_judgements: Callable[[Answer], list[tuple[str, Any]]] = by_question
     from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = joined
     view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view
@@ -111,6 +123,11 @@ class Form:
     def code(self) -> str:
         """The script of the form, as the page asks for it."""
         return self.script or f"{self.name}.js"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it asks for texts of the worker's own: no two of those are meant to be equal."""
+        return self.gold_matches is keeps_rules
 
     def options(self, table: Mapping[str, Any], file: str = "project.toml") -> Options:
         """The form's own settings, checked."""

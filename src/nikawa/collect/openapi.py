@@ -56,6 +56,16 @@ _SAVED = {
 }
 _ANY: dict[str, Any] = {"type": "object"}
 _ROWS = {"type": "array", "items": _ANY}
+_CASE = {
+    "type": "object",
+    "required": ["ref", "inputs", "answers", "decision", "decisions"],
+    "properties": {"ref": {"type": "string"}, "inputs": _ANY, "answers": _ROWS, "decisions": _ROWS},
+}
+_CASES = {
+    "type": "object",
+    "required": ["cases", "after"],
+    "properties": {"cases": {"type": "array", "items": _CASE}, "after": {"type": ["string", "null"]}},
+}
 _TOKEN = {"name": "token", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
 
 _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
@@ -75,7 +85,8 @@ _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "/w/{token}/next": (_STATE, (), "The item in hand, or a fresh one."),
     "/owner/data": (_ANY, (), "What a dashboard shows."),
     "/owner/items": (_ROWS, ("state", "after"), "A page of items."),
-    "/owner/disagreements": (_ROWS, ("after",), "Items whose answers differ."),
+    "/owner/disagreements": (_CASES, ("after", "undecided"), "Items whose answers disagree."),
+    "/owner/case": (_CASE, ("ref",), "One item with its answers and decisions."),
     "/owner/audit": (_ROWS, ("after",), "Who did what."),
     "/alive": (_ANY, (), "Whether the server and its database answer."),
 }

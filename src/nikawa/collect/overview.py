@@ -10,7 +10,7 @@ import msgspec
 
 from nikawa.collect.database import Link, found
 from nikawa.collect.project import Project
-from nikawa.collect.records import example_of, stamp
+from nikawa.collect.records import stamp
 from nikawa.collect.workers import Refused, Worker, all_workers, audit
 
 PAGE = 100
@@ -65,7 +65,17 @@ def times(link: Link) -> dict[str, Any]:
         " WHERE kind = 'main' AND surplus = 0 AND seconds IS NOT NULL GROUP BY 1 ORDER BY 1"
     )
     count, total = sum(int(row[1]) for row in rows), sum(float(row[2]) for row in rows)
-    return {"mean": round(total / count, 3) if count else None, "under": {str(r[0]): int(r[1]) for r in rows}}
+    return {
+        "mean": round(total / count, 3) if count else None,
+        "hours": round(total / 3600, 3),
+        "under": {str(r[0]): int(r[1]) for r in rows},
+    }
+
+
+def pay(link: Link) -> float:
+    """What all workers have earned so far."""
+    (paid,) = found(link, "SELECT coalesce(sum(earned), 0) FROM workers")
+    return round(float(paid), 4)
 
 
 def reports(link: Link, after: int = 0) -> list[dict[str, Any]]:
@@ -110,42 +120,6 @@ def _state(row: Sequence[Any]) -> str:
     if row[5]:
         return "set-aside"
     return "complete" if row[2] >= row[1] else "open" if row[6] else "in-hand"
-
-
-def disagreements(link: Link, after: str = "", limit: int = 20) -> list[dict[str, Any]]:
-    """Items whose standing answers differ, with all of them side by side and the decisions, the last first."""
-    rows = link.rows(
-        "SELECT i.ref, i.id, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main' AND i.done > 1 AND i.ref > ?"
-        " AND (SELECT count(DISTINCT a.body) FROM answers a JOIN workers w ON w.id = a.worker"
-        " LEFT JOIN withdrawals x ON x.answer = a.seq WHERE a.item = i.id AND a.surplus = 0"
-        " AND x.answer IS NULL AND w.state <> 'excluded') > 1 ORDER BY i.ref LIMIT ?",
-        after, limit,
-    )  # fmt: skip
-    return [{"ref": ref, "inputs": _inputs(body), **_sides(link, item)} for ref, item, body in rows]
-
-
-def _inputs(body: str) -> dict[str, Any]:
-    return example_of(body).inputs
-
-
-def _sides(link: Link, item: int) -> dict[str, Any]:
-    rows = link.rows(
-        "SELECT w.name, a.body, a.comment, a.seconds FROM answers a JOIN workers w ON w.id = a.worker"
-        " LEFT JOIN withdrawals x ON x.answer = a.seq WHERE a.item = ? AND a.surplus = 0 AND x.answer IS NULL"
-        " AND w.state <> 'excluded' ORDER BY a.seq",
-        item,
-    )
-    answers = [
-        {"worker": r[0], "answer": msgspec.json.decode(r[1]), "comment": r[2], "seconds": r[3]} for r in rows
-    ]
-    decisions = [_decision(row) for row in link.rows(
-        "SELECT person, body, reason, at FROM decisions WHERE item = ? ORDER BY seq DESC", item
-    )]  # fmt: skip
-    return {"answers": answers, "decision": decisions[0] if decisions else None, "decisions": decisions}
-
-
-def _decision(row: Sequence[Any]) -> dict[str, Any]:
-    return {"person": row[0], "answer": msgspec.json.decode(row[1]), "reason": row[2], "at": stamp(row[3])}
 
 
 def item_of(link: Link, ref: str) -> tuple[int, str]:
@@ -214,5 +188,6 @@ def overview(link: Link, project: Project) -> dict[str, Any]:
         "progress": progress(link),
         "workers": workers,
         "time": times(link),
+        "pay": {**msgspec.to_builtins(settings.pay), "paid": pay(link)},
         "reports": reports(link),
     }

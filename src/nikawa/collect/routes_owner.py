@@ -6,11 +6,12 @@ import hmac
 import logging
 import secrets
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nikawa.collect import overview, people
+from nikawa.collect import cases, overview, people
 from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
 from nikawa.collect.dashboard import words
 from nikawa.collect.export import csv_lines, json_lines, judgements
@@ -154,10 +155,21 @@ class OwnerRoutes:
         return answer(await self.site.read(lambda link: overview.items(link, state, after)))
 
     async def disagreements(self, request: Request) -> Response:
-        """Items whose answers differ."""
+        """Items whose answers disagree."""
         await self.person(request)
-        after = plain(request, "after")
-        return answer(await self.site.read(lambda link: overview.disagreements(link, after)))
+        after, language = plain(request, "after"), self._language(request)
+        undecided = request.query_params.get("undecided", "") in ("1", "true")
+        tell = partial(self.site.said, language)
+        found = await self.site.read(
+            lambda link: cases.disagreements(link, self.project, after, undecided=undecided, tell=tell)
+        )
+        return answer(found)
+
+    async def case(self, request: Request) -> Response:
+        """One item with its answers and decisions."""
+        await self.person(request)
+        ref, tell = plain(request, "ref"), partial(self.site.said, self._language(request))
+        return answer(await self.site.read(lambda link: cases.case(link, self.project, ref, tell)))
 
     async def audit(self, request: Request) -> Response:
         """Who did what."""
@@ -172,7 +184,7 @@ class OwnerRoutes:
         _, text = await self.site.read(lambda link: overview.item_of(link, body.ref))
         problems = self.project.form.validate(body.answer, example_of(text), self.project.options)
         if any(not problem.warning for problem in problems):
-            raise Refused("answer_invalid", 422)
+            return self.site.faults(self._language(request), problems)
         made = msgspec.json.encode(body.answer, order="deterministic").decode()
         seq = await self.site.write(
             lambda link: overview.decide(link, body.ref, made, body.reason, who=person.name, now=now)

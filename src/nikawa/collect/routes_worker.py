@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,7 +11,7 @@ from nikawa.collect.answers import Given, Report, leased
 from nikawa.collect.bodies import AnswerBody, CheckBody, DraftBody, LanguageBody, ReportBody, UndoBody
 from nikawa.collect.form import Problem
 from nikawa.collect.guard import sender_of
-from nikawa.collect.i18n import accepted, say
+from nikawa.collect.i18n import accepted
 from nikawa.collect.project import NAME, hashed
 from nikawa.collect.records import example_of
 from nikawa.collect.site import Site, answer
@@ -47,7 +47,7 @@ class WorkerRoutes:
     async def next(self, request: Request) -> Response:
         """The item in hand, or a fresh one."""
         token, now = self.token(request), self.site.clock()
-        standing = await self.site.write(lambda link: self.desk.next(link, token, now))
+        standing = await self.site.write(self.desk.next(token, now))
         return answer(self.desk.state(standing))
 
     async def answer(self, request: Request) -> Response:
@@ -57,34 +57,22 @@ class WorkerRoutes:
         self._refuse_long(body.comment)
         worker, problems, correct = await self.site.read(lambda link: self._look(link, token, body))
         if any(not problem.warning for problem in problems):
-            return self._problems(worker, problems)
+            return self.site.faults(worker.language, problems)
         text = msgspec.json.encode(body.answer, order="deterministic").decode()
         given = Given(body.lease, body.key, text, body.comment, body.seconds, correct)
-        saved, standing = await self.site.write(lambda link: self.desk.answer(link, token, given, now))
+        saved, standing = await self.site.write(self.desk.answer(token, given, now))
         state = self.desk.state(standing)
         return answer({"saved": True, "duplicate": saved.duplicate, "surplus": saved.surplus, "state": state})
 
     def _look(
         self, link: Link, token: str, body: AnswerBody | CheckBody
     ) -> tuple[Worker, list[Problem], bool | None]:
-        worker = by_link(link, token)
-        _, _, text, gold = leased(link, worker, body.lease)
+        worker, text, gold = leased(link, token, body.lease)
         form, options = self.project.form, self.project.options
         problems = form.validate(body.answer, example_of(text), options)
         if gold is None or any(not problem.warning for problem in problems):
             return worker, problems, None
         return worker, problems, form.gold_matches(body.answer, msgspec.json.decode(gold), options)
-
-    def _problems(self, worker: Worker, problems: list[Problem]) -> Response:
-        first = next(problem for problem in problems if not problem.warning)
-        message = say(worker.language, first.code, first.values, self.project.form)
-        told = [self._told(worker, problem) for problem in problems]
-        return answer({"error": first.code, "message": message, "problems": told}, 422)
-
-    def _told(self, worker: Worker, problem: Problem) -> dict[str, Any]:
-        message = say(worker.language, problem.code, problem.values, self.project.form)
-        return {"code": problem.code, "message": message, "values": problem.values, "where": problem.where,
-                "warning": problem.warning}  # fmt: skip
 
     def _refuse_long(self, comment: str) -> None:
         if len(comment) > self.project.settings.limits.comment_characters:
@@ -95,21 +83,21 @@ class WorkerRoutes:
         token = self.token(request)
         body = await self.site.body(request, CheckBody)
         worker, problems, _ = await self.site.read(lambda link: self._look(link, token, body))
-        return answer({"problems": [self._told(worker, problem) for problem in problems]})
+        return answer({"problems": [self.site.told(worker.language, problem) for problem in problems]})
 
     async def draft(self, request: Request) -> Response:
         """Keep half-written work."""
         token, now = self.token(request), self.site.clock()
         body = await self.site.body(request, DraftBody)
         text = msgspec.json.encode(body.draft).decode()
-        held = await self.site.write(lambda link: self.desk.draft(link, token, body.lease, text, now))
+        held = await self.site.write(self.desk.draft(token, body.lease, text, now))
         return answer({"saved": True, "held": held})
 
     async def undo(self, request: Request) -> Response:
         """Withdraw the last answer."""
         token, now = self.token(request), self.site.clock()
         body = await self.site.body(request, UndoBody)
-        standing = await self.site.write(lambda link: self.desk.undo(link, token, body.key, now))
+        standing = await self.site.write(self.desk.undo(token, body.key, now))
         return answer({"state": self.desk.state(standing)})
 
     async def report(self, request: Request) -> Response:
@@ -118,7 +106,7 @@ class WorkerRoutes:
         body = await self.site.body(request, ReportBody)
         self._refuse_long(body.comment)
         given = Report(body.lease, body.key, body.code, body.comment)
-        saved, standing = await self.site.write(lambda link: self.desk.report(link, token, given, now))
+        saved, standing = await self.site.write(self.desk.report(token, given, now))
         return answer({"saved": True, "duplicate": saved.duplicate, "state": self.desk.state(standing)})
 
     async def language(self, request: Request) -> Response:

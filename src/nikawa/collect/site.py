@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import msgspec
 
 from nikawa.collect.desk import Desk
-from nikawa.collect.form import LANGUAGES
+from nikawa.collect.form import LANGUAGES, Problem
 from nikawa.collect.guard import Limiter, body_of, refuse_elsewhere
 from nikawa.collect.i18n import say, table
 from nikawa.collect.markdown import render
@@ -135,6 +135,21 @@ class Site:
             **more,
         }
         return HTMLResponse(self.templates.get_template(name).render(context), status)
+
+    def said(self, language: str, problem: Problem) -> str:
+        """A problem in words."""
+        return say(language, problem.code, problem.values, self.project.form)
+
+    def told(self, language: str, problem: Problem) -> dict[str, Any]:
+        """A problem as the pages get it."""
+        return {"code": problem.code, "message": self.said(language, problem), "values": problem.values,
+                "where": problem.where, "warning": problem.warning}  # fmt: skip
+
+    def faults(self, language: str, problems: list[Problem]) -> Response:
+        """Why an answer is not taken."""
+        first = next(problem for problem in problems if not problem.warning)
+        told = [self.told(language, problem) for problem in problems]
+        return answer({"error": first.code, "message": self.said(language, first), "problems": told}, 422)
 
     def refusal(self, problem: Refused, language: str, html: bool = False) -> Response:
         """What somebody gets whose request cannot be done: a code and a sentence, nothing else."""

@@ -17,7 +17,6 @@ from nikawa.aggregate.workers import optional, quality, wilson
 from nikawa.aggregate.workers_habits import ODD_PACE, median_seconds
 from nikawa.collect.dashboard import troubled
 from nikawa.collect.export import judgements
-from nikawa.collect.forms._base import keeps_rules
 from nikawa.collect.project import Project
 from nikawa.collect.store import Store
 from nikawa.errors import BadInput
@@ -50,7 +49,7 @@ class Columns:
 
 def writes(project: Project) -> bool:
     """Whether the form asks for texts of the worker's own: there, no two answers are meant to be equal."""
-    return project.form.gold_matches is keeps_rules
+    return project.form.writes
 
 
 def judged(project: Project, store: Store) -> dict[str, Any]:

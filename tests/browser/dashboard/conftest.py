@@ -73,6 +73,16 @@ class Owned:
         ]
         self.store.do(lambda link: take_in(link, self.project, given, "answers", 1.0))
 
+    def give(self, answers: dict[str, dict[str, Any]], item: str = "i") -> None:
+        """Whole answers to an item, by worker, held to no rule: as brought in from elsewhere."""
+        given = [
+            Judgement(example=item, worker=worker, question=question, answer=value)
+            for worker, answer in answers.items()
+            for question, value in self.project.form.to_judgements(answer)
+        ]
+        rows = list(enumerate(given, start=1))
+        self.store.do(lambda link: take_in(link, self.project, rows, "answers", 1.0))
+
     def decisions(self) -> list[Judgement]:
         with self.store.read() as link:
             return list(judgements(link, self.project, ("decisions",)))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nikawa.collect.form import forms
 from nikawa.records import Example
 
 pytestmark = pytest.mark.slow
@@ -73,7 +74,7 @@ def test_the_gate_names_words_and_writers(own: Own, scheme: str) -> None:
     page.wait_for_selector("#verdict.notice")
     owned.shot(page, f"gate-{scheme}")
     row = page.locator("#gate tbody tr", has_text="まったく").first.inner_text()
-    assert "contradiction" in row
+    assert "Must be false" in row  # the label by its name
     assert "mado (40)" in row
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert owned.faults == []
@@ -116,45 +117,85 @@ def test_decisions_are_judgements_and_stay(own: Own) -> None:
     owned.take([*split[3:], ("a", "p000", "neutral", 4.0), ("b", "p000", "neutral", 4.0)])
     page = owned.log_in()
     page.get_by_role("link", name="Disagreements").click()
-    page.wait_for_selector(".case")
-    assert page.locator(".case").evaluate_all("all => all.map((one) => one.dataset.ref)") == ["odd", "p001"]
-    case = page.locator('[data-ref="p001"]')
-    assert case.locator(".side li").all_inner_texts() == ["a (4 s)", "b (4 s)", "c (4 s)"]
-    case.locator("input[type=radio]").nth(1).check()
-    case.get_by_role("button", name="Decide").click()
+    listed = page.locator("#cases button")
+    listed.nth(1).wait_for()
+    assert listed.evaluate_all("all => all.map((one) => one.dataset.ref)") == ["odd", "p001"]
+    assert HOSTILE in page.locator("#item").inner_text()
+    listed.nth(1).click()
+    assert page.locator(".side li").all_inner_texts() == ["a (4 s)", "b (4 s)", "c (4 s)"]
+    page.get_by_role("button", name="Contradiction").click()
+    page.get_by_role("button", name="Decide", exact=True).click()
     assert owned.decisions() == []  # a reason is needed
-    case.get_by_label("Reason").fill("the number differs")
-    case.get_by_role("button", name="Decide").click()
-    case.locator(".decision").wait_for()
-    case.locator("select").select_option("neutral")
-    case.get_by_label("Reason").fill("no, it may be either")
-    case.get_by_role("button", name="Decide").click()
-    case.locator(".decision").nth(1).wait_for()
+    page.get_by_label("Reason").fill("the number differs")
+    page.get_by_role("button", name="Decide", exact=True).click()
+    page.locator(".decision").wait_for()
+    page.keyboard.press("3")  # as on a worker's page
+    page.get_by_label("Reason").fill("no, it may be either")
+    page.get_by_role("button", name="Decide", exact=True).click()
+    page.locator(".decision").nth(1).wait_for()
     owned.shot(page, "adjudicate")
     found = [(one.example, one.worker, one.answer) for one in owned.decisions()]
     assert found == [("p001", "decision:owner", "contradiction"), ("p001", "decision:owner", "neutral")]
     page.reload()
-    case.locator(".decision").nth(1).wait_for()
-    assert "Neutral" in case.locator(".decision").first.inner_text()
+    page.locator(".decision").nth(1).wait_for()
+    assert "Neutral" in page.locator(".decision").first.inner_text()
     page.check("#hide")
-    assert case.is_hidden()
+    listed.nth(0).click()
+    assert listed.count() == 1
     assert owned.faults == []
 
 
-def test_any_form_is_decided_even_by_another_answer(own: Own) -> None:
-    owned = own("scale", pairs(2))
-    owned.take([("a", "p000", 1, 4.0), ("b", "p000", 4, 4.0)])
-    page = owned.log_in("reviewer", "ja")
+ANOTHER: dict[str, tuple[dict[str, Any], str]] = {
+    "inference": ({"label": "neutral", "naturalness": "both"}, "必ず正しい"),
+    "multiple-choice": ({"choice": 3}, "傘"),
+    "ranked": ({"label": ["스포츠"]}, "생활문화"),
+    "span-tagging": ({"spans": []}, "한결시 地名"),
+    "write-hypotheses": ({"hypotheses": ["두부", "두부", "두부"]}, "할머니는 매일 시장에 간다."),
+    "write-question": ({"questions": []}, "石油ランプ"),
+    "relation": ({"relation": "no_relation"}, ""),
+}
+"""An answer unlike the form's sample, and what of the sample is to be read among the answers given."""
+
+
+@pytest.mark.parametrize("name", list(ANOTHER))
+def test_any_form_is_decided_in_its_own_page(own: Own, name: str) -> None:
+    other, told = ANOTHER[name]
+    form = forms()[name]
+    assert form.sample is not None
+    owned = own(name, [Example(id="i", inputs=dict(form.sample.inputs))], **form.sample.settings)
+    owned.give({"a": dict(form.sample.answer), "b": other})
+    page = owned.log_in("reviewer", "ja", viewport={"width": 390, "height": 800})
     assert page.locator("#links, [href='/owner/export']").count() == 0  # those are the owner's
     page.goto(f"{owned.address}/owner/adjudicate")
-    field = page.locator(".case .side textarea")
-    for text in ("{", '{"score": 99}'):
-        field.fill(text)
-        page.locator(".case .field textarea").fill("間をとる")
-        page.locator(".case button.main").click()
-        page.wait_for_selector("#alert:not([hidden])")
-    field.fill('{"score": 3}')
-    page.locator(".case button.main").click()
+    page.wait_for_selector("#case:not([hidden])")
+    owned.shot(page, f"adjudicate-{name}")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("textarea").evaluate_all("all => all.every((one) => !one.value.includes('{'))")
+    given = page.locator(".side .choice")
+    assert given.count() == 2
+    assert told in given.first.inner_text()
+    page.fill("#reason", "読み直した")
+    given.first.click()
+    page.locator("#answer button.main").click()
     page.wait_for_selector(".decision")
-    owned.shot(page, "adjudicate-scale")
-    assert [(one.worker, one.answer) for one in owned.decisions()] == [("decision:reviewer", 3)]
+    assert {one.question: one.answer for one in owned.decisions()} == dict(
+        form.to_judgements(form.sample.answer)
+    )
+    assert owned.faults == []
+
+
+def test_a_decision_is_held_to_the_rules(own: Own) -> None:
+    owned = own("write-hypotheses", [Example(id="i", inputs={"premise": "할머니는 아침마다 두부를 산다."})])
+    owned.give({"a": {"hypotheses": ["두부", "두부", "두부"]}})
+    page = owned.log_in(language="ko")
+    page.goto(f"{owned.address}/owner/adjudicate")
+    page.wait_for_selector(".side .problem")
+    page.fill("#reason", "다시 썼다")
+    page.locator("#answer button.main").click()
+    page.wait_for_selector(".problem:visible:not(:empty)")
+    assert owned.decisions() == []
+    for place, text in enumerate(("할머니는 두부를 산다.", "할머니는 콩만 산다.", "할머니는 두부를 굽는다.")):
+        page.fill(f"#field-text-{place}", text)
+    page.locator("#answer button.main").click()
+    page.wait_for_selector(".decision")
+    assert len(owned.decisions()) == 1

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from nikawa.aggregate.table import Table
 from nikawa.collect.app import create_app
 from nikawa.collect.dashboard import latest, troubled, words
 from nikawa.collect.form import LANGUAGES
@@ -16,6 +17,7 @@ from nikawa.collect.people import hash_password, set_person
 from nikawa.collect.workers import exclude
 from nikawa.errors import BadInput
 from nikawa.jobs._collect_analyses import ANALYSES
+from nikawa.jobs.agree import Options, measured
 
 PASSWORD = "とても長い合言葉です"
 PAGES = ("/owner", "/owner/adjudicate")
@@ -77,7 +79,7 @@ def test_no_worker_and_no_stranger_gets_any_of_it(site: Site) -> None:
     for path in PAGES:
         reply = site.client.get(path, follow_redirects=False)
         assert (reply.status_code, reply.headers["location"]) == (303, "/login")
-    for path in ("data", "disagreements", "items"):
+    for path in ("data", "disagreements", "items", "case?ref=i000"):
         for headers in ({}, {"Authorization": f"Bearer {token}"}, {"Cookie": f"nikawa_session={token}"}):
             assert site.client.get(f"/owner/{path}", headers=headers).status_code == 401
     decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "x"}
@@ -110,10 +112,11 @@ def test_a_decision_needs_a_reason_a_token_and_stays(site: Site) -> None:
     for label in ("neutral", "contradiction"):
         body = {**decision, "answer": {"label": label}}
         assert site.client.post("/owner/decide", json=body, headers=headers).status_code == 200
-    (row,) = site.client.get("/owner/disagreements").json()
+    (row,) = site.client.get("/owner/disagreements").json()["cases"]
     assert [one["answer"]["label"] for one in row["decisions"]] == ["contradiction", "neutral"]
     assert row["decision"] == row["decisions"][0]
     assert len(row["answers"]) == 3
+    assert site.client.get("/owner/disagreements?undecided=1").json() == {"cases": [], "after": None}
     assert len(site.crowd.exported()) == 3
 
 
@@ -141,6 +144,20 @@ def test_reported_items_are_troubled(crowd: Any) -> None:
     here.report("aki")
     ((_, reports, aside),) = here.store.ask(lambda link: troubled(link, 5))
     assert (reports, aside) == (1, True)
+
+
+def test_every_measure_of_agreement_has_a_name_in_every_language() -> None:
+    items, workers = [f"i{n % 4}" for n in range(12)], [f"w{n // 4}" for n in range(12)]
+    found = set()
+    for answers in (["a", "b", "a", "b", "a", "b", "b", "b", "a", "a", "a", "b"], list(range(12))):
+        table = Table.from_columns(items, workers, answers, "q")
+        found |= {(row.name, row.level) for row in measured(table, Options(resamples=2))}
+        found |= {(row.name, row.level) for row in measured(table, Options(resamples=2, author="w0"))}
+    assert {"alpha", "fleiss", "variance-mean", "author-is-gold"} <= {name for name, _ in found}
+    for language in LANGUAGES:
+        for name, level in found:
+            assert f"measure_{name}" in words(language)
+            assert f"level_{level}" in words(language)
 
 
 def test_words_are_the_same_in_all_languages_and_all_are_there() -> None:

@@ -179,3 +179,11 @@ def test_every_word_the_scripts_ask_for_is_there() -> None:
 
 def test_a_refusal_of_shape_has_words() -> None:
     assert all(say(language, REFUSED) != REFUSED for language in LANGUAGES)
+
+
+def test_the_premise_is_read_before_the_hypothesis() -> None:
+    form = forms()["choice"]
+    pair = Example(id="i", inputs={"hypothesis": "b", "note": "c", "premise": "a"})
+    assert list(form.view(form, pair, form.options({}))) == ["premise", "hypothesis", "note"]
+    chosen = form.options({"shows": ["note", "premise"]})
+    assert list(form.view(form, pair, chosen)) == ["note", "premise"]

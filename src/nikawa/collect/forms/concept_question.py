@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, Asked, guide, keeps_rules, only
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.forms._base import FIELDS, Asked, guide, only
 from nikawa.collect.forms._rules import texts, written
 from nikawa.records import Example
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
@@ -40,6 +41,19 @@ def one_of(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     return answer.get(options.question) in texts
 
 
+def elsewhere(answers: Sequence[Answer], options: Options) -> bool:
+    """Whether two answers mark places that share nothing: a longer and a shorter answer are two ways to be right."""
+    return any(not _meet(one, other, options.question) for one, other in combinations(answers, 2))
+
+
+def _meet(one: Answer, other: Answer, question: str) -> bool:
+    first, second = str(one.get(question, "")), str(other.get(question, ""))
+    start, later = one.get("start"), other.get("start")
+    if type(start) is int and type(later) is int:
+        return start < later + len(second) and later < start + len(first)
+    return first in second or second in first
+
+
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """Title, paragraph and question."""
     return texts_of(example, ("title", "context", "question"))
@@ -60,6 +74,7 @@ FORM = Form(
     script="write-question.js",
     settings=FurtherAnswers,
     gold_matches=one_of,
+    differ=elsewhere,
     view=view,
     words={
         "ja": {

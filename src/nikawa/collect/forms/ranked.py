@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
@@ -39,6 +39,11 @@ def first_is(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     return bool(answer.get(options.question, [None])[0] == wanted)
 
 
+def firsts(answers: Sequence[Answer], options: Options) -> bool:
+    """Whether two rankings begin with different labels."""
+    return len({tuple((answer.get(options.question) or [None])[:1]) for answer in answers}) > 1
+
+
 FORM = Form(
     name="ranked",
     title={"ja": "順位をつけて三つまで選ぶ", "ko": "순위를 매겨 셋까지 고르기", "en": "Up to three, ranked"},
@@ -48,6 +53,7 @@ FORM = Form(
     template=FIELDS,
     settings=Ranked,
     gold_matches=first_is,
+    differ=firsts,
     view=show_texts,
     words={
         "ja": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -23,7 +23,7 @@ class Scale(Asked, frozen=True, kw_only=True):
     anchors: dict[str, str] = msgspec.field(default_factory=dict)
     """What a number stands for, by number (`"0" = "…"`); empty: the words of the form, which are for 0 to 5."""
     tolerance: Annotated[float, Meta(ge=0)] = 1.0
-    """How far from its gold a control item may be answered."""
+    """How far from its gold a control item may be answered, and from each other answers that do not disagree."""
     shows: tuple[str, ...] = ()
     quick: bool = False
 
@@ -55,6 +55,12 @@ def near(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     return bool(abs(float(given) - float(right)) <= options.tolerance + 1e-9)
 
 
+def apart(answers: Sequence[Answer], options: Options) -> bool:
+    """Whether two numbers are further apart than the tolerance."""
+    given = [float(answer[options.question]) for answer in answers if _number(answer.get(options.question))]
+    return bool(given) and max(given) - min(given) > options.tolerance + 1e-9
+
+
 FORM = Form(
     name="scale",
     title={"ja": "0から5で答える", "ko": "0에서 5로 답하기", "en": "0 to 5 with anchors"},
@@ -64,6 +70,7 @@ FORM = Form(
     template=FIELDS,
     settings=Scale,
     gold_matches=near,
+    differ=apart,
     view=show_texts,
     words={
         "ja": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -66,6 +66,12 @@ def near(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     return bool(2 * both >= options.share * (len(given) + len(right)) - 1e-9)
 
 
+def tagged(answers: Sequence[Answer], options: Options) -> bool:
+    """Whether two answers tag other stretches, or with other labels; their order does not matter."""
+    return len({frozenset((span["start"], span["end"], span.get("label")) for span in answer.get(options.question) or ())
+                for answer in answers}) > 1  # fmt: skip
+
+
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """The text, and the labels made before where there are any: the input `spans`."""
     text = str(example.inputs["text"])
@@ -86,6 +92,7 @@ FORM = Form(
     template=FIELDS,
     settings=SpanTagging,
     gold_matches=near,
+    differ=tagged,
     view=view,
     words={
         "ja": {

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, RELATIONS, Asked, Labels, guide, keeps_rules, only
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.forms._base import FIELDS, RELATIONS, Asked, Labels, guide, only
 from nikawa.collect.forms._rules import negations, texts, written
 from nikawa.records import Example
 

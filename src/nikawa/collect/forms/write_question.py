@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, keeps_rules, only, texts_of
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only, texts_of
 from nikawa.collect.forms._rules import written
 from nikawa.records import Example
 

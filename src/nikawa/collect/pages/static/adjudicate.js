@@ -1,29 +1,14 @@
-// Disagreements side by side: take one of the answers or another, with a reason. Nothing is overwritten.
-import { complain, foreign, get, make, number, post, say, words } from "./owner.js";
+// Disagreements: the answers side by side, and the form itself to give the right one in, with a reason. Nothing is overwritten.
+import { attend, messages, promptOf } from "./form.js";
+import { foreign, get, make, number, say, send, words } from "./owner.js";
+import { clearProblems, refuse } from "./problems.js";
+import { told } from "./told.js";
 
 const byId = (name) => document.getElementById(name);
-const main = byId("adjudicate");
-const messages = JSON.parse(main.dataset.messages);
-const settings = JSON.parse(main.dataset.settings);
-const FIRST = ["title", "context", "text", "premise", "sentence1", "question"]; // what is read before the rest
-const PAGE = 20; // cases the server sends at a time
+let form = null;
+let cases = [];
+let current = null;
 let after = "";
-
-const labelName = (label) => settings.names?.[label] ?? messages[`label_${label}`] ?? String(label);
-const inputName = (name) => settings.names?.[name] ?? messages[`input_${name}`] ?? name;
-
-function shown(value) {
-  if (Array.isArray(value)) return value.map(shown).join(" / ");
-  return value !== null && typeof value === "object" ? JSON.stringify(value) : labelName(value);
-}
-const told = (answer) => Object.values(answer).map(shown).join(" · ");
-
-function texts(inputs) {
-  const place = ([name]) => (FIRST.indexOf(name) + FIRST.length + 1) % (FIRST.length + 1);
-  const rows = Object.entries(inputs).sort((a, b) => place(a) - place(b));
-  return make("div", { class: "item" }, ...rows.map(([name, value]) => make("div", { class: "block" },
-    make("h3", {}, inputName(name)), make("p", { class: "text", dir: "auto" }, typeof value === "string" ? value : shown(value)))));
-}
 
 // The answers given, equal ones together: { answer, sides }.
 function sides(answers) {
@@ -36,74 +21,109 @@ function sides(answers) {
   return [...found.values()].sort((a, b) => b.sides.length - a.sides.length);
 }
 
-function choice(name, place, one) {
-  const people = one.sides.map((side) => make("li", {}, foreign(side.worker),
-    side.seconds === null ? "" : ` (${number(side.seconds)} s)`, side.comment ? make("q", { dir: "auto" }, side.comment) : ""));
-  return make("div", { class: "side" }, make("label", { class: "choice" }, make("input", { type: "radio", name, value: String(place) }),
-    make("span", { dir: "auto" }, told(one.answer))), make("p", { class: "count" }, say("times_given", { count: one.sides.length })), make("ul", {}, ...people));
+function side(one) {
+  const people = one.sides.map((each) => make("li", {}, foreign(each.worker),
+    each.seconds === null ? "" : ` (${number(each.seconds)} s)`, each.comment ? make("q", { dir: "auto" }, each.comment) : ""));
+  const take = make("button", { type: "button", class: "choice", "aria-pressed": "false", onclick: () => fill(one.answer, take) },
+    make("span", { dir: "auto" }, ...told(one.answer, current)));
+  const faults = (one.sides[0].problems ?? []).map((problem) => make("li", { class: "problem" }, problem));
+  return make("div", { class: "side" }, take, make("p", { class: "count" }, say("times_given", { count: one.sides.length })),
+    make("ul", {}, ...people, ...faults));
 }
 
-// Another answer: a label the form knows, or the answer as JSON.
-function another(name, given) {
-  const [question, ...others] = Object.keys(given);
-  const single = settings.labels && !others.length && typeof given[question] === "string";
-  const field = single ? make("select", { "aria-label": words.other }, ...settings.labels.map((label) => make("option", { value: label }, labelName(label))))
-    : make("textarea", { rows: "2", "aria-label": words.other_json, spellcheck: "false" });
-  if (!single) field.value = JSON.stringify(given);
-  const radio = make("input", { type: "radio", name, value: "other" });
-  field.addEventListener("input", () => { radio.checked = true; });
-  return { element: make("div", { class: "side" }, make("label", { class: "choice" }, radio, single ? words.other : words.other_json), field),
-    read: () => (single ? { [question]: field.value } : JSON.parse(field.value)) };
+function press(button) {
+  for (const one of byId("sides").querySelectorAll(".choice")) one.setAttribute("aria-pressed", String(one === button));
+}
+
+// An answer somebody gave is put into the form, where it can be changed before it is decided.
+function fill(answer, button) {
+  clearProblems();
+  form.fill(answer, current, false);
+  press(button);
 }
 
 function decision(row) {
-  return make("div", { class: "decision" }, make("p", {}, make("strong", {}, foreign(say("decided", { person: row.person, answer: told(row.answer) })))),
+  return make("div", { class: "decision" }, make("p", {}, make("strong", {}, foreign(say("decided", { person: row.person }))), " ", make("span", { dir: "auto" }, ...told(row.answer, current))),
     make("p", { dir: "auto" }, row.reason), make("time", { datetime: row.at, class: "hint" }, new Date(row.at).toLocaleString(document.documentElement.lang)));
 }
 
-function mark(element, decided) {
-  element.classList.toggle("decided", decided);
-  element.hidden = decided && byId("hide").checked;
+function show(row, focus = true) {
+  current = row;
+  history.replaceState(null, "", `?ref=${encodeURIComponent(row.ref)}`);
+  byId("case").hidden = false;
+  byId("case").dataset.ref = row.ref;
+  byId("ref").replaceChildren(foreign(row.ref));
+  byId("prompt").textContent = promptOf(form, row);
+  byId("past").replaceChildren(...row.decisions.map(decision));
+  byId("reason").value = "";
+  clearProblems();
+  form.show(row);
+  form.fill(row.decision?.answer ?? {}, row, row.decision === null);
+  byId("sides").replaceChildren(...sides(row.answers).map(side));
+  list();
+  if (focus) byId("ref").focus();
 }
 
-function caseOf(row) {
-  const name = `case-${row.ref}`;
-  const given = sides(row.answers);
-  const other = another(name, given[0].answer);
-  const reason = make("textarea", { rows: "2", required: true, maxlength: "2000", "aria-label": words.why, placeholder: words.why });
-  const status = make("span", { class: "status", role: "status" });
-  const form = make("form", {}, make("fieldset", {}, make("legend", { class: "unseen" }, row.ref), make("div", { class: "sides" }, ...given.map((one, place) => choice(name, place, one)), other.element)),
-    make("div", { class: "field" }, reason), make("p", { class: "actions" }, status, make("button", { class: "main" }, words.decide)));
-  const past = make("div", { class: "past" }, ...row.decisions.map(decision));
-  const element = make("article", { class: "case", "data-ref": row.ref }, make("h3", {}, foreign(row.ref)), texts(row.inputs), past, form);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const chosen = form.querySelector("input:checked")?.value;
-    if (chosen === undefined) { status.textContent = words.choose_answer; return; }
-    let answer;
-    try { answer = chosen === "other" ? other.read() : given[Number(chosen)].answer; } catch { complain(messages.answer_invalid); return; }
-    const why = reason.value.trim();
-    if (!why) { reason.value = ""; reason.reportValidity(); return; }
-    if (!await post("/owner/decide", { ref: row.ref, answer, reason: why })) return;
-    const person = document.querySelector(".bar .facts span").textContent;
-    past.prepend(decision({ person, answer, reason: why, at: new Date().toISOString() }));
-    reason.value = "";
-    status.textContent = words.saved;
-    mark(element, true);
-  });
-  mark(element, row.decision !== null);
-  return element;
+function entry(row) {
+  const state = row.decision ? ` (${words.done})` : "";
+  return make("li", {}, make("button", { type: "button", class: row.decision ? "decided" : undefined, "aria-current": row === current ? "true" : undefined,
+    "data-ref": row.ref, onclick: () => show(row) }, foreign(row.ref), state));
+}
+
+function list() {
+  const shown = cases.filter((row) => row === current || !(row.decision && byId("hide").checked));
+  byId("cases").replaceChildren(...shown.map(entry));
+  byId("nothing").hidden = cases.length > 0;
+}
+
+async function decide() {
+  const why = byId("reason").value.trim();
+  if (!why) { byId("reason").value = ""; byId("reason").reportValidity(); return; }
+  const answer = form.read();
+  const reply = await send("/owner/decide", { ref: current.ref, answer, reason: why });
+  if (!reply) return;
+  if (reply.problems) { refuse(reply.problems, reply.message); return; }
+  current.decision = { person: document.querySelector(".bar .facts span").textContent, answer, reason: why, at: new Date().toISOString() };
+  current.decisions.unshift(current.decision);
+  const row = cases.slice(cases.indexOf(current) + 1).find((one) => !one.decision);
+  show(row ?? current);
+  byId("status").textContent = say("saved");
 }
 
 async function load() {
-  const rows = await get(`/owner/disagreements?after=${encodeURIComponent(after)}`);
-  if (!rows) return;
-  byId("cases").append(...rows.map(caseOf));
-  after = rows.at(-1)?.ref ?? after;
-  byId("next").hidden = rows.length < PAGE;
-  byId("nothing").hidden = byId("cases").childElementCount > 0;
+  const found = await get(`/owner/disagreements?after=${encodeURIComponent(after)}`);
+  if (!found) return;
+  const known = new Set(cases.map((row) => row.ref));
+  cases.push(...found.cases.filter((row) => !known.has(row.ref)));
+  cases.sort((a, b) => (a.ref < b.ref ? -1 : 1)); // the one the address names may be of a later page
+  after = found.after ?? after;
+  byId("next").hidden = found.after === null;
+  list();
 }
 
-byId("hide").addEventListener("change", () => { for (const one of document.querySelectorAll(".case")) mark(one, one.classList.contains("decided")); });
-byId("next").addEventListener("click", load);
-await load();
+function pressed(event) {
+  if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || !current) return;
+  if (event.target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])")) return;
+  if (form.key?.(event)) event.preventDefault();
+}
+
+async function begin(given) {
+  form = given;
+  byId("answer").addEventListener("submit", (event) => { event.preventDefault(); decide(); });
+  byId("hide").addEventListener("change", list);
+  byId("next").addEventListener("click", load);
+  document.addEventListener("keydown", pressed);
+  const wanted = new URLSearchParams(location.search).get("ref");
+  const asked = wanted === null ? null : await get(`/owner/case?ref=${encodeURIComponent(wanted)}`);
+  if (asked) cases.push(asked);
+  await load();
+  const first = asked ?? cases.find((row) => !row.decision) ?? cases[0];
+  if (first) show(first, false);
+}
+
+attend({
+  begin,
+  changed() { clearProblems(); press(null); },
+  submit() {}, // a decision is made with its button: it needs a reason
+  tell(text) { byId("status").textContent = text; },
+});

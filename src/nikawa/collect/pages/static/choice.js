@@ -1,5 +1,5 @@
 // Single choice.
-import { settings } from "./collect.js";
+import { settings } from "./form.js";
 import { choose } from "./choose.js";
 import { digits, radios } from "./parts.js";
 

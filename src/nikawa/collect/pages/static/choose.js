@@ -1,5 +1,5 @@
 // Forms answered by radio buttons: each question of an item is a group.
-import { messages, start } from "./collect.js";
+import { messages, start } from "./form.js";
 import { fields, showTexts } from "./parts.js";
 
 // groups(item) -> [{ question, group }] as `radios` makes them; more: what else the form does.

@@ -1,14 +1,10 @@
 // The page of a worker: asks for items, keeps what is half-written, sends answers until they are acknowledged.
-// A form's script calls start({ show, fill, read, ... }); nothing here knows which form it is.
-import { bind, fillKeys, open, wireDialogs } from "./dialogs.js";
+import { bind, fillKeys, wireDialogs } from "./dialogs.js";
+import { attend, language, messages, promptOf, say } from "./form.js";
+import { clearProblems, mark, refuse } from "./problems.js";
 
-const work = document.getElementById("work");
 const byId = (name) => document.getElementById(name);
-export const base = work.dataset.base;
-export const messages = JSON.parse(work.dataset.messages);
-export const settings = JSON.parse(work.dataset.settings);
-export const language = document.documentElement.lang;
-export const textLanguage = work.dataset.texts;
+const { base } = document.getElementById("work").dataset;
 
 const TRIES = [1000, 2000, 4000, 8000, 15000]; // milliseconds between attempts while there is no connection
 const SILENT = new Set(["text_missing", "answer_missing", "choose_one", "answer_invalid"]); // no blame while typing
@@ -20,26 +16,6 @@ let spent = 0; // milliseconds the item was in sight
 let since = null;
 let timers = {};
 let checks = 0;
-
-export function say(key, values = {}) {
-  const text = messages[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? settings[name] ?? "");
-}
-
-export function nameOf(label) {
-  return settings.names?.[label] ?? messages[`label_${label}`] ?? String(label);
-}
-
-export function make(tag, given = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name in element && typeof value !== "string") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...children);
-  return element;
-}
 
 const DRAFTS = 5; // kept on this device: an undo may put an item aside that is half-written
 
@@ -60,7 +36,7 @@ function forgetDraft(lease) {
   kept.set("drafts", (kept.get("drafts") ?? []).filter((one) => one.lease !== lease));
 }
 
-export async function call(path, body, keepalive = false) {
+async function call(path, body, keepalive = false) {
   const given = body === undefined ? {} : {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), keepalive,
   };
@@ -74,7 +50,7 @@ export async function call(path, body, keepalive = false) {
 
 const lost = (reply) => reply.status === 0 || reply.status >= 500 || reply.status === 429;
 
-export function tell(text) {
+function tell(text) {
   const place = byId("status");
   place.textContent = "";
   setTimeout(() => { place.textContent = text; }, 30); // the same text twice is announced twice
@@ -121,6 +97,7 @@ async function deliver(pending) {
   if (!item) return;
   setBusy(false);
   refuse(reply.body.problems ?? [], reply.body.message ?? messages.server_error);
+  tell("");
 }
 
 async function refresh() {
@@ -181,7 +158,7 @@ function showItem(note) {
   since = document.hidden ? null : performance.now();
   byId("comment").value = comment ?? "";
   byId("comment-box").open = Boolean(comment);
-  byId("prompt").textContent = settings.prompt || say("prompt", { ...item.inputs, ...form.values?.(item) });
+  byId("prompt").textContent = promptOf(form, item);
   form.show(item);
   form.fill(value ?? {}, item, value === undefined);
   setBusy(false);
@@ -225,7 +202,7 @@ function later(name, wait, action) {
 }
 
 // Forms call this after each change: on this device at once, on the server soon, the rules in between.
-export function changed() {
+function changed() {
   if (!item || busy) return;
   byId("kept").textContent = "";
   keepDraft(draft());
@@ -253,43 +230,7 @@ async function check() {
   mark(reply.body.problems.filter((problem) => !SILENT.has(problem.code)));
 }
 
-function clearProblems() {
-  byId("problems").hidden = true;
-  byId("problems").textContent = "";
-  for (const place of document.querySelectorAll("[data-problem]")) { place.textContent = ""; place.classList.remove("warning"); }
-  for (const field of document.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
-}
-
-// Each problem beside the field it is about; what has no field goes to the general place. Gives the first field.
-function mark(problems) {
-  let first = null;
-  for (const problem of problems) {
-    const place = document.querySelector(`[data-problem="${CSS.escape(problem.where ?? "")}"]`);
-    if (!place) { alertText(problem.message); continue; }
-    if (place.textContent) continue;
-    place.textContent = problem.message;
-    place.classList.toggle("warning", Boolean(problem.warning));
-    const field = document.querySelector(`[data-where="${CSS.escape(problem.where)}"]`);
-    if (field && !problem.warning) { field.setAttribute("aria-invalid", "true"); first ??= field; }
-  }
-  return first;
-}
-
-function alertText(text) {
-  byId("problems").textContent = text;
-  byId("problems").hidden = !text;
-}
-
-function refuse(problems, message) {
-  clearProblems();
-  const field = mark(problems);
-  if (!problems.length || !field) alertText(message);
-  tell("");
-  const place = field?.querySelector("input, textarea, [tabindex]") ?? field;
-  place?.focus();
-}
-
-export function submit() {
+function submit() {
   if (busy || !item) return;
   clearTimeout(timers.draft);
   clearTimeout(timers.check);
@@ -345,8 +286,7 @@ function wire() {
   });
 }
 
-// form: { show(item), fill(answer, item, fresh), read(), live?, key?(event), keys?: [[key, message]], values?(item) }
-export function start(given) {
+function begin(given) {
   form = given;
   wire();
   fillKeys(form.keys ?? [["1–9", "key_choose"]]);
@@ -354,4 +294,4 @@ export function start(given) {
   if (pending) deliver(pending); else refresh();
 }
 
-export { open };
+attend({ begin, changed, submit, tell });

@@ -1,6 +1,6 @@
 // The dashboard: asks for figures every few seconds and draws the parts that changed.
 import { showGate } from "./gate.js";
-import { ask, draw, empty, fine, flags, foreign, get, make, number, owner, percent, post, say, table, whisker, words } from "./owner.js";
+import { ask, draw, empty, fine, flags, foreign, get, make, number, owner, percent, post, reportName, say, table, whisker, words } from "./owner.js";
 
 const EVERY = 5000; // milliseconds
 const KEPT = 2100; // for so long the server may answer with the figures it has
@@ -15,10 +15,19 @@ function show(name, data, parts) {
 }
 
 function progress(found) {
-  const facts = [["answers", found.answers], ["asked", found.asked], ["in_hand", found.in_hand], ["set_aside", found.set_aside], ["withdrawn", found.withdrawn]];
+  const { per_item: each, currency } = found.pay;
+  const paid = each || found.pay.paid ? [[say("per_item", { currency }), each], [say("paid", { currency }), found.pay.paid]] : [];
+  const counts = ["answers", "asked", "in_hand", "set_aside", "withdrawn"].map((name) => [words[name], found[name]]);
+  const facts = [...counts, [words.hours, found.hours], ...paid];
   const told = say("complete", { complete: number(found.complete), items: number(found.items) });
   return [make("progress", { max: String(found.asked || 1), value: String(found.done), "aria-label": words.progress }), make("p", { id: "complete" }, told),
-    make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, words[name]), make("dd", {}, number(value)))))];
+    make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, number(value)))))];
+}
+
+// Only alpha comes at several levels.
+function measureName({ name, level }) {
+  const told = words[`measure_${name}`] ?? name;
+  return name === "alpha" ? `${told} (${words[`level_${level}`] ?? level})` : told;
 }
 
 function agreement({ found, writes }) {
@@ -26,7 +35,7 @@ function agreement({ found, writes }) {
   return found.flatMap((one) => [
     make("h3", {}, foreign(say("agreement_of", { question: one.question, items: number(one.items), workers: number(one.workers), answers: number(one.answers) }))),
     one.measures.length ? table([words.measure, words.value, words.interval, ""], one.measures.map((row) => [
-      `${row.name} (${row.level})`, fine(row.value), row.low === null ? "–" : `${fine(row.low)} – ${fine(row.high)}`, whisker(row)])) : empty("agreement_none"),
+      measureName(row), fine(row.value), row.low === null ? "–" : `${fine(row.low)} – ${fine(row.high)}`, whisker(row)])) : empty("agreement_none"),
   ]);
 }
 
@@ -61,10 +70,10 @@ function workers({ rows, judged }) {
   const cells = [...rows].sort((a, b) => (known[b.name]?.flags.length ?? 0) - (known[a.name]?.flags.length ?? 0) || b.answered - a.answered).map((row) => {
     const one = known[row.name] ?? { agreement: null, seconds: row.mean_seconds, flags: [] };
     const share = one.agreement === null ? "–" : `${percent(one.agreement)} (${percent(one.low)} – ${percent(one.high)})`;
-    return [foreign(row.name), words[`state_${row.state}`] ?? row.state, number(row.answered), share, number(one.seconds),
-      row.gold ? `${percent(row.gold_accuracy)} (${row.gold})` : "–", number(row.earned), flags(one.flags), owner ? act(row) : ""];
+    return [foreign(row.name), make("span", {}, words[`state_${row.state}`] ?? row.state, row.reason ? make("small", { class: "why", dir: "auto" }, row.reason) : ""), number(row.answered), share, number(one.seconds),
+      row.gold ? `${percent(row.gold_accuracy)} (${row.gold})` : "–", number(row.earned), row.code ? make("code", {}, row.code) : "–", flags(one.flags), owner ? act(row) : ""];
   });
-  return [map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.flags, ""], cells)];
+  return [map(judged), table([words.worker, words.state, words.answers, words.map_agreement, words.seconds, words.control, words.earned, words.code, words.flags, ""], cells)];
 }
 
 function time({ under, items }) {
@@ -75,14 +84,16 @@ function time({ under, items }) {
   if (!items) return [table([words.time_answers, "", words.answers], bars)];
   return [make("p", {}, say("time_of", { median: number(items.median), low: number(items.low), high: number(items.high) })),
     table([words.time_answers, "", words.answers], bars), make("h3", {}, words.slowest),
-    table([words.item, words.seconds], items.slowest.map((row) => [foreign(row.ref), number(row.seconds)]), 5)];
+    table([words.item, words.seconds], items.slowest.map((row) => [look(row.ref), number(row.seconds)]), 5)];
 }
+
+const look = (ref) => make("a", { href: `/owner/adjudicate?ref=${encodeURIComponent(ref)}` }, foreign(ref));
 
 function flagged({ items, reports }) {
   const acts = (row) => make("span", { class: "acts" }, ...(row.flags.includes("set-aside") ? ["reopen"] : row.reports ? ["drop"] : []).map((action) =>
     make("button", { type: "button", onclick: () => change("/owner/resolve", `${words[action]}: ${row.ref}`, { ref: row.ref, action }) }, words[action])));
-  const said = reports.map((row) => [foreign(row.ref), foreign(row.worker), row.code, foreign(row.comment)]);
-  return [table([words.item, words.flags, words.reports, ""], items.map((row) => [foreign(row.ref), flags(row.flags), number(row.reports), acts(row)]), 20),
+  const said = reports.map((row) => [look(row.ref), foreign(row.worker), reportName(row.code), foreign(row.comment)]);
+  return [table([words.item, words.flags, words.reports, ""], items.map((row) => [look(row.ref), flags(row.flags), number(row.reports), acts(row)]), 20),
     ...(said.length ? [make("h3", {}, words.reports), table([words.item, words.worker, words.why, words.comment], said, 20)] : [])];
 }
 
@@ -90,7 +101,8 @@ async function refresh() {
   const data = await get("/owner/data");
   if (!data) return;
   const judged = data.analyses.judged ?? { writes: false, agreement: [], workers: [], time: null, flagged: { items: [] } };
-  show("progress", data.progress, () => progress(data.progress));
+  const done = { ...data.progress, pay: data.pay, hours: data.time.hours };
+  show("progress", done, () => progress(done));
   const agreed = { found: judged.agreement, writes: judged.writes };
   show("agreement", agreed, () => agreement(agreed));
   const people = { rows: data.workers, judged: judged.workers };

@@ -1,5 +1,5 @@
 // The artifact gate on the dashboard: what gives labels away, by batch, word and writer.
-import { draw, empty, flags, foreign, make, number, percent, say, table, words } from "./owner.js";
+import { draw, empty, flags, foreign, labelName, make, number, percent, say, table, words } from "./owner.js";
 
 function batches(found) {
   const x = (place) => 46 + (found.batches.length < 2 ? 220 : 440 * place / (found.batches.length - 1));
@@ -31,14 +31,14 @@ function wordTable(found) {
   const title = make("h3", {}, found.labelled ? words.gate_words : words.gate_added);
   if (!found.words.length) return [title, empty(found.labelled ? "gate_words_none" : "none")];
   const labelled = found.labelled ? [words.label, words.recent] : [];
-  const cells = found.words.map((row) => [foreign(row.token), ...(found.labelled ? [row.label, number(row.recent)] : []), `${percent(row.share)} (${number(row.count)}/${number(row.n)})`, named(row.writers)]);
+  const cells = found.words.map((row) => [foreign(row.token), ...(found.labelled ? [labelName(row.label), number(row.recent)] : []), `${percent(row.share)} (${number(row.count)}/${number(row.n)})`, named(row.writers)]);
   return [title, table([words.word, ...labelled, words.share, words.writers], cells, 10)];
 }
 
 function labels(found) {
   if (!found.lengths.length) return [];
-  const rows = found.lengths.map((row) => [row.label, number(row.n), number(row.mean), percent(found.overlap[row.label])]);
-  const near = Object.entries(found.near).map(([label, tokens]) => [label, foreign(tokens.map((one) => one.token).join("、"))]);
+  const rows = found.lengths.map((row) => [labelName(row.label), number(row.n), number(row.mean), percent(found.overlap[row.label])]);
+  const near = Object.entries(found.near).map(([label, tokens]) => [labelName(label), foreign(tokens.map((one) => one.token).join("、"))]);
   return [make("h3", {}, words.gate_lengths), table([words.label, words.texts, words.characters, words.overlap], rows),
     make("p", { class: "hint" }, say("gate_explained", { share: percent(found.explained) })),
     make("details", {}, make("summary", {}, words.gate_near), table([words.label, words.word], near))];

@@ -1,5 +1,5 @@
 // Three-way inference, and which sentence is unnatural where that is asked.
-import { settings } from "./collect.js";
+import { settings } from "./form.js";
 import { choose, legend } from "./choose.js";
 import { digits, radios } from "./parts.js";
 

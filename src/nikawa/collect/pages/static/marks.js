@@ -1,6 +1,6 @@
 // A text in which stretches are marked and can be selected: by pointer, by touch, and by keys.
 // Offsets are characters (code points), as everywhere in Nikawa; JavaScript's own count halves of some.
-import { language, make, textLanguage } from "./collect.js";
+import { language, make, textLanguage } from "./form.js";
 
 const words = new Intl.Segmenter(textLanguage || language, { granularity: "word" });
 const sentences = new Intl.Segmenter(textLanguage || language, { granularity: "sentence" });
@@ -124,7 +124,8 @@ export function selectable(host, on) {
     const found = caret ? offset(caret.startContainer, caret.startOffset) : null;
     if (found !== null) { anchor = focus = found; on.click?.(found); }
   });
-  document.addEventListener("selectionchange", () => {
+  document.addEventListener("selectionchange", function follow() {
+    if (!host.isConnected) { document.removeEventListener("selectionchange", follow); return; } // another item is shown
     fromPointer();
     if (!getSelection().isCollapsed && matchMedia("(pointer: coarse)").matches && host.contains(getSelection().anchorNode)) told();
   });

@@ -1,5 +1,5 @@
 // Answer a multiple choice: the number of the choice, from 0.
-import { settings } from "./collect.js";
+import { settings } from "./form.js";
 import { choose } from "./choose.js";
 import { radios } from "./parts.js";
 

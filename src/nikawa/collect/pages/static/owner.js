@@ -3,6 +3,8 @@ const main = document.querySelector("main.owner");
 const byId = (name) => document.getElementById(name);
 export const words = JSON.parse(main.dataset.words);
 export const owner = main.dataset.role === "owner";
+const messages = JSON.parse(main.dataset.messages);
+const settings = JSON.parse(main.dataset.settings);
 const language = document.documentElement.lang;
 const plain = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
 const three = new Intl.NumberFormat(language, { minimumFractionDigits: 3, maximumFractionDigits: 3 });
@@ -15,6 +17,9 @@ export const percent = (value) => (value === null || value === undefined ? "–"
 export function say(key, values = {}) {
   return (words[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
+
+export const labelName = (label) => settings.names?.[label] ?? messages[`label_${label}`] ?? String(label);
+export const reportName = (code) => messages[`report_${code}`] ?? code;
 
 function filled(element, given, children) {
   for (const [name, value] of Object.entries(given)) {
@@ -62,7 +67,7 @@ export function complain(text) {
   place.hidden = !text;
 }
 
-async function reply(path, given) {
+async function reply(path, given, problems = false) {
   let answer;
   try {
     answer = await fetch(path, { cache: "no-store", ...given });
@@ -72,15 +77,17 @@ async function reply(path, given) {
   }
   if (answer.status === 401) { location.assign("/login"); return null; }
   const body = await answer.json().catch(() => ({}));
-  if (answer.ok) { complain(""); return body; }
+  if (answer.ok || (problems && body.problems)) { complain(""); return body; }
   complain(body.message ?? String(answer.status));
   return null;
 }
 
 export const get = (path) => reply(path, {});
-export const post = (path, body) => reply(path, {
+const sent = (body) => ({
   method: "POST", headers: { "Content-Type": "application/json", "X-CSRF-Token": main.dataset.csrf }, body: JSON.stringify(body),
 });
+export const post = (path, body) => reply(path, sent(body));
+export const send = (path, body) => reply(path, sent(body), true); // also gives what is wrong with an answer
 
 // Ask for a reason; null where the question is cancelled.
 export function ask(heading) {

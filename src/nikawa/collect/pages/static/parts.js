@@ -1,5 +1,5 @@
 // Pieces of forms: texts of an item, groups of choices, fields to write in.
-import { changed, make, messages, nameOf, say, settings, submit } from "./collect.js";
+import { changed, make, messages, nameOf, say, settings, submit } from "./form.js";
 
 const item = document.getElementById("item");
 export const fields = document.getElementById("fields");

@@ -1,5 +1,5 @@
 // Ranked choice: press the labels in the order of how well they fit; again takes one back.
-import { changed, make, messages, nameOf, say, settings, start, tell } from "./collect.js";
+import { changed, make, messages, nameOf, say, settings, start, tell } from "./form.js";
 import { fields, problemPlace, showTexts } from "./parts.js";
 
 const { question, labels, most } = settings;

@@ -1,5 +1,5 @@
 // Relation of two marked entities: few candidates first, all on request.
-import { changed, make, messages, nameOf, say, settings, start, tell } from "./collect.js";
+import { changed, make, messages, nameOf, say, settings, start, tell } from "./form.js";
 import { digits, fields, inputName, radios } from "./parts.js";
 import { marked } from "./marks.js";
 

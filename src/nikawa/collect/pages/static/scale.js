@@ -1,5 +1,5 @@
 // A scale: its numbers are the keys, where they have one digit.
-import { messages, settings } from "./collect.js";
+import { messages, settings } from "./form.js";
 import { choose } from "./choose.js";
 import { radios } from "./parts.js";
 

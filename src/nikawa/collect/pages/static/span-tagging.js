@@ -1,5 +1,5 @@
 // Stretches of characters with labels, starting from those made before.
-import { changed, make, messages, nameOf, say, settings, start, tell } from "./collect.js";
+import { changed, make, messages, nameOf, say, settings, start, tell } from "./form.js";
 import { fields, problemPlace } from "./parts.js";
 import { selectable, textBox } from "./marks.js";
 

@@ -1,5 +1,5 @@
 // Questions on a paragraph with their answers marked in it; without fields to write in, further answers.
-import { changed, make, messages, say, settings, start, tell } from "./collect.js";
+import { changed, make, messages, say, settings, start, tell } from "./form.js";
 import { fields, inputName, line, problemPlace, showTexts } from "./parts.js";
 import { selectable, textBox } from "./marks.js";
 
@@ -9,6 +9,8 @@ let blocks = [];
 let active = 0;
 let paragraph = null;
 let context = "";
+
+const placeOf = (text) => [...context.slice(0, Math.max(0, context.indexOf(text)))].length; // where nobody said it
 
 function answerBox(place) {
   const shown = make("output", { class: "answer", "data-where": `answer-${place}`, tabindex: "-1" });
@@ -82,7 +84,7 @@ start({
     blocks.forEach((one, place) => {
       const found = given[place] ?? {};
       one.field?.set(found.question);
-      one.answer = found.answer ? { text: found.answer, start: found.start ?? 0 } : null;
+      one.answer = found.answer ? { text: found.answer, start: found.start ?? placeOf(found.answer) } : null;
     });
     draw();
   },

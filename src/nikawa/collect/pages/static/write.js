@@ -1,6 +1,6 @@
 // Forms in which sentences or words are written, with the rules checked by the server while the worker types.
 // With `labels` a text each, with `texts` so many, without either one text that is the answer itself.
-import { nameOf, say, settings, start } from "./collect.js";
+import { nameOf, say, settings, start } from "./form.js";
 import { fields, line, showChoices, showTexts } from "./parts.js";
 
 const { question, labels, texts } = settings;

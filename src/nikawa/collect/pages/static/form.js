@@ -1,0 +1,46 @@
+// What a form's script works with: words, elements, and the desk it stands on, which is a worker's page or the owner's.
+// A script calls start({ show, fill, read, ... }); nothing here knows which form it is.
+const work = document.getElementById("work");
+export const messages = JSON.parse(work.dataset.messages);
+export const settings = JSON.parse(work.dataset.settings);
+export const language = document.documentElement.lang;
+export const textLanguage = work.dataset.texts;
+let form = null;
+let desk = null;
+
+export function say(key, values = {}) {
+  const text = messages[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? settings[name] ?? "");
+}
+
+export function nameOf(label) {
+  return settings.names?.[label] ?? messages[`label_${label}`] ?? String(label);
+}
+
+export function make(tag, given = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name in element && typeof value !== "string") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// form: { show(item), fill(answer, item, fresh), read(), live?, key?(event), keys?: [[key, message]], values?(item) }
+export function start(given) {
+  form = given;
+  desk?.begin(form);
+}
+
+// desk: { begin(form), changed(), submit(), tell(text) }
+export function attend(given) {
+  desk = given;
+  if (form) desk.begin(form);
+}
+
+export const changed = () => desk.changed(); // forms call it after each change
+export const submit = () => desk.submit();
+export const tell = (text) => desk.tell(text);
+export const promptOf = (given, item) => settings.prompt || say("prompt", { ...item.inputs, ...given.values?.(item) });

@@ -1,0 +1,37 @@
+// What is wrong with an answer, said beside the field it is about.
+const byId = (name) => document.getElementById(name);
+
+export function clearProblems() {
+  byId("problems").hidden = true;
+  byId("problems").textContent = "";
+  for (const place of document.querySelectorAll("[data-problem]")) { place.textContent = ""; place.classList.remove("warning"); }
+  for (const field of document.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+}
+
+// Each problem beside the field it is about; what has no field goes to the general place. Gives the first field.
+export function mark(problems) {
+  let first = null;
+  for (const problem of problems) {
+    const place = document.querySelector(`[data-problem="${CSS.escape(problem.where ?? "")}"]`);
+    if (!place) { alertText(problem.message); continue; }
+    if (place.textContent) continue;
+    place.textContent = problem.message;
+    place.classList.toggle("warning", Boolean(problem.warning));
+    const field = document.querySelector(`[data-where="${CSS.escape(problem.where)}"]`);
+    if (field && !problem.warning) { field.setAttribute("aria-invalid", "true"); first ??= field; }
+  }
+  return first;
+}
+
+function alertText(text) {
+  byId("problems").textContent = text;
+  byId("problems").hidden = !text;
+}
+
+export function refuse(problems, message) {
+  clearProblems();
+  const field = mark(problems);
+  if (!problems.length || !field) alertText(message);
+  const place = field?.querySelector("input, textarea, [tabindex]") ?? field;
+  place?.focus();
+}

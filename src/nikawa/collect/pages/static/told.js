@@ -1,0 +1,28 @@
+// An answer of any form in words: labels by their names, spans by the text they hold, choices by what they say.
+import { make, nameOf, settings } from "./form.js";
+
+const slice = (text, start, end) => [...text].slice(start, end).join("");
+
+function line(...parts) {
+  return make("span", { class: "told" }, ...parts);
+}
+
+function one(value, { inputs }, place, count) {
+  if (typeof value === "number") return line(inputs.choices?.[value] ?? String(value));
+  if (typeof value === "string") {
+    const label = settings.labels && settings.labels.length === count && !settings.labels.includes(value) ? settings.labels[place] : null;
+    return line(...(label === null ? [] : [make("b", {}, nameOf(label)), " "]), nameOf(value));
+  }
+  if (typeof value?.start === "number" && typeof value.end === "number") {
+    return line(slice(inputs.text ?? "", value.start, value.end), " ", make("b", {}, nameOf(value.label ?? "")));
+  }
+  if (typeof value?.question === "string") return line(value.question, " → ", make("b", {}, value.answer ?? ""));
+  return line(JSON.stringify(value));
+}
+
+// Where an answer stands is told by the form itself, so `start` is left out.
+export function told(answer, item) {
+  const parts = Object.entries(answer).filter(([question]) => question !== "start").flatMap(([, value]) =>
+    (Array.isArray(value) ? value.map((each, place) => one(each, item, place, value.length)) : [one(value, item)]));
+  return parts.length ? parts : ["–"];
+}

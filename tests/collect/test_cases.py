@@ -1,0 +1,87 @@
+"""What a disagreement is, form by form, and how the owner's list of them is read page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from nikawa.collect.cases import PAGE, case, disagreements
+from nikawa.collect.form import forms
+from nikawa.collect.workers import Refused, exclude
+
+SPAN = {"start": 0, "end": 3, "label": "PS"}
+OTHER = {"start": 5, "end": 7, "label": "DT"}
+SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
+    ("choice", [{"label": "yes"}, {"label": "yes"}], False),
+    ("choice", [{"label": "yes"}, {"label": "no"}], True),
+    ("inference", [{"label": "neutral", "naturalness": "both"}, {"naturalness": "both", "label": "neutral"}], False),
+    ("inference", [{"label": "neutral", "naturalness": "both"}, {"label": "neutral", "naturalness": "natural"}], True),
+    ("scale", [{"score": 3}, {"score": 4.0}, {"score": 4}], False),
+    ("scale", [{"score": 3}, {"score": 4}, {"score": 5}], True),
+    ("ranked", [{"label": ["a", "b"]}, {"label": ["a"]}], False),
+    ("ranked", [{"label": ["a", "b"]}, {"label": ["b", "a"]}], True),
+    ("span-tagging", [{"spans": [SPAN, OTHER]}, {"spans": [OTHER, SPAN]}], False),
+    ("span-tagging", [{"spans": [SPAN]}, {"spans": [{**SPAN, "label": "OG"}]}], True),
+    ("further-answers", [{"answer": "明治の中ごろ", "start": 4}, {"answer": "明治", "start": 4}], False),
+    ("further-answers", [{"answer": "電灯", "start": 4}, {"answer": "電灯", "start": 40}], True),
+    ("further-answers", [{"answer": "電灯"}, {"answer": "石油ランプ", "start": 4}], True),
+    ("further-answers", [{"answer": "電灯"}, {"answer": "明るい電灯"}], False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "answers", "differ"), SAME_OR_NOT, ids=str)
+def test_answers_that_disagree(name: str, answers: list[dict[str, Any]], differ: bool) -> None:
+    form = forms()[name]
+    assert form.differ(answers, form.options({})) is differ
+
+
+def test_what_is_written_is_no_disagreement() -> None:
+    assert {form.name for form in forms().values() if form.writes} == {
+        "concept-question", "distractors", "translation", "write-contradictions", "write-hypotheses", "write-question"
+    }  # fmt: skip
+
+
+def disagree(here: Any, count: int) -> None:
+    """Two workers who say something else about each of so many items."""
+    here.join("a", "b")
+    for _ in range(count):
+        here.answer("a", "neutral")
+        here.answer("b", "entailment")
+
+
+def test_the_list_goes_on_where_it_ended(crowd: Callable[..., Any]) -> None:
+    here = crowd(items=PAGE + 3)
+    disagree(here, PAGE + 3)
+    first = here.store.ask(lambda link: disagreements(link, here.project))
+    assert len(first["cases"]) == PAGE
+    rest = here.store.ask(lambda link: disagreements(link, here.project, first["after"]))
+    assert [row["ref"] for row in rest["cases"]] == [f"i{n:03}" for n in range(PAGE, PAGE + 3)]
+    assert rest["after"] is None
+    here.change(exclude, "b")
+    assert here.store.ask(lambda link: disagreements(link, here.project)) == {"cases": [], "after": None}
+
+
+def test_a_case_shows_what_workers_saw(crowd: Callable[..., Any]) -> None:
+    here = crowd(items=1)
+    disagree(here, 1)
+    found = here.store.ask(lambda link: case(link, here.project, "i000"))
+    assert found["inputs"] == {"premise": "前提i000", "hypothesis": "仮説i000"}
+    assert [side["answer"]["label"] for side in found["answers"]] == ["neutral", "entailment"]
+    with pytest.raises(Refused, match="item_unknown"):
+        here.store.ask(lambda link: case(link, here.project, "none"))
+
+
+def test_an_answer_that_breaks_a_rule_is_looked_at(crowd: Callable[..., Any]) -> None:
+    here = crowd(items=2)
+    here.join("a")
+    here.answer("a")
+    bad = msgspec.json.encode({"label": "perhaps"}).decode()
+    here.store.do(lambda link: link.run("UPDATE answers SET body = ? WHERE kind = 'main'", bad))
+    here.join("b")
+    here.answer("b")
+    here.answer("b")
+    (found,) = here.store.ask(lambda link: disagreements(link, here.project))["cases"]
+    assert {side["worker"]: side["problems"] for side in found["answers"]} == {"a": ["choose_one"], "b": []}
