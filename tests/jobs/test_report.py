@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from msgspec.structs import replace
@@ -57,36 +59,50 @@ def test_every_score_can_be_traced_to_its_file(made: tuple[Path, Reported]) -> N
     for section in numbers["sections"]:
         for row in section["rows"]:
             for number in row["metrics"].values():
-                values = [_followed(place) for place in number["source"].split(" ")]
+                values = [reached(made[0], place)["value"] for place in number["source"].split(" ")]
                 if number["value"] is not None:
                     assert number["value"] == pytest.approx(sum(values) / len(values))
                     followed += len(values)
     assert followed >= 12
 
 
-def _followed(place: str) -> Any:
+def reached(folder: Path, place: str) -> Any:
+    """What is at a source: `FILE#/pointer`, seen from the folder of the page."""
     file, _, pointer = place.partition("#")
-    found = json.loads(Path(file).read_bytes())
-    for step in pointer.strip("/").split("/"):
-        found = found[int(step)] if isinstance(found, list) else found[step]
-    return found["value"]
+    found = json.loads((folder / unquote(file)).read_bytes())
+    for step in pointer.split("/")[1:]:
+        key = unquote(step).replace("~1", "/").replace("~0", "~")
+        found = found[int(key)] if isinstance(found, list) else found[key]
+    return found
 
 
-def test_every_source_of_the_page_is_a_file(made: tuple[Path, Reported]) -> None:
+def test_every_source_of_the_page_is_a_place_in_a_file(made: tuple[Path, Reported]) -> None:
     html = (made[0] / "index.html").read_text("utf-8")
     places = {
-        word.partition("#")[0]
-        for found in re.findall(r'data-src="([^"]+)"', html)
-        for word in found.split(" ")
+        word for found in re.findall(r'data-src="([^"]+)"', html) for word in unescape(found).split(" ")
     }
-    assert len(places) > 8
+    assert len(places) > 300
     for place in places:
-        assert Path(place).is_file() or (made[0] / place).is_file(), place
+        assert reached(made[0], place) is not None or place.endswith(("/full", "/p_holm", "/smallest")), place
+
+
+def test_numbers_shown_are_those_of_their_places(made: tuple[Path, Reported]) -> None:
+    """Every number of the page that stands alone in its cell, held against the file."""
+    html = (made[0] / "index.html").read_text("utf-8")
+    held = 0
+    for place, shown in re.findall(r'data-src="([^" ]+)"[^<>]*>([−\d.,]+)<', html):
+        found = reached(made[0], unescape(place))
+        value = found.get("value", found.get("n")) if isinstance(found, dict) else found
+        if isinstance(value, int | float):
+            exact = float(shown.replace("−", "-").replace(",", ""))
+            assert exact == pytest.approx(value, abs=0.0501), (place, shown)
+            held += 1
+    assert held > 150
 
 
 @pytest.mark.slow
 def test_the_same_runs_give_the_same_bytes(runs: Path, made: tuple[Path, Reported]) -> None:
-    again = runs.parent / "elsewhere" / "report"
+    again = runs.parent / "other"
     report([str(runs)], again, Options(rounds=200))
     for name in made[1].files:
         one, two = (made[0] / name).read_text("utf-8"), (again / name).read_text("utf-8")
@@ -96,7 +112,7 @@ def test_the_same_runs_give_the_same_bytes(runs: Path, made: tuple[Path, Reporte
 def test_a_part_of_the_training_data_makes_a_curve_not_a_system(made: tuple[Path, Reported]) -> None:
     section = json.loads((made[0] / "numbers.json").read_bytes())["sections"][0]
     assert {row["system"] for row in section["rows"]} == {"baseline", "majority"}
-    assert any(len(curve["points"]) == 2 for curve in section["curves"])
+    assert any(len(curve["found"]["points"]) == 2 for curve in section["curves"])
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ import pytest
 from nikawa.report import page_plots as plots
 from nikawa.report.page import document, standalone, write_report
 from nikawa.report.page_data import Number, Page, PairRow, Section, SystemRow
+from nikawa.report.page_grids import Heat, heat, reliability
 from nikawa.report.page_items import ALPHABET, POINTS, Items, block, cut_at, packed
 from nikawa.report.page_tables import comma_separated, latex, markdown
 
@@ -141,8 +142,8 @@ def test_figures_are_whole_documents() -> None:
     lines = [plots.Line("<b>", [plots.Dot(10.0, 8.0, 12.0, s) for s in range(8)], "tag", "12")]
     for picture in (
         plots.dot_plot(lines, "a & b", (0, 100), ["x", "y"], 11.0),
-        plots.heat(["犬", "b"], ["犬", "b", "(unread)"], [[3, 0, 1], [0, 0, 0]], "t"),
-        plots.reliability([(0.5, 0.4, 0.3, 0.5, 10), (0.9, 1.0, 0.8, 1.0, 9)], "t"),
+        heat(Heat(["犬", "b"], ["犬", "b", "(unread)"], [[3, 0, 1], [0, 0, 0]], "x.json#/counts"), "t"),
+        reliability([(0.5, 0.4, 0.3, 0.5, 10), (0.9, 1.0, 0.8, 1.0, 9)], "t"),
         plots.curves(
             [plots.Path("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])], "t", "n", (0, 100)
         ),

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from nikawa.benchmarks import benchmarks
 from nikawa.benchmarks.own import card_of, is_own
 from nikawa.errors import BadInput, MissingData
 from nikawa.jobs._report_runs import TaskRuns
-from nikawa.records import Card
+from nikawa.records import Card, Record
 from nikawa.report.page_data import Note
+from nikawa.report.page_source import address, inside
+from nikawa.report.page_words import slug
+
+if TYPE_CHECKING:
+    from nikawa.jobs.agree import AgreeReport
+    from nikawa.jobs.probe import ArtifactReport
+
+FOLDER = "dataset"
+"""Where the files of findings are, beside the page."""
 
 LABELLED = ("text", "inference", "relation")
 SHOWN = 10
@@ -30,11 +41,25 @@ MEASURES = {
 }
 
 
-def findings(part: TaskRuns, data: Path | None) -> tuple[Note, ...]:
+@dataclass(frozen=True)
+class Finding:
+    """A note of the page, and what stands behind it as a file beside the page."""
+
+    note: Note
+    file: str = ""
+    whole: Record | None = None
+
+
+def findings(part: TaskRuns, data: Path | None) -> tuple[Finding, ...]:
     """The findings about the dataset of a task."""
     name = part.task.dataset
-    found = [*agreement(part, data), *artifacts(part, data), card_note(card_of(name)[0], name)]
-    return tuple(found)
+    card = Finding(card_note(card_of(name)[0], name))
+    return (*agreement(part, data), *artifacts(part, data), card)
+
+
+def _place(part: TaskRuns, what: str) -> str:
+    """The file of what was found."""
+    return f"{FOLDER}/{address(slug(part.name))}-{what}.json"
 
 
 def card_note(card: Card, name: str) -> Note:
@@ -48,7 +73,7 @@ def card_note(card: Card, name: str) -> Note:
     return Note(title=f"The card of {card.name}", columns=("", ""), rows=shown, command=line, folded=True)
 
 
-def agreement(part: TaskRuns, data: Path | None) -> Iterator[Note]:
+def agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     """Agreement of the published judgements, where there are any here."""
     if is_own(part.task.dataset) or benchmarks()[part.task.dataset].judgements is None:
         return
@@ -59,27 +84,33 @@ def agreement(part: TaskRuns, data: Path | None) -> Iterator[Note]:
     try:
         found = agree(spec, data, Options(question=part.task.question, resamples=RESAMPLES)).report
     except MissingData as problem:
-        yield Note(title="Agreement", text=f"Not measured: {problem}", command=line)
+        yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
         return
     except BadInput:  # the dataset publishes no answers to this question
         return
-    rows = tuple(
-        (MEASURES.get(m.name, m.name), m.level, f"{m.value:.3f}", _range(m.low, m.high))
-        for m in found.measures
-        if m.value is not None
-    )
-    text = (
-        f"{found.items:,} items, {found.workers:,} workers ({found.workers_are}), {found.answers:,} answers."
-    )
+    yield Finding(_agreed(found, _place(part, "agreement"), line), _place(part, "agreement"), found)
+
+
+def _agreed(found: AgreeReport, place: str, line: str) -> Note:
+    known = [(i, m) for i, m in enumerate(found.measures) if m.value is not None]
     columns = ("measure", "level", "value", "95% interval")
-    yield Note(title="Agreement", text=text, columns=columns, rows=rows, numbers=columns[2:], command=line)
+    return Note(
+        title="Agreement",
+        text=f"{found.items:,} items, {found.workers:,} workers ({found.workers_are}), {found.answers:,} answers.",
+        columns=columns,
+        rows=tuple((MEASURES.get(m.name, m.name), m.level, f"{m.value:.3f}", _range(m.low, m.high)) for _, m in known),
+        numbers=columns[2:],
+        source=place,
+        sources=tuple(inside(place, "measures", i) for i, _ in known),
+        command=line,
+    )  # fmt: skip
 
 
 def _range(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low:.3f}–{high:.3f}"
 
 
-def artifacts(part: TaskRuns, data: Path | None) -> Iterator[Note]:
+def artifacts(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     """Words that go with a label more than chance allows, in what was learned from."""
     train = [name for s in part.systems for name in s.spec.protocol.train]
     if part.task.kind not in LABELLED or not train:
@@ -92,18 +123,33 @@ def artifacts(part: TaskRuns, data: Path | None) -> Iterator[Note]:
     try:
         found = probe(spec, data, Options(side=side, question=part.task.question)).report
     except BadInput as problem:
-        yield Note(title="Artifacts", text=f"Not tested: {problem}", command=line)
+        yield Finding(Note(title="Artifacts", text=f"Not tested: {problem}", command=line))
         return
-    over = [pair for pair in found.over if pair.label not in found.uneven]
-    rows = tuple((p.token, p.label, f"{p.count:,} of {p.n:,}", f"{p.share:.2f}") for p in over[:SHOWN])
-    text = (
-        f"{spec}, {'hypothesis' if side == 'hypothesis' else 'all texts'}: of {found.vocabulary:,} words, "
-        f"{len({pair.token for pair in over}):,} go with a label more often than chance allows "
-        f"(binomial test, {found.alpha:g} over the vocabulary)."
+    yield Finding(_given_away(found, _place(part, "artifacts"), line), _place(part, "artifacts"), found)
+
+
+def _given_away(found: ArtifactReport, place: str, line: str) -> Note:
+    over = [(i, pair) for i, pair in enumerate(found.over) if pair.label not in found.uneven]
+    columns = ("word", "label", "examples", "share")
+    return Note(
+        title="Artifacts",
+        text=_told(found, len({pair.token for _, pair in over})),
+        columns=columns,
+        rows=tuple((p.token, p.label, f"{p.count:,} of {p.n:,}", f"{p.share:.2f}") for _, p in over[:SHOWN]),
+        numbers=columns[2:],
+        source=place,
+        sources=tuple(inside(place, "over", i) for i, _ in over[:SHOWN]),
+        command=line,
+    )
+
+
+def _told(found: ArtifactReport, tokens: int) -> str:
+    said = (
+        f"{found.dataset}, {' and '.join(found.sides)}: of {found.vocabulary:,} words, {tokens:,} go with a label more often than "
+        f"chance allows (binomial test, {found.alpha:g} over the vocabulary)."
     )
     if found.uneven:
-        text += (
+        said += (
             f" Left out: {', '.join(found.uneven)}, so frequent that any common word would be over the line."
         )
-    columns = ("word", "label", "examples", "share")
-    yield Note(title="Artifacts", text=text, columns=columns, rows=rows, numbers=columns[2:], command=line)
+    return said

@@ -48,7 +48,8 @@ def example_items(part: TaskRuns, language: str, cut: int = 0) -> Items:
         words=words.words(),
         language=language,
         cut=cut,
-        notes={"points": _meaning(part.task)},
+        notes={"points": _meaning(part.task), "kind": part.task.kind},
+        folders=[[run.folder for run in system.runs] for system in part.systems],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,10 @@ from nikawa.benchmarks.own import typed
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
 from nikawa.records import Example, Prediction, Task
+from nikawa.report.page_source import address
 from nikawa.run.data import Shelf
 from nikawa.run.material import Material, gather, task_of
-from nikawa.run.store import RUN, StoredRun, stored_runs
+from nikawa.run.store import PREDICTIONS, RUN, StoredRun, stored_runs
 from nikawa.run.value import RunSpec, SetScores
 
 
@@ -29,11 +31,12 @@ class Answered:
     scores: tuple[SetScores, ...]
     answers: dict[str, list[Prediction]]
     """Set to answers, in the order of its examples."""
+    folder: str
+    """Its folder as an address from the folder of the report."""
 
-    @property
-    def folder(self) -> str:
-        """The folder as it was named."""
-        return self.stored.path.as_posix()
+    def answers_place(self, name: str) -> str:
+        """Where the answers to a set are, as an address."""
+        return f"{self.folder}/{PREDICTIONS}/{address(name)}.jsonl"
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ class Reader:
     """Reads runs with their examples; runs that rest on the same sets share them."""
 
     data: Path | None
+    out: Path | None = None
+    """The folder that addresses are seen from; None: paths as they were given."""
     kept: dict[bytes, Material] = field(default_factory=dict)
 
     def material(self, spec: RunSpec) -> Material:
@@ -121,12 +126,22 @@ class Reader:
             name: stored.predictions(name, material.task, examples)
             for name, examples in material.sets.items()
         }
-        return Answered(stored, stored.spec, tuple(stored.scores()), sets)
+        return Answered(stored, stored.spec, tuple(stored.scores()), sets, seen_from(self.out, stored.path))
 
 
-def task_runs(runs: Iterable[StoredRun], data: Path | None = None) -> list[TaskRuns]:
-    """Runs by task and answered examples, in the order of the registered tasks."""
-    reader = Reader(data)
+def seen_from(out: Path | None, path: Path) -> str:
+    """A path as an address from a folder; whole where there is no way from the one to the other."""
+    if out is not None:
+        try:
+            path = Path(os.path.relpath(path, out))
+        except ValueError:  # on another drive
+            path = path.absolute()
+    return address(path.as_posix())
+
+
+def task_runs(runs: Iterable[StoredRun], data: Path | None = None, out: Path | None = None) -> list[TaskRuns]:
+    """Runs by task and answered examples, in the order of the registered tasks; `out` is the folder of the report."""
+    reader = Reader(data, out)
     parts: dict[tuple[str, tuple[str, ...], str], tuple[Material, list[Answered]]] = {}
     for stored in runs:
         material = reader.material(stored.spec)

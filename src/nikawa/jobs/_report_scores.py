@@ -16,7 +16,7 @@ from nikawa.jobs._score_report import ScoreReport
 from nikawa.jobs.compare import Comparison, PairResult, Side, compare_sides
 from nikawa.jobs.score import Part, Scored, items_of
 from nikawa.metrics import metrics
-from nikawa.records import Score
+from nikawa.records import Example, Score
 from nikawa.report.page_data import Number, PairRow, PartRow, SystemRow
 from nikawa.run.store import SCORES
 from nikawa.run.summary import mean_and_sd
@@ -54,7 +54,7 @@ def _side(part: TaskRuns, system: SystemRuns, first: bool) -> Side:
 
 def _scored(part: TaskRuns, run: Answered, first: bool) -> Scored:
     """A run as `compare` takes it; the name of the task tells sets apart."""
-    examples = tuple(part.sets[part.main])
+    examples = tuple(scored_items(part))
     answers = {prediction.example: prediction for prediction in run.answers[part.main]}
     report = ScoreReport(
         task=part.name, split=part.main, version="", n=len(examples), answered=len(answers), missing=0, unparsed=0,
@@ -62,6 +62,11 @@ def _scored(part: TaskRuns, run: Answered, first: bool) -> Scored:
     )  # fmt: skip
     names = part.task.metrics[:1] if first else part.task.metrics
     return Scored(report, replace(part.task, name=part.name, metrics=names), examples, answers)
+
+
+def scored_items(part: TaskRuns) -> list[Example]:
+    """The items of the main set that are scored: those whose labels are not hidden."""
+    return [example for example in part.sets[part.main] if not example.hidden]
 
 
 def system_rows(part: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:
@@ -81,9 +86,12 @@ def _rank(row: SystemRow, metric: str, sign: int) -> tuple[bool, float, str]:
 
 def _row(part: TaskRuns, system: SystemRuns, ties: dict[tuple[str, str], str], rounds: int) -> SystemRow:
     lost: Counter[str] = Counter()
+    places = []
     for run in system.runs:
-        for scores in run.scores:
-            lost.update(scores.unanswered if scores.set == part.main else {})
+        for i, scores in enumerate(run.scores):
+            if scores.set == part.main:
+                lost.update(scores.unanswered)
+                places.append(f"{run.folder}/{SCORES}#/{i}/unanswered")
     names = [name for name in part.task.metrics if _stored(system, part.main, "", name)]
     letters = {name: ties[system.name, name] for name in names if (system.name, name) in ties}
     return SystemRow(
@@ -93,6 +101,7 @@ def _row(part: TaskRuns, system: SystemRuns, ties: dict[tuple[str, str], str], r
         metrics={name: _number(part, system, name, rounds) for name in names},
         ties=letters if len(part.systems) > 1 else {},
         unanswered=dict(lost),
+        lost=" ".join(places),
     )
 
 
@@ -134,7 +143,7 @@ def _interval(
     part: TaskRuns, system: SystemRuns, name: str, rounds: int
 ) -> tuple[float | None, float | None]:
     """Over items and seeds, both drawn anew in each resample; None where seeds answered different items."""
-    metric, examples = metrics()[name], part.sets[part.main]
+    metric, examples = metrics()[name], scored_items(part)
     seen = []
     for run in system.runs:
         answers = {prediction.example: prediction for prediction in run.answers[part.main]}
@@ -172,7 +181,6 @@ def _pair(part: TaskRuns, pair: PairResult) -> PairRow:
         low=finite(ends[0]),
         high=finite(ends[1]),
         n=pair.n,
-        source="numbers.json",
     )
     turned = sign < 0
     return PairRow(
@@ -185,7 +193,14 @@ def _pair(part: TaskRuns, pair: PairResult) -> PairRow:
         smallest=finite(pair.smallest),
         wins=pair.losses if turned else pair.wins,
         losses=pair.wins if turned else pair.losses,
+        source=" ".join(_answers(part, name) for name in (pair.first, pair.second)),
     )
+
+
+def _answers(part: TaskRuns, system: str) -> str:
+    """Where the answers of a system are."""
+    runs = (run for s in part.systems if s.name == system for run in s.runs)
+    return " ".join(run.answers_place(part.main) for run in runs)
 
 
 def part_rows(part: TaskRuns) -> Iterator[PartRow]:

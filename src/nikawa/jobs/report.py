@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as exchanged
 from pathlib import Path
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 
 from nikawa import __version__
 from nikawa.analyse.stored import ACROSS, FOLDER, INDEX, Analyses
-from nikawa.benchmarks.own import card_of, name_of
+from nikawa.benchmarks.own import name_of
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
-from nikawa.jobs._report_findings import findings
+from nikawa.jobs._report_findings import Finding, findings
 from nikawa.jobs._report_items import example_items, text_lengths
 from nikawa.jobs._report_runs import SystemRuns, TaskRuns, find_runs, remake, task_runs
-from nikawa.jobs._report_scores import Compared, compare_tasks, pair_rows, part_rows, system_rows
+from nikawa.jobs._report_scores import Compared, compare_tasks
+from nikawa.jobs._report_sections import task_section
 from nikawa.jobs.analyse import How, compute
-from nikawa.metrics import metrics
 from nikawa.records import Record
 from nikawa.report.page import write_report
-from nikawa.report.page_data import Analysed, Page, RunRow, Section
+from nikawa.report.page_data import Note, Page, RunRow, Section
 from nikawa.report.page_items import cut_at
 from nikawa.run.store import StoredRun
 
@@ -75,16 +77,23 @@ def report(runs: Sequence[str], out: Path, options: Options | None = None) -> Re
     _refuse(out, how.overwrite)
     how.told("reading runs")
     found = find_runs(runs)
-    parts = task_runs(found, how.data)
+    parts = task_runs(found, how.data, out)
     how.told("comparing systems")
     compared = compare_tasks(parts, how.rounds)
     how.told("analysing")
     analyses = compute(found, data=how.data, how=How()).analyses if how.analyses else None
     how.told("drawing the page")
+    told = {part.name: findings(part, how.data) if how.dataset else () for part in parts}
+    notes = {name: tuple(one.note for one in each) for name, each in told.items()}
+    page = _page(parts, compared, analyses, notes, how)
+    page = replace(page, commands=(*page.commands, _command(runs, out, how)))
     cut = cut_at((n for part in parts for n in text_lengths(part)), BUDGET)
-    items = {p.name: example_items(p, card_of(p.task.dataset)[1], cut) for p in parts}
-    page = _page(parts, compared, analyses, how, _command(runs, out, how))
-    place = write_report(out, page, items, extra=_files(analyses), digits=how.digits, overwrite=how.overwrite)
+    items = {
+        part.name: example_items(_best_first(part, section), section.language, cut)
+        for part, section in zip(parts, page.sections, strict=True)
+    }
+    extra = {**_files(analyses), **_found_files(each for found in told.values() for each in found)}
+    place = write_report(out, page, items, extra=extra, digits=how.digits, overwrite=how.overwrite)
     files = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
     return Reported(
         page=str(place), files=tuple(files), bytes=place.stat().st_size, runs=len(page.runs), systems=page.systems,
@@ -99,10 +108,20 @@ def _refuse(out: Path, overwrite: bool) -> None:
         raise BadInput("is no report", file=out, cure="choose another folder: --out DIR")
 
 
+def _best_first(part: TaskRuns, section: Section) -> TaskRuns:
+    """The systems in the order of the section's rows: the best is looked at first."""
+    order = {row.system: i for i, row in enumerate(section.rows)}
+    return exchanged(part, systems=tuple(sorted(part.systems, key=lambda system: order[system.name])))
+
+
 def _page(
-    parts: Sequence[TaskRuns], compared: Compared, analyses: Analyses | None, how: Options, command: str
+    parts: Sequence[TaskRuns],
+    compared: Compared,
+    analyses: Analyses | None,
+    notes: Mapping[str, tuple[Note, ...]],
+    how: Options,
 ) -> Page:
-    sections = tuple(_section(part, compared, analyses, how) for part in parts)
+    sections = tuple(task_section(part, compared, analyses, notes[part.name]) for part in parts)
     order = {row.system: None for found in sections for row in found.rows}
     return Page(
         title=how.title or _title(parts),
@@ -112,7 +131,7 @@ def _page(
         runs=tuple(
             _run_row(part, s, i) for part in parts for s in (*part.systems, *part.shares) for i in range(len(s.runs))
         ),
-        commands=(*dict.fromkeys(_remakes(parts)), command),
+        commands=tuple(dict.fromkeys(_remakes(parts))),
         rounds=compared.rounds,
         tests=compared.tests,
         made=how.made,
@@ -133,46 +152,6 @@ def _ranked(sections: Sequence[Section], systems: list[str]) -> list[str]:
     return sorted(systems, key=lambda system: (sum(places[system]) / len(places[system]), system))
 
 
-def _section(part: TaskRuns, compared: Compared, analyses: Analyses | None, how: Options) -> Section:
-    task, (card, language) = part.task, card_of(part.task.dataset)
-    rows = system_rows(part, compared)
-    spec = part.systems[0].spec
-    found = Section(
-        name=part.name, title=card.title, dataset=task.dataset, kind=task.kind,
-        language=language, set=part.main, n=len(part.sets[part.main]), protocol=spec.protocol.mark,
-        protocol_why=spec.protocol.why, metrics=tuple(m for m in task.metrics if any(m in r.metrics for r in rows)),
-        lower_is_better=tuple(m for m in task.metrics if metrics()[m].better == "lower"), labels=task.labels,
-        rows=rows, pairs=pair_rows(part, compared), parts=tuple(part_rows(part)),
-        findings=findings(part, how.data) if how.dataset else (),
-    )  # fmt: skip
-    return found if analyses is None else _analysed(found, part, analyses)
-
-
-def _analysed(found: Section, part: TaskRuns, analyses: Analyses) -> Section:
-    """A section with the analyses of its systems, in the order of its rows."""
-    each = dict(zip(analyses.index.analyses, analyses.each, strict=True))
-    names = {s.name: f"{_stem(s)}--{part.main}.json" for s in part.systems}
-    own = tuple(
-        Analysed(system=row.system, analysis=each[names[row.system]], source=f"{FOLDER}/{names[row.system]}")
-        for row in found.rows
-        if names[row.system] in each
-    )
-    across, name = analyses.across, part.task.name
-    return replace(
-        found,
-        analysed=own,
-        curves=tuple(c for c in across.curves if c.task == name and c.set == part.main and len(c.points) > 1),
-        stress=tuple(s for s in across.stress if s.task == name),
-        partial=tuple(p for p in across.partial if p.task == name and p.set == part.main),
-        suspects=tuple(s for s in across.suspects if s.task == name and s.items),
-        across=f"{FOLDER}/{ACROSS}",
-    )
-
-
-def _stem(system: SystemRuns) -> str:
-    return replace(system.spec, seed=0).folder
-
-
 def _files(analyses: Analyses | None) -> dict[str, bytes]:
     """The analyses the page shows, as files beside it; sheets for workers are written by `nikawa analyse`."""
     if analyses is None:
@@ -181,6 +160,12 @@ def _files(analyses: Analyses | None) -> dict[str, bytes]:
     found: dict[str, object] = dict(named)
     found |= {ACROSS: analyses.across, INDEX: analyses.index}
     return {f"{FOLDER}/{name}": pack_json(value, Path(name)) + b"\n" for name, value in found.items()}
+
+
+def _found_files(findings: Iterable[Finding]) -> dict[str, bytes]:
+    """What stands behind notes about datasets, as files beside the page."""
+    kept = [(unquote(one.file), one.whole) for one in findings if one.whole is not None]
+    return {file: pack_json(whole, Path(file)) + b"\n" for file, whole in kept}
 
 
 def _run_row(part: TaskRuns, system: SystemRuns, number: int) -> RunRow:

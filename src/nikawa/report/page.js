@@ -1,393 +1,7 @@
-"use strict";
+// The page: examples that are unpacked when they come near, keys, theme, sources, print.
 (() => {
-  // Texts of the data reach the page through textContent alone, never as markup.
-  const FULL = 62;
-  const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  const PLACE = new Int8Array(128).fill(-1);
-  for (let i = 0; i < LETTERS.length; i++) PLACE[LETTERS.charCodeAt(i)] = i - 1;
+  const { Browser, read } = nikawa;
   const browsers = [];
-  let current = null;
-
-  function unpack(column) {
-    if (typeof column !== "string") return Int32Array.from(column);
-    const found = new Int32Array(column.length);
-    for (let i = 0; i < column.length; i++) found[i] = PLACE[column.charCodeAt(i)];
-    return found;
-  }
-
-  async function read(id) {
-    const packed = document.getElementById(id).textContent;
-    const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const raw = JSON.parse(await new Response(stream).text());
-    const n = raw.id.length;
-    return {
-      ...raw, n,
-      inputs: raw.in.map(([name, column]) => [name, unpack(column)]),
-      gold: unpack(raw.g), set: unpack(raw.s), tags: unpack(raw.tg),
-      parent: raw.p.length ? unpack(raw.p) : new Int32Array(n).fill(-1),
-      answers: raw.a.map((seeds) => seeds.map(unpack)),
-      points: raw.pt.map(unpack), sure: raw.su.map(unpack),
-    };
-  }
-
-  function make(tag, attributes = {}, ...children) {
-    const found = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith("on")) found.addEventListener(key.slice(2), value);
-      else if (value !== undefined && value !== null && value !== false) found.setAttribute(key, value);
-    }
-    found.append(...children.filter((child) => child !== null && child !== undefined));
-    return found;
-  }
-
-  const fold = (words) => words.normalize("NFKC").toLowerCase();
-  const count = (n) => n.toLocaleString("en-US");
-
-  class Browser {
-    constructor(place, items) {
-      this.place = place;
-      this.items = items;
-      this.name = place.dataset.task;
-      this.state = { q: "", gold: "", answer: "", system: "0", agree: "", tag: "", set: "", order: "" };
-      this.found = Int32Array.from({ length: items.n }, (_, i) => i);
-      this.at = 0;
-      this.folded = null;
-      this.children = null;
-      this.draw();
-      this.filter();
-    }
-
-    // An example is wrong for a system where its mean score is below a half; -1 where gold is hidden.
-    right(system, i) {
-      const points = this.items.points[system][i];
-      return points < 0 ? -1 : points * 2 > FULL ? 1 : 0;
-    }
-
-    answer(system, i) {
-      const seeds = this.items.answers[system];
-      if (seeds.length === 1) return seeds[0][i];
-      const votes = new Map();
-      for (const seed of seeds) votes.set(seed[i], (votes.get(seed[i]) || 0) + 1);
-      let best = seeds[0][i];
-      for (const [word, n] of votes) if (n > votes.get(best)) best = word;
-      return best;
-    }
-
-    word(number) { return number < 0 ? "no answer" : this.items.w[number]; }
-
-    distinct(columns, most = 60) {
-      const seen = new Map();
-      for (const column of columns) for (const word of column) if (word >= 0) seen.set(word, (seen.get(word) || 0) + 1);
-      if (seen.size > most || seen.size < 2) return [];
-      return [...seen.keys()].sort((a, b) => this.items.w[a].localeCompare(this.items.w[b], undefined, { numeric: true }));
-    }
-
-    select(key, label, options) {
-      const field = make("select", { "aria-label": label, onchange: () => { this.state[key] = field.value; this.filter(); } });
-      for (const option of options) {
-        if (option.group) {
-          const group = make("optgroup", { label: option.group });
-          for (const [value, words] of option.options) group.append(make("option", { value }, words));
-          field.append(group);
-        } else field.append(make("option", { value: option[0] }, option[1]));
-      }
-      field.value = this.state[key];
-      this.fields[key] = field;
-      return make("label", {}, label, field);
-    }
-
-    draw() {
-      const { items } = this, { w } = items;
-      this.fields = {};
-      this.search = make("input", { type: "search", placeholder: "text or id", "aria-label": "Search the examples", "aria-keyshortcuts": "/",
-        oninput: () => { this.state.q = this.search.value; this.filter(); } });
-      const named = (words) => words.map((n) => [String(n), w[n]]);
-      const golds = this.distinct([items.gold]), sets = this.distinct([items.set]);
-      const answers = this.distinct(items.answers.flat());
-      const systems = items.sys.map((name, i) => [String(i), name]);
-      const several = items.sys.length > 1;
-      const agree = [["", "any"], ["wrong", "wrong"], ["right", "right"]];
-      if (several) agree.push(["none", "all wrong"], ["all", "all right"], ["some", "systems differ"], ["only", "alone right"], ["but", "alone wrong"]);
-      const tools = make("div", { class: "tools" }, make("label", { class: "wide" }, "Search", this.search));
-      if (several) tools.append(this.select("system", "System", systems));
-      tools.append(this.select("agree", "Outcome", agree));
-      if (golds.length) tools.append(this.select("gold", "Gold", [["", "any"], ...named(golds)]));
-      if (answers.length) tools.append(this.select("answer", "Answer", [["", "any"], ...named(answers), ["-1", "no answer"]]));
-      if (sets.length) tools.append(this.select("set", "Set", [["", "all"], ...named(sets)]));
-      const tags = this.tagGroups();
-      if (tags.length) tools.append(this.select("tag", "Tag", [["", "any"], ...tags]));
-      const orders = [["", "as in the set"], ["hard", "hardest first"]];
-      if (items.sure.some((column) => column.some((p) => p >= 0))) orders.push(["bold", "surest mistakes first"]);
-      tools.append(this.select("order", "Order", orders));
-      this.told = make("span", { role: "status", "aria-live": "polite" });
-      const bar = make("div", { class: "bar" }, this.told, make("div", {},
-        make("button", { type: "button", onclick: () => this.clear() }, "Clear"),
-        make("button", { type: "button", title: "The examples shown, one JSON object a line", onclick: () => this.save() }, "Save as JSONL")));
-      this.all = make("div", { class: "all", role: "presentation" });
-      this.list = make("div", { class: "list", role: "listbox", tabindex: "0", "aria-label": `Examples of ${this.name}` }, this.all);
-      this.view = make("div", { class: "view", tabindex: "0", role: "region", "aria-label": "The chosen example" });
-      this.list.addEventListener("scroll", () => this.paint(), { passive: true });
-      this.list.addEventListener("keydown", (event) => this.key(event));
-      this.place.replaceChildren(tools, bar, make("div", { class: "panes" }, this.list, this.view));
-      this.place.addEventListener("focusin", () => { current = this; });
-      this.place.addEventListener("pointerdown", () => { current = this; });
-      if (items.notes.points) this.place.append(make("p", { class: "source" }, `Wrong here means: ${items.notes.points}.`));
-      if (items.cut) this.place.append(make("p", { class: "source" }, `Texts longer than ${count(items.cut)} characters are cut at that length.`));
-    }
-
-    tagGroups() {
-      const { ts, w } = this.items, groups = new Map();
-      for (const number of new Set(ts.flat())) {
-        const [key, value] = this.split(w[number]);
-        if (!groups.has(key)) groups.set(key, []);
-        groups.get(key).push([String(number), value]);
-      }
-      return [...groups].sort((a, b) => (a[0] === "tag" ? -1 : b[0] === "tag" ? 1 : a[0].localeCompare(b[0])))
-        .map(([group, options]) => ({ group, options: options.sort((a, b) => a[1].localeCompare(b[1], undefined, { numeric: true })) }));
-    }
-
-    split(word) { const i = word.indexOf("="); return [word.slice(0, i), word.slice(i + 1)]; }
-
-    clear() {
-      Object.assign(this.state, { q: "", gold: "", answer: "", agree: "", tag: "", set: "", order: "" });
-      this.show(this.state);
-    }
-
-    show(state) {
-      Object.assign(this.state, state);
-      for (const [key, field] of Object.entries(this.fields)) field.value = this.state[key];
-      this.search.value = this.state.q;
-      this.filter();
-    }
-
-    hits(words) {
-      if (!words) return null;
-      if (!this.folded) this.folded = this.items.t.map(fold);
-      const found = new Uint8Array(this.folded.length);
-      for (let i = 0; i < found.length; i++) found[i] = this.folded[i].includes(words) ? 1 : 0;
-      return found;
-    }
-
-    outcome(system, i) {
-      const own = this.right(system, i), { agree } = this.state;
-      if (own < 0) return false;
-      if (agree === "wrong") return own === 0;
-      if (agree === "right") return own === 1;
-      let right = 0;
-      const all = this.items.sys.length;
-      for (let s = 0; s < all; s++) right += this.right(s, i) === 1 ? 1 : 0;
-      if (agree === "none") return right === 0;
-      if (agree === "all") return right === all;
-      if (agree === "some") return right > 0 && right < all;
-      return agree === "only" ? own === 1 && right === 1 : own === 0 && right === all - 1;
-    }
-
-    filter() {
-      const { items, state } = this, words = fold(state.q.trim()), hit = this.hits(words), found = [];
-      const gold = state.gold === "" ? null : +state.gold, answer = state.answer === "" ? null : +state.answer;
-      const set = state.set === "" ? null : +state.set, system = +state.system;
-      const tagged = state.tag === "" ? null : items.ts.map((tags) => tags.includes(+state.tag));
-      for (let i = 0; i < items.n; i++) {
-        if (gold !== null && items.gold[i] !== gold) continue;
-        if (set !== null && items.set[i] !== set) continue;
-        if (tagged && !tagged[items.tags[i]]) continue;
-        if (answer !== null && !items.answers[system].some((seed) => seed[i] === answer)) continue;
-        if (state.agree && !this.outcome(system, i)) continue;
-        if (hit && !items.inputs.some(([, column]) => column[i] >= 0 && hit[column[i]]) && fold(items.id[i]) !== words) continue;
-        found.push(i);
-      }
-      this.found = Int32Array.from(this.sorted(found, system));
-      this.told.textContent = found.length === items.n ? `${count(items.n)} examples` : `${count(found.length)} of ${count(items.n)} examples`;
-      this.at = 0;
-      this.list.scrollTop = 0;
-      this.paint(true);
-      this.open();
-    }
-
-    sorted(found, system) {
-      const { items, state } = this;
-      if (state.order === "hard") {
-        const value = (i) => items.points.reduce((sum, column) => sum + column[i], 0);
-        return found.sort((a, b) => value(a) - value(b) || a - b);
-      }
-      if (state.order === "bold") {
-        const value = (i) => (this.right(system, i) === 0 ? items.sure[system][i] : -2);
-        return found.sort((a, b) => value(b) - value(a) || a - b);
-      }
-      return found;
-    }
-
-    // Only the rows in sight are in the page, so that ten thousand cost no more than ten.
-    paint(anew = false) {
-      this.high = this.high || parseFloat(getComputedStyle(document.documentElement).fontSize) * 5.25;
-      const first = Math.max(0, Math.floor(this.list.scrollTop / this.high) - 5);
-      const last = Math.min(this.found.length, first + Math.ceil((this.list.clientHeight || 600) / this.high) + 10);
-      if (!anew && first === this.first && last === this.last) return;
-      this.first = first;
-      this.last = last;
-      this.all.style.height = `${this.found.length * this.high}px`;
-      const rows = [];
-      for (let k = first; k < last; k++) rows.push(this.row(k));
-      if (!this.found.length) rows.push(make("p", { class: "empty" }, "No example is like this. Clear a filter to see more."));
-      this.all.replaceChildren(...rows);
-      this.point();
-    }
-
-    row(k) {
-      const { items } = this, i = this.found[k], system = +this.state.system;
-      const found = make("div", { class: "row", role: "option", id: this.rowId(k), "aria-selected": String(k === this.at),
-        "aria-posinset": k + 1, "aria-setsize": this.found.length, onclick: () => this.go(k, false) });
-      found.style.top = `${k * this.high}px`;
-      const shown = items.inputs.filter(([, column]) => column[i] >= 0).slice(0, 2);
-      for (const [, column] of shown) found.append(this.marked(make("p", { lang: items.lang, class: shown.length === 1 ? "two" : null }), items.t[column[i]]));
-      const sub = make("p", { class: "sub" }, make("span", {}, items.id[i]));
-      if (items.gold[i] >= 0) sub.append(make("span", { class: "grow" }, "gold ", make("b", {}, this.word(items.gold[i]))));
-      sub.append(this.glyph(system, i), make("b", { class: "said" }, this.word(this.answer(system, i))));
-      found.append(sub);
-      return found;
-    }
-
-    rowId(k) { return `${this.place.dataset.items}-${this.found[k]}`; }
-
-    glyph(system, i) {
-      const right = this.right(system, i);
-      if (right < 0) return make("span", { class: "soft", role: "img", "aria-label": "not judged" }, "·");
-      if (right && this.items.points[system][i] < FULL) return make("span", { class: "ok", role: "img", "aria-label": "partly right", title: "partly right, or by most seeds" }, "◐");
-      return right ? make("span", { class: "ok", role: "img", "aria-label": "right" }, "✓") : make("span", { class: "no", role: "img", "aria-label": "wrong" }, "✗");
-    }
-
-    marked(place, words) {
-      const q = this.state.q.trim(), at = q ? fold(words).indexOf(fold(q)) : -1;
-      // Folding may change lengths (full-width forms): mark only where it does not.
-      if (at < 0 || fold(words).length !== words.length) place.append(words);
-      else place.append(words.slice(0, at), make("mark", {}, words.slice(at, at + q.length)), words.slice(at + q.length));
-      return place;
-    }
-
-    point() {
-      for (const row of this.all.querySelectorAll(".row")) row.setAttribute("aria-selected", String(row.id === (this.found.length ? this.rowId(this.at) : "")));
-      if (this.found.length) this.list.setAttribute("aria-activedescendant", this.rowId(this.at));
-      else this.list.removeAttribute("aria-activedescendant");
-    }
-
-    go(k, scroll = true) {
-      if (!this.found.length) return;
-      this.at = Math.max(0, Math.min(this.found.length - 1, k));
-      const top = this.at * this.high;
-      if (scroll && top < this.list.scrollTop) this.list.scrollTop = top;
-      if (scroll && top + this.high > this.list.scrollTop + this.list.clientHeight) this.list.scrollTop = top + this.high - this.list.clientHeight;
-      this.paint();
-      this.point();
-      this.open();
-    }
-
-    key(event) {
-      const page = Math.max(1, Math.floor(this.list.clientHeight / this.high) - 1);
-      const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
-      if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      this.go(this.at + moves[event.key]);
-    }
-
-    open() {
-      if (!this.found.length) { this.view.replaceChildren(); return; }
-      const i = this.found[this.at], { items } = this, parent = items.parent[i];
-      const parts = [make("h4", {}, `${this.word(items.set[i])} / ${items.id[i]}`)];
-      parts.push(parent >= 0 ? this.twin(parent, i) : this.texts(i));
-      parts.push(this.table(i, parent));
-      const tags = items.ts[items.tags[i]];
-      if (tags.length) parts.push(make("div", { class: "chips" }, ...tags.map((n) => {
-        const [key, value] = this.split(items.w[n]);
-        return make("button", { type: "button", title: "Only examples like this", onclick: () => this.show({ tag: String(n) }) }, key === "tag" ? value : `${key} ${value}`);
-      })));
-      const made = this.made(i);
-      if (made.length) parts.push(make("div", { class: "chips" }, "Made from it:", ...made.slice(0, 12).map((j) =>
-        make("button", { type: "button", onclick: () => { this.show({ q: "", gold: "", answer: "", agree: "", tag: "", set: "", order: "" }); this.go(j); } }, `${this.word(items.set[j])} / ${items.id[j]}`))));
-      this.view.replaceChildren(...parts);
-      this.view.scrollTop = 0;
-    }
-
-    made(i) {
-      if (!this.children) {
-        this.children = new Map();
-        this.items.parent.forEach((parent, j) => {
-          if (parent >= 0) this.children.set(parent, [...(this.children.get(parent) || []), j]);
-        });
-      }
-      return this.children.get(i) || [];
-    }
-
-    texts(i) {
-      const list = make("dl");
-      for (const [name, column] of this.items.inputs) {
-        if (column[i] >= 0) list.append(make("dt", {}, name), this.marked(make("dd", { lang: this.items.lang }), this.items.t[column[i]]));
-      }
-      if (this.items.gold[i] >= 0) list.append(make("dt", {}, "gold"), make("dd", {}, this.word(this.items.gold[i])));
-      return list;
-    }
-
-    twin(parent, i) {
-      const { items } = this, list = make("div", { class: "twin" });
-      list.append(make("h4", {}, `original ${this.word(items.set[parent])} / ${items.id[parent]}`), make("h4", {}, `perturbed: ${this.word(items.set[i])}`));
-      for (const [name, column] of items.inputs) {
-        const words = [parent, i].map((k) => (column[k] >= 0 ? items.t[column[k]] : ""));
-        if (!words[0] && !words[1]) continue;
-        const cut = this.differing(...words);
-        for (const [k, text] of words.entries()) {
-          const [start, end] = cut[k], place = make("dd", { lang: items.lang }, text.slice(0, start));
-          if (end > start) place.append(make("mark", {}, text.slice(start, end)));
-          place.append(text.slice(end));
-          list.append(make("dl", {}, make("dt", {}, name), place));
-        }
-      }
-      for (const k of [parent, i]) list.append(make("dl", {}, make("dt", {}, "gold"), make("dd", {}, items.gold[k] < 0 ? "hidden" : this.word(items.gold[k]))));
-      return list;
-    }
-
-    // What is left of two texts without their common beginning and end.
-    differing(a, b) {
-      let start = 0, end = 0;
-      while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++;
-      while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-      return [[start, a.length - end], [start, b.length - end]];
-    }
-
-    table(i, parent) {
-      const { items } = this, body = make("tbody");
-      for (const [s, name] of items.sys.entries()) {
-        const cells = [make("th", { scope: "row" }, name)];
-        if (parent >= 0) cells.push(make("td", {}, this.votes(s, parent)));
-        cells.push(make("td", {}, this.glyph(s, i), " ", this.votes(s, i)));
-        body.append(make("tr", {}, ...cells));
-      }
-      const names = parent >= 0 ? ["system", "to the original", "to the perturbed"] : ["system", "answer"];
-      return make("table", {}, make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name)))), body);
-    }
-
-    votes(s, i) {
-      const seeds = this.items.answers[s], votes = new Map();
-      for (const seed of seeds) votes.set(seed[i], (votes.get(seed[i]) || 0) + 1);
-      const words = [...votes].sort((a, b) => b[1] - a[1]).map(([word, n]) => (votes.size > 1 ? `${this.word(word)} ×${n}` : this.word(word)));
-      const sure = this.items.sure[s] ? this.items.sure[s][i] : -1;
-      return words.join(", ") + (sure >= 0 ? ` (${Math.round((100 * sure) / FULL)}%)` : "");
-    }
-
-    save() {
-      const { items } = this, lines = [];
-      for (const i of this.found) {
-        const line = { id: items.id[i], set: this.word(items.set[i]), inputs: {}, answers: {} };
-        for (const [name, column] of items.inputs) if (column[i] >= 0) line.inputs[name] = items.t[column[i]];
-        if (items.gold[i] >= 0) line.gold = this.word(items.gold[i]);
-        items.sys.forEach((name, s) => { line.answers[name] = items.answers[s].map((seed) => (seed[i] < 0 ? null : items.w[seed[i]])); });
-        line.tags = items.ts[items.tags[i]].map((n) => items.w[n]);
-        lines.push(JSON.stringify(line));
-      }
-      const address = URL.createObjectURL(new Blob([lines.join("\n"), "\n"], { type: "application/jsonl" }));
-      make("a", { href: address, download: `${this.name}.jsonl` }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 10000);
-    }
-  }
 
   async function start(place) {
     if (place.dataset.started) return;
@@ -398,7 +12,7 @@
     }
     const browser = new Browser(place, await read(place.dataset.items));
     browsers.push(browser);
-    current = current || browser;
+    Browser.current = Browser.current || browser;
     place.browser = browser;
   }
 
@@ -431,7 +45,7 @@
   // The browser nearest to the middle of the screen is the one that keys speak to, unless another was used last in sight.
   function meant() {
     const inSight = (b) => { const box = b.place.getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight; };
-    if (current && inSight(current)) return current;
+    if (Browser.current && inSight(Browser.current)) return Browser.current;
     const distance = (b) => Math.abs(b.place.getBoundingClientRect().top - innerHeight / 3);
     return [...browsers].sort((a, b) => distance(a) - distance(b))[0];
   }
@@ -445,7 +59,7 @@
     if (!browsers.length && places.length) await start(places[0]);
     const browser = meant();
     if (!browser) return;
-    current = browser;
+    Browser.current = browser;
     if (event.key === "/") { browser.search.scrollIntoView({ block: "center" }); browser.search.focus({ preventScroll: true }); browser.search.select(); } else {
       browser.list.focus({ preventScroll: true });
       browser.go(browser.at + (event.key === "j" ? 1 : -1));
@@ -472,6 +86,17 @@
     }
   }, { rootMargin: "-20% 0px -75% 0px" });
   document.querySelectorAll("main>section").forEach((section) => seen.observe(section));
+
+  // What the pointer rests on tells where it is from, besides what its title says.
+  document.addEventListener("pointerover", (event) => {
+    const found = event.target.closest?.("[data-src]");
+    if (!found || found.dataset.told) return;
+    found.dataset.told = "yes";
+    const [first, ...more] = found.dataset.src.split(" "), place = decodeURI(first) + (more.length ? ` and ${more.length} more` : "");
+    const drawn = found.namespaceURI.endsWith("svg") ? found.querySelector("title") : null;
+    if (drawn) drawn.textContent += `\n${place}`;
+    else found.title = found.title ? `${found.title}\n${place}` : place;
+  });
 
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.dataset.was = d.open ? "y" : ""; d.open = true; }));
   addEventListener("afterprint", () => document.querySelectorAll("details").forEach((d) => { d.open = d.dataset.was === "y"; }));

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
-from nikawa.report import page_more, page_section, page_slices
-from nikawa.report.page_data import Page, Section
+from nikawa.report import page_across, page_section, page_slices
+from nikawa.report.page_data import Page, Section, placed
 from nikawa.report.page_items import Items, block
 from nikawa.report.page_method import method
-from nikawa.report.page_section import is_best, section
-from nikawa.report.page_tables import column_name, comma_separated, latex, legend, main_row, markdown
-from nikawa.report.page_words import number, slug, table, text
+from nikawa.report.page_section import score_cell, scores_of, section
+from nikawa.report.page_source import NUMBERS, inside, source, source_line
+from nikawa.report.page_tables import column_name, comma_separated, latex, legend, markdown
+from nikawa.report.page_words import Cell, slug, table, text
 
 DIGITS = 1
 TASKS = 4
@@ -37,12 +38,13 @@ def write_report(
     overwrite: bool = False,
 ) -> Path:
     """Write the page and what stands beside it into a folder, whole or not at all; `extra` are further files."""
+    page = placed(page)
     with atomic_folder(folder, overwrite=overwrite) as place:
         (place / "index.html").write_text(document(page, items, digits), "utf-8")
         (place / "summary.md").write_text(markdown(page, digits), "utf-8")
         (place / "summary.tex").write_text(latex(page, digits), "utf-8")
         (place / "summary.csv").write_text(comma_separated(page), "utf-8")
-        (place / "numbers.json").write_bytes(pack_json(page, place / "numbers.json") + b"\n")
+        (place / NUMBERS).write_bytes(pack_json(page, place / NUMBERS) + b"\n")
         (place / "figures").mkdir()
         for name, picture in pictures(page):
             (place / "figures" / f"{name}.svg").write_text(standalone(picture), "utf-8")
@@ -59,7 +61,8 @@ def asset(name: str) -> str:
 
 def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> str:
     """The page."""
-    script, style = asset("page.js"), asset("page.css")
+    page = placed(page)
+    script, style = asset("page_browser.js") + asset("page.js"), asset("page.css")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
@@ -93,9 +96,15 @@ def _body(page: Page, digits: int) -> Iterator[str]:
 
 
 def _lead(page: Page) -> str:
-    runs, tasks, systems = len(page.runs), len(page.sections), len(page.systems)
-    counts = (_plural(systems, "system"), _plural(tasks, "task"), _plural(runs, "run"))
-    return f'<p class="lead">{", ".join(counts)}</p>'
+    counts = {
+        "system": ("systems", page.systems),
+        "task": ("sections", page.sections),
+        "run": ("runs", page.runs),
+    }
+    words = (
+        f"<span{source(inside(NUMBERS, key))}>{_plural(len(found), noun)}</span>" for noun, (key, found) in counts.items()
+    )  # fmt: skip
+    return f'<p class="lead">{", ".join(words)}</p>'
 
 
 def _plural(count: int, noun: str) -> str:
@@ -109,8 +118,11 @@ def _summary(page: Page, digits: int) -> str:
     if len(sections) > max(TASKS, len(systems)):
         rows = [[_column(found), *(_cell(found, s, digits) for s in systems)] for found in sections]
         columns = ["task", *map(text, systems)]
-    shown = table(columns, rows, range(1, len(columns)), "Summary")
-    return f'<section id="summary" aria-labelledby="h-summary"><h2 id="h-summary" class="quiet">Summary</h2>{shown}<p class="legend">{text(legend(page))}</p></section>'
+    place = inside(NUMBERS, "sections")
+    shown = table(columns, rows, range(1, len(columns)), "Summary", place)
+    told = f'<p class="legend"{source(f"{NUMBERS}#/rounds {NUMBERS}#/tests")}>{text(legend(page))}</p>'
+    files = source_line(*map(scores_of, sections), place)
+    return f'<section id="summary" aria-labelledby="h-summary"><h2 id="h-summary" class="quiet">Summary</h2>{shown}{told}{files}</section>'
 
 
 def _column(found: Section) -> str:
@@ -118,13 +130,12 @@ def _column(found: Section) -> str:
     return f'<a href="#{slug(found.name)}" title="{text(column_name(found))}">{text(found.name)}</a><span class="ci">{text(found.metrics[0])}</span>{mark}'
 
 
-def _cell(found: Section, system: str, digits: int) -> str:
-    row, metric = main_row(found, system), found.metrics[0]
-    if row is None or metric not in row.metrics:
-        return '<span class="soft" title="not run">·</span>'
-    return number(
-        row.metrics[metric], digits, ties=row.ties.get(metric, ""), best=is_best(found, row, metric)
-    )
+def _cell(found: Section, system: str, digits: int) -> str | Cell:
+    metric = found.metrics[0]
+    for i, row in enumerate(found.rows):
+        if row.system == system and metric in row.metrics:
+            return score_cell(found, i, metric, digits)
+    return '<span class="soft" title="not run">·</span>'
 
 
 def pictures(page: Page) -> Iterator[tuple[str, str]]:
@@ -133,8 +144,8 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
         makers = {
             "scores": page_section.score_plot,
             "slices": page_slices.slice_plot,
-            "curve": page_more.curve_plot if found.curves else None,
-            "stress": page_more.stress_plot if found.stress else None,
+            "curve": page_across.curve_plot if found.curves else None,
+            "stress": page_across.stress_plot if found.stress else None,
         }
         for kind, make in makers.items():
             picture = make(found) if make is not None else ""

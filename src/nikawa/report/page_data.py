@@ -1,17 +1,21 @@
 """What a report page shows, as plain values: jobs fill it, the page draws it, `numbers.json` holds it.
 
-Values are in `unit`, as the official scorer reports. `source` names the file a number is from, `FILE#/pointer` where
-the place inside is known (RFC 6901).
+Values are in `unit`, as the official scorer reports. `source` names the file a number is from, as an address from the
+folder of the page, and the place in it: `FILE#/pointer` (RFC 6901), several with blanks between them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import field
+from msgspec.structs import replace
 
 from nikawa.analyse.results import Analysis, Curve, PartialInput, Stress, Suspects
 from nikawa.records import Record, Unit
+from nikawa.report.page_source import NUMBERS, inside
+
+T = TypeVar("T")
 
 
 class Number(Record, frozen=True, kw_only=True):
@@ -39,6 +43,8 @@ class SystemRow(Record, frozen=True, kw_only=True):
     """Metric to letters: systems that share one cannot be told apart."""
     unanswered: dict[str, int] = field(default_factory=dict)
     """Reason to count over all seeds."""
+    lost: str = ""
+    """Where these counts are."""
 
 
 class PairRow(Record, frozen=True, kw_only=True):
@@ -53,6 +59,8 @@ class PairRow(Record, frozen=True, kw_only=True):
     smallest: float | None
     wins: int
     losses: int
+    source: str = ""
+    """The answers that were compared."""
 
 
 class PartRow(Record, frozen=True, kw_only=True):
@@ -73,6 +81,13 @@ class Analysed(Record, frozen=True, kw_only=True):
     source: str
 
 
+class Sourced(Record, Generic[T], frozen=True, kw_only=True):
+    """Something found in several runs, and where that is."""
+
+    found: T
+    source: str
+
+
 class Note(Record, frozen=True, kw_only=True):
     """A finding in words, or a small table of them."""
 
@@ -83,6 +98,8 @@ class Note(Record, frozen=True, kw_only=True):
     numbers: tuple[str, ...] = ()
     """Columns that hold numbers."""
     source: str = ""
+    sources: tuple[str, ...] = ()
+    """Of each row."""
     command: str = ""
     folded: bool = False
     """Whether it is to be opened first."""
@@ -107,20 +124,23 @@ class Section(Record, frozen=True, kw_only=True):
     pairs: tuple[PairRow, ...] = ()
     parts: tuple[PartRow, ...] = ()
     analysed: tuple[Analysed, ...] = ()
-    curves: tuple[Curve, ...] = ()
-    stress: tuple[Stress, ...] = ()
-    partial: tuple[PartialInput, ...] = ()
-    suspects: tuple[Suspects, ...] = ()
-    across: str = ""
-    """The file of what is seen in several runs only."""
+    curves: tuple[Sourced[Curve], ...] = ()
+    stress: tuple[Sourced[Stress], ...] = ()
+    partial: tuple[Sourced[PartialInput], ...] = ()
+    suspects: tuple[Sourced[Suspects], ...] = ()
+    derived: tuple[str, ...] = ()
+    """Sets whose examples were made from others, such as perturbed ones."""
     findings: tuple[Note, ...] = ()
     """About the dataset: agreement, artifacts, known problems."""
+    place: str = ""
+    """Where this is in `numbers.json`."""
 
 
 class RunRow(Record, frozen=True, kw_only=True):
     """Where a number's answers came from."""
 
     folder: str
+    """As an address from the folder of the page."""
     task: str
     system: str
     seed: int
@@ -148,3 +168,9 @@ class Page(Record, frozen=True, kw_only=True):
     """Paired tests corrected together."""
     made: str = ""
     """When, where that was asked for."""
+
+
+def placed(page: Page) -> Page:
+    """The page with the place of each section in `numbers.json`."""
+    sections = (replace(s, place=inside(NUMBERS, "sections", i)) for i, s in enumerate(page.sections))
+    return replace(page, sections=tuple(sections))

@@ -46,7 +46,9 @@ class Items:
     cut: int = 0
     """Characters beyond which texts are cut; 0: none is."""
     notes: dict[str, str] = field(default_factory=dict)
-    """`points` (what a score of an example is) and `file` (where whole texts are)."""
+    """`points` (what a score of an example is) and `kind` (of the task)."""
+    folders: Sequence[Sequence[str]] = ()
+    """By system and seed: the folder whose `predictions/SET.jsonl` holds the answers, as an address from the page."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -95,6 +97,7 @@ def block(items: Items) -> str:
         "lang": items.language,
         "cut": items.cut,
         "notes": items.notes,
+        "runs": items.folders,
     }
     return b64encode(zlib.compress(encode_json(content), 9)).decode("ascii")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nikawa.report.page_data import Page, RunRow
-from nikawa.report.page_words import command, detail, table, text
+from nikawa.report.page_data import Page
+from nikawa.report.page_source import NUMBERS, inside, source, source_line
+from nikawa.report.page_words import Cell, command, detail, table, text
 
 KEPT = ("nikawa", "numpy", "scikit-learn", "torch", "transformers")
 """Packages named first; the others are in about.json."""
@@ -25,18 +26,22 @@ def _parts(page: Page) -> Iterator[str]:
         "<p>Scores are those of <code>scores.json</code> in the folder of each run, computed from its answers by the official "
         "metric of the task. Over several seeds they are means; ± is the sample standard deviation. An interval holds the middle "
         "95% of resamples of examples (of whole groups, such as a premise, where examples belong together) and, where there are "
-        "several seeds, of seeds. Hold the pointer over a number to see the file and the place it is from.</p>"
+        "several seeds, of seeds.</p>"
     )
     if page.tests:
         yield (
-            f"<p>Systems are compared in pairs on the same examples: approximate randomisation for single runs, the bootstrap over "
+            f"<p{source(f'{NUMBERS}#/rounds {NUMBERS}#/tests')}>Systems are compared in pairs on the same examples: approximate randomisation for single runs, the bootstrap over "
             f"examples and seeds for several, {page.rounds:,} rounds, and Holm's correction over all {page.tests:,} tests of this page. "
             f"Systems that share a letter cannot be told apart at 5%; the least p these rounds can show is {_least(page):.2g}. <em>Detectable</em> is the least true difference that this set "
             "would show four times in five.</p>"
         )
+    yield (
+        '<p id="sources">Every number names its source: under each table and plot, and for a single number where the pointer is held over it. '
+        "Paths are seen from the folder of this page; what follows <code>#</code> is the place in the file (a JSON pointer).</p>"
+    )
     yield "<h3>Make them anew</h3>" + command("\n".join(page.commands))
     yield "<h3>Files</h3>" + _files(page)
-    yield "<h3>Runs</h3>" + _runs(page)
+    yield '<h3 id="runs">Runs</h3>' + _runs(page)
     yield detail("Versions of packages", _packages(page))
     yield detail("Data", _data(page))
 
@@ -55,45 +60,58 @@ def _files(page: Page) -> str:
     ]
     if any(found.analysed for found in page.sections):
         rows.append(["<code>analyses/*.json</code>", "slices, confusion, calibration and the other analyses"])
+    if any(note.source for found in page.sections for note in found.findings):
+        rows.append(["<code>dataset/*.json</code>", "agreement of workers, words that give labels away"])
     return table(["file", "holds"], rows)
 
 
 def _runs(page: Page) -> str:
-    rows = [
+    rows: list[list[str | Cell]] = [
         [
-            f'<code id="run-{text(run.folder.rpartition("--")[2])}">{text(run.folder)}</code>',
+            f'<code id="run-{text(run.folder.rpartition("--")[2])}"><a href="{text(run.folder)}/run.json">{text(run.folder)}</a></code>',
             text(run.task),
             text(run.system),
-            str(run.seed),
-            text(", ".join(f"{key}={value}" for key, value in run.settings.items())),
+            Cell(str(run.seed), f"{run.folder}/run.json#/seed"),
+            Cell(text(", ".join(f"{k}={v}" for k, v in run.settings.items())), f"{run.folder}/run.json#/settings"),
         ]
         for run in page.runs
-    ]
-    shown = table(["run", "task", "system", "seed", "settings"], rows, (3,), "Runs")
-    return detail(f"{len(rows)} runs", shown)
-
-
-def _packages(page: Page) -> str:
-    found: dict[str, set[str]] = {"python": {run.python for run in page.runs}}
-    for run in page.runs:
-        for name, version in run.packages.items():
-            found.setdefault(name, set()).add(version)
-    order = [
-        "python",
-        *(name for name in KEPT if name in found),
-        *sorted(set(found) - {*KEPT, "python"}),
-    ]
-    rows = [[text(name), text(", ".join(sorted(found[name])))] for name in order]
-    return table(["package", "version"], rows)
-
-
-def _data(page: Page) -> str:
-    rows = sorted({line for run in page.runs for line in _sets(run)})
-    return table(
-        ["set", "version", "digest", "examples"], [[text(cell) for cell in row] for row in rows], (3,)
+    ]  # fmt: skip
+    place = inside(NUMBERS, "runs")
+    shown = table(["run", "task", "system", "seed", "settings"], rows, (3,), "Runs", place)
+    return detail(
+        _plural(len(rows)), shown + source_line(*(f"{r.folder}/run.json" for r in page.runs)), place
     )
 
 
-def _sets(run: RunRow) -> Iterator[tuple[str, str, str, str]]:
-    for name, version, digest, n in run.data:
-        yield name, version, digest, f"{n:,}"
+def _plural(n: int) -> str:
+    return f"{n:,} run{'' if n == 1 else 's'}"
+
+
+def _packages(page: Page) -> str:
+    found: dict[str, dict[str, str]] = {}
+    for run in page.runs:
+        place = f"{run.folder}/about.json"
+        found.setdefault("python", {}).setdefault(run.python, inside(place, "python"))
+        for name, version in run.packages.items():
+            found.setdefault(name, {}).setdefault(version, inside(place, "packages", name))
+    order = ["python", *(name for name in KEPT if name in found), *sorted(set(found) - {*KEPT, "python"})]
+    rows: list[list[str | Cell]] = [
+        [text(name), Cell(text(", ".join(sorted(found[name]))), " ".join(found[name].values()))]
+        for name in order
+        if name in found
+    ]
+    places = (place for name in order for place in found.get(name, {}).values())
+    return table(["package", "version"], rows) + source_line(*places)
+
+
+def _data(page: Page) -> str:
+    found: dict[tuple[str, str, str, str], str] = {}
+    for run in page.runs:
+        for i, (name, version, digest, n) in enumerate(run.data):
+            found.setdefault((name, version, digest, f"{n:,}"), f"{run.folder}/run.json#/data/{i}")
+    keys = ("name", "version", "digest", "n")
+    rows = [
+        [Cell(text(cell), inside(found[row], key)) for cell, key in zip(row, keys, strict=True)]
+        for row in sorted(found)
+    ]
+    return table(["set", "version", "digest", "examples"], rows, (3,)) + source_line(*found.values())

@@ -1,4 +1,4 @@
-"""The plots of a report as SVG: intervals, dots by slice, confusion, reliability, curves. No script, no outside file.
+"""The plots of a report as SVG: intervals, dots by slice, curves. No script, no outside file.
 
 Colours are CSS variables, so that a plot follows the light or dark scheme of what holds it; systems differ in shape too.
 """
@@ -12,9 +12,12 @@ from math import ceil, floor, log10
 
 from nikawa.report._labels import text_width
 from nikawa.report.agreement_plots import text
+from nikawa.report.page_source import source
 
 SIZE, ROW, WIDTH = 13, 26, 720
 SHAPES = 6
+TALL = 500
+"""Pixels from which on a plot names its ticks at the top too."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Dot:
     high: float | None = None
     series: int = 0
     note: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ def svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
     )
 
 
-def mark(x: float, y: float, series: int, note: str = "") -> str:
+def mark(x: float, y: float, series: int, note: str = "", place: str = "") -> str:
     """A system's mark: shape and colour by its number."""
     shapes = (
         f"M{x - 4.5:.1f},{y:.1f}a4.5,4.5 0 1 0 9,0a4.5,4.5 0 1 0 -9,0Z",
@@ -103,7 +107,7 @@ def mark(x: float, y: float, series: int, note: str = "") -> str:
         f"M{x - 5:.1f},{y - 1.6:.1f}h3.4v-3.4h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4Z",
     )
     hint = f"<title>{text(note)}</title>" if note else ""
-    return f'<path class="m c{series % SHAPES}" d="{shapes[series % SHAPES]}">{hint}</path>'
+    return f'<path class="m c{series % SHAPES}" d="{shapes[series % SHAPES]}"{source(place)}>{hint}</path>'
 
 
 def label(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
@@ -133,37 +137,49 @@ def dot_plot(
     right = WIDTH - 24 - max((text_width(line.note, SIZE) for line in lines), default=0)
     values = [v for line in lines for dot in line.dots for v in (dot.value, dot.low, dot.high)]
     axis = axis_of([*values, rule], left + 8, right - 8, within)
-    top = 30.0 if len(series) > 1 else 8.0
-    body, y = list(_legend(series)) if len(series) > 1 else [], top
+    key, top = _legend(series) if len(series) > 1 else ([], 8.0)
+    tall = sum(map(_height, lines)) > TALL
+    body, y = key, top + (14.0 if tall else 0.0)
+    first = y
     for group, found in groupby(lines, key=lambda line: line.group):
         if group:
-            y += 10
-            body.append(label(0, y + 14, group, "group"))
-            y += 22
+            body.append(label(0, y + 24, group, "group"))
+            y += 32
         for line in found:
-            high = max(ROW, 11 * len(line.dots) + 16) if len(line.dots) > 1 else ROW
-            body += _row(line, axis, (y, float(high)), (left, right))
-            y += high
+            body += _row(line, axis, (y, _height(line)), (left, right))
+            y += _height(line)
             if len(line.dots) > 1:
                 body.append(f'<path class="rule" d="M0,{y:.1f}H{WIDTH}"/>')
-    grid = [f'<path class="rule" d="M{axis.at(t):.1f},{top:.1f}V{y:.1f}"/>' for t in axis.ticks()]
-    ends = [label(axis.at(t), y + 17, f"{t:g}", "soft", "middle") for t in axis.ticks()]
+    grid = [f'<path class="rule" d="M{axis.at(t):.1f},{first:.1f}V{y:.1f}"/>' for t in axis.ticks()]
+    rows = (y + 17, first - 5) if tall else (y + 17,)
+    ends = [label(axis.at(t), row, f"{t:g}", "soft", "middle") for row in rows for t in axis.ticks()]
     if rule is not None:
-        grid.append(f'<path class="mean" d="M{axis.at(rule):.1f},{top:.1f}V{y:.1f}"/>')
+        grid.append(f'<path class="mean" d="M{axis.at(rule):.1f},{first:.1f}V{y:.1f}"/>')
     return svg(WIDTH, y + 24, [*grid, *body, *ends], title)
 
 
-def _legend(series: Sequence[str]) -> Iterator[str]:
-    x = 6.0
+def _height(line: Line) -> float:
+    return float(max(ROW, 11 * len(line.dots) + 16)) if len(line.dots) > 1 else ROW
+
+
+def _legend(series: Sequence[str]) -> tuple[list[str], float]:
+    """The marks of systems with their names, in as many lines as they need, and where they end."""
+    found, x, y = list[str](), 6.0, 9.0
     for i, name in enumerate(series):
-        yield mark(x, 9, i)
-        yield label(x + 11, 13.5, name)
-        x += 36 + text_width(name, SIZE)
+        shown = shortened(name, WIDTH - 24)
+        wide = 36 + text_width(shown, SIZE)
+        if x > 6.0 and x + wide > WIDTH:
+            x, y = 6.0, y + 22
+        found += [mark(x, y, i), label(x + 11, y + 4.5, shown)]
+        x += wide
+    return found, y + 21
 
 
 def _row(line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float, float]) -> Iterator[str]:
     y, high = place
-    yield label(0, y + high / 2 + 4.5, shortened(line.name, sides[0] - 6), "name")
+    short = shortened(line.name, sides[0] - 6)
+    whole = f"<title>{text(line.name)}</title>" if short != line.name else ""
+    yield label(0, y + high / 2 + 4.5, short, "name").replace("</text>", f"{whole}</text>")
     yield label(WIDTH - 2, y + high / 2 + 4.5, line.note, "soft", "end") if line.note else ""
     gap = 11.0
     for i, dot in enumerate(line.dots):
@@ -172,62 +188,7 @@ def _row(line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float,
         middle = y + high / 2 + (i - (len(line.dots) - 1) / 2) * gap
         if dot.low is not None and dot.high is not None:
             yield f'<path class="whisker s{dot.series % SHAPES}" d="M{axis.at(dot.low):.1f},{middle:.1f}H{axis.at(dot.high):.1f}"/>'
-        yield mark(axis.at(dot.value), middle, dot.series, dot.note)
-
-
-def heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[float]], title: str) -> str:
-    """Counts by gold (rows) and answer (columns); the shade is the share of the row."""
-    left = min(170.0, 14 + max(text_width(name, SIZE) for name in rows))
-    wide = max(52.0, min(128.0, 14 + max(text_width(name, SIZE) for name in columns)))
-    side, top = 40.0, 42.0
-    parts = [label(left + len(columns) * wide / 2, 13, "answered", "soft", "middle")]
-    parts += [
-        label(left + (j + 0.5) * wide, 33, shortened(name, wide - 6), "", "middle")
-        for j, name in enumerate(columns)
-    ]
-    for i, name in enumerate(rows):
-        y, total = top + i * side, sum(cells[i]) or 1.0
-        parts.append(label(left - 10, y + side / 2 + 4.5, shortened(name, left - 12), "", "end"))
-        for j, count in enumerate(cells[i]):
-            share = count / total
-            kind = "hit" if columns[j] == name else "miss"
-            note = f"gold {name}, answered {columns[j]}: {count:g} of {total:g} ({share:.1%})"
-            parts.append(
-                f'<rect class="{kind}" x="{left + j * wide + 1:.1f}" y="{y + 1:.1f}" width="{wide - 2:.1f}" '
-                f'height="{side - 2:.1f}" rx="3" data-gold="{text(name)}" data-answer="{text(columns[j])}" fill-opacity="{0.04 + 0.86 * share:.3f}"><title>{text(note)}</title></rect>'
-            )
-            tone = "on" if share > 0.74 else ""
-            parts.append(
-                label(left + (j + 0.5) * wide, y + side / 2 + 4.5, _count(count), f"cell {tone}", "middle")
-            )
-    return svg(left + len(columns) * wide + 4, top + len(rows) * side + 6, parts, title)
-
-
-def _count(count: float) -> str:
-    return f"{count:,.0f}" if abs(count - round(count)) < 0.05 else f"{count:,.1f}"
-
-
-Bin = tuple[float, float, float, float, int]
-
-
-def reliability(bins: Sequence[Bin], title: str) -> str:
-    """Share right against probability; the diagonal is what a calibrated model does."""
-    side, left, top = 230.0, 44.0, 10.0
-    x, y = Axis(0, 1, left, left + side), Axis(0, 1, top + side, top)
-    parts = [f'<path class="rule" d="M{x.at(t):.1f},{top}V{top + side}M{left},{y.at(t):.1f}H{left + side}"/>' for t in (0, 0.25, 0.5, 0.75, 1)]  # fmt: skip
-    parts += [label(x.at(t), top + side + 17, f"{t:g}", "soft", "middle") for t in (0, 0.5, 1)]
-    parts += [label(left - 8, y.at(t) + 4.5, f"{t:g}", "soft", "end") for t in (0, 0.5, 1)]
-    parts.append(f'<path class="mean" d="M{x.at(0):.1f},{y.at(0):.1f}L{x.at(1):.1f},{y.at(1):.1f}"/>')
-    points = " ".join(f"{x.at(p):.1f},{y.at(share):.1f}" for p, share, *_ in bins)
-    parts.append(f'<polyline class="path s0" points="{points}"/>')
-    for p, share, low, high, n in bins:
-        parts.append(f'<path class="whisker s0" d="M{x.at(p):.1f},{y.at(low):.1f}V{y.at(high):.1f}"/>')
-        note = f"{n:,} answers with probability {p:.2f} on average: {share:.1%} right"
-        parts.append(mark(x.at(p), y.at(share), 0, note))
-    parts.append(label(left + side / 2, top + side + 36, "probability of the answer", "soft", "middle"))
-    turn = f"translate(12 {top + side / 2:.0f}) rotate(-90)"
-    parts.append(f'<text class="soft" transform="{turn}" text-anchor="middle">share right</text>')
-    return svg(left + side + 14, top + side + 44, parts, title)
+        yield mark(axis.at(dot.value), middle, dot.series, dot.note, dot.source)
 
 
 @dataclass(frozen=True)
@@ -240,7 +201,8 @@ class Path:
 
 def curves(paths: Sequence[Path], title: str, below: str, within: tuple[float, float]) -> str:
     """Values against amounts on a logarithmic axis."""
-    left, right, top, bottom = 56.0, WIDTH - 20.0, 34.0, 290.0
+    key, top = _legend([path.name for path in paths])
+    left, right, bottom = 56.0, WIDTH - 20.0, top + 256.0
     amounts = sorted({x for path in paths for x, _ in path.points if x > 0})
     ends = (log10(amounts[0]), log10(amounts[-1])) if amounts else (0.0, 1.0)
     across = Axis(ends[0] - 0.05, max(ends[1], ends[0] + 0.3) + 0.05, left, right)
@@ -255,7 +217,7 @@ def curves(paths: Sequence[Path], title: str, below: str, within: tuple[float, f
             spots.append(x)
             parts.append(label(x, bottom + 18, f"{amount:,.0f}", "soft", "middle"))
     parts.append(label((left + right) / 2, bottom + 40, below, "soft", "middle"))
-    parts += _legend([path.name for path in paths])
+    parts += key
     for i, path in enumerate(paths):
         known = [(across.at(log10(x)), dot) for x, dot in path.points if x > 0 and dot.value is not None]
         line = " ".join(f"{x:.1f},{up.at(dot.value or 0):.1f}" for x, dot in known)
@@ -263,5 +225,5 @@ def curves(paths: Sequence[Path], title: str, below: str, within: tuple[float, f
         for x, dot in known:
             if dot.low is not None and dot.high is not None:
                 parts.append(f'<path class="whisker s{i % SHAPES}" d="M{x:.1f},{up.at(dot.low):.1f}V{up.at(dot.high):.1f}"/>')  # fmt: skip
-            parts.append(mark(x, up.at(dot.value or 0), i, dot.note))
+            parts.append(mark(x, up.at(dot.value or 0), i, dot.note, dot.source))
     return svg(WIDTH, bottom + 48, parts, title)

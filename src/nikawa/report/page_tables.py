@@ -44,11 +44,15 @@ def markdown(page: Page, digits: int) -> str:
 
 
 def legend(page: Page) -> str:
-    """What the marks of the table mean."""
-    numbers = [n for found in page.sections for row in found.rows for n in row.metrics.values()]
-    parts = ["Ranges are 95% intervals over examples."]
-    if any(number.sd is not None for number in numbers):
-        parts = ["± is the standard deviation over seeds; ranges are 95% intervals over examples and seeds."]
+    """What the marks of the table mean: of those that are in it."""
+    numbers = [
+        row.metrics[s.metrics[0]] for s in page.sections for row in s.rows if s.metrics[0] in row.metrics
+    ]
+    seeds = any(number.sd is not None for number in numbers)
+    parts = ["± is the standard deviation over seeds."] if seeds else []
+    if any(number.value is not None and number.low is not None for number in numbers):
+        over = "examples, and over seeds where there are several" if seeds else "examples"
+        parts.append(f"Ranges are 95% intervals over {over}.")
     if page.tests:
         parts.append(
             f"Bold: the best. Systems that share a letter cannot be told apart: paired tests with {page.rounds:,} resamples, "
@@ -62,9 +66,12 @@ def _markdown_cell(found: Section, system: str, digits: int) -> str:
     row, metric = main_row(found, system), found.metrics[0]
     if row is None or metric not in row.metrics:
         return ""
-    shown, letters = plain(row.metrics[metric], digits), row.ties.get(metric, "")
+    number = row.metrics[metric]
+    shown = plain(number, digits)
+    if number.value is None:
+        return shown
     shown = f"**{shown}**" if is_best(found, row, metric) else shown
-    return f"{shown} {letters}".strip()
+    return f"{shown} {row.ties.get(metric, '')}".strip()
 
 
 def latex(page: Page, digits: int) -> str:

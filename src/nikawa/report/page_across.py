@@ -1,0 +1,121 @@
+"""What is seen in several runs of a task: learning curves, missing inputs, perturbations, suspected labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nikawa.analyse.results import PartialInput, StressCell, Suspects
+from nikawa.report import page_plots as plots
+from nikawa.report.page_data import Section, Sourced
+from nikawa.report.page_more import dot, figure, spread
+from nikawa.report.page_plots import Dot, Line, within
+from nikawa.report.page_source import inside, source_line
+from nikawa.report.page_words import Cell, detail, figures, number, p_value, table, text
+
+SUSPECTS = 10
+PARTIAL = ("system", "accuracy", "always the most frequent", "difference", "p (Holm)", "with all inputs")
+
+
+def across(found: Section, digits: int) -> Iterator[str]:
+    """Learning curves, missing inputs, perturbations."""
+    if found.curves:
+        place = " ".join(curve.source for curve in found.curves)
+        yield f'<div class="block"><h3>Learning curve</h3>{figure(curve_plot(found), found, "curve", place)}</div>'
+    if found.partial:
+        place = " ".join(part.source for part in found.partial)
+        rows = [_partial(part.found, part.source, digits) for part in found.partial]
+        shown = table(PARTIAL, rows, range(1, len(PARTIAL)), "With some of the inputs only", place)
+        yield f'<div class="block"><h3>What the inputs give away</h3>{shown}{source_line(place)}</div>'
+    if found.stress:
+        words = "How often an answer stays the same when the example is perturbed; the label of the original decides what should happen."
+        picture = figure(stress_plot(found), found, "stress", " ".join(s.source for s in found.stress))
+        yield f'<div class="block"><h3>Under perturbation</h3><p class="soft">{words}</p>{picture}</div>'
+
+
+def _partial(part: PartialInput, place: str, digits: int) -> list[str | Cell]:
+    usual = f"{figures(part.majority, 'percent', digits)}<span class=ci>{text(part.majority_label)}</span>"
+    whole = "" if part.full is None else figures(part.full, "percent", digits)
+    return [
+        f"{text(part.model)} <span class=soft>{text('+'.join(part.inputs))} only</span>",
+        number(spread(part.score, "percent", inside(place, "score"), part.n), digits),
+        Cell(usual, inside(place, "majority")),
+        number(spread(part.difference, "percent", inside(place, "difference"), part.n), digits),
+        Cell(p_value(part.p_holm), inside(place, "p_holm")),
+        Cell(whole, inside(place, "full")),
+    ]
+
+
+def curve_plot(found: Section) -> str:
+    """Score against training examples."""
+    first = found.curves[0].found
+    paths = [
+        plots.Path(
+            curve.found.model,
+            [
+                (float(p.trained), dot(p.score, note=f"{p.trained:,} examples: {p.score.value}", place=inside(curve.source, "points", i)))
+                for i, p in enumerate(curve.found.points)
+            ],
+        )
+        for curve in found.curves
+        if curve.found.metric == first.metric
+    ]  # fmt: skip
+    title = f"{first.metric} on {found.name} by training examples"
+    return plots.curves(paths, title, "training examples", within(first.unit, first.metric))
+
+
+def stress_plot(found: Section) -> str:
+    """Operations against the share of answers that stay."""
+    each = [s.found for s in found.stress]
+    models = [f"{s.model} ({s.variation})" if s.variation else s.model for s in each]
+    cells = {
+        (cell.operation, i): (cell, inside(found.stress[i].source, "cells", j))
+        for i, s in enumerate(each)
+        for j, cell in enumerate(s.cells)
+        if not cell.gold and not cell.case and cell.value is not None
+    }
+    lines = []
+    for operation in dict.fromkeys(operation for operation, _ in cells):
+        own = [(i, *cells[operation, i]) for i in range(len(models)) if (operation, i) in cells]
+        dots = [_stays(cell, i, models[i], place) for i, cell, place in own]
+        lines.append(Line(operation, dots, note=f"{own[0][1].n:,}"))
+    low = -100.0 if each[0].measure == "pearson" else 0.0
+    return plots.dot_plot(lines, f"Answers that stay, {found.name}", (low, 100.0), models) if lines else ""
+
+
+def _stays(cell: StressCell, series: int, model: str, place: str) -> Dot:
+    return Dot(cell.value, cell.low, cell.high, series, f"{model}: {cell.value:.1f} of {cell.n:,}", place)
+
+
+def suspects(found: Section) -> str:
+    """Labels that systems speak against; those of sets made from others repeat their originals and are not counted."""
+    own = [part for part in found.suspects if part.found.set not in found.derived]
+    shown = [_suspects(part) for part in own if part.found.items]
+    if not shown:
+        return ""
+    words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
+    made = [part.found.set for part in found.suspects if part.found.set in found.derived]
+    words += f" Not listed: {', '.join(made)}, whose examples were made from others." if made else ""
+    told = f'<p class="soft">{text(words)}</p>'
+    place = " ".join(inside(part.source, "total") for part in own)
+    total = sum(part.found.total for part in own)
+    return detail(f"Suspected label errors: {total:,}", told + "".join(shown), place)
+
+
+def _suspects(part: Sourced[Suspects]) -> str:
+    found, place = part.found, inside(part.source, "items")
+    rows: list[list[str | Cell]] = [
+        [
+            text(item.example),
+            text(item.gold),
+            text(item.suggested),
+            Cell(f"{item.p_gold:.2f}", inside(place, i, "p_gold")),
+            Cell(f"{item.p_suggested:.2f}", inside(place, i, "p_suggested")),
+            Cell(f"{item.against} of {item.systems}", inside(place, i)),
+        ]
+        for i, item in enumerate(found.items[:SUSPECTS])
+    ]
+    names = ["example", "gold", "suggested", "p of gold", "p of suggested", "systems against"]
+    listed = f", the likeliest {len(rows)} here" if found.total > len(rows) else ""
+    sheet = f"; nikawa analyse writes the sheet for workers ({found.sheet})" if found.sheet else ""
+    caption = f"{found.set}: {found.total:,} of {found.n:,} examples{listed}{sheet}"
+    return table(names, rows, range(3, 6), caption, part.source) + source_line(part.source)
