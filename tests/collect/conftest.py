@@ -168,7 +168,7 @@ class Crowd:
 
     def state(self, name: str) -> dict[str, Any]:
         token = hashed(self.project.token(name))
-        return self.desk.state(self.store.do(lambda link: self.desk.next(link, token, self.now)))
+        return self.desk.state(self.store.do(self.desk.next(token, self.now)))
 
     def lease(self, name: str) -> str:
         item = self.state(name)["item"]
@@ -181,16 +181,16 @@ class Crowd:
         body = msgspec.json.encode({"label": label}).decode()
         given = Given(lease, key, body, **how)
         token = hashed(self.project.token(name))
-        return self.store.do(lambda link: self.desk.answer(link, token, given, self.now))[0]
+        return self.store.do(self.desk.answer(token, given, self.now))[0]
 
     def undo(self, name: str, key: str = "u") -> dict[str, Any]:
         token = hashed(self.project.token(name))
-        return self.desk.state(self.store.do(lambda link: self.desk.undo(link, token, key, self.now)))
+        return self.desk.state(self.store.do(self.desk.undo(token, key, self.now)))
 
     def report(self, name: str, code: str = "broken", key: str = "r") -> Saved:
         given = Report(self.lease(name), key, code, "読めない")
         token = hashed(self.project.token(name))
-        return self.store.do(lambda link: self.desk.report(link, token, given, self.now))[0]
+        return self.store.do(self.desk.report(token, given, self.now))[0]
 
     def worker(self, name: str) -> Worker:
         row = self.store.ask(lambda link: by_name(link, name))

@@ -1,4 +1,7 @@
-"""Assignment under any order of events: workers come, answer, wait, withdraw, report, are excluded; time passes."""
+"""Assignment under any order of events: workers come, answer, wait, withdraw, report, are excluded; time passes.
+
+The same rules on both databases, one by one and several at once.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,25 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from nikawa.collect.answers import Given, Report
-from nikawa.collect.database import Link
+from nikawa.collect.database import Database, Link, address
 from nikawa.collect.desk import Desk
 from nikawa.collect.load import _load
+from nikawa.collect.lockstep import in_step
 from nikawa.collect.order import places
 from nikawa.collect.project import KINDS, Project, create_project, hashed
 from nikawa.collect.schema import prepare
 from nikawa.collect.settings import Settings
-from nikawa.collect.sqlite import Sqlite
+from nikawa.collect.turn import Planned
 from nikawa.collect.workers import Refused, add_worker, by_name, exclude, reinstate
 from nikawa.io.records import write_records
 from nikawa.records import Example
@@ -38,18 +49,21 @@ STANDING = (
 
 
 @contextmanager
-def refused(code: str) -> Iterator[list[str]]:
-    """What may be refused, but for no other reason; the list tells whether it was."""
+def refused(*codes: str) -> Iterator[list[str]]:
+    """What may be refused, but for no other reasons; the list tells whether it was."""
     told: list[str] = []
     try:
         yield told
     except Refused as problem:
         told.append(problem.code)
-    assert set(told) <= {code}
+    assert set(told) <= set(codes)
 
 
 class Assignment(RuleBasedStateMachine):
     """Four workers, a few items, and what must hold after every step."""
+
+    database: Database
+    """Whose tables are there and empty; nothing is ever committed."""
 
     @initialize(
         items=st.integers(1, 7),
@@ -73,9 +87,7 @@ class Assignment(RuleBasedStateMachine):
         ]
         write_records(made.folder / KINDS["gold"], known, overwrite=True)
         self.desk = Desk(self.project)
-        database = Sqlite(made.folder / "collect.db")
-        self.link: Link = database.connect()
-        prepare(database, self.link)
+        self.link: Link = self.database.connect(writes=True)
         self.link.begin()  # never committed: nothing here is about the disk
         for kind in ("main", "gold"):
             _load(self.link, self.project, kind, made.folder / KINDS[kind])
@@ -88,6 +100,7 @@ class Assignment(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "link"):
+            self.link.rollback()
             self.link.close()
             self.folder.cleanup()
 
@@ -112,7 +125,7 @@ class Assignment(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES))
     def come(self, name: str) -> None:
-        self._seen(name, self.desk.next(self.link, self.tokens[name], self.now))
+        self._seen(name, self.desk.next(self.tokens[name], self.now)(self.link))
 
     @precondition(lambda self: any(self.leases.values()))
     @rule(which=st.integers(0, 30), again=st.booleans())
@@ -121,19 +134,40 @@ class Assignment(RuleBasedStateMachine):
         name, lease = self._any(which)
         given = Given(lease, self._fresh(), '{"label":"neutral"}', correct=True)
         with refused("already_answered") as told:
-            saved, standing = self.desk.answer(self.link, self.tokens[name], given, self.now)
+            saved, standing = self.desk.answer(self.tokens[name], given, self.now)(self.link)
         if told:
             return
         self._seen(name, standing)
         if again:
-            repeated, _ = self.desk.answer(self.link, self.tokens[name], given, self.now)
+            repeated, _ = self.desk.answer(self.tokens[name], given, self.now)(self.link)
             assert repeated.duplicate
             assert repeated.surplus == saved.surplus
+
+    @rule(events=st.lists(st.tuples(st.sampled_from(NAMES), st.integers(-3, 8)), min_size=2, max_size=8))
+    def at_once(self, events: list[tuple[str, int]]) -> None:
+        """Some come, some answer, some withdraw, all in one batch; who is left over comes after the others."""
+        plans: list[tuple[str, Planned[Any]]] = [self._event(name, which) for name, which in events]
+        outcomes = in_step(self.link, [plan for _, plan in plans], ())
+        for (name, plan), outcome in zip(plans, outcomes, strict=True):
+            with refused("already_answered", "nothing_to_undo"):
+                value, problem = outcome or (plan(self.link), None)
+                if problem is not None:
+                    raise problem
+                self._seen(name, value[1] if isinstance(value, tuple) else value)
+
+    def _event(self, name: str, which: int) -> tuple[str, Planned[Any]]:
+        if which == -1:
+            return name, self.desk.undo(self.tokens[name], self._fresh(), self.now)
+        if which < 0 or not any(self.leases.values()):
+            return name, self.desk.next(self.tokens[name], self.now)
+        other, lease = self._any(which)
+        given = Given(lease, self._fresh(), '{"label":"neutral"}', correct=True)
+        return other, self.desk.answer(self.tokens[other], given, self.now)
 
     @rule(name=st.sampled_from(NAMES))
     def withdraw(self, name: str) -> None:
         with refused("nothing_to_undo"):
-            self._seen(name, self.desk.undo(self.link, self.tokens[name], self._fresh(), self.now))
+            self._seen(name, self.desk.undo(self.tokens[name], self._fresh(), self.now)(self.link))
 
     @precondition(lambda self: any(self.leases.values()))
     @rule(which=st.integers(0, 30))
@@ -141,7 +175,7 @@ class Assignment(RuleBasedStateMachine):
         name, lease = self._any(which)
         given = Report(lease, self._fresh(), "broken")
         with refused("already_answered") as told:
-            _, standing = self.desk.report(self.link, self.tokens[name], given, self.now)
+            _, standing = self.desk.report(self.tokens[name], given, self.now)(self.link)
         if told:
             return
         self._seen(name, standing)
@@ -194,10 +228,20 @@ class Assignment(RuleBasedStateMachine):
             assert all(count == 1 for count in groups.values())
 
 
-Assignment.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
-TestAssignment = pytest.mark.slow(Assignment.TestCase)
+@pytest.mark.slow
+def test_assignment(database: str, tmp_path: Path) -> None:
+    where = address(database, tmp_path, "assignment")
+    link = where.connect()
+    prepare(where, link)
+    link.close()
+    machine = type("Here", (Assignment,), {"database": where})
+    how = settings(
+        max_examples=10 if database else 50,
+        stateful_step_count=30,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(machine, settings=how)
 
 
 def test_an_order_is_a_permutation_and_differs_by_key() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nikawa.collect.assign import add_lease
 from nikawa.collect.database import Link, Row
-from nikawa.collect.turn import WORKER, Leased, Turn
+from nikawa.collect.turn import WORKER, Leased, Plan, Turn
 from nikawa.collect.workers import Refused, Worker, audited, exclude
 
 _LEASED = (
@@ -51,7 +51,7 @@ def leased(link: Link, token: str, name: str) -> tuple[Worker, str, str | None]:
     return Worker(*worker), body, gold
 
 
-def answer(turn: Turn, given: Given) -> Saved:
+def answer(turn: Turn, given: Given) -> Plan[Saved]:
     """Add an answer, unless its key is known."""
     if turn.before is not None:
         if turn.before[0] != given.lease:
@@ -71,7 +71,7 @@ def answer(turn: Turn, given: Given) -> Saved:
     turn.ended()
     _record(turn, given, lease, surplus)
     if not surplus:
-        _judge(turn)
+        yield from _judge(turn)
     turn.undoable = not surplus and _same_stage(worker, lease.kind)
     return Saved(surplus=surplus)
 
@@ -109,7 +109,7 @@ def _count(worker: Worker, kind: str, sign: int, facts: tuple[int, int, float]) 
         worker.gold_right += sign * correct
 
 
-def _judge(turn: Turn) -> None:
+def _judge(turn: Turn) -> Plan[None]:
     """The pilot's verdict, and the rules that exclude a worker."""
     worker, gold, speed = turn.worker, turn.settings.gold, turn.settings.speed
     if worker.state == "pilot":
@@ -121,6 +121,7 @@ def _judge(turn: Turn) -> None:
     elif worker.answered >= speed.after and worker.quick > speed.share * worker.answered:
         reason = f"{worker.quick} of {worker.answered} answers under {speed.min_seconds:g} s"
     if reason:
+        yield None
         turn.flush()
         exclude(turn.link, worker, reason, "server", turn.now)
 
@@ -147,20 +148,21 @@ def _same_stage(worker: Worker, kind: str) -> bool:
     return worker.state in ("pilot", "active") and (kind == "pilot") == (worker.state == "pilot")
 
 
-def last_answer(link: Link, worker: Worker) -> Row | None:
+def last_answer(worker: Worker) -> Plan[Row | None]:
     """The answer an undo would take back: the last, given in the stage the worker is in."""
     if worker.state not in ("pilot", "active"):
         return None
-    row = link.one(_LAST, worker.id)
+    row = yield (_LAST, worker.id)
     return None if row is None or row[7] or not _same_stage(worker, row[2]) else row
 
 
-def undo(turn: Turn, key: str) -> None:
+def undo(turn: Turn, key: str) -> Plan[None]:
     """Withdraw the last answer and hand its item out again; the place at the item is kept."""
-    link, worker = turn.link, turn.worker
-    if link.one("SELECT 1 FROM withdrawals WHERE worker = ? AND key = ?", worker.id, key):
+    worker = turn.worker
+    known = yield ("SELECT 1 FROM withdrawals WHERE worker = ? AND key = ?", worker.id, key)
+    if known is not None:
         return
-    row = last_answer(link, worker)
+    row = yield from last_answer(worker)
     if row is None:
         raise Refused("nothing_to_undo")
     seq, item, kind, correct, quick, seconds, pay, _ = row
@@ -171,6 +173,7 @@ def undo(turn: Turn, key: str) -> None:
     worker.earned -= pay
     _count(worker, kind, -1, (correct or 0, quick, seconds))
     turn.changed = True
+    turn.touched.add(("item", item))
     add_lease(turn, item, redo=seq)
     turn.mine += 1
 
@@ -199,10 +202,10 @@ class Report:
     comment: str = ""
 
 
-def report(turn: Turn, given: Report) -> Saved:
+def report(turn: Turn, given: Report) -> Plan[Saved]:
     """Hand an item back with a reason; reported often enough, it is set aside for the owner."""
-    link, worker = turn.link, turn.worker
-    before = link.one("SELECT lease FROM reports WHERE worker = ? AND key = ?", worker.id, given.key)
+    worker = turn.worker
+    before = yield ("SELECT lease FROM reports WHERE worker = ? AND key = ?", worker.id, given.key)
     if before is not None:
         if before[0] != given.lease:
             raise Refused("key_used")
@@ -222,5 +225,5 @@ def report(turn: Turn, given: Report) -> Saved:
     if lease.kind == "pilot":
         worker.pilot += 1
         turn.changed = True
-        _judge(turn)
+        yield from _judge(turn)
     return Saved()

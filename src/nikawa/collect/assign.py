@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from nikawa.collect.database import Link
 from nikawa.collect.order import number, places, share, spot
 from nikawa.collect.settings import Settings
-from nikawa.collect.turn import Turn
+from nikawa.collect.turn import Plan, Turn
 from nikawa.collect.workers import Worker
 
 FIRST, STEPS = 4, 24
@@ -71,19 +71,21 @@ def expire(link: Link, now: float) -> None:
     link.many("UPDATE items SET leased = leased - 1 WHERE id = ?", [(item,) for _, item in rows])
 
 
-def next_item(turn: Turn) -> Held | None:
+def next_item(turn: Turn) -> Plan[Held | None]:
     """What the worker holds, else what they held and nobody took meanwhile, else a fresh item."""
     if turn.overdue:
+        yield None
         turn.flush()
         expire(turn.link, turn.now)
     if turn.worker.state not in ("pilot", "active"):
         return None
     if turn.mine:
+        yield None
         turn.flush()
         held = _holding(turn) or _resumed(turn)
         if held is not None:
             return held
-    chosen = _choose(turn)
+    chosen = yield from _choose(turn)
     return None if chosen is None else _lease(turn, chosen)
 
 
@@ -134,6 +136,7 @@ def _lease(turn: Turn, chosen: Chosen) -> Held:
         turn.later(_SEEN_GROUP, turn.worker.id, chosen.group)
     turn.worker.serial += 1
     turn.changed = True
+    turn.touched.add(("item", chosen.item))
     return Held(name, chosen.item, chosen.kind, _end(turn), chosen.body, chosen.gold)
 
 
@@ -147,24 +150,24 @@ def remember(link: Link, seen: list[tuple[int, int, str | None]]) -> None:
     link.many(_SEEN_GROUP, [(worker, group) for worker, _, group in seen if group is not None])
 
 
-def _choose(turn: Turn) -> Chosen | None:
+def _choose(turn: Turn) -> Plan[Chosen | None]:
     worker, settings = turn.worker, turn.settings
     if worker.state == "pilot":
         where = f"i.kind = 'pilot' AND {_UNSEEN} ORDER BY i.position"
-        return _pick(turn, where, worker.id) if turn.sizes["pilot"] else None
+        return (yield from _pick(where, worker.id))
     if 0 < settings.assign.items_per_worker <= worker.answered:
         return None
-    item = _main(turn)
-    if item is None:
-        return None
+    item = yield from _main(turn)
     draw = share(settings.assign.seed, "gold", worker.name, worker.serial)
-    control = _control(turn) if draw < settings.gold.rate else None
+    if item is None or draw >= settings.gold.rate:
+        return item
+    control = yield from _control(turn)
     return item if control is None else control
 
 
-def _pick(turn: Turn, where: str, *values: Any) -> Chosen | None:
+def _pick(where: str, *values: Any) -> Plan[Chosen | None]:
     """The first item of a question, with its text: that of the others is not read."""
-    row = turn.link.one(
+    row = yield (
         "SELECT c.id, c.position, c.kind, c.grp, t.body, t.gold FROM"  # noqa: S608  (our own words)
         f" (SELECT i.id, i.position, i.kind, i.grp FROM items i WHERE {where} LIMIT 1) c"
         " JOIN texts t ON t.item = c.id",
@@ -173,49 +176,47 @@ def _pick(turn: Turn, where: str, *values: Any) -> Chosen | None:
     return None if row is None else Chosen(*row)
 
 
-def _control(turn: Turn) -> Chosen | None:
+def _control(turn: Turn) -> Plan[Chosen | None]:
     """A control item the worker has not seen, in an order of their own."""
     size, worker = turn.sizes["gold"], turn.worker
     key = number(turn.settings.assign.seed, "control", worker.name)
     turns = range(worker.gold, min(worker.gold + STEPS, size))
-    return _first(turn, "gold", places(turns, size, key))
+    return (yield from _first(turn, "gold", places(turns, size, key)))
 
 
-def _main(turn: Turn) -> Chosen | None:
+def _main(turn: Turn) -> Plan[Chosen | None]:
     worker, assign, size = turn.worker, turn.settings.assign, turn.sizes["main"]
     if assign.order == "file":
-        return _from(turn, "i.position", 0)
+        return (yield from _from(turn, "i.position", 0))
     key = number(assign.seed, "order", worker.name)
     for start, end in ((0, FIRST), (FIRST, STEPS)):
         turns = range(min(worker.place, size), min(worker.place + end - start, size))
         spots = places(turns, size, key)
-        chosen = _first(turn, "main", spots)
+        chosen = yield from _first(turn, "main", spots)
         if chosen is not None:
             worker.place += spots.index(chosen.position)
             return chosen
         worker.place = turns.stop
-    return _from(turn, "i.spot", spot(assign.seed, "spot", worker.name, worker.serial))
+    return (yield from _from(turn, "i.spot", spot(assign.seed, "spot", worker.name, worker.serial)))
 
 
-def _first(turn: Turn, kind: str, spots: list[int]) -> Chosen | None:
+def _first(turn: Turn, kind: str, spots: list[int]) -> Plan[Chosen | None]:
     """The first of these positions that is free for the worker."""
     if not spots:
         return None
     marks = ", ".join("?" * len(spots))
     order = " ".join(f"WHEN ? THEN {step}" for step in range(len(spots)))
-    return _pick(
-        turn,
+    return (yield from _pick(
         f"i.kind = ? AND i.position IN ({marks}) AND (i.open = 1 OR i.kind <> 'main') AND {_UNSEEN}"
         f"{_groups(turn.settings, kind)} ORDER BY CASE i.position {order} END",
         kind, *spots, turn.worker.id, *_group_values(turn, kind), *spots,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-def _from(turn: Turn, column: str, start: int) -> Chosen | None:
+def _from(turn: Turn, column: str, start: int) -> Plan[Chosen | None]:
     """The first free open item at or after a place of an index, then from its beginning."""
     for sign in (">=", "<"):
-        chosen = _pick(
-            turn,
+        chosen = yield from _pick(
             f"i.open = 1 AND {column} {sign} ? AND {_UNSEEN}{_groups(turn.settings, 'main')} ORDER BY {column}",
             start, turn.worker.id, *_group_values(turn, "main"),
         )  # fmt: skip

@@ -35,6 +35,14 @@ class Link(Protocol):
         """The first row, if there is one."""
         ...
 
+    def each(self, questions: Sequence[Step]) -> list[Row | None]:
+        """The first row of each of several questions, in one round trip where the database can."""
+        ...
+
+    def all(self, groups: Sequence[Sequence[Step]]) -> None:
+        """`together` for each group, one after the other, in one round trip where the database can."""
+        ...
+
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row."""
         ...

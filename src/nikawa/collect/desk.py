@@ -12,7 +12,7 @@ from nikawa.collect.assign import Held, next_item, others_hold
 from nikawa.collect.database import Link
 from nikawa.collect.project import Project
 from nikawa.collect.records import example_of
-from nikawa.collect.turn import Turn, turn_of
+from nikawa.collect.turn import Plan, Planned, Turn, turn_of
 from nikawa.collect.workers import Worker
 
 
@@ -34,46 +34,66 @@ class Desk:
     def __init__(self, project: Project) -> None:
         self.project, self.settings = project, project.settings
 
-    def next(self, link: Link, token: str, now: float) -> Standing:
+    def next(self, token: str, now: float) -> Planned[Standing]:
         """The item in hand, or a fresh one."""
-        return self._standing(turn_of(link, token, self.settings, now))
 
-    def answer(self, link: Link, token: str, given: Given, now: float) -> tuple[Saved, Standing]:
+        def plan(link: Link) -> Plan[tuple[Standing, Turn]]:
+            turn = yield from turn_of(link, token, self.settings, now)
+            return (yield from self._standing(turn)), turn
+
+        return Planned(plan)
+
+    def answer(self, token: str, given: Given, now: float) -> Planned[tuple[Saved, Standing]]:
         """Take an answer; the next item comes along."""
-        turn = turn_of(link, token, self.settings, now, lease=given.lease, key=given.key)
-        return answer(turn, given), self._standing(turn)
 
-    def undo(self, link: Link, token: str, key: str, now: float) -> Standing:
+        def plan(link: Link) -> Plan[tuple[tuple[Saved, Standing], Turn]]:
+            turn = yield from turn_of(link, token, self.settings, now, lease=given.lease, key=given.key)
+            saved = yield from answer(turn, given)
+            return (saved, (yield from self._standing(turn))), turn
+
+        return Planned(plan)
+
+    def undo(self, token: str, key: str, now: float) -> Planned[Standing]:
         """Withdraw the last answer."""
-        turn = turn_of(link, token, self.settings, now)
-        undo(turn, key)
-        return self._standing(turn)
 
-    def draft(self, link: Link, token: str, lease: str, body: str, now: float) -> bool:
+        def plan(link: Link) -> Plan[tuple[Standing, Turn]]:
+            turn = yield from turn_of(link, token, self.settings, now)
+            yield from undo(turn, key)
+            return (yield from self._standing(turn)), turn
+
+        return Planned(plan)
+
+    def draft(self, token: str, lease: str, body: str, now: float) -> Planned[bool]:
         """Keep half-written work."""
-        turn = turn_of(link, token, self.settings, now, lease=lease)
-        held = draft(turn, lease, body)
-        turn.flush()
-        return held
 
-    def report(self, link: Link, token: str, given: Report, now: float) -> tuple[Saved, Standing]:
+        def plan(link: Link) -> Plan[tuple[bool, Turn]]:
+            turn = yield from turn_of(link, token, self.settings, now, lease=lease)
+            return draft(turn, lease, body), turn
+
+        return Planned(plan)
+
+    def report(self, token: str, given: Report, now: float) -> Planned[tuple[Saved, Standing]]:
         """Hand an item back."""
-        turn = turn_of(link, token, self.settings, now, lease=given.lease)
-        return report(turn, given), self._standing(turn)
 
-    def _standing(self, turn: Turn) -> Standing:
-        link, worker = turn.link, turn.worker
-        held = next_item(turn)
-        turn.flush()
+        def plan(link: Link) -> Plan[tuple[tuple[Saved, Standing], Turn]]:
+            turn = yield from turn_of(link, token, self.settings, now, lease=given.lease)
+            saved = yield from report(turn, given)
+            return (saved, (yield from self._standing(turn))), turn
+
+        return Planned(plan)
+
+    def _standing(self, turn: Turn) -> Plan[Standing]:
+        worker = turn.worker
+        held = yield from next_item(turn)
         waiting = held is None and worker.state == "active" and not self._full(worker)
-        known = turn.undoable
-        return Standing(
-            worker,
-            held,
-            waiting and others_hold(link, worker),
-            last_answer(link, worker) is not None if known is None else known,
-            turn.sizes["pilot"],
-        )
+        if waiting:
+            yield None
+            turn.flush()
+            waiting = others_hold(turn.link, worker)
+        can_undo = turn.undoable
+        if can_undo is None:
+            can_undo = (yield from last_answer(worker)) is not None
+        return Standing(worker, held, waiting, can_undo, turn.sizes["pilot"])
 
     def _full(self, worker: Worker) -> bool:
         return 0 < self.settings.assign.items_per_worker <= worker.answered

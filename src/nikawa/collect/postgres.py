@@ -72,6 +72,18 @@ class PostgresLink:
         found: Row | None = self._raw.execute(_percent(sql), values).fetchone()
         return found
 
+    def each(self, questions: Sequence[Step]) -> list[Row | None]:
+        """The first row of each question; all are sent before the first answer is read."""
+        with self._raw.pipeline():
+            asked = [self._raw.execute(_percent(sql), values) for sql, *values in questions]
+        return [cursor.fetchone() for cursor in asked]
+
+    def all(self, groups: Sequence[Sequence[Step]]) -> None:
+        """A statement for each group; all are sent before the first answer is read."""
+        with self._raw.pipeline():
+            for steps in groups:
+                self.together(*steps)
+
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row, without waiting for each."""
         self._writes += 1

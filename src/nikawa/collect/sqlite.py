@@ -39,6 +39,15 @@ class SqliteLink:
         found: Row | None = self._raw.execute(sql, values).fetchone()
         return found
 
+    def each(self, questions: Sequence[Step]) -> list[Row | None]:
+        """The first row of each question."""
+        return [self.one(*question) for question in questions]
+
+    def all(self, groups: Sequence[Sequence[Step]]) -> None:
+        """One group after the other."""
+        for steps in groups:
+            self.together(*steps)
+
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row."""
         self._writes += 1

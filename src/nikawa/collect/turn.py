@@ -1,15 +1,17 @@
 """One request of a worker: a single question for all it must know, and its writes kept until they can go together.
 
 A request that only goes on (an answer, then the next item) is three statements: this question, the choice of the
-item, and the writes. What is seldom costs more: leases that ran out, withdrawals, exclusion.
+item, and the writes. It is written as a plan, a generator that yields its questions, so that those of several
+requests can travel together (`lockstep`). What is seldom costs more: leases that ran out, withdrawals, exclusion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from nikawa.collect.database import Link, Step
+from nikawa.collect.database import Link, Row, Step
 from nikawa.collect.settings import Settings
 from nikawa.collect.workers import COLUMNS, Refused, Worker
 
@@ -30,6 +32,11 @@ _SAVE = (
     "UPDATE workers SET state = ?, serial = ?, place = ?, answered = ?, pilot = ?, pilot_right = ?, gold = ?,"
     " gold_right = ?, quick = ?, seconds = ?, earned = ?, last = ? WHERE id = ?"
 )
+
+T = TypeVar("T")
+Plan = Generator[Step | None, Row | None, T]
+"""Yields questions and is sent their first rows; yields None before it uses the connection itself, or must see what
+others wrote: from there on it runs alone."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +74,26 @@ class Turn:
     """Whether the last answer may be withdrawn, where that is known already."""
     changed: bool = False
     """Whether the worker's row is to be written."""
+    touched: set[tuple[str, int]] = field(default_factory=set)
+    """The rows this turn rests on or writes: two turns with one in common must come one after the other."""
     _steps: list[Step] = field(default_factory=list)
 
     def later(self, sql: str, *values: Any) -> None:
         """Write this with the rest; no two may touch the same row."""
         self._steps.append((sql, *values))
 
-    def flush(self) -> None:
-        """Write what was kept."""
+    def take(self) -> list[Step]:
+        """What was kept; the caller writes it."""
         if self.changed:
             self._steps.append((_SAVE, *_values(self.worker, self.now)))
-        if self._steps:
-            self.link.together(*self._steps)
-        self._steps, self.changed = [], False
+        steps, self._steps, self.changed = self._steps, [], False
+        return steps
+
+    def flush(self) -> None:
+        """Write what was kept."""
+        steps = self.take()
+        if steps:
+            self.link.together(*steps)
 
     def leased(self) -> Leased:
         """The lease that was named; it must be the worker's, and not be used up."""
@@ -110,16 +124,17 @@ def turn_of(
     *,
     lease: str | None = None,
     key: str | None = None,
-) -> Turn:
+) -> Plan[Turn]:
     """The turn of the worker with this link (its hash), about a lease and with the key of an answer."""
-    row = link.one(_CASE, now, key, lease, token)
+    row = yield (_CASE, now, key, lease, token)
     if row is None:
         raise Refused("link_unknown", 404)
     told, surplus, item, state, issued, kind, room, draft, mine, overdue, *sizes = row[_WIDTH:]
     held = None if item is None else Leased(item, state, issued, kind, bool(room), draft is not None)
+    worker = Worker(*row[:_WIDTH])
     return Turn(
         link=link,
-        worker=Worker(*row[:_WIDTH]),
+        worker=worker,
         settings=settings,
         now=now,
         before=None if told is None else (told, bool(surplus)),
@@ -127,4 +142,30 @@ def turn_of(
         mine=int(mine),
         overdue=bool(overdue),
         sizes=dict(zip(("main", "gold", "pilot"), map(int, sizes), strict=True)),
+        touched={("worker", worker.id)} if held is None else {("worker", worker.id), ("item", held.item)},
     )
+
+
+def alone(link: Link, plan: Plan[T]) -> T:
+    """Follow a plan by itself."""
+    row: Row | None = None
+    while True:
+        try:
+            question = plan.send(row)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+        row = None if question is None else link.one(*question)
+
+
+@dataclass(frozen=True)
+class Planned(Generic[T]):
+    """An operation whose plan is known: called, it is done alone."""
+
+    plan: Callable[[Link], Plan[tuple[T, Turn]]]
+
+    def __call__(self, link: Link) -> T:
+        """Ask, then write."""
+        result, turn = alone(link, self.plan(link))
+        turn.flush()
+        return result

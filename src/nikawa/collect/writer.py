@@ -16,12 +16,13 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from nikawa.collect.database import Database, Link
+from nikawa.collect.lockstep import Outcome, in_step
+from nikawa.collect.turn import Planned
 from nikawa.errors import NikawaError
 
 T = TypeVar("T")
 Operation = Callable[[Link], Any]
 Job = tuple[Operation, Future[Any]]
-Outcome = tuple[Any, Exception | None]
 MOST = 64
 """Operations of one batch: the first of them waits for all."""
 _log = logging.getLogger("nikawa.collect")
@@ -116,20 +117,41 @@ class Writer:
         """What came of each, once it is on disk; None when one spoilt the batch and nothing was done."""
         link = self._link = self._link or self._database.connect(writes=True)
         link.begin()
-        outcomes: list[Outcome] = []
-        for operation, _ in jobs:
-            link.mark()
-            try:
-                outcomes.append((operation(link), None))
-            except self._database.lost:
-                raise
-            except Exception as problem:
-                outcomes.append((None, problem))
-                if not link.clean():
+        link.mark()
+        try:
+            outcomes = self._in_step(link, jobs)
+        except self._database.lost:
+            raise
+        except Exception:
+            link.rollback()
+            return None
+        for number, (operation, _) in enumerate(jobs):
+            if outcomes[number] is None:
+                outcomes[number] = told = self._one(link, operation)
+                if told[1] is not None and not link.clean():
                     link.rollback()
-                    return outcomes if len(jobs) == 1 else None
+                    return [told] if len(jobs) == 1 else None
         link.commit()
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    def _in_step(self, link: Link, jobs: list[Job]) -> list[Outcome | None]:
+        """Do those together whose plans are known; None for the others, and for those that must come after them."""
+        outcomes: list[Outcome | None] = [None] * len(jobs)
+        planned = [(n, job[0]) for n, job in enumerate(jobs) if isinstance(job[0], Planned)]
+        if len(planned) > 1:
+            found = in_step(link, [plan for _, plan in planned], self._database.lost)
+            for (number, _), outcome in zip(planned, found, strict=True):
+                outcomes[number] = outcome
         return outcomes
+
+    def _one(self, link: Link, operation: Operation) -> Outcome:
+        link.mark()
+        try:
+            return operation(link), None
+        except self._database.lost:
+            raise
+        except Exception as problem:
+            return None, problem
 
     def _drop(self) -> None:
         """A fresh connection for the next batch: this one may be in any state."""
