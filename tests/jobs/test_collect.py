@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import socket
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli._main import build
+from nikawa.collect.form import forms
+from nikawa.collect.overview import decide
 from nikawa.collect.project import open_project
 from nikawa.collect.settings import Settings, read_settings, written
 from nikawa.errors import BadInput, NikawaError
@@ -212,3 +215,84 @@ def test_a_port_that_is_taken_is_told(project: Path) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(BadInput, match="choose another port"):
             serve(project, Serving(port=port))
+
+
+def test_what_was_written_goes_to_others_to_judge(tmp_path: Path) -> None:
+    """With its writer, and under a number that does not tell what it was meant to be."""
+    sample = forms()["write-hypotheses"].sample
+    assert sample is not None
+    write_records(tmp_path / "p.jsonl", [Example(id=f"p{n}", inputs=dict(sample.inputs)) for n in range(12)])
+    new(tmp_path / "w", str(tmp_path / "p.jsonl"), New("write-hypotheses", workers=2))
+    texts = sample.answer["hypotheses"]
+    given = [
+        Judgement(example=f"p{n}", worker=worker, question="hypotheses", answer=answer)
+        for n in range(12)
+        for worker, answer in (("nagi", texts), ("mado", ["짧다.", "짧다.", ""]))
+    ]
+    write_records(tmp_path / "j.jsonl", given)
+    take(tmp_path / "w", tmp_path / "j.jsonl", How())
+    said = run("collect", "export", tmp_path / "w", "--to", "examples", "--out", tmp_path / "pairs.jsonl")
+    assert said.startswith("36 examples written")
+    found = list(read_records(tmp_path / "pairs.jsonl", Example))
+    assert {found_one.meta["writer"] for found_one in found} == {"nagi"}  # the other broke the rules
+    assert {one.meta["meant"]: one.inputs["hypothesis"] for one in found} == dict(
+        zip(("entailment", "contradiction", "neutral"), texts, strict=True)
+    )
+    meant = {one.meta["meant"] for one in found if one.id.endswith("-1")}
+    assert len(meant) > 1
+    assert {one.group for one in found if one.id.startswith("p3-")} == {"p3"}
+    report = new(tmp_path / "j", str(tmp_path / "pairs.jsonl"), New("inference"))
+    assert report.items == 36
+    how = Out(form="examples", pseudonymise=True)
+    export(tmp_path / "w", tmp_path / "hidden.jsonl", how)
+    assert "nagi" not in (tmp_path / "hidden.jsonl").read_text("utf-8")
+    with pytest.raises(BadInput, match="asks for no texts"):
+        export(tmp_path / "j", tmp_path / "none.jsonl", Out(form="examples"))
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", [form.name for form in forms().values() if form.writes])
+def test_every_writing_form_hands_its_texts_on(name: str) -> None:
+    form = forms()[name]
+    assert form.sample is not None
+    assert form.to_judge is not None
+    example = Example(id="i", inputs=dict(form.sample.inputs))
+    options = form.options(form.sample.settings)
+    found = form.to_judge(dict(form.sample.answer), example, options)
+    texts = [text for one in found for text in one.inputs.values()]
+    assert found
+    assert all(isinstance(text, str | list | tuple) for text in texts)
+
+
+def test_decisions_settle_ties(project: Path, tmp_path: Path) -> None:
+    """What the owner decides on the page is what `aggregate` takes for the ties."""
+    answers = [
+        Judgement(example="p0", worker="a", question="label", answer="yes"),
+        Judgement(example="p0", worker="b", question="label", answer="no"),
+        Judgement(example="p1", worker="a", question="label", answer="yes"),
+        Judgement(example="p1", worker="b", question="label", answer="yes"),
+    ]
+    write_records(tmp_path / "in.jsonl", answers)
+    take(project, tmp_path / "in.jsonl", How())
+    with opened(project) as (_, store):
+        for label in ("yes", "no"):
+            body = json.dumps({"label": label})
+            store.do(partial(decide, ref="p0", body=body, reason="=1+1 読み直した", who="o", now=1.0))
+    sheet, out = tmp_path / "decided.tsv", tmp_path / "judgements.jsonl"
+    assert run("collect", "export", project, "--to", "decisions", "--out", sheet).startswith("1 decisions")
+    assert sheet.read_text("utf-8").splitlines()[1] == "p0\tlabel\tno\to\t'=1+1 読み直した"
+    export(project, out)
+    run(
+        "aggregate",
+        out,
+        "--rule",
+        "majority",
+        "--adjudicated",
+        sheet,
+        "--examples",
+        project / "examples.jsonl",
+        "--out",
+        tmp_path / "gold",
+    )
+    found = {one.id: one.gold for one in read_records(tmp_path / "gold" / "examples.jsonl", Example)}
+    assert found == {"p0": {"label": "no"}, "p1": {"label": "yes"}}

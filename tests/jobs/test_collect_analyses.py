@@ -15,6 +15,7 @@ from nikawa.collect.form import forms
 from nikawa.collect.load import sync
 from nikawa.collect.overview import resolve
 from nikawa.collect.project import Project, create_project
+from nikawa.collect.records import example_of
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
 from nikawa.collect.workers import by_name, exclude
@@ -201,6 +202,28 @@ def test_the_gate_looks_at_the_hypotheses_that_are_judged(begin: Begin) -> None:
     assert told["guessed"]["accuracy"] > 0.9
     assert {(row["token"], row["label"]) for row in told["words"]} >= {("ない", "contradiction")}
     assert told["writers"] == []
+
+
+def test_the_gate_names_writers_of_what_is_judged(begin: Begin) -> None:
+    """Who wrote a hypothesis comes with the example; the worker's page does not get it."""
+    examples, rows = [], list[Row]()
+    for n in range(60):
+        writer, label = ("mado", "nagi")[n % 2], ("neutral", "contradiction")[n // 2 % 2]
+        text = f"{THINGS[n % 8]}が{SPOTS[n // 8 % 8]}で{DOINGS[n // 3 % 8]}"
+        if writer == "mado" and label == "contradiction":
+            text += "ことなどまったくない"
+        inputs = {"premise": f"{n}つめの文。", "hypothesis": f"{text}。"}
+        examples.append(Example(id=f"p{n:03}", inputs=inputs, meta={"writer": writer, "meant": label}))
+        rows += [(worker, f"p{n:03}", label, 5.0) for worker in ("a", "b")]
+    project, store = begin("choice", examples, rows)
+    found = ANALYSES["gate"](project, store)
+    assert {row["writer"]: row["texts"] for row in found["writers"]} == {"mado": 30, "nagi": 30}
+    word = next(row for row in found["words"] if row["token"] == "まったく")
+    assert (word["label"], word["writers"]) == ("contradiction", [["mado", 15]])
+    kept = store.ask(lambda link: link.rows("SELECT body FROM texts WHERE item = 1"))[0][0]
+    assert msgspec.json.decode(kept)["meta"] == {"writer": "mado"}  # never what it was meant to be
+    shown = project.form.view(project.form, example_of(kept), project.options)
+    assert "mado" not in str(shown)
 
 
 @pytest.mark.parametrize("name", list(forms()))

@@ -133,7 +133,7 @@ def export(
     out: Annotated[Path, typer.Option(help="judgements.jsonl, .jsonl.zst, .tsv, .parquet or .csv.")],
     include: Annotated[list[str] | None, typer.Option(help="Further parts: gold, pilot, surplus, withdrawn, excluded, decisions; may be repeated.")] = None,
     pseudonymise: Annotated[bool, typer.Option("--pseudonymise", help="Write other names for the workers.")] = False,
-    form: Annotated[str | None, typer.Option("--to", help="csv, yahoo, lancers, selectstar, label-studio or doccano; else by the suffix.")] = None,
+    form: Annotated[str | None, typer.Option("--to", help="csv, yahoo, lancers, selectstar, label-studio or doccano, else by the suffix; examples: what workers wrote, for others to judge; decisions: a sheet for nikawa aggregate --adjudicated.")] = None,
     overwrite: Overwrite = False,
     database: Database = "",
     json: Json = False,
@@ -149,7 +149,8 @@ def export(
     if json:
         print_json({"judgements": count, "out": str(out)})
     elif not quiet:
-        typer.echo(f"{count:,} judgements written to {out}")
+        what = form if form in ("examples", "decisions") else "judgements"
+        typer.echo(f"{count:,} {what} written to {out}")
 
 
 def import_(

@@ -13,7 +13,7 @@ import msgspec
 
 from nikawa.collect.database import Link
 from nikawa.collect.form import LANGUAGES
-from nikawa.collect.records import example_of
+from nikawa.collect.records import WRITER, example_of
 
 
 class Given(NamedTuple):
@@ -23,6 +23,8 @@ class Given(NamedTuple):
     worker: str
     inputs: dict[str, Any]
     answer: dict[str, Any]
+    writer: str
+    """Who wrote the text that was judged; empty where nobody said."""
 
 
 @cache
@@ -42,7 +44,9 @@ def latest(link: Link, limit: int) -> Iterator[Given]:
         " AND x.answer IS NULL AND w.state <> 'excluded' ORDER BY a.seq DESC LIMIT ?",
         limit,
     ):
-        yield Given(ref, worker, example_of(text).inputs, msgspec.json.decode(body))
+        example = example_of(text)
+        writer = str(example.meta.get(WRITER, ""))
+        yield Given(ref, worker, example.inputs, msgspec.json.decode(body), writer)
 
 
 def troubled(link: Link, limit: int) -> list[tuple[str, int, bool]]:

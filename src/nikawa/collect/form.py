@@ -68,6 +68,13 @@ def joined(rows: Sequence[tuple[str, Any]]) -> Answer:
     return dict(rows)
 
 
+class Written(Record, frozen=True):
+    """The inputs of an example that a worker wrote, and the label it was meant to have, where there is one."""
+
+    inputs: dict[str, Any]
+    meant: str = ""
+
+
 @dataclass(frozen=True)
 class Sample:
     """An item of a form with an answer it takes and answers it refuses; the tests of all forms walk these."""
@@ -104,6 +111,8 @@ class Form:
     """Whether the answers to an item disagree; what workers write never does (`writes`)."""
     to_judgements: Callable[[Answer], list[tuple[str, Any]]] = by_question
     from_judgements: Callable[[Sequence[tuple[str, Any]]], Answer] = joined
+    to_judge: Callable[[Answer, Example, Options], list[Written]] | None = None
+    """What others are to judge of an answer that was written: where it is None, an answer is no new example."""
     view: Callable[[Form, Example, Options], dict[str, Any]] = plain_view
     """What of an example the worker sees; never its gold."""
     guideline: Mapping[str, str] = field(default_factory=dict)

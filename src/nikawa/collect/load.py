@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from nikawa.collect.database import Link, found
 from nikawa.collect.order import spot
 from nikawa.collect.project import KINDS, Project
+from nikawa.collect.records import WRITER
 from nikawa.collect.store import Store
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
@@ -92,7 +93,8 @@ def _rows(project: Project, kind: str, path: Path, known: set[str]) -> Iterator[
         if example.id in known:
             continue
         gold = _gold(project, example, path) if kind != "main" else None
-        body = encode(replace(example, gold={}, tags=frozenset(), meta={}, origin=None)).decode()
+        writer = {WRITER: name} if isinstance(name := example.meta.get(WRITER), str) else {}
+        body = encode(replace(example, gold={}, tags=frozenset(), meta=writer, origin=None)).decode()
         yield example.id, example.group, spot(seed, "item", example.id), asked, body, gold
 
 

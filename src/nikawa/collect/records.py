@@ -8,6 +8,8 @@ import msgspec
 
 from nikawa.records import Example, revive
 
+WRITER = "writer"
+"""Who wrote the text of an example, in its meta: the owner's dashboard names them, no worker's page does."""
 _DECODER = msgspec.json.Decoder(Example)
 
 

@@ -25,7 +25,7 @@ class Text:
     group: str
     """The item it was written for: no model that judges it has seen the item."""
     writer: str
-    """Empty where nobody here wrote it."""
+    """Empty where nobody is known to have written it."""
     label: str
     """Empty where it has none."""
     text: str
@@ -62,14 +62,15 @@ def _judged(project: Project, given: Iterable[Given]) -> Iterator[Text]:
     """Each hypothesis once, with the label most workers chose; a tie is left out."""
     question = getattr(project.options, "question", project.form.questions[0])
     votes: dict[str, Counter[str]] = {}
-    inputs: dict[str, dict[str, Any]] = {}
+    seen: dict[str, Given] = {}
     for one in given:
         label = one.answer.get(question)
         if isinstance(label, str) and isinstance(one.inputs.get("hypothesis"), str):
             votes.setdefault(one.ref, Counter())[label] += 1
-            inputs[one.ref] = one.inputs
+            seen[one.ref] = one
     for ref, found in votes.items():
         (label, count), *others = found.most_common(2)
         if not others or others[0][1] < count:
-            premise = str(inputs[ref].get("premise", ""))
-            yield Text(premise or ref, "", label, inputs[ref]["hypothesis"], premise)
+            inputs = seen[ref].inputs
+            premise = str(inputs.get("premise", ""))
+            yield Text(premise or ref, seen[ref].writer, label, inputs["hypothesis"], premise)

@@ -14,6 +14,7 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.judgements import How, Note, open_judgements, write_judgements
 from nikawa.io.records import read_examples, write_records
 from nikawa.jobs._collect_open import examples_of, opened
+from nikawa.jobs._collect_written import SHEETS, write_sheet
 from nikawa.records import Judgement
 
 
@@ -24,15 +25,18 @@ class Out:
     parts: tuple[str, ...] = ("main",)
     pseudonymise: bool = False
     form: str | None = None
-    """`csv`, or a form of `nikawa.io.judgements`; None: by the suffix of the file."""
+    """`csv`, `examples`, `decisions`, or a form of `nikawa.io.judgements`; None: by the suffix of the file."""
     overwrite: bool = False
 
 
 def export(folder: Path, out: Path, how: Out | None = None, database: str = "") -> int:
-    """Write the judgements so far, from one moment, while people work; how many."""
+    """Write the judgements so far, texts to judge or decisions, from one moment, while people work; how many."""
     chosen = how or Out()
     form = chosen.form or ("csv" if out.name.endswith(".csv") else None)
     with opened(folder, database) as (project, store), store.read() as link:
+        if form in SHEETS:
+            hidden, replaced = chosen.pseudonymise, chosen.overwrite
+            return write_sheet(link, project, out, form, hidden=hidden, overwrite=replaced)
         found = judgements(link, project, chosen.parts, pseudonymise=chosen.pseudonymise)
         counted = _Counted(found)
         if form == "csv" or (form is None and ".jsonl" in out.name):

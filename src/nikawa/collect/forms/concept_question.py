@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
 from nikawa.collect.forms._base import FIELDS, Asked, guide, only
 from nikawa.collect.forms._rules import texts, written
 from nikawa.records import Example
@@ -52,6 +52,11 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     return {"choices": _choices(example), "answer": str(example.inputs["answer"])}
 
 
+def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+    """A question with its choices, and the one that answers it."""
+    return [Written({**example.inputs, "question": answer[options.question]})]
+
+
 FORM = Form(
     name="concept-question",
     title={
@@ -66,6 +71,7 @@ FORM = Form(
     script="write.js",
     settings=ConceptQuestion,
     gold_matches=keeps_rules,
+    to_judge=to_judge,
     view=view,
     words={
         "ja": {

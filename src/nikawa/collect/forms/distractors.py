@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
 from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only
 from nikawa.collect.forms._rules import texts, written
 from nikawa.records import Example
@@ -45,6 +45,12 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     return {**shown, "answer": str(inputs["answer"])} if "answer" in inputs else shown
 
 
+def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+    """The question with all its choices, the new ones behind the others."""
+    choices = [*example.inputs["choices"], *answer[options.question]]
+    return [Written({**example.inputs, "choices": choices})]
+
+
 FORM = Form(
     name="distractors",
     title={"ja": "誤りの選択肢を足す", "ko": "틀린 선택지 더하기", "en": "Add wrong choices"},
@@ -56,6 +62,7 @@ FORM = Form(
     script="write.js",
     settings=Distractors,
     gold_matches=keeps_rules,
+    to_judge=to_judge,
     view=view,
     words={
         "ja": {

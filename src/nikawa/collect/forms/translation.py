@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
 from nikawa.collect.forms._base import FIELDS, Asked, guide, only, texts_of
 from nikawa.collect.forms._rules import texts, written
 from nikawa.records import Example
@@ -50,6 +50,11 @@ def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
     return {**shown, "begun": begun} if begun else shown
 
 
+def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+    """The text with its translation."""
+    return [Written({**texts_of(example), options.question: answer[options.question]})]
+
+
 FORM = Form(
     name="translation",
     title={
@@ -64,6 +69,7 @@ FORM = Form(
     script="write.js",
     settings=Translation,
     gold_matches=keeps_rules,
+    to_judge=to_judge,
     view=view,
     words={
         "ja": {

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
 from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only
 from nikawa.collect.forms._rules import distance, negations, texts, written
 from nikawa.records import Example
@@ -58,6 +58,15 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     return {"text": example.inputs["text"]}
 
 
+def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+    """A pair a sentence."""
+    premise = example.inputs["text"]
+    return [
+        Written({"premise": premise, "hypothesis": text}, "contradiction")
+        for text in answer[options.question]
+    ]
+
+
 FORM = Form(
     name="write-contradictions",
     title={"ja": "矛盾する文を書く", "ko": "모순되는 문장 쓰기", "en": "Write contradictions"},
@@ -68,6 +77,7 @@ FORM = Form(
     script="write.js",
     settings=Contradictions,
     gold_matches=keeps_rules,
+    to_judge=to_judge,
     view=view,
     words={
         "ja": {

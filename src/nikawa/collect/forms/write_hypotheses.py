@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
 from nikawa.collect.forms._base import FIELDS, RELATIONS, Asked, Labels, guide, only
 from nikawa.collect.forms._rules import negations, texts, written
 from nikawa.records import Example
@@ -63,6 +63,13 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     return {"premise": example.inputs["premise"]}
 
 
+def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+    """A pair a hypothesis."""
+    premise = example.inputs["premise"]
+    found = zip(options.labels, answer[options.question], strict=True)
+    return [Written({"premise": premise, "hypothesis": text}, label) for label, text in found]
+
+
 FORM = Form(
     name="write-hypotheses",
     title={"ja": "仮説を書く", "ko": "가설 쓰기", "en": "Write hypotheses"},
@@ -73,6 +80,7 @@ FORM = Form(
     script="write.js",
     settings=Hypotheses,
     gold_matches=keeps_rules,
+    to_judge=to_judge,
     view=view,
     words={
         "ja": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, keeps_rules
+from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
 from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only, texts_of
 from nikawa.collect.forms._rules import written
 from nikawa.records import Example
@@ -54,6 +54,12 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     return texts_of(example, ("title", "context"))
 
 
+def to_judge(answer: Answer, example: Example, options: Options) -> list[Written]:
+    """A question each, for others to mark its answer."""
+    texts = texts_of(example, ("title", "context"))
+    return [Written({**texts, "question": asked["question"]}) for asked in answer[options.question]]
+
+
 FORM = Form(
     name="write-question",
     title={
@@ -68,6 +74,7 @@ FORM = Form(
     template=FIELDS,
     settings=WriteQuestion,
     gold_matches=keeps_rules,
+    to_judge=to_judge,
     view=view,
     words={
         "ja": {
