@@ -99,7 +99,7 @@ def test_a_worker_from_the_first_page_to_the_code(serve: Serve) -> None:
     status, told = here.answer(comment="よい")
     assert status == 200
     assert (told["saved"], told["duplicate"]) == (True, False)
-    assert told["state"]["earned"] == {"amount": 12.5, "currency": "JPY"}
+    assert told["state"]["earned"] == {"amount": 12.5, "currency": "JPY", "per_item": 12.5}
     status, told = here.answer("entailment")
     assert (told["state"]["stage"], told["state"]["code"]) == ("done", here.project.code("hanako"))
     assert here.post("undo", {"key": "u"})[1]["state"]["item"]["previous"] == {"label": "entailment"}

@@ -296,3 +296,15 @@ def test_decisions_settle_ties(project: Path, tmp_path: Path) -> None:
     )
     found = {one.id: one.gold for one in read_records(tmp_path / "gold" / "examples.jsonl", Example)}
     assert found == {"p0": {"label": "no"}, "p1": {"label": "yes"}}
+
+
+def test_the_demo_shows_links_that_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The port is known only once the server listens."""
+    monkeypatch.setattr("nikawa.jobs.collect.serve", lambda _folder, how, started: started(how.port or 4321))
+    said = run("collect", "demo", tmp_path / "d", "--port", "0")
+    address = links(tmp_path / "d", ["worker-1"], "http://127.0.0.1:4321").links[0][1]
+    assert f"worker-1\t{address}\n" in said
+    assert "with the password" in said
+    again = json.loads(run("collect", "demo", tmp_path / "d", "--port", "80", "--json"))
+    assert again["links"]["worker-1"].startswith("http://127.0.0.1:80/w/")
+    assert "gives a new password" in run("collect", "demo", tmp_path / "d", "--no-serve")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -33,8 +36,8 @@ def options_of(pairs: list[str]) -> dict[str, Any]:
     return found
 
 
-def show_new(report: NewReport, json: bool, quiet: bool) -> None:
-    """What was made, and what comes next."""
+def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -> None:
+    """What was made, and what comes next where it is not served at once."""
     if json:
         return print_json(report)
     if quiet:
@@ -43,6 +46,8 @@ def show_new(report: NewReport, json: bool, quiet: bool) -> None:
         f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form}"
     )
     typer.echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
+    if served:
+        return None
     typer.echo(f"Next: nikawa collect links {report.project} NAME …; nikawa collect serve {report.project}")
     return None
 
@@ -65,3 +70,32 @@ def show_status(found: dict[str, Any]) -> None:
         typer.echo(
             f"reported {report['ref']}: {report['code']} ({report['worker']}) {report['comment'][:80]}"
         )
+
+
+class Where(NamedTuple):
+    """Where pages are served, and where their data is."""
+
+    host: str
+    port: int
+    database: str = ""
+
+
+def open_for_workers(project: Path, where: Where, paths: dict[str, str], json: bool, quiet: bool) -> None:
+    """Serve, and say where once the port is known; `paths` are links of workers to show."""
+    from nikawa.jobs.collect import Serving
+    from nikawa.jobs.collect import serve as run
+
+    shown = f"[{where.host}]" if ":" in where.host else where.host
+
+    def started(found: int) -> None:
+        base = f"http://{shown}:{found}"
+        links = {name: base + path for name, path in paths.items()}
+        if json:
+            print_json({"address": base, "process": os.getpid(), **({"links": links} if links else {})})
+        elif not quiet:
+            for name, link in links.items():
+                typer.echo(f"{name}\t{link}")
+            typer.echo(f"{base}/owner is the dashboard of {project}; Ctrl-C stops")
+        sys.stdout.flush()
+
+    run(project, Serving(*where), started)

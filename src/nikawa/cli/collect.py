@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nikawa.cli._collect import options_of, show_new, show_status
+from nikawa.cli._collect import Where, open_for_workers, options_of, show_new, show_status
 from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_table, status
 
 PANEL = "Build"
@@ -73,21 +72,7 @@ def serve(
     quiet: Quiet = False,
 ) -> None:
     """Serve the pages until interrupted."""
-    from nikawa.jobs.collect import Serving
-    from nikawa.jobs.collect import serve as run
-
-    shown = f"[{host}]" if ":" in host else host
-
-    def started(found: int) -> None:
-        if json:
-            print_json({"address": f"http://{shown}:{found}", "process": os.getpid()})
-        elif not quiet:
-            typer.echo(f"http://{shown}:{found}/owner is the dashboard of {project}; Ctrl-C stops")
-        import sys
-
-        sys.stdout.flush()
-
-    run(project, Serving(host, port, database), started)
+    open_for_workers(project, Where(host, port, database), {}, json, quiet)
 
 
 def links(
@@ -249,9 +234,9 @@ def demo(
     from nikawa.jobs.collect import links as link
 
     if not (project / "project.toml").exists():
-        show_new(make(project), json, quiet)
-    if not json and not quiet:
-        for name, address in link(project, ["worker-1", "worker-2"], f"http://127.0.0.1:{port}").links:
-            typer.echo(f"{name}\t{address}")
+        show_new(make(project), json, quiet, start)
+    elif not quiet and not json:
+        typer.echo(f"{project} is there already; nikawa collect password {project} gives a new password")
+    paths = dict(link(project, ["worker-1", "worker-2"], "").links)
     if start:
-        serve(project, "127.0.0.1", port, "", json, quiet)
+        open_for_workers(project, Where("127.0.0.1", port), paths, json, quiet)

@@ -32,7 +32,7 @@ styles are files: the content security policy forbids inline ones, and nothing i
 
     state = {stage: "pilot"|"main"|"done"|"waiting"|"failed"|"excluded",
              item: null | {lease, inputs, draft, previous, expires, stage},
-             progress: {answered, left, pilot_left}, earned: {amount, currency}, can_undo, code: str|null,
+             progress: {answered, left, pilot_left}, earned: {amount, currency, per_item}, can_undo, code: str|null,
              language}
     problem = {code, message, values}; a refused request is {error: code, message, problems?} with status 4xx
 

@@ -112,7 +112,11 @@ class Desk:
                 "left": max(0, limit - worker.answered) if limit else None,
                 "pilot_left": max(0, standing.pilot - worker.pilot) if worker.state == "pilot" else 0,
             },
-            "earned": {"amount": round(worker.earned, 4), "currency": settings.pay.currency},
+            "earned": {
+                "amount": round(worker.earned, 4),
+                "currency": settings.pay.currency,
+                "per_item": settings.pay.per_item,
+            },
             "can_undo": standing.can_undo,
             "code": self.project.code(worker.name) if ended else None,
             "language": worker.language,

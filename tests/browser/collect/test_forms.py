@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nikawa.collect.form import LANGUAGES, forms
+from nikawa.collect.i18n import say
 
 pytestmark = pytest.mark.slow
 Served = Any
@@ -105,6 +106,39 @@ STEPS: dict[str, Callable[[Page, Any], None]] = {
 }
 
 
+def guided(page: Page, text: str) -> None:
+    """The guideline is one key away, and another key leads back."""
+    page.keys("g")
+    page.page.wait_for_selector("#guideline[open]")
+    first = text.splitlines()[0].lstrip("# ")
+    assert page.page.inner_text("#guideline h2") == first
+    page.keys("Escape")
+    page.page.wait_for_selector("#guideline:not([open])", state="attached")
+
+
+def counted(page: Page, language: str, answered: int) -> None:
+    """Progress and earnings, in the worker's language, and what an item is paid."""
+    wanted = say(language, "progress", {"answered": answered})
+    page.page.wait_for_function(
+        "(text) => document.getElementById('progress').textContent === text", arg=wanted
+    )
+    values = {"amount": 10 * answered, "each": 10, "currency": "JPY"}
+    assert page.page.inner_text("#earned") == say(language, "earned", values)
+
+
+def undone(page: Page, served: Served, worker: str) -> None:
+    """The last answer comes back as it was, is paid no more, and may be sent again."""
+    before = served.answers(worker)
+    page.ready()
+    page.keys("u")
+    counted(page, worker, 0)
+    assert served.answers(worker) == {}
+    page.ready()
+    page.keys("Control+Enter")
+    counted(page, worker, 1)
+    assert served.answers(worker) == before
+
+
 def test_every_form_is_walked() -> None:
     assert set(STEPS) == set(forms())
 
@@ -127,13 +161,15 @@ def test_a_form_is_answered_in_every_language(name: str, serve: Callable[..., Se
         )
         assert inner.evaluate(AUDIT) == []
         page.shot(f"{name}-{language}")
+        guided(page, served.project.guideline(language))
         STEPS[name](page, wanted)
-        inner.wait_for_selector("#earned:not(:empty)")
+        counted(page, language, 1)
         assert served.answers(language) == dict(served.form.to_judgements(wanted))
         assert page.faults == []
         loaded = page.loaded()
         assert {url.split("/")[2] for url, _ in loaded} == {f"127.0.0.1:{served.port}"}
         assert 10_000 < sum(size for _, size in loaded) < 100_000
+    undone(page, served, language)
 
 
 @pytest.mark.parametrize("name", list(forms()))

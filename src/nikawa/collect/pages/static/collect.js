@@ -131,14 +131,12 @@ function facts() {
   const bar = byId("bar");
   bar.hidden = left === null || state.stage === "pilot";
   bar.value = left === null ? 0 : answered / Math.max(1, answered + left);
-  const { amount, currency } = state.earned;
-  byId("earned").textContent = amount ? say("earned", money(amount, currency)) : "";
+  const { amount, currency, per_item: each } = state.earned;
+  byId("earned").textContent = amount || each ? say("earned", { amount: money(amount), each: money(each), currency }) : "";
   byId("undo").disabled = !state.can_undo;
 }
 
-function money(amount, currency) {
-  return { amount: new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(amount), currency };
-}
+const money = (amount) => new Intl.NumberFormat(language, { maximumFractionDigits: 4 }).format(amount);
 
 function show(next, note = "") {
   state = next;
