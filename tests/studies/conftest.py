@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # studies lie beside the package, not in it
 
 LABELS = ("entailment", "neutral", "contradiction")
 JAMP = ("num", "premise", "hypothesis", "gold_label", "template_num", "time_format", "time_span", "category")

@@ -175,6 +175,47 @@ def test_a_particle_behind_a_marker_goes_on_with_its_word(made: Callable[..., An
     assert shown[1:14] == ["<subj>", "하", "##나", "##람", "</subj>", "##은", "<obj>", "푸", "##른", "##읍", "</obj>", "을", "지"]  # fmt: skip
 
 
+@pytest.mark.parametrize("markers", ["typed", "untyped"])
+def test_relations_read_at_their_markers(
+    markers: str, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
+    case = invented["relation"]
+    encoder = made(markers=markers, relation_reads="markers", epochs=12, learning_rate=3e-3)
+    encoder.fit(case.task, case.learn)
+    rows = encoder._head.rows(encoder._work, case.ask, learn=False)
+    tokens = encoder._work.reader.tokenizer.convert_ids_to_tokens
+    for ids, (subject, other) in zip(rows.tokens["input_ids"], rows.dense["opens"], strict=True):
+        assert tokens(int(ids[subject])).startswith("<subj")
+        assert tokens(int(ids[other])).startswith("<obj")
+    answers = encoder.predict(case.task, case.ask)
+    assert np.mean([a.answer == e.gold["relation"] for a, e in zip(answers, case.ask, strict=True)]) >= 0.9
+    encoder.save(tmp_path)
+    assert made(checkpoint=tmp_path, markers=markers, epochs=0).predict(case.task, case.ask) == answers
+
+
+def test_an_entity_that_is_not_shown_is_read_at_the_first_position(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    case = invented["relation"]
+    partial = replace(case.task, inputs=("text", "object"))
+    encoder = made(relation_reads="markers", epochs=0.1)
+    encoder.fit(partial, case.learn)
+    opens = encoder._head.rows(encoder._work, case.ask, learn=False).dense["opens"]
+    assert not opens[:, 0].any()
+    assert opens[:, 1].all()
+
+
+def test_a_head_of_another_kind_is_not_taken_for_a_trained_one(
+    made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
+    tree, dialogue = invented["tree"], invented["dialogue"]
+    encoder = made(epochs=0.1)
+    encoder.fit(tree.task, tree.learn)
+    encoder.save(tmp_path)
+    with pytest.raises(BadInput, match="holds no trained head for a dialogue; train it"):
+        made(checkpoint=tmp_path, epochs=0).fit(dialogue.task, dialogue.learn)
+
+
 def test_an_entity_outside_its_text_is_told(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
     case = invented["relation"]
     wrong = replace(case.learn[0], inputs={**case.learn[0].inputs, "object": Span(3, 900, "LOC")})

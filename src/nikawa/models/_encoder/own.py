@@ -60,14 +60,16 @@ class OwnModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed 
 def saved(kind: str, backbone: Backbone, settings: EncoderSettings) -> dict[str, Any] | None:
     """What a model of this kind had learned when it was saved with this checkpoint; None where none was."""
     path = Path(backbone.source) / KNOWN
-    if settings.scratch or not path.is_file():
-        if settings.epochs <= 0:
-            what = f"{backbone.source} holds no trained head for a {kind}"
-            raise BadInput(what, cure="train it: set epochs above 0")
-        return None
+    known = None if settings.scratch or not path.is_file() else _read(path, kind)
+    if known is None and settings.epochs <= 0:
+        what = f"{backbone.source} holds no trained head for a {kind}"
+        raise BadInput(what, cure="train it: set epochs above 0")
+    return known
+
+
+def _read(path: Path, kind: str) -> dict[str, Any] | None:
     try:
         told = json.loads(path.read_text("utf-8"))
-        known: dict[str, Any] | None = told["known"] if told["kind"] == kind else None
+        return told["known"] if told["kind"] == kind else None
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadInput(f"the head cannot be read: {type(problem).__name__}", file=path, cure="save the model again") from None  # fmt: skip
-    return known

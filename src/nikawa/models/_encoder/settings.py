@@ -42,6 +42,8 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """The analyser whose words the tokenizer was trained on (`ja-ipadic`, `ko-kiwi`, …); `none` where it needs none."""
     markers: Literal["typed", "untyped"] = "typed"
     """Entity markers of relation extraction: with the entity's type or not."""
+    relation_reads: Literal["cls", "markers"] = "cls"
+    """Where relations are read: at the first position, as the reference does, or at the two opening markers."""
     decode: Literal["tree", "argmax"] = "tree"
     """How dependency heads are chosen: the best tree, or each word's best head as the reference does."""
     checks: Annotated[int, msgspec.Meta(ge=1)] = 1

@@ -1,4 +1,4 @@
-"""The relation of two entities of a text: markers around them as new pieces, a linear layer over the first position.
+"""The relation of two entities of a text: markers around them as new pieces, read at the first position or at the markers.
 
 KLUE's reference code writes the text of nested entities twice and refuses entities at the same place. Here markers are
 put where entities begin and end, whatever way they overlap. A text too long is cut where it is farthest from them.
@@ -7,6 +7,7 @@ put where entities begin and end, whatever way they overlap. A text too long is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ Entity = tuple[int, int, tuple[str, str]]
 
 
 class Relations:
-    """The head that transformers has for sequences, over texts with markers."""
+    """The head that transformers has for sequences, over texts with markers; or one of our own over the markers' states."""
 
     kinds: tuple[Kind, ...] = ("relation",)
 
@@ -42,17 +43,17 @@ class Relations:
 
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """The markers join the vocabulary: untyped ones always, typed ones as the training examples have them."""
-        model = backbone.model("AutoModelForSequenceClassification", work.settings, **named_classes(work.labels))  # fmt: skip
-        tokenizer = work.reader.tokenizer
+        model = _fresh(work, backbone)
+        encoder, tokenizer = model.base_model, work.reader.tokenizer
         wanted = {f"<{end}{role}>" for role in ROLES.values() for end in ("", "/")}
         if work.settings.markers == "typed":
             for example in train:
                 for name in _roles(work, example):
                     wanted |= set(_typed(name, _entity(example, name).label))
         tokenizer.add_tokens(sorted(wanted - set(tokenizer.get_added_vocab())), special_tokens=True)
-        if len(tokenizer) > model.get_input_embeddings().num_embeddings:
-            model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-            model.get_input_embeddings().weight.grown = (
+        if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
+            (model if hasattr(model, "config") else encoder).resize_token_embeddings(len(tokenizer), mean_resizing=False)  # fmt: skip
+            encoder.get_input_embeddings().weight.grown = (
                 True  # with adapters alone they would never be learned
             )
         return model
@@ -68,6 +69,7 @@ class Relations:
         room = work.settings.max_length - len(before) - len(after)
         pairs = [work.reader.pair(cut(row, marks, room), None, work.settings.max_length) for row in ids]
         made = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
+        made.dense["opens"] = _opens(work, [row for row, _ in pairs], found)
         if learn:
             made.dense["labels"] = indexes(work, examples, gold_of(work.task, examples))
         return made
@@ -83,15 +85,47 @@ class Relations:
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
         """Cross-entropy over the relations."""
-        return cross_entropy(model(**inputs_only(batch)).logits, batch["labels"])
+        return cross_entropy(_scores(model, batch), batch["labels"])
 
     def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
         """A score a relation."""
-        return (model(**inputs_only(batch)).logits,)
+        return (_scores(model, batch),)
 
     def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
         """The likeliest relation, with the probability of each."""
         return [label_answer(e.id, work.labels, row[0]) for e, row in zip(examples, found, strict=True)]
+
+
+def _fresh(work: Work, backbone: Backbone) -> Any:
+    """The model over the first position or over the markers; a folder that holds the latter is read as such."""
+    from nikawa.models._encoder.marked import MarkerModel
+    from nikawa.models._encoder.own import KNOWN, saved
+
+    named, answers = named_classes(work.labels), work.settings.epochs <= 0
+    if work.settings.relation_reads == "cls" and not (answers and (Path(backbone.source) / KNOWN).is_file()):
+        return backbone.model("AutoModelForSequenceClassification", work.settings, **named)
+    known = saved(MarkerModel.kind, backbone, work.settings)
+    same = known is not None and known["labels"] == list(work.labels)
+    model = MarkerModel(backbone.model("AutoModel", work.settings, **named), {"labels": list(work.labels)})
+    if same:
+        model.take(backbone.source)
+    return model
+
+
+def _scores(model: Any, batch: dict[str, Any]) -> Any:
+    inputs = inputs_only(batch)
+    return model(**inputs).logits if hasattr(model, "config") else model(batch["opens"], inputs)
+
+
+def _opens(work: Work, rows: Sequence[np.ndarray], found: Sequence[Sequence[Entity]]) -> np.ndarray:
+    """Where the opening markers of subject and object stand; the first position for one that is not shown."""
+    roles = [name for name in ROLES if name in work.task.inputs]
+    made = np.zeros((len(rows), len(ROLES)), dtype=np.int64)
+    for i, (row, entities) in enumerate(zip(rows, found, strict=True)):
+        for name, (_, _, (opens, _)) in zip(roles, entities, strict=True):
+            places = np.flatnonzero(row == work.reader.tokenizer.convert_tokens_to_ids(opens))
+            made[i, list(ROLES).index(name)] = places[0] if len(places) else 0
+    return made
 
 
 def _roles(work: Work, example: Example) -> list[str]:
