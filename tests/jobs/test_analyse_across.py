@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ from nikawa.jobs._analyse_sample import Sitting, sit
 from nikawa.jobs._analyse_suspects import suspects
 from nikawa.jobs._analyse_systems import Answers, Loaded
 from nikawa.records import Example, Origin, Prediction, Task
+from nikawa.run.value import Protocol
 
 TASK = Task(
     name="toy-nli", dataset="toy", kind="inference", question="label", inputs=("premise", "hypothesis"),
@@ -43,7 +45,8 @@ def loaded(
         name: [{e.id: _prediction(e.id, a) for e, a in zip(sets[name], run, strict=True)} for run in runs]
         for name, runs in answers.items()
     }
-    return _Toy(system, cast(Any, None), TASK, sets, told, {name: f"toy:{name}" for name in sets})
+    spec = SimpleNamespace(protocol=Protocol(kind="answers", evaluate=("toy:test",)))
+    return _Toy(system, cast(Any, spec), TASK, sets, told, {name: f"toy:{name}" for name in sets}, "toy")
 
 
 class _Toy(Loaded):
@@ -101,7 +104,7 @@ def test_suspects_are_what_systems_agree_on() -> None:
     systems = [loaded({"test": examples}, {"test": [a]}, m) for a, m in ((first, "a"), (second, "b"))]
     systems.append(loaded({"test": examples}, {"test": [[N] * 9]}, "constant"))
     systems.append(loaded({"test": examples}, {"test": [[N, *golds[1:]]]}, "half", share=0.5))
-    ((found, sheet),) = suspects([seated(one) for one in systems], How())
+    ((found, _, sheet),) = suspects([seated(one) for one in systems], How())
     assert found.systems == ("toy--a", "toy--b")
     assert [(s.example, s.gold, s.suggested, s.against, s.suggest) for s in found.items] == [
         ("toy:test/2", E, C, 2, 2)
@@ -120,6 +123,6 @@ def test_one_system_without_probabilities_suspects_nothing() -> None:
 def test_answers_that_could_not_be_read_are_nobodys_vote() -> None:
     examples = [example(str(i), (E, C, N)[i % 3]) for i in range(6)]
     two = [loaded({"test": examples}, {"test": [[E, C, None, E, C, N]]}, name) for name in "ab"]
-    ((found, _),) = suspects([seated(one) for one in two], How())
+    ((found, _, _),) = suspects([seated(one) for one in two], How())
     assert found.total == 0
     assert (found.n, found.sheet) == (6, "")

@@ -163,5 +163,7 @@ def _original(loaded: Loaded, example: Example, number: int) -> Prediction | Non
     if example.origin is None or not example.origin.parents or not example.origin.step:
         return None
     source, parent = parent_of(example)
-    answers: Any = loaded.answers.get(set_name(source, loaded.task)) if source else None
+    dataset, _, split = source.partition(":")
+    name = split if dataset == loaded.called else set_name(source, loaded.task)
+    answers: Any = loaded.answers.get(name) if source else None
     return None if answers is None else answers[number].get(parent)

@@ -13,7 +13,6 @@ from nikawa.analyse.resample import Floats, Ints
 from nikawa.analyse.results import Suspect, Suspects
 from nikawa.analyse.stored import SUSPECTS
 from nikawa.analyse.suspects import Doubt, doubts, thresholds
-from nikawa.benchmarks.own import card_of, is_own
 from nikawa.benchmarks.recipe_forms import FORMS
 from nikawa.io.atomic import atomic_write
 from nikawa.io.fit import fit
@@ -43,7 +42,9 @@ def suspects(sittings: Sequence[Sitting], how: How) -> tuple[Doubted, ...]:
     """For every set with labels, the suspects and the items of their sheet."""
     groups: dict[tuple[str, str], list[Sitting]] = {}
     for sitting in sittings:
-        if sitting.task.kind in CLASSES and not (_constant(sitting) or _learned(sitting)):
+        if sitting.task.kind in CLASSES and not (
+            _constant(sitting) or _learned(sitting) or _inherited(sitting)
+        ):
             groups.setdefault((sitting.task.name, sitting.loaded.names[sitting.set]), []).append(sitting)
     able = [part for part in map(_whole, groups.values()) if len(part) > 1 or _tells(part[0])]
     names = [f"{part[0].task.name}--{part[0].set}" for part in able]
@@ -52,6 +53,11 @@ def suspects(sittings: Sequence[Sitting], how: How) -> tuple[Doubted, ...]:
         f"{n}--{digest(p[0].loaded.stem)[:8]}" if n in again else n for n, p in zip(names, able, strict=True)
     ]
     return tuple(_suspects(part, how, place) for part, place in zip(able, places, strict=True))
+
+
+def _inherited(sitting: Sitting) -> bool:
+    """Whether the labels of a set are those of other items, which are the ones to look at."""
+    return all(e.origin is not None and e.origin.gold == "inherited" for e in sitting.examples)
 
 
 def _learned(sitting: Sitting) -> bool:
@@ -108,7 +114,7 @@ def _suspects(part: Sequence[Sitting], how: How, place: str) -> Doubted:
 def _referenced(sitting: Sitting) -> str:
     """Dataset and split as references have them: one of one's own by the name on its card, wherever it lies."""
     dataset, _, split = sitting.loaded.names[sitting.set].partition(":")
-    return f"{card_of(dataset)[0].name if is_own(dataset) else dataset}:{split}"
+    return f"{sitting.loaded.called if dataset == sitting.task.dataset else dataset}:{split}"
 
 
 def _opinion(sitting: Sitting, labels: Sequence[str]) -> tuple[Floats, Ints]:

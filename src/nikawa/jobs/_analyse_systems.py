@@ -36,6 +36,8 @@ class Loaded:
     """Set to the answers of each seed."""
     names: dict[str, str]
     """Set to its full name: `jsick:test`."""
+    called: str
+    """The dataset as references name it: one of one's own by its card, wherever it lies."""
 
     @property
     def stem(self) -> str:
@@ -126,20 +128,22 @@ def load_system(runs: Sequence[StoredRun], shelf: Shelf) -> Loaded:
     }
     sets = {name: [e for e in examples if not e.hidden] for name, examples in material.sets.items()}
     names = dict(zip(material.sets, spec.protocol.evaluate, strict=False))  # folds answer the first alone
-    return Loaded(_system(runs, spec, material.task), spec, material.task, sets, every, names)
+    card, language = card_of(material.task.dataset)
+    system = _system(runs, spec, material.task, language)
+    return Loaded(system, spec, material.task, sets, every, names, card.name)
 
 
 def _read(run: StoredRun, name: str, task: Task, examples: Sequence[Example]) -> Answers:
     return {prediction.example: prediction for prediction in run.predictions(name, task, examples)}
 
 
-def _system(runs: Sequence[StoredRun], spec: RunSpec, task: Task) -> System:
+def _system(runs: Sequence[StoredRun], spec: RunSpec, task: Task, language: str) -> System:
     trained = [run.about().trained for run in runs]
     return System(
         task=task.name,
         kind=task.kind,
         dataset=task.dataset,
-        language=card_of(task.dataset)[1],
+        language=language,
         model=spec.predictor,
         settings=spec.settings,
         variation=spec.variation.title,

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from nikawa.benchmarks import load, tasks
 from nikawa.io.json import encode_json
+from nikawa.jobs._demo_generate import DATA, temporal
 from nikawa.jobs._demo_steps import DATASETS, Outcome, Table
 from nikawa.records import Example
 
@@ -16,26 +17,37 @@ OPERATIONS = {
     "mini-ko": ("scramble-eul", "swap-eul", "delete-eul"),
 }
 TASK = "mini-ja-sts"
+SCRAMBLE = "scramble-o"
+"""What is done to the generated test problems: their labels stay."""
 
 
-def count_tags() -> Outcome:
-    """The phenomena of both datasets, found in the text."""
+def count_tags(out: Path) -> Outcome:
+    """The phenomena of both datasets and of the generated test problems, found in the text."""
     from nikawa.jobs.tag import tag
 
-    reports = [tag(name) for name in DATASETS]
+    reports = [tag(name) for name in (*DATASETS, f"{temporal(out)}:test")]
     names = list(dict.fromkeys(name for report in reports for name in report.found))
     rows = tuple((name, *(sum(report.found.get(name, {}).values()) for report in reports)) for name in names)
-    table = Table(columns=("phenomenon", *DATASETS), rows=rows, numbers=DATASETS)
+    columns = (*DATASETS, f"{DATA}:test")
+    table = Table(columns=("phenomenon", *columns), rows=rows, numbers=columns)
     return Outcome(tables=(table,), figures={"tags": len(names)})
 
 
-def perturb_pairs() -> Outcome:
-    """One sentence of each language, its word order and its particles changed."""
+def perturb_pairs(out: Path) -> Outcome:
+    """One sentence of each language, its word order and its particles changed; the generated test problems, scrambled."""
+    from nikawa.jobs.perturb import Options, perturb
+
     rows = tuple(row for name in DATASETS for row in _changes(name))
     columns = ("operation", "sentence", "should the label change?")
-    return Outcome(
-        tables=(Table(columns=columns, rows=rows),), figures={"operations": len(rows) - len(DATASETS)}
+    folder = temporal(out)
+    target = folder / f"{SCRAMBLE}.jsonl"
+    done = perturb([SCRAMBLE], f"{folder}:test", options=Options(out=target, overwrite=True))
+    line = (
+        f"{done.written:,} test problems with another word order and the same label lie beside the others as {target.name}: "
+        "models will answer both."
     )
+    figures = {"operations": len(rows) - len(DATASETS), "scrambled": done.written}
+    return Outcome(tables=(Table(columns=columns, rows=rows),), lines=(line,), figures=figures)
 
 
 def _changes(name: str) -> Iterator[tuple[str, str, str]]:

@@ -6,34 +6,44 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace as restruct
+
 from nikawa.benchmarks import load
+from nikawa.io.atomic import atomic_write
+from nikawa.io.folders import JUDGEMENTS, write_card
 from nikawa.io.json import encode_json
 from nikawa.jobs._demo_generate import PACK, temporal
 from nikawa.jobs._demo_steps import Outcome, Table
 from nikawa.records import Example, Judgement, reference
+from nikawa.run.store import PREDICTIONS
 
 if TYPE_CHECKING:
-    from nikawa.jobs.run import Cell
+    from nikawa.run.summary import Cell
 
 LABELS = ("entailment", "contradiction", "neutral")
 WORKERS = {"careful": 0.95, "usual": 0.9, "hasty": 0.75, "quick": 0.85, "guessing": 0.4}
 """Simulated workers and how often each answers as gold does."""
+SIMULATED = f"{len(WORKERS)} simulated workers answered about every test problem, each right at a rate of its own; no person did"
 MODELS = ("majority", "char-linear", "baseline")
 SEEDS = (0, 1)
+MAIN, METRIC, ROUNDS = "test", "accuracy", 1_000
 RUNS, REPORT = "runs", "report"
 """What is left in the folder of the tour."""
 
 
 def simulate_round(out: Path) -> Outcome:
-    """Five simulated workers judge generated problems: agreement, gold by majority, and who is out of line."""
-    examples = load(str(temporal(out))).splits["test"]
-    with TemporaryDirectory(prefix="nikawa-demo-") as folder:
-        path = Path(folder) / "judgements.jsonl"
-        path.write_bytes(b"".join(encode_json(j) + b"\n" for j in _judged(examples)))
-        return _weighed(path, {reference(PACK, "test", e.id): e.gold["label"] for e in examples})
+    """Five simulated workers judge generated problems: agreement, and gold by majority. The card says that they are no people."""
+    folder = temporal(out)
+    dataset = load(str(folder))
+    examples = dataset.splits["test"]
+    path = folder / JUDGEMENTS
+    with atomic_write(path, overwrite=True) as stream:
+        for judgement in _judged(examples):
+            stream.write(encode_json(judgement) + b"\n")
+    write_card(restruct(dataset.card, workers=SIMULATED, workers_are="simulated"), folder, overwrite=True)
+    return _weighed(path, {reference(PACK, "test", e.id): e.gold["label"] for e in examples})
 
 
 def _judged(examples: tuple[Example, ...]) -> Iterator[Judgement]:
@@ -60,7 +70,7 @@ def _weighed(path: Path, gold: dict[str, str]) -> Outcome:
         (m.name, m.level, _figure(m.value), f"{_figure(m.low)} to {_figure(m.high)}") for m in found.measures
     )
     table = Table(columns=("agreement", "level", "value", "95% interval"), rows=rows, numbers=("value",))
-    line = f"The workers are simulated. The majority finds the computed gold of {right:,} of {len(gold):,} problems."
+    line = f"The workers are simulated: no person was asked. The majority finds the computed gold of {right:,} of {len(gold):,} problems."
     return Outcome(tables=(table,), lines=(line,), figures={"problems": len(gold), "gold_again": right})
 
 
@@ -84,14 +94,33 @@ def train_and_report(out: Path) -> Outcome:
     seeded = any(cell.sd for cell in cells)
     lines = () if seeded else ("The seeds change nothing: these models leave nothing to chance.",)
     line = f"Intervals, paired tests, slices and every error: open {page.page}"
+    main = [cell for cell in cells if cell.set == MAIN]
     return Outcome(
-        tables=(_scores(cells),),
-        lines=(*lines, line),
+        tables=(_scores(main),),
+        lines=(*lines, _compared(main, runs, temporal(out)), line),
         figures={
             "runs": sum(part.done + part.skipped for part in done),
             "page": page.page,
-            "accuracy": {_system(cell): cell.mean for cell in cells if cell.metric == "accuracy"},
+            "accuracy": {_system(cell): cell.mean for cell in main if cell.metric == "accuracy"},
         },
+    )
+
+
+def _compared(cells: Sequence[Cell], runs: Path, folder: Path) -> str:
+    """Whether the best model is really better than the next, by the answers of all seeds."""
+    from nikawa.jobs.compare import compare
+
+    files = {
+        cell.model: [runs / name / PREDICTIONS / f"{MAIN}.jsonl" for name in cell.runs]
+        for cell in cells
+        if cell.metric == METRIC and cell.model in MODELS[1:] and not cell.variation
+    }
+    found = compare([str(folder)], files, split=MAIN, rounds=ROUNDS)
+    pair = next(pair for pair in found.pairs if pair.metric == METRIC)
+    chance = f"p < {1 / ROUNDS:g}" if pair.p <= 1 / ROUNDS else f"p = {pair.p:.3f}"
+    return (
+        f"{pair.second} against {pair.first}: {pair.difference:+.1f} {METRIC} ({pair.low:+.1f} to {pair.high:+.1f}), {chance}; "
+        f"differences below {pair.smallest:.1f} could hardly be told from chance."
     )
 
 

@@ -16,6 +16,8 @@ from nikawa.records import Dataset, Example, Record, Task, reference
 
 DATASETS = suites()["demo"]
 SENTENCES = {"ja": "祖母の庭では、もう梅が咲き始めていた。", "ko": "어젯밤부터 눈이 펑펑 쏟아졌다."}
+PAGE = "report/index.html"
+"""The page of the report, in the folder of the tour."""
 LONGEST = 32
 """Characters of an input that are shown."""
 
@@ -200,12 +202,15 @@ def write_and_read_back() -> Outcome:
     return Outcome(tables=(table,), lines=(told,), figures={"files": len(rows), "same": same})
 
 
-def where_next() -> Outcome:
-    """What to type next."""
+def where_next(out: Path) -> Outcome:
+    """What to type next, and what the tour leaves to open."""
     rows = (
+        ("nikawa collect demo", "annotation pages for workers, served on the mini-benchmark"),
         ("nikawa data list", "what exists and what is on this machine"),
         ("nikawa data show mini-ko --card", "where a dataset comes from, and its known problems"),
         ("nikawa data fetch jnli", "get a published dataset"),
         ("nikawa reproduce jglue", "recompute the figures its paper prints"),
     )
-    return Outcome(tables=(Table(columns=("type", "to see"), rows=rows),))
+    page = out / PAGE
+    lines = (f"The report of this tour: {page}",) if page.is_file() else ()
+    return Outcome(tables=(Table(columns=("type", "to see"), rows=rows),), lines=lines)

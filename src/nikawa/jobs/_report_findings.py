@@ -8,9 +8,13 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from nikawa.benchmarks import benchmarks
 from nikawa.benchmarks.own import card_of, is_own
 from nikawa.errors import BadInput, MissingData
+from nikawa.jobs._generate_card import made_by
+from nikawa.jobs._report_own import asked, figures_of, judgements_of
 from nikawa.jobs._report_runs import TaskRuns
 from nikawa.records import Card, Record
 from nikawa.report.page_data import Note
@@ -20,6 +24,7 @@ from nikawa.report.page_words import slug
 if TYPE_CHECKING:
     from nikawa.jobs.agree import AgreeReport
     from nikawa.jobs.probe import ArtifactReport
+    from nikawa.report.card import Figures
 
 FOLDER = "dataset"
 """Where the files of findings are, beside the page."""
@@ -66,7 +71,7 @@ def card_note(card: Card, name: str) -> Note:
     """What the card says."""
     rows = [
         ("version", card.version), ("licence", card.licence), ("texts", card.source), ("labels", card.labels),
-        ("workers", card.workers), *(("known problem", problem) for problem in card.problems),
+        ("workers", card.workers), ("made by", made_by(card)), *(("known problem", problem) for problem in card.problems),
     ]  # fmt: skip
     shown = tuple((name, words) for name, words in rows if words)
     line = f"nikawa data show {quote(name)}"
@@ -75,7 +80,10 @@ def card_note(card: Card, name: str) -> Note:
 
 def agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     """Agreement of the published judgements, where there are any here."""
-    if is_own(part.task.dataset) or benchmarks()[part.task.dataset].judgements is None:
+    if is_own(part.task.dataset):
+        yield from own_agreement(part, data)
+        return
+    if benchmarks()[part.task.dataset].judgements is None:
         return
     from nikawa.jobs.agree import Options, agree
 
@@ -91,11 +99,45 @@ def agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     yield Finding(_agreed(found, _place(part, "agreement"), line), _place(part, "agreement"), found)
 
 
+def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
+    """Agreement of the judgements beside a dataset of one's own, or of the build that made it."""
+    from nikawa.jobs.agree import Options, agree
+
+    name, question = part.task.dataset, part.task.question
+    spec, figures = judgements_of(name), figures_of(name)
+    if figures is not None and not spec:
+        yield _built(figures, _place(part, "build"), name)
+    if not spec:
+        return
+    line = (
+        f"nikawa agree {quote(spec)} --question {question} --examples {quote(name)} --resamples {RESAMPLES}"
+    )
+    try:
+        found = agree(spec, data, Options(question=question, examples=name, resamples=RESAMPLES)).report
+    except BadInput as problem:
+        yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
+        return
+    told = replace(found, workers_are=card_of(name)[0].workers_are)
+    yield Finding(_agreed(told, _place(part, "agreement"), line), _place(part, "agreement"), told)
+
+
+def _built(figures: Figures, place: str, name: str) -> Finding:
+    rows = list(asked(figures))
+    columns = ("asked", "items", "workers", "agreement", "value")
+    note = Note(
+        title="Agreement", text="Of those who were asked when the dataset was built.", columns=columns,
+        rows=tuple(row for _, row in rows), numbers=("items", "value"), source=place,
+        sources=tuple(inside(place, first, i, "agreement", last) for (first, i, last), _ in rows),
+        command=f"nikawa data show {quote(name)}",
+    )  # fmt: skip
+    return Finding(note, place, figures)
+
+
 def _agreed(found: AgreeReport, place: str, line: str) -> Note:
     known = [(i, m) for i, m in enumerate(found.measures) if m.value is not None]
     columns = ("measure", "level", "value", "95% interval")
     return Note(
-        title="Agreement",
+        title="Agreement of simulated workers" if found.workers_are == "simulated" else "Agreement",
         text=f"{found.items:,} items, {found.workers:,} workers ({found.workers_are}), {found.answers:,} answers.",
         columns=columns,
         rows=tuple((MEASURES.get(m.name, m.name), m.level, f"{m.value:.3f}", _range(m.low, m.high)) for _, m in known),

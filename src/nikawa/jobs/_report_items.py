@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from nikawa.benchmarks.own import card_of
 from nikawa.jobs._report_runs import SystemRuns, TaskRuns
 from nikawa.jobs.score import Part, items_of
 from nikawa.metrics import metrics
@@ -138,6 +139,10 @@ def _tags(words: Table, example: Example, keys: Sequence[str]) -> tuple[int, ...
 def _parents(part: TaskRuns, pairs: Sequence[tuple[str, Example]]) -> list[int]:
     """Where the example that each was made from is, if it was answered too."""
     full = {set_name(name, part.task): name for s in part.systems for name in s.spec.protocol.evaluate}
+    home, called = f"{part.task.dataset}:", f"{card_of(part.task.dataset)[0].name}:"
+    full = {
+        key: called + name.removeprefix(home) if name.startswith(home) else name for key, name in full.items()
+    }
     places = {f"{full.get(name, name)}/{example.id}": i for i, (name, example) in enumerate(pairs)}
     found = ((e.origin.parents[0] if e.origin and e.origin.parents else "") for _, e in pairs)
     return [places.get(parent, -1) for parent in found]

@@ -48,7 +48,7 @@ LEFT = """\
 Left by `nikawa demo`, which replaces it when it is taken again.
 
 report/index.html   open it in a browser; it needs no network
-temporal/           a generated benchmark
+temporal/           a generated benchmark, its test problems scrambled, and what simulated workers answered
 runs/               models on it
 
 From the folder the tour was taken in:
@@ -91,18 +91,6 @@ STEPS: tuple[Step, ...] = (
         act=acts.analyse_sentences,
     ),
     Step(
-        title="Find phenomena",
-        why="A score by phenomenon says more than one number: packs of patterns tag any text.",
-        command="nikawa tag mini-ja",
-        act=probe.count_tags,
-    ),
-    Step(
-        title="Change word order and particles",
-        why="A model that reads particles keeps its answer when words move and changes it when particles do.",
-        command="nikawa perturb swap --case o mini-ja --out swapped.jsonl",
-        act=probe.perturb_pairs,
-    ),
-    Step(
         title="Generate a benchmark from templates",
         why="Labels are computed, every cell has its share, no word gives a label away, splits test what was not seen.",
         command="nikawa generate temporal-ja -n 2 --gate --split all --out my-temporal",
@@ -110,9 +98,25 @@ STEPS: tuple[Step, ...] = (
         writes=True,
     ),
     Step(
+        title="Find phenomena",
+        why="A score by phenomenon says more than one number: packs of patterns tag any text.",
+        command="nikawa tag my-temporal:test",
+        act=probe.count_tags,
+        writes=True,
+    ),
+    Step(
+        title="Change word order and particles",
+        why="A model that reads particles keeps its answer when words move and changes it when particles do.",
+        command="nikawa perturb swap --case o mini-ja --out swapped.jsonl"
+        " && nikawa perturb scramble --case o my-temporal:test --out my-temporal/scramble-o.jsonl",
+        act=probe.perturb_pairs,
+        writes=True,
+    ),
+    Step(
         title="Ask workers about it",
         why="Agreement with its interval, and gold by a named rule, before anyone trusts a label.",
-        command="nikawa agree judgements.jsonl && nikawa aggregate judgements.jsonl --rule majority --out gold",
+        command="nikawa agree my-temporal/judgements.jsonl"
+        " && nikawa aggregate my-temporal/judgements.jsonl --rule majority --out gold",
         act=running.simulate_round,
         writes=True,
     ),
@@ -127,6 +131,7 @@ STEPS: tuple[Step, ...] = (
         why="A dataset of your own is run like a published one; what half of each problem gives away is told beside it.",
         command="nikawa run --model majority --model char-linear --model baseline --tasks my-temporal --seeds 2"
         " && nikawa run --model baseline --inputs hypothesis --tasks my-temporal --seeds 2"
+        " && nikawa compare linear=a.jsonl baseline=b.jsonl --task my-temporal"
         " && nikawa report runs --out report",
         act=running.train_and_report,
         writes=True,
@@ -142,6 +147,7 @@ STEPS: tuple[Step, ...] = (
         why="The same commands work on the published benchmarks and on your own files.",
         command="nikawa --help",
         act=acts.where_next,
+        writes=True,
     ),
 )
 

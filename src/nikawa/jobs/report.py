@@ -19,6 +19,7 @@ from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
 from nikawa.jobs._report_findings import Finding, findings
 from nikawa.jobs._report_items import example_items, text_lengths
+from nikawa.jobs._report_own import data_commands
 from nikawa.jobs._report_runs import SystemRuns, TaskRuns, find_runs, remake, task_runs
 from nikawa.jobs._report_scores import Compared, compare_tasks
 from nikawa.jobs._report_sections import task_section
@@ -131,7 +132,7 @@ def _page(
         runs=tuple(
             _run_row(part, s, i) for part in parts for s in (*part.systems, *part.shares) for i in range(len(s.runs))
         ),
-        commands=tuple(dict.fromkeys(_remakes(parts))),
+        commands=tuple(dict.fromkeys((*data_commands(p.task.dataset for p in parts), *_remakes(parts)))),
         rounds=compared.rounds,
         tests=compared.tests,
         made=how.made,
