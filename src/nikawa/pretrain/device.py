@@ -1,0 +1,87 @@
+"""The device a training runs on: which, how exactly, how fast at most, and what is said when it fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from nikawa.errors import BadInput, missing_extra
+from nikawa.pretrain.settings import TrainSettings
+
+PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L40": 181e12}
+"""Dense bf16 operations a second by the makers' sheets, by a word of the card's name."""
+
+
+def device_for(name: str) -> Any:
+    """The device of this name; `auto`: the card where there is one."""
+    try:
+        import torch
+    except ImportError:
+        raise missing_extra("the package 'torch'", "encoder") from None
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as problem:
+        first = str(problem).strip().splitlines()[0]
+        raise BadInput(
+            f"there is no device {name!r} to train on: {first}", cure="say --device auto"
+        ) from None
+
+
+def computes_low(precision: str, device: Any) -> bool:
+    """Whether products are taken in bf16."""
+    return precision == "bf16" if precision != "auto" else bool(device.type == "cuda")
+
+
+def peak_of(device: Any) -> float | None:
+    """The most operations a second, where it is known."""
+    if device.type != "cuda":
+        return None
+    import torch
+
+    name = torch.cuda.get_device_name(device)
+    return next((peak for word, peak in PEAKS.items() if word in name), None)
+
+
+@contextmanager
+def repeatable(wanted: bool) -> Iterator[None]:
+    """Only kernels that give the same bits each time; what held before is put back."""
+    if not wanted:
+        yield
+        return
+    import torch
+
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    before = torch.are_deterministic_algorithms_enabled()
+    filled = torch.utils.deterministic.fill_uninitialized_memory
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # nothing is read before it is written
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+        torch.utils.deterministic.fill_uninitialized_memory = filled
+
+
+@contextmanager
+def told(settings: TrainSettings) -> Iterator[None]:
+    """Memory that runs out and a card that fails, in one line."""
+    import torch
+
+    smaller = f"choose a smaller batch than {settings.batch:,} pieces, or a smaller size"
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError:
+        raise BadInput("the card's memory is full", cure=smaller) from None
+    except MemoryError:
+        raise BadInput("the memory is full", cure=smaller) from None
+    except RuntimeError as problem:
+        first = str(problem).strip().splitlines()[0]
+        if "allocate memory" in first:
+            raise BadInput("the memory is full", cure=smaller) from None
+        if "cuda" not in first.lower():
+            raise
+        raise BadInput(f"the card failed: {first}", cure="give the same command again: it goes on from its last state") from None  # fmt: skip

@@ -1,0 +1,139 @@
+"""The network as transformers builds it, computed in our own way: without padding, fused, and only where it counts.
+
+The weights stay those of `ModernBertForMaskedLM`, in float32; products are taken in bf16 on a card. The vocabulary is
+projected to at the masked places alone. `same` holds the two ways of computing together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nikawa.pretrain.sizes import ROTATION, Size, config_of
+
+
+def build(size: Size, vocabulary: int, special: dict[str, int], seed: int) -> Any:
+    """A model with fresh weights, by the seed alone."""
+    import torch
+    from transformers import ModernBertForMaskedLM
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return ModernBertForMaskedLM(config_of(size, vocabulary, special))
+
+
+def layer(x: Any, norm: Any, weights: tuple[Any, ...], turn: tuple[Any, Any], low: Any) -> Any:
+    """One layer: attention, then the gated part, each added to what came in. `norm`: None in the first layer."""
+    import torch.nn.functional as F  # noqa: N812  (its name everywhere)
+
+    qkv, out, second, inner, outer = weights
+    rows, length, width = x.shape
+    cos, sin = turn
+    y = (x if norm is None else F.layer_norm(x, (width,), norm)).to(low)
+    parts = F.linear(y, qkv.to(low)).view(rows, length, 3, -1, cos.shape[-1]).unbind(2)
+    query, key = (_turned(part, cos, sin).transpose(1, 2) for part in parts[:2])
+    y = F.scaled_dot_product_attention(query, key, parts[2].transpose(1, 2))
+    x = x + F.linear(y.transpose(1, 2).reshape(rows, length, width), out.to(low))
+    y = F.linear(F.layer_norm(x, (width,), second).to(low), inner.to(low))
+    left, gate = y.chunk(2, dim=-1)
+    return x + F.linear(F.gelu(left) * gate, outer.to(low))
+
+
+def _turned(x: Any, cos: Any, sin: Any) -> Any:
+    """Rotate the two halves of each head by the angle of its place."""
+    import torch
+
+    one, two = x.float().chunk(2, dim=-1)
+    return (x * cos + torch.cat((-two, one), dim=-1) * sin).to(x.dtype)
+
+
+def losses(x: Any, gold: Any, weights: tuple[Any, ...], low: Any) -> tuple[Any, Any]:
+    """The loss of each predicted place, and its logits."""
+    import torch.nn.functional as F  # noqa: N812
+
+    final, dense, norm, table, bias = weights
+    width = x.shape[-1]
+    y = F.linear(F.layer_norm(x, (width,), final).to(low), dense.to(low))
+    y = F.layer_norm(F.gelu(y).float(), (width,), norm).to(low)
+    logits = F.linear(y, table.to(low), bias.to(low)).float()
+    return F.cross_entropy(logits, gold, reduction="none"), logits
+
+
+@dataclass
+class Network:
+    """The parts of a model in the order they are computed; `fuse` makes them faster where it can."""
+
+    model: Any
+    low: Any
+    """The number format of products."""
+    layer: Callable[..., Any] = layer
+    losses: Callable[..., tuple[Any, Any]] = losses
+
+    @property
+    def fused(self) -> bool:
+        """Whether `fuse` was called."""
+        return self.layer is not layer
+
+    def plain(self) -> None:
+        """Undo `fuse`."""
+        self.layer, self.losses = layer, losses
+
+    def fuse(self) -> None:
+        """Compile one layer and the output: all layers share the code, so this takes seconds, not minutes."""
+        import torch
+
+        torch.compiler.reset()  # shapes of an earlier training must not count against this one's
+        self.layer = torch.compile(layer, dynamic=False)
+        self.losses = torch.compile(losses, dynamic=False)
+
+    def states(self, ids: Any) -> Any:
+        """What the layers make of windows of pieces, before the last normalisation."""
+        import torch.nn.functional as F  # noqa: N812
+
+        base = self.model.model
+        table, scale = base.embeddings.tok_embeddings.weight, base.embeddings.norm.weight
+        x = F.layer_norm(F.embedding(ids, table), (table.shape[1],), scale)
+        turn = turns(ids.shape[1], table.shape[1] // base.config.num_attention_heads, ids.device)
+        for part in base.layers:
+            weights = (part.attn.Wqkv, part.attn.Wo, part.mlp_norm, part.mlp.Wi, part.mlp.Wo)
+            norm = getattr(part.attn_norm, "weight", None)
+            x = self.layer(x, norm, tuple(w.weight for w in weights), turn, self.low)
+        return x
+
+    def predict(self, x: Any, at: Any, gold: Any) -> tuple[Any, Any]:
+        """The losses at flat places `at`, and the logits there."""
+        model = self.model
+        weights = (model.model.final_norm.weight, model.head.dense.weight, model.head.norm.weight, model.decoder.weight, model.decoder.bias)  # fmt: skip
+        return self.losses(x.reshape(-1, x.shape[-1])[at], gold, weights, self.low)
+
+    def loss(self, batch: Any) -> Any:
+        """The mean loss of a masked batch."""
+        each, _ = self.predict(self.states(batch.ids), batch.at, batch.gold)
+        return (each * batch.weight).sum() / batch.weight.sum().clamp(min=1)
+
+
+def turns(length: int, width: int, device: Any) -> tuple[Any, Any]:
+    """Cosine and sine of each place's angles, ready to be spread over the heads."""
+    import torch
+
+    speed = ROTATION ** (-torch.arange(0, width, 2, device=device, dtype=torch.float32) / width)
+    angles = torch.arange(length, device=device, dtype=torch.float32)[:, None] * speed
+    angles = torch.cat((angles, angles), dim=-1)[:, None, :]
+    return angles.cos(), angles.sin()
+
+
+def same(model: Any, seed: int = 0) -> bool:
+    """Whether transformers computes what we compute, on a few random pieces."""
+    import torch
+
+    rows = model.config.vocab_size
+    ids = torch.arange(48).mul(7919).add(seed).remainder(rows).view(2, 24)
+    was = model.training
+    with torch.no_grad():
+        ours = Network(model, torch.float32)
+        _, logits = ours.predict(ours.states(ids), torch.arange(48), ids.reshape(-1))
+        model.eval()
+        theirs = model(input_ids=ids).logits.reshape(48, rows)
+        model.train(was)
+    return bool(torch.allclose(logits, theirs, atol=1e-3, rtol=1e-3))
