@@ -1,0 +1,91 @@
+"""Stages that are done once: a folder each, and beside it a marker that says from what it was made.
+
+The marker is written last, so a stage that was killed has none and is made again from the start.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_write
+from nikawa.io.json import encode_json
+
+_END = 1 << 20
+"""Bytes at either end of a file that stand for it."""
+
+
+class Marker(msgspec.Struct, frozen=True):
+    """What a stage was made from."""
+
+    key: str
+    made_from: dict[str, Any]
+
+
+def fingerprint(path: Path) -> str:
+    """What a file is known by: its size and both its ends. A copy has the same."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            ends = stream.read(_END)
+            stream.seek(max(0, size - _END))
+            ends += stream.read(_END)
+    except FileNotFoundError:
+        raise BadInput("no such file", file=path, cure="check the path") from None
+    return f"{size}:{blake2b(ends, digest_size=12).hexdigest()}"
+
+
+def key_of(made_from: dict[str, Any]) -> str:
+    """What settings are known by."""
+    return blake2b(msgspec.json.encode(made_from, order="deterministic"), digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The stages below one folder."""
+
+    work: Path
+    overwrite: bool = False
+
+    def folder(self, name: str) -> Path:
+        """Where a stage is."""
+        return self.work / name
+
+    def marker(self, name: str) -> Marker | None:
+        """What a finished stage was made from; None where it is not finished."""
+        path = self.work / f"{name}.json"
+        if not path.is_file() or not self.folder(name).is_dir():
+            return None
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Marker)
+        except msgspec.MsgspecError:
+            raise BadInput(
+                "is no marker of a stage", file=path, cure="remove it: the stage is made again"
+            ) from None
+
+    def make(self, name: str, made_from: dict[str, Any], build: Callable[[Path], object]) -> str:
+        """Build a stage unless it is there; its key. One made from something else is replaced only if asked."""
+        found, key = self.marker(name), key_of(made_from)
+        if found is not None and found.key == key:
+            return key
+        folder = self.folder(name)
+        if found is not None and not self.overwrite:
+            other = sorted(k for k in made_from if made_from[k] != found.made_from.get(k))
+            cure = "choose another --out, or say --overwrite"
+            raise BadInput(
+                f"was made with another {' and '.join(other) or 'version'}", file=folder, cure=cure
+            )
+        marker = self.work / f"{name}.json"
+        marker.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        build(folder)
+        with atomic_write(marker, overwrite=True) as stream:
+            stream.write(encode_json(Marker(key, made_from)) + b"\n")
+        return key

@@ -1,0 +1,133 @@
+"""What pre-training takes from other stages: cleaning, the texts of the benchmarks, morphemes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from nikawa.benchmarks import benchmarks
+from nikawa.benchmarks.load import load
+from nikawa.benchmarks.locate import present
+from nikawa.clean import Settings, Step, choose
+from nikawa.clean.engine import Cleaner
+from nikawa.clean.piece import Piece
+from nikawa.io.lines import read_lines
+from nikawa.pretrain.contamination import Text
+from nikawa.pretrain.coverage import starts_of
+from nikawa.pretrain.prepare import Cleaned
+from nikawa.records import Dataset, reference
+from nikawa.text import analyser
+
+LEFT_OUT = ("sentences", "duplicates", "toxicity", "length")
+"""Steps that choose sentences to be judged by people; an encoder learns from all that is text."""
+MOST_OTHER, LEAST_OWN = 200, 0.3
+"""Looser than for candidates: hanja and Latin words belong to what an encoder must read."""
+_LINES = 256
+"""Lines a process segments at a time."""
+
+
+@dataclass(frozen=True)
+class CleanLines:
+    """Lines through the steps of `nikawa clean`, personal data replaced."""
+
+    language: str
+    any_language: bool = False
+
+    def __call__(self, texts: Sequence[str]) -> Cleaned:
+        """Each line as it is now; empty where it had to go."""
+        settings = Settings(language=self.language, pii="replace", max_other=MOST_OTHER, min_own=LEAST_OWN)
+        cleaner = Cleaner(_steps(self.any_language), settings)
+        done = [" ".join(_kept(cleaner, text).split()) for text in texts]
+        counts = cleaner.tally.counts.items()
+        changed = Counter({step: count.changed for step, count in counts if count.changed})
+        return Cleaned(
+            done, changed, Counter({step: count.removed for step, count in counts if count.removed})
+        )
+
+
+@cache
+def _steps(any_language: bool) -> tuple[Step, ...]:
+    return choose(None, (*LEFT_OUT, "script") if any_language else LEFT_OUT)
+
+
+def _kept(cleaner: Cleaner, text: str) -> str:
+    return " ".join(found.text for found in cleaner.clean(text) if isinstance(found, Piece))
+
+
+@dataclass(frozen=True)
+class BenchmarkTexts:
+    """Every text of every benchmark at hand, and of further files."""
+
+    data: Path | None = None
+    against: tuple[str, ...] = ()
+    """Datasets, records files or plain text files beside those found."""
+
+    def __call__(self) -> Iterator[Text]:
+        """The texts, dataset by dataset."""
+        for benchmark in benchmarks().values():
+            if present(benchmark, self.data):
+                yield from _texts(load(benchmark.name, data=self.data))
+        for spec in self.against:
+            yield from _further(spec, self.data)
+
+
+def _texts(dataset: Dataset) -> Iterator[Text]:
+    for split, examples in dataset.splits.items():
+        for example in examples:
+            name = reference(dataset.name, split, example.id)
+            yield from (Text(dataset.name, name, text) for text in strings(example.inputs))
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All texts inside a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from strings(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from strings(part)
+
+
+def _further(spec: str, data: Path | None) -> Iterator[Text]:
+    path = Path(spec)
+    if ".txt" in path.suffixes:
+        yield from (Text(path.name, f"{path.name}:{number}", line) for number, line in read_lines(path))
+    else:
+        yield from _texts(load(spec, data=data))
+
+
+def texts_by_benchmark(texts: BenchmarkTexts, language: str) -> Iterator[tuple[str, list[str]]]:
+    """The distinct texts of each benchmark of a language that is at hand."""
+    for benchmark in benchmarks().values():
+        if benchmark.language == language and present(benchmark, texts.data):
+            found = dict.fromkeys(text.text for text in _texts(load(benchmark.name, data=texts.data)))
+            yield benchmark.name, list(found)
+
+
+@dataclass(frozen=True)
+class Morphemes:
+    """Where the morphemes of texts begin, by an analyser; survives the trip to another process."""
+
+    name: str
+    workers: int = 1
+
+    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
+        """For each text the places at which a morpheme begins, ascending."""
+        if self.workers <= 1 or len(texts) < 2 * _LINES:
+            return _segmented(self.name, texts)
+        parts = [list(texts[at : at + _LINES]) for at in range(0, len(texts), _LINES)]
+        with ProcessPoolExecutor(self.workers, get_context("spawn")) as pool:
+            found = pool.map(_segmented, [self.name] * len(parts), parts)
+            return [places for part in found for places in part]
+
+
+def _segmented(name: str, texts: Sequence[str]) -> list[list[int]]:
+    return [starts_of(tokens) for tokens in analyser(name, cache=0).analyse_many(texts)]

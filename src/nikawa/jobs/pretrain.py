@@ -1,0 +1,300 @@
+"""An encoder of one's own, in stages that are each done once: text, vocabulary, pack, weights.
+
+A run that was killed goes on with the stage it was in. `only` ends after a stage, so that text can be prepared on one
+machine and an encoder trained on another, with nothing but the folder carried over.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput, unknown
+from nikawa.io.atomic import atomic_folder
+from nikawa.io.json import encode_json
+from nikawa.jobs._pretrain_stages import Stages, fingerprint, key_of
+from nikawa.jobs._pretrain_text import BenchmarkTexts, CleanLines, Morphemes, texts_by_benchmark
+from nikawa.pretrain.corpus import sources_of
+from nikawa.pretrain.coverage import CoverageReport
+from nikawa.pretrain.language import known_language
+from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, CorpusReport, News, Preparing, prepare
+from nikawa.pretrain.vocabulary import FLOOR, KINDS, SAMPLE, SIZES, VocabularyReport
+from nikawa.records import Record
+from nikawa.text.analysers import ANALYSERS, DEFAULTS
+
+ONLY = ("text", "vocabulary", "pack")
+TEXT, VOCABULARY, PACK, STATE, WORK = "text", "tokenizer", "pack", "state", "work"
+ABOUT, COVERED = "vocabulary.json", "coverage.json"
+
+
+class Choices(Record, frozen=True, kw_only=True):
+    """What to train; see `nikawa pretrain --help`."""
+
+    language: str
+    size: str = "mini"
+    tokenizer: str = "morphemes"
+    vocabulary: int = 0
+    """Pieces; 0: the default of the tokenizer."""
+    steps: int = 0
+    minutes: float = 0.0
+    seed: int = 0
+    device: str = "auto"
+    only: str = ""
+    """The stage to end after."""
+    segmenter: str = ""
+    """Tells morphemes while a vocabulary is learned and words while text is packed; empty: that of the language."""
+    sample: int = SAMPLE
+    against: tuple[str, ...] = ()
+    data: Path | None = None
+    field: str = "text"
+    sources: Path | None = None
+    attribution: Path | None = None
+    licence: str = ""
+    name: str = ""
+    any_language: bool = False
+    squeeze: bool = False
+    """Store packs as small as they get."""
+    workers: int = 1
+    overwrite: bool = False
+
+
+class Report(Record, frozen=True, kw_only=True):
+    """What is there now; None for stages that were not reached."""
+
+    out: str
+    text: CorpusReport | None = None
+    vocabulary: VocabularyReport | None = None
+    coverage: CoverageReport | None = None
+    pack: dict[str, Any] | None = None
+    model: dict[str, Any] | None = None
+    command: str = ""
+    """Makes the same again."""
+
+
+def pretrain(
+    corpus: Sequence[Path],
+    out: Path,
+    choices: Choices,
+    news: News = lambda what, done, total: None,
+) -> Report:
+    """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is."""
+    _refuse(choices)
+    job = _Job(list(corpus), out, choices, news)
+    for name, stage in (("text", job.text), ("vocabulary", job.vocabulary), ("pack", job.pack)):
+        stage()
+        if choices.only == name:
+            return job.report()
+    job.learn()
+    return job.report()
+
+
+def _refuse(choices: Choices) -> None:
+    """What would fail after the work was done fails before it."""
+    known_language(choices.language)
+    for kind, said, known in (
+        ("tokenizer", choices.tokenizer, KINDS),
+        ("stage", choices.only or "text", ONLY),
+    ):
+        if said not in known:
+            raise unknown(kind, said, known)
+    if choices.segmenter and choices.segmenter not in ANALYSERS:
+        raise unknown("analyser", choices.segmenter, ANALYSERS)
+    if not choices.only:
+        from nikawa.pretrain.settings import check_settings
+
+        check_settings(_settings(choices))
+
+
+def _settings(choices: Choices) -> Any:
+    from nikawa.pretrain.settings import TrainSettings
+
+    return TrainSettings(
+        size=choices.size, steps=choices.steps, minutes=choices.minutes, seed=choices.seed, device=choices.device
+    )  # fmt: skip
+
+
+class _Job:
+    """One call: where things are and what was made."""
+
+    def __init__(self, corpus: list[Path], out: Path, choices: Choices, news: News) -> None:
+        self.corpus, self.out, self.choices, self.news = corpus, out, choices, news
+        self.stages = Stages(out / WORK, choices.overwrite)
+        self.texts = BenchmarkTexts(choices.data, choices.against)
+        self.folder = self.stages.folder(TEXT)
+        self.key = ""
+        self.model: dict[str, Any] | None = None
+        self.reached = 0
+
+    def text(self) -> None:
+        """Prepared text: made here, made before, or carried over; or the folder of another run's."""
+        self.reached = 1
+        if len(self.corpus) == 1 and (self.corpus[0] / REPORT).is_file():
+            self.folder = self.corpus[0]
+            self.key = key_of({"text": fingerprint(self.folder / TRAIN)})
+            return
+        if not self.corpus:
+            self.key = self._carried()
+            return
+        sources = sources_of(self.corpus, self.choices.field, self.choices.sources)
+        c = self.choices
+        made_from = {
+            "corpus": [fingerprint(source.path) for source in sources],
+            "language": c.language, "seed": c.seed, "field": c.field, "any_language": c.any_language,
+            "sources": fingerprint(c.sources) if c.sources else "", "against": sorted(c.against),
+        }  # fmt: skip
+        how = Preparing(
+            c.language, CleanLines(c.language, c.any_language), self.texts, c.seed,
+            any_language=c.any_language, workers=c.workers, news=self.news,
+        )  # fmt: skip
+        self.key = self.stages.make(TEXT, made_from, lambda folder: prepare(sources, folder, how))
+
+    def _carried(self) -> str:
+        """The key of the text that a later stage was made from, or of the text that is here."""
+        for name in (PACK, VOCABULARY):
+            if (found := self.stages.marker(name)) is not None:
+                return str(found.made_from["text"])
+        if (found := self.stages.marker(TEXT)) is not None:
+            return found.key
+        raise BadInput("no text was named", file=self.out, cure="name a corpus, or an --out with work/ in it")
+
+    def vocabulary(self) -> None:
+        """The tokenizer and how well it covers the benchmarks."""
+        self.reached = 2
+        c = self.choices
+        made_from = {
+            "text": self.key, "language": c.language, "tokenizer": c.tokenizer,
+            "vocabulary": c.vocabulary or SIZES[c.tokenizer], "seed": c.seed, "sample": c.sample,
+            "segmenter": self._segmenter() if c.tokenizer == "morphemes" else "",
+        }  # fmt: skip
+        self.vocabulary_key = self.stages.make(VOCABULARY, made_from, self._learn_vocabulary)
+
+    def _segmenter(self) -> str:
+        return self.choices.segmenter or DEFAULTS[self.choices.language]
+
+    def _learn_vocabulary(self, folder: Path) -> None:
+        from nikawa.pretrain.coverage import report
+        from nikawa.pretrain.tokenizer import FIRST, build, save
+        from nikawa.pretrain.vocabulary import Plan, learn_vocabulary, text_lines
+
+        c, train = self.choices, self._need(TRAIN)
+        cuts = Morphemes(self._segmenter(), c.workers)
+        self.news(f"learning {c.tokenizer}", 0, None)
+        plan = Plan(c.language, c.tokenizer, c.vocabulary, c.seed, c.sample, cuts if c.tokenizer == "morphemes" else None)  # fmt: skip
+        learned = learn_vocabulary(lambda: text_lines(train), plan)
+        tokenizer = build(c.language, learned.pieces)
+        about = VocabularyReport(
+            language=c.language, tokenizer=c.tokenizer, size=tokenizer.get_vocab_size(), first_piece=FIRST,
+            alphabet=learned.alphabet, floor=FLOOR, characters=learned.characters, sampled=learned.sampled, seed=c.seed,
+            segmenter=self._segmenter() if c.tokenizer == "morphemes" else "",
+            normal_form="NFKC" if c.language == "ja" else "NFC",
+        )  # fmt: skip
+        self.news("measuring coverage", 0, None)
+        heldout = ("held-out text", list(text_lines(self._need(HELDOUT))))
+        covered = report(tokenizer, [heldout, *texts_by_benchmark(self.texts, c.language)], cuts)
+        with atomic_folder(folder) as place:
+            save(tokenizer, place)
+            (place / ABOUT).write_bytes(encode_json(about) + b"\n")
+            (place / COVERED).write_bytes(encode_json(covered) + b"\n")
+
+    def _need(self, name: str) -> Path:
+        path = self.folder / name
+        if not path.is_file():
+            raise BadInput("the prepared text is not here", file=path, cure="name the corpus again")
+        return path
+
+    def pack(self) -> None:
+        """Text as numbers of pieces."""
+        self.reached = 3
+        c = self.choices
+        made_from = {"text": self.key, "tokenizer": self.vocabulary_key, "words": self._words_by()}
+        self.stages.make(PACK, {**made_from, "squeeze": c.squeeze}, self._pack)
+
+    def _words_by(self) -> str:
+        """Japanese has no blanks: a segmenter tells words. Korean words are what blanks part."""
+        return self._segmenter() if self.choices.language == "ja" else ""
+
+    def _pack(self, folder: Path) -> None:
+        from nikawa.pretrain.pack import PackOptions, pack, shrink
+
+        c = self.choices
+        words = Morphemes(self._words_by()) if self._words_by() else None
+        options = PackOptions(words=words, workers=c.workers, progress=self.news)
+        with atomic_folder(folder) as place:
+            for name in (TRAIN, HELDOUT):
+                part = place / Path(name).stem
+                whole = place / f"{part.name}.whole" if c.squeeze else part
+                pack(self.stages.folder(VOCABULARY), self._need(name), whole, options)
+                if c.squeeze:
+                    shrink(whole, part)
+                    _remove(whole)
+
+    def learn(self) -> None:
+        """Weights, card and figures."""
+        from nikawa.pretrain.card import Story
+        from nikawa.pretrain.learn import Course, learn
+        from nikawa.pretrain.state import read_figures, write_model
+
+        self.reached = 4
+        c, packs = self.choices, self.stages.folder(PACK)
+        if (self.out / "config.json").is_file() and not c.overwrite:
+            cure = "choose another --out, or say --overwrite"
+            raise BadInput("holds a finished encoder", file=self.out, cure=cure)
+        tokenizer = self.stages.folder(VOCABULARY)
+        course = Course(
+            tokenizer, packs / "train", packs / "heldout", _settings(c), self.stages.folder(STATE), self.news
+        )
+        learned = learn(course)
+        done = self.report()
+        story = Story(
+            name=c.name or self.out.resolve().name, language=c.language, command=self._command(learned.steps),
+            sources=c.attribution, licence=c.licence, corpus=_plain(done.text), vocabulary=_plain(done.vocabulary),
+        )  # fmt: skip
+        write_model(learned, tokenizer, self.out, story, overwrite=c.overwrite)
+        self.model = _plain(read_figures(self.out))
+
+    def _command(self, steps: int = 0) -> str:
+        """The command that makes the same again: steps in the place of minutes."""
+        c = self.choices
+        said: list[tuple[str, Any, Any]] = [
+            ("language", c.language, ""), ("size", c.size, ""), ("tokenizer", c.tokenizer, ""),
+            ("vocabulary", c.vocabulary, 0), ("steps", steps or c.steps, 0), ("seed", c.seed, 0),
+            ("segmenter", c.segmenter, ""), ("sample", c.sample, SAMPLE), ("field", c.field, "text"),
+            ("sources", c.sources, None), ("attribution", c.attribution, None), ("licence", c.licence, ""),
+        ]  # fmt: skip
+        words = ["nikawa", "pretrain", *map(str, self.corpus)]
+        words += [word for name, value, usual in said if value != usual for word in (f"--{name}", str(value))]
+        words += [word for spec in c.against for word in ("--against", spec)]
+        words += ["--any-language"] if c.any_language else []
+        return shlex.join([*words, "--out", str(self.out)])
+
+    def report(self) -> Report:
+        """What is there, as far as the run went."""
+        tokenizer, packs = self.stages.folder(VOCABULARY), self.stages.folder(PACK)
+        return Report(
+            out=str(self.out),
+            text=_read(self.folder / REPORT, CorpusReport),
+            vocabulary=_read(tokenizer / ABOUT, VocabularyReport) if self.reached > 1 else None,
+            coverage=_read(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
+            pack={name: _read(packs / name / "pack.json", dict) for name in ("train", "heldout")} if self.reached > 2 else None,
+            model=self.model,
+            command=self._command(self.model["steps"] if self.model else 0),
+        )  # fmt: skip
+
+
+def _read(path: Path, kind: Any) -> Any:
+    return msgspec.json.decode(path.read_bytes(), type=kind) if path.is_file() else None
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(value) or {}
+    return found
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder)

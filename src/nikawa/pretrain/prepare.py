@@ -1,0 +1,322 @@
+"""From raw text to the two files an encoder learns from: cleaned, without benchmark text, a part held out.
+
+Chunks of lines go through cleaning and the search for benchmark text, here or in other processes; what comes back is
+written in order. The same bytes for any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from zlib import crc32
+
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_folder
+from nikawa.io.json import encode_json
+from nikawa.pretrain.contamination import RUN, SHORT, Index, Searcher, Text, build, met
+from nikawa.pretrain.corpus import Line, Source, chunks, read
+from nikawa.pretrain.language import SAMPLE, refuse_other
+from nikawa.pretrain.personal import guarded, with_placeholders
+from nikawa.records import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TRAIN, HELDOUT, REPORT = "train.txt", "heldout.txt", "corpus.json"
+AHEAD = 3
+"""Chunks a worker may be ahead of the writing."""
+SLOTS = 1 << 22
+"""Lines remembered to find repeated ones; a newer one takes the place of an older."""
+IDS = 20
+"""Examples of a benchmark that the report names."""
+
+
+class Cleaned(NamedTuple):
+    """What cleaning made of some texts."""
+
+    texts: list[str]
+    """Each as it is now; empty where it had to go."""
+    changed: Counter[str]
+    removed: Counter[str]
+    """By step, how many texts."""
+
+
+Clean = Callable[[Sequence[str]], Cleaned]
+News = Callable[[str, int, int | None], None]
+"""Hears of (what is done, how much of it, of how much in all)."""
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """How to prepare a text."""
+
+    language: str
+    clean: Clean
+    """Must survive the trip to another process."""
+    texts: Callable[[], Iterable[Text]] = lambda: ()
+    """The benchmarks' texts; asked for twice."""
+    seed: int = 0
+    share: float = 0.01
+    """Of the documents, held out."""
+    any_language: bool = False
+    workers: int = 1
+    news: News = lambda what, done, total: None
+
+
+class FileReport(Record, frozen=True, kw_only=True):
+    """One file as it was read."""
+
+    file: str
+    lines: int
+    characters: int
+    broken: int
+    """Lines that are not UTF-8, or not JSON: dropped."""
+    broken_at: tuple[str, ...]
+    """The first of them."""
+    cut: int
+    """Places at which lines too long to hold were cut."""
+
+
+class Met(Record, frozen=True, kw_only=True):
+    """What of one benchmark was found. Never its text."""
+
+    benchmark: str
+    texts: int
+    lines: int
+    """Lines of the corpus that were removed for it."""
+    examples: int
+    ids: tuple[str, ...]
+    """The first of those examples."""
+
+
+class Size(Record, frozen=True, kw_only=True):
+    """How much one of the files holds."""
+
+    documents: int
+    lines: int
+    characters: int
+
+
+class CorpusReport(Record, frozen=True, kw_only=True):
+    """Counts of every step: lines = train + held out + all removed."""
+
+    language: str
+    seed: int
+    files: tuple[FileReport, ...]
+    lines: int
+    """That could be read, blank ones not counted."""
+    characters: int
+    changed: dict[str, int]
+    """By step of cleaning, lines it changed: those of personal data count what became a placeholder."""
+    removed: dict[str, int]
+    run: int
+    short: int
+    """Characters of a shared run, and of the shortest text looked for whole."""
+    benchmarks: tuple[Met, ...]
+    train: Size
+    heldout: Size
+
+
+class _Part(NamedTuple):
+    """What came of a chunk."""
+
+    lines: list[Line]
+    keys: list[int]
+    changed: Counter[str]
+    removed: Counter[str]
+    owners: Counter[int]
+    hashes: NDArray[np.uint64] | None
+
+
+class Worker:
+    """Cleans chunks and takes benchmark text out."""
+
+    def __init__(self, clean: Clean, index: Index | None) -> None:
+        self.clean, self.searcher = clean, Searcher(index) if index is not None else None
+
+    def __call__(self, chunk: list[Line]) -> _Part:
+        """One chunk."""
+        done = self.clean([guarded(line.text) for line in chunk])
+        kept = [Line(line.document, text) for line, text in zip(chunk, done.texts, strict=True) if text]
+        changed, removed, owners, hashes = Counter(done.changed), Counter(done.removed), Counter[int](), None
+        if self.searcher is not None:
+            hits = self.searcher.search([line.text for line in kept])
+            for mask in hits.masks.tolist():
+                owners.update(bit for bit in range(64) if mask >> bit & 1)
+            gone, hashes = set(hits.lines.tolist()), hits.hashes
+            removed["benchmark text"] += len(gone)
+            kept = [line for place, line in enumerate(kept) if place not in gone]
+        lines = [Line(line.document, with_placeholders(line.text)) for line in kept]
+        return _Part(lines, [_key(line.text) for line in lines], changed, removed, owners, hashes)
+
+
+_worker: list[Worker] = []
+
+
+def _begin(clean: Clean, index: Index | None) -> None:
+    _worker[:] = [Worker(clean, index)]
+
+
+def _work(chunk: list[Line]) -> _Part:
+    return _worker[0](chunk)
+
+
+def _key(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _parts(given: Iterator[list[Line]], how: Preparing, index: Index | None) -> Iterator[_Part]:
+    """The parts in the order of their chunks."""
+    if how.workers <= 1:
+        yield from map(Worker(how.clean, index), given)
+        return
+    waiting: deque[Future[_Part]] = deque()
+    context = get_context("spawn")
+    with ProcessPoolExecutor(how.workers, context, _begin, (how.clean, index)) as pool:
+        try:
+            for chunk in given:
+                waiting.append(pool.submit(_work, chunk))
+                if len(waiting) >= how.workers * AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def prepare(sources: Sequence[Source], out: Path, how: Preparing, *, overwrite: bool = False) -> CorpusReport:
+    """Write `train.txt`, `heldout.txt` and `corpus.json` into the folder `out`, all or none."""
+    if not how.any_language:
+        for source in sources:
+            _look(source, how.language)
+    how.news("reading benchmarks", 0, None)
+    counts: Counter[str] = Counter()
+    index = build(_counted(how.texts(), counts))
+    run = _Run(how, bool(index.benchmarks))
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        with (folder / TRAIN).open("wb") as train, (folder / HELDOUT).open("wb") as heldout:
+            run.outputs = [_Output(train), _Output(heldout)]
+            lines = (line for source in sources for line in read(source))
+            for part in _parts(chunks(run.counted(lines)), how, index if index.benchmarks else None):
+                run.take(part)
+        report = run.report(sources, index, counts)
+        if not report.train.lines:
+            raise BadInput("nothing is left of the text", cure="name more text; the steps: nikawa clean")
+        (folder / REPORT).write_bytes(encode_json(report) + b"\n")
+    return report
+
+
+def _counted(texts: Iterable[Text], counts: Counter[str]) -> Iterator[Text]:
+    for text in texts:
+        counts[text.benchmark] += 1
+        yield text
+
+
+def _look(source: Source, language: str) -> None:
+    """Refuse a file in another language by its first part, before any work."""
+    first, size = [], 0
+    for line in read(Source(source.path, source.name, source.key)):
+        first.append(line.text)
+        size += len(line.text)
+        if size >= SAMPLE:
+            break
+    if not first:
+        raise BadInput("holds no text", file=source.path, cure="name a file with text in it")
+    refuse_other(first, language, source.path)
+
+
+class _Output:
+    """One of the two files, with a blank line between documents."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.last = stream, ""
+        self.documents = self.lines = self.characters = 0
+
+    def write(self, line: Line) -> None:
+        if line.document != self.last:
+            self.stream.write(b"\n" if self.last else b"")
+            self.documents, self.last = self.documents + 1, line.document
+        self.lines += 1
+        self.characters += len(line.text)
+        self.stream.write(line.text.encode() + b"\n")
+
+    def size(self) -> Size:
+        return Size(documents=self.documents, lines=self.lines, characters=self.characters)
+
+
+@dataclass
+class _Run:
+    """The state of one preparation."""
+
+    how: Preparing
+    compared: bool
+    outputs: list[_Output] = field(default_factory=list)
+    lines: int = 0
+    characters: int = 0
+
+    def __post_init__(self) -> None:
+        import numpy as np
+
+        self.changed, self.removed = Counter[str](), Counter[str]()
+        self.owners, self.hashes = Counter[int](), [np.empty(0, np.uint64)]
+        self.seen = np.zeros(SLOTS, np.uint64)
+
+    def counted(self, lines: Iterable[Line]) -> Iterator[Line]:
+        for line in lines:
+            self.lines += 1
+            self.characters += len(line.text)
+            yield line
+
+    def take(self, part: _Part) -> None:
+        """Write a part and add its counts."""
+        self.changed += part.changed
+        self.removed += part.removed
+        self.owners += part.owners
+        if part.hashes is not None:
+            self.hashes.append(part.hashes)
+        for line, key in zip(part.lines, part.keys, strict=True):
+            slot = key % SLOTS
+            if self.seen[slot] == key:
+                self.removed["repeated lines"] += 1
+                continue
+            self.seen[slot] = key
+            self.outputs[self._held_out(line.document)].write(line)
+        self.how.news("preparing text, characters", self.characters, None)
+
+    def _held_out(self, document: str) -> bool:
+        return crc32(f"{self.how.seed}\0{document}".encode()) < self.how.share * 2**32
+
+    def report(self, sources: Sequence[Source], index: Index, counts: Counter[str]) -> CorpusReport:
+        import numpy as np
+
+        examples = met(self.how.texts(), np.unique(np.concatenate(self.hashes))) if self.compared else {}
+        benchmarks = [
+            Met(
+                benchmark=name, texts=counts[name], lines=self.owners[bit % 64],
+                examples=len(examples.get(name, [])), ids=tuple(islice(examples.get(name, []), IDS)),
+            )
+            for bit, name in enumerate(index.benchmarks)
+        ]  # fmt: skip
+        return CorpusReport(
+            language=self.how.language, seed=self.how.seed, files=tuple(map(_file, sources)),
+            lines=self.lines, characters=self.characters,
+            changed=dict(sorted(self.changed.items())), removed=dict(sorted(self.removed.items())),
+            run=RUN, short=SHORT, benchmarks=tuple(benchmarks),
+            train=self.outputs[0].size(), heldout=self.outputs[1].size(),
+        )  # fmt: skip
+
+
+def _file(source: Source) -> FileReport:
+    return FileReport(
+        file=source.name, lines=source.lines, characters=source.characters, broken=source.broken.count,
+        broken_at=tuple(source.broken.places), cut=source.cut,
+    )  # fmt: skip
