@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # each core has its test process: more threads would only wait
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 
 def _shared() -> Path:
@@ -18,6 +22,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: (item.get_closest_marker("longest") is None, item.get_closest_marker("slow") is None)
     )
+
+
+def pytest_collection_finish() -> None:
+    """Keep what collecting made out of every later search for garbage: most of it lives to the end."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -38,8 +47,13 @@ def shared_corpus() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def _no_data(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.getbasetemp() / "no-data")
+
+
 @pytest.fixture(autouse=True)
-def _no_user_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _no_user_data(monkeypatch: pytest.MonkeyPatch, _no_data: str) -> None:
     """No test sees the data folder of the person who runs it."""
     monkeypatch.delenv("NIKAWA_DATA", raising=False)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("XDG_DATA_HOME", _no_data)
