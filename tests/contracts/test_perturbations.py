@@ -38,7 +38,7 @@ LONG = {
     "emoji": "👩‍👧",
     "combining": "가\u0301",
 }
-LENGTH = 100_000
+LENGTH = 30_000
 
 
 def reader(perturbation: Perturbation) -> Analyser:
@@ -127,10 +127,12 @@ def test_long_text_takes_its_time_and_no_more(name: str, kind: str) -> None:
     perturbation, tool = perturbations()[name], reader(perturbations()[name])
     text = (LONG[kind] * LENGTH)[:LENGTH]
     example = Example(id="1", inputs={"premise": text, "text": text})
+    for short in SENTENCES:  # an analyser that is not loaded yet is not what is timed
+        perturbation.eligible(pair(short), tool)
     began = time.process_time()
     perturbation.eligible(example, tool)
     perturbation.rewrite(example, tool, Random(0))
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 4  # square time would be half a minute
 
 
 @pytest.mark.parametrize("name", NAMES)
