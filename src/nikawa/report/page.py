@@ -6,6 +6,7 @@ data holds, it stays text.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -155,12 +156,18 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
 
 
 def standalone(picture: str) -> str:
-    """A plot with the colours it has on the page."""
+    """A plot with the colours it has on the page, written out: many programs know no CSS variables."""
     style = asset("page.css")
-    colours = style[style.index("/* colours */") : style.index("/* end of colours */")].replace(
-        ":root", "svg"
+    colours, shapes = (
+        style[style.index(f"/* {name} */") : style.index(f"/* end of {name} */")]
+        for name in ("colours", "plots")
     )
-    shapes = style[style.index("/* plots */") : style.index("/* end of plots */")]
-    ground = "svg{background:var(--paper)}"
+    light, dark = (dict(re.findall(r"--(\w+):([^;}]+)", part)) for part in colours.split("@media"))
+    shapes = shapes.partition("*/")[2] + "svg{background:var(--paper)}"
+    drawn = f"{_coloured(shapes, light)}@media(prefers-color-scheme:dark){{{_coloured(shapes, dark)}}}"
     head, _, rest = picture.partition("</title>")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{head}</title><style>{colours}{ground}{shapes}</style>{rest}\n'
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{head}</title><style>{drawn}</style>{rest}\n'
+
+
+def _coloured(style: str, colours: Mapping[str, str]) -> str:
+    return re.sub(r"var\(--(\w+)\)", lambda found: colours.get(found[1], found[0]), style)

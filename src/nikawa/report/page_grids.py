@@ -11,8 +11,8 @@ from nikawa.report.page_plots import SIZE, Axis, label, mark, shortened, svg
 from nikawa.report.page_source import inside, source
 
 SIDE, TOP = 40.0, 42.0
-LIGHT = 0.74
-"""The share of a row from which on a cell is so dark that its count must be light."""
+DEEP = 0.62
+"""How dark the cell of a whole row is: counts stay readable on it. Programs without CSS take it from here."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,9 @@ def _cells(found: Heat, i: int) -> Iterator[str]:
         yield (
             f'<g{source(place)}><rect class="{"hit" if answer == name else "miss"}" x="{x + 1:.1f}" y="{y + 1:.1f}" '
             f'width="{found.wide - 2:.1f}" height="{SIDE - 2:.1f}" rx="3" data-gold="{text(name)}" '
-            f'data-answer="{text(answer)}" fill-opacity="{0.04 + 0.86 * share:.3f}"><title>{text(note)}</title></rect>'
+            f'data-answer="{text(answer)}" fill-opacity="{0.04 + DEEP * share:.3f}" style="--s:{share:.3f}"><title>{text(note)}</title></rect>'
         )
-        tone = "cell on" if share > LIGHT else "cell"
-        yield label(x + found.wide / 2, y + SIDE / 2 + 4.5, _count(count), tone, "middle") + "</g>"
+        yield label(x + found.wide / 2, y + SIDE / 2 + 4.5, _count(count), "cell", "middle") + "</g>"
 
 
 def _count(count: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ LABELS = ("entailment", "neutral", "contradiction")
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a few runs, with analyses."""
+    """The report of a few runs in Japanese and Korean, with analyses, a learning curve and a missing input."""
     place = tmp_path_factory.mktemp("small")
     request = Request(tasks=("mini-ja-nli", "mini-ko-sts"), models=("majority", "baseline"), seeds=(0, 1))
-    run(request, RunOptions(out=place / "runs", workers=1))
+    some = replace(request, tasks=("mini-ja-nli",), models=("baseline",), seeds=(0,))
+    for one in (request, replace(some, inputs=("hypothesis",)), replace(some, shares=(0.5,))):
+        run(one, RunOptions(out=place / "runs", workers=1))
     report([str(place / "runs")], place / "report", Options(rounds=200))
     return place / "report" / "index.html"
 
