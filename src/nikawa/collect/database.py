@@ -96,6 +96,9 @@ class Database(Protocol):
     lost: tuple[type[Exception], ...]
     """What is raised when the connection is gone or the disk is full: nothing was acknowledged."""
 
+    address: str
+    """What `address` makes it from again; it may hold a password."""
+
     def connect(self, *, writes: bool = False) -> Link:
         """A connection of its own, for one thread; that of the writer looks up rows by index only."""
         ...

@@ -110,9 +110,9 @@ class PostgresLink:
     def stream(self, sql: str, *values: Any) -> Iterator[Row]:
         """The rows of a long result, by a cursor of the server."""
         with self._raw.transaction(), self._raw.cursor(name="stream") as cursor:
-            cursor.itersize = CHUNK
             cursor.execute(_percent(sql), values)
-            yield from cursor
+            while block := cursor.fetchmany(CHUNK):
+                yield from block
 
     def begin(self) -> None:
         """Start a batch and wait for the lock that the writers of the project share."""
@@ -158,13 +158,13 @@ class Postgres:
             import psycopg
         except ImportError:
             raise missing_extra("psycopg, which speaks to PostgreSQL,", "postgres") from None
-        self.url, self.schema = url, schema
+        self.address, self.schema = url, schema
         self.lost: tuple[type[Exception], ...] = (psycopg.OperationalError, psycopg.InterfaceError)
 
     def connect(self, *, writes: bool = False) -> PostgresLink:
         """Connect; the address is not repeated in an error, since it may hold a password."""
         try:
-            return PostgresLink(self.url, self.schema, writes=writes)
+            return PostgresLink(self.address, self.schema, writes=writes)
         except self.lost as problem:
             what = str(problem).strip().splitlines()[0]
             cure = "check the address and that the server runs"

@@ -5,16 +5,15 @@ from __future__ import annotations
 import hmac
 import logging
 import secrets
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nikawa.collect import cases, overview, people
+from nikawa.collect.aside import exported
 from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
 from nikawa.collect.dashboard import words
-from nikawa.collect.export import csv_lines, json_lines, judgements
 from nikawa.collect.guard import body_of, fields_of, number, plain, refuse_elsewhere, sender_of
 from nikawa.collect.i18n import accepted, say
 from nikawa.collect.links import make_links
@@ -246,12 +245,8 @@ class OwnerRoutes:
         await self.site.write(lambda link: audit(link, person.name, "export", detail, now))
         kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
         headers = {"content-disposition": f'attachment; filename="judgements.{form}"'}
-        return StreamingResponse(self._stream(form, hidden), media_type=kind, headers=headers)
-
-    def _stream(self, form: str, hidden: bool) -> Iterator[bytes | str]:
-        with self.store.read() as link:
-            found = judgements(link, self.project, pseudonymise=hidden)
-            yield from csv_lines(found) if form == "csv" else json_lines(found)
+        blocks = exported(self.project, self.store, form, pseudonymise=hidden)
+        return StreamingResponse(blocks, media_type=kind, headers=headers)
 
     async def openapi(self, request: Request) -> Response:
         """What this interface is, for programs."""

@@ -121,6 +121,7 @@ class Sqlite:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.address = f"sqlite:///{path.absolute()}"
 
     def connect(self, *, writes: bool = False) -> SqliteLink:
         """Open the file; something else under its name is told."""

@@ -145,10 +145,12 @@ class Serving:
 def serve(folder: Path, how: Serving, started: Callable[[int], None] | None = None) -> None:
     """Serve a project until interrupted; `started` is told the port."""
     from nikawa.collect.app import create_app, run
+    from nikawa.collect.aside import beside
     from nikawa.jobs._collect_analyses import ANALYSES
 
+    analyses = {name: beside(analysis) for name, analysis in ANALYSES.items()}
     with opened(folder, how.database) as (project, store):
-        run(create_app(project, store, analyses=ANALYSES), how.host, how.port, started=started)
+        run(create_app(project, store, analyses=analyses), how.host, how.port, started=started)
 
 
 def demo(folder: Path) -> NewReport:
