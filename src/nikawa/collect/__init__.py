@@ -13,7 +13,7 @@ messages are its `words`. Forms may share a script or a page; nothing else is to
 
 **Templates** (Jinja2, autoescaped, in `pages/`) get: `project` (title, form, language), `form` (the `Form`),
 `settings` (that of the form, public part), `language` (`ja`, `ko`, `en`), `t` (message table: `t["submit"]`),
-`languages`, `guideline` (safe HTML), `static` (`/static/VERSION`, no slash at the end), `base` (`/w/TOKEN`, worker
+`languages`, `guideline` (safe HTML), `modules` (scripts to load ahead), `static` (`/static/VERSION`, no slash at the end), `base` (`/w/TOKEN`, worker
 pages only), `csrf` and `user` (owner pages only). `worker.html` is the page of a worker, `login.html`,
 `dashboard.html`, `adjudicate.html` those of the owner, `message.html` (`heading`, `text`) anything else. Scripts and
 styles are files: the content security policy forbids inline ones, and nothing is loaded from elsewhere.

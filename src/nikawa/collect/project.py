@@ -75,7 +75,7 @@ class Project:
         for choice in (language, self.settings.language, *LANGUAGES):
             path = self.folder / f"guideline.{choice}.md"
             if path.is_file():
-                return path.read_text("utf-8")
+                return path.read_text("utf-8", errors="replace")  # it may be saved anew while workers read it
         return ""
 
     def _keyed(self, purpose: str, text: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -103,6 +104,17 @@ class Site:
         return digest[:12], contents
 
     @cached_property
+    def modules(self) -> list[str]:
+        """Scripts that those of a worker's page import, found beforehand so that a browser need not ask in turns."""
+        found, waiting = list[str](), [self.project.form.code, "collect.js"]
+        while waiting:
+            source = self.static[1].get(waiting.pop(), b"").decode()
+            fresh = [name for name in re.findall(r'from "\./([\w-]+\.js)"', source) if name not in found]
+            found += fresh
+            waiting += fresh
+        return found
+
+    @cached_property
     def templates(self) -> Environment:
         """Jinja with escaping on everywhere."""
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -131,6 +143,8 @@ class Site:
             "languages": LANGUAGES,
             "t": table(language, self.project.form),
             "static": f"/static/{self.static[0]}",
+            "modules": self.modules,
+            "comment_limit": settings.limits.comment_characters,
             "guideline": Markup(render(self.project.guideline(language))),  # noqa: S704  (escaped by render)
             **more,
         }

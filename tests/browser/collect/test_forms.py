@@ -34,6 +34,20 @@ AUDIT = """() => {
 }"""
 
 
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\u202e逆さま\u202c{{7*7}}"
+
+
+def hostile(value: Any) -> Any:
+    """An input with markup, code and another direction behind its texts; where something stands in it does not change."""
+    if isinstance(value, str):
+        return f"{value} {HOSTILE}"
+    return (
+        [hostile(one) for one in value]
+        if isinstance(value, list) and value and isinstance(value[0], str)
+        else value
+    )
+
+
 def pressed(*keys: str) -> Callable[[Page, Any], None]:
     return lambda page, _: page.keys(*keys)
 
@@ -180,10 +194,15 @@ def test_a_form_refuses_in_words_and_fits_a_phone(name: str, serve: Callable[...
         "has_touch": True,
         "color_scheme": "dark",
     }
-    served = serve(name, items=1)
+    sample = forms()[name].sample
+    assert sample is not None
+    served = serve(name, items=1, inputs={key: hostile(value) for key, value in sample.inputs.items()})
     page = served.worker(language="ko", **phone)
     inner = page.open()
     assert inner.evaluate(AUDIT) == []
+    assert "<script>alert(2)</script>" in inner.inner_text("#work")  # to be read, not run
+    assert inner.locator("#work :is(img, script, b[onclick])").count() == 0
+    assert page.faults == []
     small = inner.evaluate("""() => [...document.querySelectorAll('button, .choice, select, textarea')]
       .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44).map((e) => e.outerHTML.slice(0, 90))""")
     assert small == []

@@ -5,6 +5,7 @@ export const messages = JSON.parse(work.dataset.messages);
 export const settings = JSON.parse(work.dataset.settings);
 export const language = document.documentElement.lang;
 export const textLanguage = work.dataset.texts;
+export const LONG = 1200; // characters after which a text scrolls in its own box
 let form = null;
 let desk = null;
 

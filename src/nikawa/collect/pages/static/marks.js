@@ -1,6 +1,6 @@
 // A text in which stretches are marked and can be selected: by pointer, by touch, and by keys.
 // Offsets are characters (code points), as everywhere in Nikawa; JavaScript's own count halves of some.
-import { language, make, textLanguage } from "./form.js";
+import { LONG, language, make, textLanguage } from "./form.js";
 
 const words = new Intl.Segmenter(textLanguage || language, { granularity: "word" });
 const sentences = new Intl.Segmenter(textLanguage || language, { granularity: "sentence" });
@@ -135,6 +135,7 @@ export function selectable(host, on) {
       if (given !== text) {
         text = given;
         chars = [...text];
+        host.classList.toggle("long", chars.length > LONG);
         anchor = focus = 0;
         visible = false;
         steps = { words: boundaries(words, text), sentences: boundaries(sentences, text) };

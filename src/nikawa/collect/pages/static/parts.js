@@ -1,9 +1,8 @@
 // Pieces of forms: texts of an item, groups of choices, fields to write in.
-import { changed, make, messages, nameOf, say, settings, submit } from "./form.js";
+import { LONG, changed, make, messages, nameOf, say, settings, submit } from "./form.js";
 
 const item = document.getElementById("item");
 export const fields = document.getElementById("fields");
-const LONG = 1200; // characters after which a text scrolls in its own box
 
 export function inputName(name) {
   return settings.names?.[name] ?? messages[`input_${name}`] ?? name;
@@ -32,11 +31,11 @@ export function problemPlace(where) {
   return make("p", { class: "problem", id: `problem-${where}`, "data-problem": where, "aria-live": "polite" });
 }
 
-// A group of radio buttons; `entries` are { value, name, key }. Gives { element, get, set, press }.
+// A group of radio buttons; `entries` are { value, name, key, said? }, the last for screen readers, where it is not the name. Gives { element, get, set, press }.
 export function radios(question, legend, entries, quick = false) {
   const inputs = entries.map(() => null);
   const labels = entries.map((entry, place) => {
-    inputs[place] = make("input", { type: "radio", name: `q-${question}`, value: String(place) });
+    inputs[place] = make("input", { type: "radio", name: `q-${question}`, value: String(place), "aria-label": entry.said });
     const label = make("label", { class: "choice" }, inputs[place],
       make("kbd", { "aria-hidden": "true" }, entry.key ?? ""), make("span", { dir: "auto" }, entry.name));
     if (quick) label.addEventListener("click", (event) => { if (event.detail > 0) setTimeout(submit); });

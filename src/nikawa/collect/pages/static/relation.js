@@ -1,5 +1,5 @@
 // Relation of two marked entities: few candidates first, all on request.
-import { changed, make, messages, nameOf, say, settings, start, tell } from "./form.js";
+import { LONG, make, messages, nameOf, say, settings, start, tell } from "./form.js";
 import { digits, fields, inputName, radios } from "./parts.js";
 import { marked } from "./marks.js";
 
@@ -13,7 +13,9 @@ const part = (inputs, name) => [...inputs.text].slice(inputs[name].start, inputs
 
 function entities({ inputs }) {
   const marks = ["subject", "object"].map((name) => ({ ...inputs[name], label: inputName(name), kind: name }));
-  place.replaceChildren(make("p", { class: "text", dir: "auto" }, ...marked(inputs.text, marks)));
+  const text = make("p", { class: "text", dir: "auto" }, ...marked(inputs.text, marks));
+  if (inputs.text.length > LONG) { text.classList.add("long"); text.tabIndex = 0; }
+  place.replaceChildren(text);
 }
 
 function draw(keep) {

@@ -10,8 +10,8 @@ const values = Array.from({ length: Math.round((high - low) / step) + 1 }, (_, p
 function entry(value) {
   const anchor = own ? anchors[value] : messages[`anchor_${value}`];
   const single = Number.isInteger(value) && value >= 0 && value <= 9;
-  return { value, name: single ? anchor ?? String(value) : [value, anchor].filter((part) => part !== undefined).join(" "),
-    key: single ? String(value) : "" };
+  const said = [value, anchor].filter((part) => part !== undefined).join(" "); // the number is a part of what is heard
+  return { value, said, name: single ? anchor ?? String(value) : said, key: single ? String(value) : "" };
 }
 
 choose(() => {
