@@ -53,14 +53,14 @@ def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
 def speed(made: Any, padded: bool, seconds: float) -> tuple[float, float]:
     """Rows a second of CPU time (other work on the machine does not count), and the loss of the first batches: batches drawn the same way every time."""
     from nikawa.models._encoder.learn import _Loop
-    from nikawa.models._encoder.store import Batch, epoch_plan, shuffled
+    from nikawa.models._encoder.store import Batch, shuffled
 
     loop = _Loop(made)
     if padded:
         order = shuffled(loop.store.n, 0, 0).tolist()
         batches = [Batch(tuple(order[i : i + BATCH]), LONGEST) for i in range(0, len(order) - BATCH + 1, BATCH)]  # fmt: skip
     else:
-        batches = [b for b in epoch_plan(loop.store, BATCH, loop.longest, (0, 0)) if loop.store.n not in b.rows]  # fmt: skip
+        batches = [b for b in loop.batches(0) if loop.store.n not in b.rows]  # fmt: skip
     loop.steps.begin(batches)
     loop.steps.step(0)
     began, done = time.process_time(), 0

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from nikawa.errors import BadInput
 from nikawa.models import model
-from nikawa.models._encoder.store import LENGTHS, plan, shuffled
+from nikawa.models._encoder.store import LENGTHS, lengths_for, plan, shuffled
 from nikawa.records import Kind
 
 CHILD = """
@@ -225,3 +225,12 @@ def test_bf16_rounds_no_weight_that_is_kept(
     kept = "bert.embeddings.position_embeddings.weight" if lora else "bert.embeddings.word_embeddings.weight"
     never = low._model.state_dict()[kept][-1], before[kept][-1]
     torch.testing.assert_close(*never, atol=1e-6, rtol=0)
+
+
+def test_lengths_are_finer_where_many_batches_gain() -> None:
+    sizes = np.repeat([20, 39, 75, 150, 600], [400, 3200, 399, 400, 5])
+    assert lengths_for(sizes, 32, 1) == (*LENGTHS[:3], 40, *LENGTHS[3:])
+    more = lengths_for(sizes, 4, 1)
+    assert set(more) - set(LENGTHS) == {40, 160}
+    assert lengths_for(sizes, 4, 2) == tuple(sorted({*LENGTHS, 40, 80, 160}))
+    assert lengths_for(np.array([5]), 32, 3) == LENGTHS

@@ -12,7 +12,7 @@ from nikawa.models._encoder.device import device_of, is_low, one_line, seeded
 from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings
 from nikawa.models._encoder.state import load_state, save_state
 from nikawa.models._encoder.steps import Graphs, Loss, Plain
-from nikawa.models._encoder.store import Rows, Store, epoch_plan
+from nikawa.models._encoder.store import Batch, Rows, Store, epoch_plan, lengths_for
 from nikawa.models.base import Progress
 
 __all__ = ["Course", "Watch", "device_of", "is_low", "key_of", "learn", "one_line"]
@@ -59,6 +59,7 @@ class _Loop:
         course.model.to(course.device, torch.bfloat16 if low else torch.float32).train()
         self.store = Store(course.rows, course.device)
         self.longest = max(int(self.store.row_lengths().max()), 1)
+        self.lengths = lengths_for(self.store.row_lengths(), settings.batch, settings.epochs)
         self.each = -(-self.store.n // settings.batch)
         self.total = max(1, round(self.each * settings.epochs))
         updates = _updates(self.total, self.each, settings.accumulate)
@@ -77,9 +78,14 @@ class _Loop:
             self._epoch(self.done // self.each)
         self._finish()
 
+    def batches(self, number: int) -> list[Batch]:
+        """The batches of an epoch."""
+        key = (self.course.seed, number)
+        return epoch_plan(self.store, self.course.settings.batch, self.longest, key, self.lengths)
+
     def _epoch(self, number: int) -> None:
-        settings, course = self.course.settings, self.course
-        batches = epoch_plan(self.store, settings.batch, self.longest, (course.seed, number))
+        settings = self.course.settings
+        batches = self.batches(number)
         self.steps.begin(batches[: self.total - number * self.each])
         first = self.done - number * self.each
         if isinstance(self.steps, Graphs):

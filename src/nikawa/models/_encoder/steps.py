@@ -12,7 +12,7 @@ from nikawa.models._encoder.update import Update
 Loss = Callable[[Any, dict[str, Any]], Any]
 """The mean loss of a model on a batch, over the rows that count."""
 WARM = 3
-"""Steps run before a graph is captured, as capturing asks for."""
+"""Steps run before the first graph is captured, as capturing asks for; one before each further, for its own kernels."""
 
 
 class Steps(Protocol):
@@ -126,7 +126,7 @@ class Graphs:
 
         self._stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self._stream):
-            for _ in range(WARM):
+            for _ in range(1 if self._graphs else WARM):
                 self._cursor.zero_()
                 self._work(length)
         torch.cuda.current_stream().wait_stream(self._stream)

@@ -16,6 +16,10 @@ IGNORED = -100
 """A label that counts for nothing; `nan` for scores."""
 LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512)
 """The lengths batches are padded to."""
+FINER = (40, 80, 112, 144, 160, 224, 288, 352)
+"""Lengths between them, used where enough batches have them: each costs a captured graph."""
+ENOUGH = 100
+"""Batches of a training that are worth a length of their own."""
 
 
 @dataclass
@@ -107,6 +111,13 @@ def bucket(length: int, longest: int, lengths: Sequence[int] = LENGTHS) -> int:
     return next((size for size in (*lengths, longest) if length <= size <= longest), longest)
 
 
+def lengths_for(sizes: np.ndarray, batch: int, epochs: float) -> tuple[int, ...]:
+    """The lengths a training pads to: finer ones where many batches gain by them. Told by the rows, not by the device."""
+    every = sorted((*LENGTHS, *FINER))
+    rows = np.bincount(np.searchsorted(every, sizes), minlength=len(every))
+    return tuple(n for n, count in zip(every, rows, strict=False) if n in LENGTHS or count * epochs >= ENOUGH * batch)  # fmt: skip
+
+
 def plan(sizes: np.ndarray, batch: int, longest: int, order: np.ndarray, lengths: Sequence[int] = LENGTHS) -> list[Batch]:  # fmt: skip
     """Batches of rows alike in length, in the order given; as many as without buckets.
 
@@ -133,8 +144,8 @@ def shuffled(n: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(n)
 
 
-def epoch_plan(store: Store, batch: int, longest: int, key: tuple[int, int]) -> list[Batch]:
+def epoch_plan(store: Store, batch: int, longest: int, key: tuple[int, int], lengths: Sequence[int] = LENGTHS) -> list[Batch]:  # fmt: skip
     """The batches of one epoch (seed and number), themselves in random order."""
-    made = plan(store.row_lengths(), batch, longest, shuffled(store.n, *key))
+    made = plan(store.row_lengths(), batch, longest, shuffled(store.n, *key), lengths)
     order = np.random.default_rng([*key, 1]).permutation(len(made))
     return [made[i] for i in order]

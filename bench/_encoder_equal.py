@@ -1,0 +1,107 @@
+"""Whether the fast loop learns what a plain one does: the same small model, several seeds each, dev scores held against each other.
+
+The plain loop is the papers': float32, every batch padded to the longest length, AdamW, clipping, a straight rise and fall of the rate. The
+fast one is the package's own, as `encoder:PATH` runs it on the device at hand. Weights are random, so nothing is hidden by pre-training.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+EPOCHS = {"jsick-nli": 8.0, "jsts": 3.0}
+SETTINGS: dict[str, Any] = {"scratch": True, "dropout": 0.1, "learning_rate": 3e-4, "batch": 32, "max_length": 96}  # fmt: skip
+SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
+STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
+"""The 97.5% point of Student's distribution, by the number of pairs."""
+
+
+def small(folder: Path, size: int) -> None:
+    from transformers import BertConfig
+
+    BertConfig(vocab_size=size, architectures=["BertModel"], **SMALL).save_pretrained(folder)
+
+
+def equal(folder: Path, names: Sequence[str], seeds: int, share: float, data: Path | None) -> list[dict[str, Any]]:  # fmt: skip
+    """A row a task: dev scores of both loops by seed, their difference with its 95% interval, and seconds a training."""
+    rows = []
+    for name in names:
+        task, train, dev = _task(name, data)
+        settings = {**SETTINGS, "epochs": EPOCHS[name] * share}
+        scores: dict[str, list[float]] = {"plain": [], "fast": []}
+        spent = dict.fromkeys(scores, 0.0)
+        for seed in range(seeds):
+            for way, values in scores.items():
+                encoder = _encoder(folder, settings, seed)
+                began = time.perf_counter()
+                _plain(encoder, task, train) if way == "plain" else encoder.fit(task, train)
+                spent[way] += time.perf_counter() - began
+                values.append(_score(task, dev, encoder))
+        rows.append({"task": name, **_held(scores, seeds), **{f"{way} s": round(s / seeds, 1) for way, s in spent.items()}})  # fmt: skip
+        print(rows[-1], flush=True)
+    return rows
+
+
+def _task(name: str, data: Path | None) -> tuple[Any, list[Any], list[Any]]:
+    from nikawa.benchmarks import load_task
+
+    task, train = load_task(name, "train", data=data)
+    return task, list(train), list(load_task(name, "dev", data=data)[1])
+
+
+def _encoder(folder: Path, settings: dict[str, Any], seed: int) -> Any:
+    from nikawa.models import model
+
+    return model(f"encoder:{folder}", seed=seed, settings=settings)
+
+
+def _score(task: Any, dev: Sequence[Any], encoder: Any) -> float:
+    from nikawa.metrics import Items, metrics
+
+    answers = encoder.predict(task, dev)
+    gold = [example.gold[task.question] for example in dev]
+    items = Items(gold, [a.answer for a in answers], [e.inputs for e in dev], task.labels, [a.scores for a in answers])  # fmt: skip
+    return 100 * metrics()[task.metrics[0]].evaluate(items, "documented").value
+
+
+def _held(scores: dict[str, list[float]], seeds: int) -> dict[str, Any]:
+    gaps = [fast - plain for plain, fast in zip(scores["plain"], scores["fast"], strict=True)]
+    told = {way: f"{fmean(values):.2f} ± {stdev(values):.2f}" for way, values in scores.items()}
+    reach = STUDENT[seeds] * stdev(gaps) / seeds**0.5
+    low, high = fmean(gaps) - reach, fmean(gaps) + reach
+    return {**told, "difference": f"{fmean(gaps):+.2f} ({low:+.2f} to {high:+.2f})", "zero inside": low <= 0 <= high}  # fmt: skip
+
+
+def _plain(encoder: Any, task: Any, train: Sequence[Any]) -> None:
+    """Train the encoder's model with a loop of its own, and leave it as the package's loop would."""
+    import torch
+
+    from nikawa.models._encoder.learn import device_of
+    from nikawa.models._encoder.store import Store, shuffled
+    from nikawa.models._encoder.update import decays, rates
+
+    work, model = encoder._prepare(task, train)
+    settings, seed = encoder.settings, encoder._setup.seed
+    device = device_of(settings)
+    store = Store(encoder._head.rows(work, train, learn=True), device)
+    model = model.to(device).float().train()
+    named = list(model.named_parameters())
+    groups = [{"params": [p for n, p in named if decays(n, p) is kind], "weight_decay": settings.weight_decay * kind} for kind in (True, False)]  # fmt: skip
+    optimiser = torch.optim.AdamW(groups, lr=0.0)
+    each = -(-store.n // settings.batch)
+    total = max(1, round(each * settings.epochs))
+    torch.manual_seed(seed)
+    for step, rate in enumerate(rates(settings, total)):
+        order = shuffled(store.n, seed, step // each)
+        rows = torch.tensor(order[step % each * settings.batch :][: settings.batch], device=device)
+        loss = encoder._head.loss(model, store.gather(rows, settings.max_length))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        optimiser.step()
+        optimiser.zero_grad()
+    encoder._model, encoder._work = model.eval(), work
