@@ -75,8 +75,24 @@ def test_the_round_runs_from_text_to_gold(tmp_path: Path, monkeypatch: pytest.Mo
     gold = list(read_examples(Path("gold/examples.jsonl")))
     assert gold
     assert all(isinstance(example.gold["score"], float) for example in gold)
+    assert Path("decided.tsv").read_text("utf-8").split() == [
+        "example",
+        "question",
+        "answer",
+        "person",
+        "reason",
+    ]
+    second = list(read_examples(Path("judging/examples.jsonl")))
+    assert len(second) == 6
+    assert {example.meta["writer"] for example in second} == {"hanako"}
 
 
 def test_the_table_lists_every_form() -> None:
     listed = re.findall(r"^\| `([a-z-]+)` \|", TEXT.partition("## The forms")[2], re.MULTILINE)
     assert sorted(listed) == sorted(forms())
+
+
+def test_the_two_pages_lead_to_each_other() -> None:
+    other = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text("utf-8")
+    assert "(deploy.md)" in TEXT
+    assert "(collect.md)" in other
