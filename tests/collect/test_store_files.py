@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,23 @@ def test_backup_is_whole(crowd: Begin, database: str, tmp_path: Path) -> None:
         assert copy.ask(lambda link: found(link, "SELECT count(*) FROM answers")) == (1,)
     with pytest.raises(BadInput, match="exists already"):
         here.store.backup(out)
+
+
+_LOOK = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); print(c.execute('SELECT count(*) FROM answers').fetchone()[0]); c.close()"
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_others_may_come_and_go_while_answers_are_taken(crowd: Begin) -> None:
+    """A process that closes the file last clears its log away: it must see that others have it open."""
+    here = crowd(items=3)
+    here.join("a")
+    path = here.project.folder / "collect.db"
+    for count in (1, 2, 3):
+        here.answer("a")
+        here.store.database.connect().close()
+        told = subprocess.run([sys.executable, "-c", _LOOK, str(path)], capture_output=True, check=True)
+        assert int(told.stdout) == count
+        assert path.with_name("collect.db-wal").exists()
 
 
 def test_a_lost_connection_is_told_and_made_again(crowd: Begin, database: str) -> None:

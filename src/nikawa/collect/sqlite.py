@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +126,11 @@ class Sqlite:
 
     def connect(self, *, writes: bool = False) -> SqliteLink:
         """Open the file; something else under its name is told."""
+        with suppress(FileExistsError):
+            # Answers are nobody else's business. A file that is there is never opened here: closing it again would
+            # take away the locks of all connections of this process, and another process could remove the log.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         try:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # answers are nobody else's business
             return SqliteLink(self.path)
         except sqlite3.DatabaseError as problem:
             cure = "restore a backup, or move it away"
