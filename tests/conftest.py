@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -57,3 +63,36 @@ def _no_user_data(monkeypatch: pytest.MonkeyPatch, _no_data: str) -> None:
     """No test sees the data folder of the person who runs it."""
     monkeypatch.delenv("NIKAWA_DATA", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", _no_data)
+
+
+@contextmanager
+def _as_process(words: tuple[str, ...], env: dict[str, str]) -> Iterator[None]:
+    """Words and environment as a process of its own would have them; what `main` changes is put back."""
+    pipe = signal.getsignal(signal.SIGPIPE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["nikawa", *words])
+        patch.setattr(sys.modules["__main__"], "__package__", "")  # else usage lines name pytest
+        for name, value in {"NO_COLOR": "1", "COLUMNS": "100", **env}.items():
+            patch.setenv(name, value)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGPIPE, pipe)
+
+
+@pytest.fixture
+def nikawa() -> Callable[..., CompletedProcess[str]]:
+    """Run the command as a process would, in this one: a start costs ten times what most commands do."""
+    from nikawa.cli import main
+
+    def run(*words: str, **env: str) -> CompletedProcess[str]:
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n") for _ in range(2))
+        with _as_process(words, env), redirect_stdout(out), redirect_stderr(err):
+            with pytest.raises(SystemExit) as ended:
+                main()
+            out.flush()
+            err.flush()
+        said = (stream.buffer.getvalue().decode() for stream in (out, err))
+        return CompletedProcess(words, int(ended.value.code or 0), *said)
+
+    return run

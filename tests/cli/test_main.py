@@ -1,4 +1,4 @@
-"""The command line as a user meets it: a process, its output and its exit status."""
+"""The command line as a user meets it: its output and its exit status, at times in a process of its own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from nikawa.benchmarks.jamp.jamp import COLUMNS as JAMP
 from nikawa.cli._main import _asked, build
 
 
-def nikawa(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+def process(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own."""
     code = "from nikawa.cli import main; main()"
     return subprocess.run(
@@ -24,6 +25,9 @@ def nikawa(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
         check=False,
         env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100", **env},
     )
+
+
+Nikawa = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def verbs() -> list[tuple[str, ...]]:
@@ -37,14 +41,14 @@ def verbs() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("words", verbs(), ids=" ".join)
-def test_every_help_has_an_example(words: tuple[str, ...]) -> None:
+def test_every_help_has_an_example(nikawa: Nikawa, words: tuple[str, ...]) -> None:
     done = nikawa(*words, "--help")
     assert done.returncode == 0
     assert f"Example: nikawa {' '.join(words)}" in done.stdout
 
 
 def test_help_names_the_panels() -> None:
-    done = nikawa("--help")
+    done = process("--help")
     assert done.returncode == 0
     assert "Data" in done.stdout
     assert "demo" in done.stdout
@@ -62,7 +66,7 @@ def test_a_verb_is_alone_in_the_file_of_its_name() -> None:
 
 
 def test_version() -> None:
-    assert nikawa("--version").stdout.startswith("nikawa ")
+    assert process("--version").stdout.startswith("nikawa ")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,9 @@ def test_version() -> None:
         (("data", "fetch", "jnl"), "did you mean 'jnli'"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_line_and_status_2(
+    nikawa: Nikawa, words: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
     done = nikawa(*words, NIKAWA_DATA=str(tmp_path))
     assert done.returncode == 2
     assert said in done.stderr
@@ -88,7 +94,7 @@ def test_bad_input_is_one_line_and_status_2(words: tuple[str, ...], said: str, t
 
 
 @pytest.mark.parametrize("words", [("data", "list"), ("reproduce", "jsick")])
-def test_a_data_folder_that_is_none(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_data_folder_that_is_none(nikawa: Nikawa, words: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name, said in (("file", "is not a folder"), ("none", "no such folder")):
         done = nikawa(*words, "--data", str(tmp_path / name))
@@ -97,7 +103,7 @@ def test_a_data_folder_that_is_none(words: tuple[str, ...], tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("verb", ["show", "check", "export"])
-def test_a_table_without_rows(verb: str, tmp_path: Path) -> None:
+def test_a_table_without_rows(nikawa: Nikawa, verb: str, tmp_path: Path) -> None:
     table = tmp_path / "jamp/dataset/test_2.tsv"
     table.parent.mkdir(parents=True)
     table.write_text("\t".join(JAMP) + "\n", "utf-8")
@@ -107,7 +113,7 @@ def test_a_table_without_rows(verb: str, tmp_path: Path) -> None:
     assert f"{table}: holds no rows" in done.stderr
 
 
-def test_a_file_is_read_only_as_far_as_it_is_shown(tmp_path: Path) -> None:
+def test_a_file_is_read_only_as_far_as_it_is_shown(nikawa: Nikawa, tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     lines = [f'{{"id":"{n}","inputs":{{"text":"猫が{n}匹。"}}}}' for n in range(3)]
     path.write_text("\n".join([*lines, "broken"]) + "\n", "utf-8")
@@ -121,13 +127,13 @@ def test_a_file_is_read_only_as_far_as_it_is_shown(tmp_path: Path) -> None:
 def test_a_report_in_a_pipe_is_not_padded(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text('{"id":"1","inputs":{"text":""}}\n', "utf-8")
-    done = nikawa("data", "check", str(path))
+    done = process("data", "check", str(path))
     assert "empty-text" in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 1000
 
 
 def test_mistyped_verb_gets_a_suggestion() -> None:
-    done = nikawa("taks")
+    done = process("taks")
     assert done.returncode == 2
     assert "tasks" in done.stderr
 
@@ -137,13 +143,13 @@ def test_broken_file_names_line_and_cure(tmp_path: Path) -> None:
     path.write_text(
         '{"id":"1","inputs":{"text":"水"}}\n{"id":"2","inputs":{"text":"火"}, "colour":"red"}\n', "utf-8"
     )
-    done = nikawa("data", "show", str(path))
+    done = process("data", "show", str(path))
     assert done.returncode == 2
     assert "broken.jsonl, line 2" in done.stderr
     assert "colour" in done.stderr
 
 
-def test_json_is_json() -> None:
+def test_json_is_json(nikawa: Nikawa) -> None:
     assert {task["name"] for task in json.loads(nikawa("tasks", "--json").stdout)} >= {
         "mini-ja-nli",
         "mini-ko-nli",
@@ -154,14 +160,14 @@ def test_json_is_json() -> None:
     assert len(shown["dev"]) == 2
 
 
-def test_full_width_text_lines_up() -> None:
+def test_full_width_text_lines_up(nikawa: Nikawa) -> None:
     done = nikawa("data", "show", "mini-ja", "--split", "dev", "-n", "3")
     assert done.returncode == 0
     assert "premise" in done.stdout
     assert "→ " in done.stdout
 
 
-def test_card() -> None:
+def test_card(nikawa: Nikawa) -> None:
     done = nikawa("data", "show", "jsick", "--card")
     assert done.returncode == 0
     assert "CC BY-SA 4.0" in done.stdout
@@ -188,7 +194,7 @@ def test_any_terminal_is_survived(encoding: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_text_is_never_taken_for_markup_or_commands(tmp_path: Path) -> None:
+def test_text_is_never_taken_for_markup_or_commands(nikawa: Nikawa, tmp_path: Path) -> None:
     path = tmp_path / "odd@name.jsonl"
     record = {
         "id": "[/b]",
@@ -208,12 +214,12 @@ def test_closed_output_is_survived() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_two_splits_are_one_too_many() -> None:
+def test_two_splits_are_one_too_many(nikawa: Nikawa) -> None:
     done = nikawa("data", "show", "mini-ja:dev", "--split", "test")
     assert (done.returncode, "name two splits" in done.stderr) == (2, True)
 
 
-def test_panels_in_their_order() -> None:
+def test_panels_in_their_order(nikawa: Nikawa) -> None:
     shown = nikawa("--help").stdout
     assert shown.index("─ Data ") < shown.index("─ Evaluate ")
 
@@ -228,18 +234,14 @@ def test_panels_in_their_order() -> None:
         ("data export mini-ja --to cro", "croissant"),
     ],
 )
-def test_completion_offers_values(typed: str, offered: str) -> None:
+def test_completion_offers_values(nikawa: Nikawa, typed: str, offered: str) -> None:
     words = f"nikawa {typed}"
     env = {
         "_NIKAWA_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
-    code = "import sys; sys.argv = ['nikawa']; from nikawa.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **env}
-    )
-    assert offered in done.stdout.split()
+    assert offered in nikawa(**env).stdout.split()
 
 
 def test_closed_pipe_is_no_error() -> None:

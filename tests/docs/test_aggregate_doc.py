@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -15,23 +15,22 @@ from nikawa.aggregate.rules_parse import NAMES, parse_rule
 TEXT = (Path(__file__).parents[2] / "docs" / "aggregate.md").read_text("utf-8")
 
 
+Nikawa = Callable[..., CompletedProcess[str]]
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 
-def run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    code = "from nikawa.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=folder
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [line for block in blocks("sh") for line in block.splitlines()])
-def test_the_commands_run(command: str, tmp_path: Path) -> None:
+def test_the_commands_run(
+    nikawa: Nikawa, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     name, *words = shlex.split(command)
     assert name == "nikawa"
-    done = run(*words, folder=tmp_path)
+    done = nikawa(*words)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     if "--out" in words:
@@ -47,12 +46,12 @@ def test_the_python_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_the_options_exist(tmp_path: Path) -> None:
+def test_the_options_exist(nikawa: Nikawa) -> None:
     said = set(re.findall(r"--[a-z][a-z-]+", TEXT))
     shown = {
         option
         for verb in ("aggregate", "agree")
-        for option in re.findall(r"--[a-z-]+", run(verb, "--help", folder=tmp_path).stdout)
+        for option in re.findall(r"--[a-z-]+", nikawa(verb, "--help").stdout)
     }
     assert said <= shown
 

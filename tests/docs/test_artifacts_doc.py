@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from xml.etree import ElementTree
 
 import msgspec
@@ -18,6 +18,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "artifacts.md").read_text("utf-8")
 
 
+Nikawa = Callable[..., CompletedProcess[str]]
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
@@ -26,19 +29,15 @@ def commands() -> list[str]:
     return [line for block in blocks("sh") for line in block.splitlines()]
 
 
-def run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    code = "from nikawa.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=folder
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
-def test_the_commands_run(command: str, tmp_path: Path) -> None:
+def test_the_commands_run(
+    nikawa: Nikawa, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     name, *words = shlex.split(command)
     assert name == "nikawa"
-    done = run(*words, folder=tmp_path)
+    done = nikawa(*words)
     assert done.returncode == 0, done.stderr
     assert bool(done.stdout) != ("--quiet" in words)
     assert (tmp_path / "artifacts.svg").is_file() == ("--plot" in words)
@@ -49,9 +48,9 @@ def test_the_python_runs(code: str) -> None:
     exec(compile(code, "docs/artifacts.md", "exec"), {})
 
 
-def test_the_options_exist(tmp_path: Path) -> None:
+def test_the_options_exist(nikawa: Nikawa) -> None:
     said = set(re.findall(r"--[a-z][a-z-]+", TEXT))
-    shown = set(re.findall(r"--[a-z-]+", run("probe", "artifacts", "--help", folder=tmp_path).stdout))
+    shown = set(re.findall(r"--[a-z-]+", nikawa("probe", "artifacts", "--help").stdout))
     assert said
     assert said <= shown
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -17,15 +18,11 @@ from nikawa.io.records import read_examples
 TEXT = (Path(__file__).parents[2] / "docs" / "clean.md").read_text("utf-8")
 
 
+Nikawa = Callable[..., CompletedProcess[str]]
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
-
-
-def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    code = "from nikawa.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=folder
-    )
 
 
 @pytest.fixture
@@ -45,11 +42,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_commands_run(folder: Path) -> None:
+def test_the_commands_run(nikawa: Nikawa, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
     for line in "".join(blocks("sh")).splitlines():
         name, *words = [word.replace("python ", f"{sys.executable} ") for word in shlex.split(line)]
         assert name == "nikawa"
-        done = run(words, folder)
+        done = nikawa(*words)
         assert done.returncode == 0, (line, done.stderr)
         assert bool(done.stdout) != ("--quiet" in words)
         if "--out" in words and words[0] == "clean":
@@ -68,7 +66,7 @@ def test_the_table_names_every_step_in_order() -> None:
     assert [name for cell in first for name in re.findall(r"`(\w+)`", cell)] == list(steps())
 
 
-def test_the_options_exist() -> None:
-    shown = re.sub(r"\s", "", run(["clean", "--help"], Path()).stdout)
+def test_the_options_exist(nikawa: Nikawa) -> None:
+    shown = re.sub(r"\s", "", nikawa("clean", "--help").stdout)
     for option in re.findall(r"`(--[a-z-]+)", TEXT):
         assert option in shown, option

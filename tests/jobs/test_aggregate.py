@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -19,6 +19,8 @@ from nikawa.jobs._aggregate_workers import human, workers
 from nikawa.jobs.aggregate import Options, aggregate, read_rules
 from nikawa.jobs.conformance import conformance
 from nikawa.records import Example, Judgement
+
+Nikawa = Callable[..., CompletedProcess[str]]
 
 TEXTS = ("橋が落ちた。", "舟が着いた。", "鐘が鳴った。", "雪が積もった。")
 VOTES = ("aab", "abc", "bbb", "ca")
@@ -260,10 +262,10 @@ def test_golden_rules_conform(shared_data: Path) -> None:
         (("--human", "--task", "mini-ja-nli"), "each answer against the rest"),
     ],
 )
-def test_the_command(files: tuple[str, str], words: tuple[str, ...], said: str) -> None:
+def test_the_command(nikawa: Nikawa, files: tuple[str, str], words: tuple[str, ...], said: str) -> None:
     given = [word for word in words if word != "--examples"]
     given += ["--examples", files[1]] if "--examples" in words else []
-    done = run("aggregate", files[0], *given)
+    done = nikawa("aggregate", files[0], *given)
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
 
@@ -279,13 +281,10 @@ def test_the_command(files: tuple[str, str], words: tuple[str, ...], said: str) 
         (("--rule", "dawid-skene", "--workers-are-columns"), "only a column"),
     ],
 )
-def test_bad_input_is_one_line(files: tuple[str, str], words: tuple[str, ...], said: str) -> None:
-    done = run("aggregate", files[0], *words)
+def test_bad_input_is_one_line(
+    nikawa: Nikawa, files: tuple[str, str], words: tuple[str, ...], said: str
+) -> None:
+    done = nikawa("aggregate", files[0], *words)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    code = "from nikawa.cli import main; main()"
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -13,6 +13,8 @@ from nikawa.io.records import write_records
 from nikawa.jobs import probe
 from nikawa.jobs.probe import Options, artifacts
 from nikawa.records import Example
+
+Nikawa = Callable[..., CompletedProcess[str]]
 
 LABELS = ("entailment", "contradiction", "neutral")
 
@@ -129,26 +131,18 @@ def test_no_gold_is_said(tmp_path: Path) -> None:
         artifacts(str(path))
 
 
-def nikawa(*words: str) -> subprocess.CompletedProcess[str]:
-    code = "from nikawa.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, "probe", "artifacts", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize(("limit", "status", "said"), [("3", 0, "Gate: passed"), ("2", 1, "Gate: failed")])
-def test_the_gate(records: str, limit: str, status: int, said: str) -> None:
-    done = nikawa(records, "--fail-over", limit)
+def test_the_gate(nikawa: Nikawa, records: str, limit: str, status: int, said: str) -> None:
+    done = nikawa("probe", "artifacts", records, "--fail-over", limit)
     assert (done.returncode, said in done.stdout) == (status, True), done.stderr
     assert "3 pairs over 3 tokens" in done.stdout
 
 
-def test_without_a_gate_the_status_is_0_and_json_is_json(records: str, tmp_path: Path) -> None:
+def test_without_a_gate_the_status_is_0_and_json_is_json(
+    nikawa: Nikawa, records: str, tmp_path: Path
+) -> None:
     plot = tmp_path / "plot.svg"
-    done = nikawa(records, "--json", "--plot", str(plot))
+    done = nikawa("probe", "artifacts", records, "--json", "--plot", str(plot))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"vocabulary", "threshold", "over"} <= found.keys()
@@ -156,14 +150,14 @@ def test_without_a_gate_the_status_is_0_and_json_is_json(records: str, tmp_path:
         1
     ].items()
     assert plot.read_text("utf-8").startswith("<svg")
-    again = nikawa(records, "--quiet", "--plot", str(plot))
+    again = nikawa("probe", "artifacts", records, "--quiet", "--plot", str(plot))
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
 
 
-def test_uneven_labels_are_said(tmp_path: Path) -> None:
+def test_uneven_labels_are_said(nikawa: Nikawa, tmp_path: Path) -> None:
     path = tmp_path / "uneven.jsonl"
     write_records(path, [example(i, LABELS[i % 3 if i < 60 else 2], "船 は 着いた 。") for i in range(200)])
-    assert "neutral is the label of 80.0% of all examples" in nikawa(str(path)).stdout
+    assert "neutral is the label of 80.0% of all examples" in nikawa("probe", "artifacts", str(path)).stdout
 
 
 @pytest.mark.slow
