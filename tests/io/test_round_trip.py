@@ -74,7 +74,7 @@ def there_and_back(examples: list[Example], suffix: str) -> list[Example]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", GENERAL)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(examples=EXAMPLES)
 def test_any_example(suffix: str, examples: list[Example]) -> None:
     assert there_and_back(examples, suffix) == examples
@@ -94,7 +94,7 @@ def tagged(draw: st.DrawFn) -> Example:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(examples=st.lists(tagged(), min_size=1, max_size=3, unique_by=lambda example: example.id))
 def test_tagging_in_conll(examples: list[Example]) -> None:
     assert there_and_back(examples, ".conll") == examples
@@ -113,7 +113,7 @@ def trees(draw: st.DrawFn) -> Example:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(examples=st.lists(trees(), min_size=1, max_size=3, unique_by=lambda example: example.id))
 def test_trees_in_conllu(examples: list[Example]) -> None:
     assert there_and_back(examples, ".conllu") == examples

@@ -124,7 +124,7 @@ def close(name: str, one: float, other: float) -> bool:
 
 
 @pytest.mark.parametrize(("name", "mode"), EVERY)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_range(name: str, mode: Mode, data: st.DataObject) -> None:
     found = value(name, mode, data.draw(items_of(name)))
@@ -134,7 +134,7 @@ def test_range(name: str, mode: Mode, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(("name", "mode"), EVERY)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_order_of_items_does_not_matter(name: str, mode: Mode, data: st.DataObject) -> None:
     items = data.draw(items_of(name))
@@ -156,7 +156,7 @@ UNDEFINED = {"mcc": 0.0, "relation-micro-f1": 0.0, "paraphrase-f1": 0.0}
 
 
 @pytest.mark.parametrize(("name", "mode"), EVERY)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_perfect_answers_score_full(name: str, mode: Mode, data: st.DataObject) -> None:
     items = data.draw(items_of(name))
@@ -186,7 +186,7 @@ def test_perfect_answers_score_full_where_it_is_defined(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "mode"), EVERY)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_weights_are_repetitions(name: str, mode: Mode, data: st.DataObject) -> None:
     items = data.draw(items_of(name))
@@ -201,7 +201,7 @@ def test_weights_are_repetitions(name: str, mode: Mode, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize(("name", "mode"), EVERY)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_weights_of_groups_are_repetitions_of_all_their_items(
     name: str, mode: Mode, data: st.DataObject
@@ -219,7 +219,7 @@ def test_weights_of_groups_are_repetitions_of_all_their_items(
 
 
 @pytest.mark.parametrize(("name", "mode"), EVERY)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_an_unread_answer_is_wrong(name: str, mode: Mode, data: st.DataObject) -> None:
     if name in ANSWERED_ONLY:

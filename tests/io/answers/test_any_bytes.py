@@ -72,7 +72,7 @@ def attempt(data: bytes, suffix: str, form: str | None, task: Task, examples: li
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["jnli", "jcommonsenseqa", "klue-ner", "jsquad"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(st.sampled_from(PIECES), max_size=12),
     suffix=st.sampled_from(SUFFIXES),
@@ -86,7 +86,7 @@ def test_any_bytes(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["jnli", "jcommonsenseqa", "klue-ner", "klue-dp", "wos"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.dictionaries(NAMES, VALUES, max_size=7), min_size=1, max_size=3),
     form=st.sampled_from([None, None, *FORMS]),
