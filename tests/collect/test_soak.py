@@ -47,8 +47,22 @@ def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
 
 
 @pytest.mark.slow
+def test_workers_wait_while_postgres_is_started_again() -> None:
+    have_postgres()
+    words = ("--clients", "5", "--kills", "1", "--seconds", "1.5", "--items", "300", "--database", "postgres")
+    found = soak("collect_kill", "--what", "database", *words)
+    assert found["acknowledged"] > 10
+    assert found["retries"] > 0
+    assert not any(
+        found[name] for name in ("lost", "duplicated", "over_assigned", "miscounted", "tracebacks")
+    )
+    assert 2 <= found["log_lines"] <= 6  # it is gone, it is back; not a line for every worker who met it
+
+
+@pytest.mark.slow
 def test_several_workers_at_once() -> None:
-    found = soak("collect_load", "--workers", "20", "--seconds", "3", "--items", "100", "--slow", "5000")
+    words = ("--workers", "20", "--seconds", "3", "--items", "100", "--slow", "5000")
+    found = soak("collect_load", *words, "--judgements", "100", "--asked", "4")
     assert found["answers"] >= 40
     assert found["errors"] == 0
     assert found["page_bytes"] < 100_000

@@ -22,37 +22,70 @@ from nikawa.collect.store import Store, open_store
 from nikawa.records import Example
 
 
+class Cluster:
+    """A fresh PostgreSQL, which runs as an account without rights; it can be stopped as by a crash."""
+
+    def __init__(self, folder: Path, sync_to_disk: bool = True) -> None:
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+        self.folder, self.program = folder, Path(shutil.which("postgres") or found[-1])
+        self.address = f"postgresql://nikawa@/postgres?host={folder}"
+        self._sync = "on" if sync_to_disk else "off"
+        self._quiet: dict[str, Any] = {
+            "cwd": folder,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+        }
+        if os.geteuid() == 0:
+            other = pwd.getpwnam("postgres")
+            self._quiet |= {"user": other.pw_uid, "group": other.pw_gid, "extra_groups": []}
+            os.chown(folder, other.pw_uid, other.pw_gid)
+        initdb = [
+            str(self.program.with_name("initdb")),
+            "-D",
+            "data",
+            "-U",
+            "nikawa",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+        ]
+        subprocess.run(initdb, check=True, **self._quiet)
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        words = ["-D", "data", "-k", str(self.folder), "-c", "listen_addresses=", "-c", f"fsync={self._sync}"]
+        self._running = subprocess.Popen([str(self.program), *words], **self._quiet)
+        _await_postgres(self.address)
+
+    def stop(self, how: int = signal.SIGINT) -> None:
+        """SIGINT: whoever is connected is sent away; SIGQUIT: at once, as by a crash."""
+        if self._running is not None:
+            self._running.send_signal(how)
+            self._running.wait(30)
+
+
+@contextmanager
+def cluster(sync_to_disk: bool = True) -> Iterator[Cluster]:
+    """A PostgreSQL that runs, for as long as it is wanted."""
+    folder = Path(tempfile.mkdtemp(prefix="nikawa-pg-"))
+    try:
+        made = Cluster(folder, sync_to_disk)
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def postgres(sync_to_disk: bool = True) -> Iterator[str]:
-    """The address of a fresh PostgreSQL, which runs as an account without rights."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    program = Path(shutil.which("postgres") or found[-1])
-    account: dict[str, Any] = {}
-    folder = Path(tempfile.mkdtemp(prefix="nikawa-pg-"))
-    if os.geteuid() == 0:
-        other = pwd.getpwnam("postgres")
-        account = {"user": other.pw_uid, "group": other.pw_gid, "extra_groups": []}
-        os.chown(folder, other.pw_uid, other.pw_gid)
-    quiet: dict[str, Any] = {
-        "cwd": folder,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-        **account,
-    }
-    initdb = [str(program.with_name("initdb")), "-D", "data", "-U", "nikawa", "-A", "trust", "-E", "UTF8"]
-    subprocess.run(initdb, check=True, **quiet)
-    words = ["-D", "data", "-k", str(folder), "-c", "listen_addresses="]
-    running = subprocess.Popen(
-        [str(program), *words, "-c", f"fsync={'on' if sync_to_disk else 'off'}"], **quiet
-    )
-    try:
-        address = f"postgresql://nikawa@/postgres?host={folder}"
-        _await_postgres(address)
-        yield address
-    finally:
-        running.send_signal(signal.SIGINT)
-        running.wait(30)
-        shutil.rmtree(folder, ignore_errors=True)
+    """The address of a fresh PostgreSQL."""
+    with cluster(sync_to_disk) as made:
+        yield made.address
 
 
 def _await_postgres(address: str) -> None:
@@ -100,18 +133,20 @@ class Server:
         self.folder, self.database, self.port = folder, database, port
         self.process: subprocess.Popen[bytes] | None = None
         self.address = f"http://127.0.0.1:{port}"
+        self.log = folder / "server.log"
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         code = "from nikawa.cli import main; main()"
         words = ["collect", "serve", str(self.folder), "--port", str(self.port), "--json"]
         environment = {**os.environ, "NIKAWA_COLLECT_DATABASE": self.database}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code, *words], env=environment, stdout=subprocess.PIPE
-        )
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code, *words], env=environment, stdout=subprocess.PIPE, stderr=log
+            )
         assert self.process.stdout is not None
         if not self.process.stdout.readline():
-            raise SystemExit("the server did not start")
+            raise SystemExit(f"the server did not start: {self.log.read_text()}")
 
     def kill(self) -> None:
         """End it as a power cut would."""

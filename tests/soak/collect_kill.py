@@ -1,6 +1,8 @@
 """Kill the annotation server with -9 again and again while clients answer; hold what was acknowledged against the store.
 
 `python -m tests.soak.collect_kill --clients 50 --kills 50 --database postgres`
+
+With `--what database` PostgreSQL is ended under the running server instead, as by a crash, and started again.
 """
 
 from __future__ import annotations
@@ -9,14 +11,17 @@ import argparse
 import asyncio
 import json
 import random
+import signal
 import sys
 import tempfile
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
-from tests.soak._server import Server, free_port, postgres, prepared, project
+from tests.soak._server import Cluster, Server, cluster, free_port, prepared, project
 
 from nikawa.collect.database import Link
 from nikawa.collect.links import make_links
@@ -83,16 +88,17 @@ class Client:
         return None
 
 
-async def drive(server: Server, clients: list[Client], kills: int, seconds: float, seed: int) -> None:
-    """Run the clients and kill the server at random moments."""
+async def drive(
+    strike: Callable[[], None], clients: list[Client], kills: int, seconds: float, seed: int
+) -> None:
+    """Run the clients and strike at random moments."""
     over, chance = asyncio.Event(), random.Random(seed)
     limits = httpx.Limits(max_connections=len(clients), max_keepalive_connections=len(clients))
     async with httpx.AsyncClient(limits=limits, timeout=30, trust_env=False) as http:
         work = [asyncio.create_task(client.work(http, over)) for client in clients]
         for _ in range(kills):
             await asyncio.sleep(seconds / max(kills, 1) * (0.5 + chance.random()))
-            await asyncio.to_thread(server.kill)
-            await asyncio.to_thread(server.start)
+            await asyncio.to_thread(strike)
         await asyncio.sleep(1)
         over.set()
         await asyncio.gather(*work)
@@ -132,21 +138,33 @@ def _miscounted(store: Store, per_item: Counter[int]) -> int:
     return store.ask(look)
 
 
-def soak(how: argparse.Namespace, database: str) -> dict[str, int]:
-    """One run on one database."""
+def soak(how: argparse.Namespace, where: Cluster | None) -> dict[str, int]:
+    """One run on one database: that of a PostgreSQL, else SQLite."""
+    database = "" if where is None else where.address
     with tempfile.TemporaryDirectory() as folder:
         made = project(Path(folder) / "p", how.items, how.asked, how.lease_minutes)
         store = prepared(made, database)
         server = Server(made.folder, database, free_port())
         clients = _clients(made, store, server.address, how)
         server.start()
+
+        def strike() -> None:
+            if how.what == "database" and where is not None:
+                where.stop(signal.SIGQUIT)
+                time.sleep(0.5)  # long enough for workers to meet a server without a database
+                where.start()
+            else:
+                server.kill()
+                server.start()
+
         try:
-            asyncio.run(drive(server, clients, how.kills, how.seconds, how.seed))
+            asyncio.run(drive(strike, clients, how.kills, how.seconds, how.seed))
         finally:
             server.kill()
         found = verdict(store, clients, how.asked)
         store.close()
-        return found
+        told = server.log.read_text().splitlines()
+        return {**found, "log_lines": len(told), "tracebacks": sum("Traceback" in line for line in told)}
 
 
 def _clients(made: Project, store: Store, address: str, how: argparse.Namespace) -> list[Client]:
@@ -165,15 +183,16 @@ def main() -> None:
     parser.add_argument("--asked", type=int, default=3)
     parser.add_argument("--lease-minutes", type=float, default=0.2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--what", choices=["server", "database"], default="server", help="what is ended")
     parser.add_argument("--database", choices=["sqlite", "postgres"], default="sqlite")
     how = parser.parse_args()
     if how.database == "sqlite":
-        found = soak(how, "")
+        found = soak(how, None)
     else:
-        with postgres() as address:
-            found = soak(how, address)
+        with cluster() as where:
+            found = soak(how, where)
     sys.stdout.write(json.dumps({"database": how.database, "kills": how.kills, **found}) + "\n")
-    faults = ("lost", "withdrawals_lost", "duplicated", "over_assigned", "miscounted")
+    faults = ("lost", "withdrawals_lost", "duplicated", "over_assigned", "miscounted", "tracebacks")
     sys.exit(int(any(found[name] for name in faults) or not found["acknowledged"]))
 
 

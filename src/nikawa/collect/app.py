@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -35,7 +34,6 @@ KINDS = {
     ".woff2": "font/woff2",
     ".json": "application/json",
 }
-_log = logging.getLogger("nikawa.collect")
 
 
 def create_app(
@@ -137,8 +135,7 @@ def _handlers(site: Site) -> dict[Any, Callable[[Request, Exception], Awaitable[
         assert isinstance(problem, Refused)
         return told(request, problem)
 
-    async def unavailable(request: Request, problem: Exception) -> Response:
-        _log.error("the database did not take a batch: %s", problem.__cause__)
+    async def unavailable(request: Request, _problem: Exception) -> Response:
         return told(request, Refused("server_error", 503))
 
     async def http(request: Request, problem: Exception) -> Response:
