@@ -48,7 +48,7 @@ def base_model(folder: Path, size: int) -> None:
     BertConfig(vocab_size=size, architectures=["BertModel"]).save_pretrained(folder)
 
 
-def course(name: str, folder: Path, data: Path | None, **settings: Any) -> tuple[Any, Any]:
+def course(name: str, folder: Path, data: Path | None) -> tuple[Any, Any]:
     """A training of one task, ready to be stepped."""
     from nikawa.benchmarks import load_task
     from nikawa.models._encoder.backbone import open_backbone
@@ -57,13 +57,14 @@ def course(name: str, folder: Path, data: Path | None, **settings: Any) -> tuple
     from nikawa.models._encoder.learn import Course, device_of
     from nikawa.models._encoder.pieces import Reader
     from nikawa.models._encoder.settings import EncoderSettings
+    from nikawa.models._encoder.shared import rows_of
 
     task, examples = load_task(name, "dev", data=data)
-    chosen = EncoderSettings(scratch=True, epochs=20, max_length=LONGEST[name], **settings)
+    chosen = EncoderSettings(scratch=True, epochs=20, max_length=LONGEST[name])
     backbone = open_backbone(str(folder))
     head, work = head_for(task), Work(task, Reader(backbone.tokenizer), chosen)
-    rows = head.rows(work, examples, learn=True)
-    return Course(head.model(work, backbone, examples), rows, head.loss, chosen, 0, device_of(chosen)), head
+    model, rows = head.model(work, backbone, examples), rows_of(head, work, examples, learn=True)
+    return Course(model, rows, head.loss, chosen, 0, device_of(chosen)), head
 
 
 def sync() -> None:

@@ -21,25 +21,30 @@ def card() -> str:
     return "cuda"
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
+WAYS: list[tuple[Kind, dict[str, Any]]] = [*((kind, {}) for kind in get_args(Kind)), ("relation", {"relation_reads": "markers"})]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "more"), WAYS)
 def test_captured_steps_are_plain_ones(
-    kind: Kind, card: str, made: Callable[..., Any], invented: Mapping[Kind, Any], monkeypatch: pytest.MonkeyPatch
+    kind: Kind, more: dict[str, Any], card: str, made: Callable[..., Any], invented: Mapping[Kind, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     case, losses = invented[kind], []
     for kept in (True, False):
         with monkeypatch.context() as patch:
             if not kept:
                 patch.setattr(learn, "Graphs", Plain)
-            encoder = made(device=card, precision="float32", dropout=0.0, epochs=3, learning_rate=1e-4)
+            encoder = made(
+                device=card, precision="float32", dropout=0.0, epochs=3, learning_rate=1e-4, **more
+            )
             encoder.fit(case.task, case.learn)
             losses.append([h["loss"] for h in encoder.history])
             assert len(encoder.predict(case.task, case.ask)) == len(case.ask)
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
-def test_it_learns_in_bf16(kind: Kind, card: str, made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:  # fmt: skip
-    case, encoder = invented[kind], made(device=card, epochs=8, learning_rate=1e-3)
+@pytest.mark.parametrize(("kind", "more"), WAYS)
+def test_it_learns_in_bf16(kind: Kind, more: dict[str, Any], card: str, made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:  # fmt: skip
+    case, encoder = invented[kind], made(device=card, epochs=8, learning_rate=1e-3, **more)
     encoder.fit(case.task, case.learn)
     losses = [h["loss"] for h in encoder.history]
     assert losses[-1] < losses[0]
