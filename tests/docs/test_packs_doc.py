@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,7 +33,10 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_it_can_be_followed(tmp_path: Path) -> None:
+def test_it_can_be_followed(
+    nikawa: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "my-pack").mkdir()
     ran = 0
     for added, name, language, body in STEP.findall(TEXT):
@@ -41,7 +46,8 @@ def test_it_can_be_followed(tmp_path: Path) -> None:
             path.write_text(before + "\n" * bool(before) + body, "utf-8")
         if language == "sh":
             for command in body.splitlines():
-                done = run(command, tmp_path)
+                plain = command.startswith("nikawa ") and ";" not in command
+                done = nikawa(*shlex.split(command)[1:]) if plain else run(command, tmp_path)
                 assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
                 ran += 1
     assert ran == 10

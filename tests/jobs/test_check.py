@@ -7,6 +7,7 @@ import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from nikawa.io.folders import write_folder
 from nikawa.jobs._check_known import known_problems, marked, read_known
 from nikawa.jobs._check_others import comparable
 from nikawa.jobs.check import Report, check, known_entries, without_views
-from nikawa.records import Example, Finding
+from nikawa.records import Dataset, Example, Finding
 
 CAT, DOG, OWL, FOX = "猫が雲を編む。", "犬が月を磨く。", "梟が砂を数える。", "狐が鍋を叩く。"
 Write = Callable[..., None]
@@ -428,18 +429,31 @@ def new(report: Report) -> list[tuple[str, str, int]]:
     return [(f.check, f.where, f.count) for f in report.findings if not f.known]
 
 
+@pytest.fixture(scope="module")
+def once() -> Callable[..., Dataset]:
+    """`load`, which reads each dataset one time."""
+    return cache(load)
+
+
+@pytest.fixture
+def published(shared_data: Path, once: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The published data, read once for all checks of it."""
+    monkeypatch.setattr("nikawa.jobs.check.load", once)
+    return shared_data
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["jsts", "jnli", "jsick", "jcommonsenseqa", "jsquad", "jcola", "klue-ner"])
-def test_the_published_files_hold_nothing_new(shared_data: Path, name: str) -> None:
-    assert present(benchmarks()[name], shared_data)
-    assert new(check(name, shared_data)) == []
+def test_the_published_files_hold_nothing_new(published: Path, name: str) -> None:
+    assert present(benchmarks()[name], published)
+    assert new(check(name, published)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["jsts", "jsick", "jsick-en", "jcommonsenseqa", "jcola"])
-def test_the_published_splits_hold_nothing_new(shared_data: Path, name: str) -> None:
-    for split in load(name, data=shared_data).splits:
-        assert new(check(f"{name}:{split}", shared_data)) == []
+def test_the_published_splits_hold_nothing_new(published: Path, name: str) -> None:
+    for split in load(name, data=published).splits:
+        assert new(check(f"{name}:{split}", published)) == []
 
 
 @pytest.mark.slow
@@ -453,20 +467,20 @@ def test_the_published_splits_hold_nothing_new(shared_data: Path, name: str) -> 
         "jsick-stress/ex_ga_o/test.tsv",
     ],
 )
-def test_the_published_files_of_jsick_hold_nothing_new(shared_data: Path, file: str) -> None:
+def test_the_published_files_of_jsick_hold_nothing_new(published: Path, file: str) -> None:
     name = "jsick-stress" if "stress" in file else "jsick"
-    report = check(f"{name}@{shared_data / 'jsick' / file}", shared_data)
+    report = check(f"{name}@{published / 'jsick' / file}", published)
     assert new(report) == []
     assert (("train-file-ids", "train") in table(report)) == (file == "jsick/train.tsv")
 
 
 @pytest.mark.slow
-def test_leaks_into_published_splits_are_told(shared_data: Path, tmp_path: Path) -> None:
-    assert table(check("jsick:test", shared_data))[("leaked-pairs", "test in train+dev")] == 87
+def test_leaks_into_published_splits_are_told(published: Path, tmp_path: Path) -> None:
+    assert table(check("jsick:test", published))[("leaked-pairs", "test in train+dev")] == 87
     mine = tmp_path / "valid-mine.json"
-    train = (shared_data / "jglue/datasets/jsts-v1.3/train-v1.3.json").read_bytes().splitlines(keepends=True)
+    train = (published / "jglue/datasets/jsts-v1.3/train-v1.3.json").read_bytes().splitlines(keepends=True)
     mine.write_bytes(b"".join(train[:100]))
-    assert table(check(f"jsts@{mine}", shared_data))[("leaked-pairs", "dev in jsts:train")] == 100
+    assert table(check(f"jsts@{mine}", published))[("leaked-pairs", "dev in jsts:train")] == 100
 
 
 @pytest.mark.slow
