@@ -308,3 +308,53 @@ def test_the_demo_shows_links_that_work(tmp_path: Path, monkeypatch: pytest.Monk
     again = json.loads(run("collect", "demo", tmp_path / "d", "--port", "80", "--json"))
     assert again["links"]["worker-1"].startswith("http://127.0.0.1:80/w/")
     assert "gives a new password" in run("collect", "demo", tmp_path / "d", "--no-serve")
+
+
+def line(**fields: object) -> str:
+    return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("gold", line(id="g", inputs={"text": "x"}, gold={"label": "perhaps"}), "'perhaps' is no answer to 'label'"),
+        ("gold", line(id="g", inputs={"text": "x"}, gold={"score": 3}), "needs its gold, to one of: label"),
+        ("pilot", line(id="g", inputs={"text": "x"}), "needs its gold"),
+        ("examples", line(id="e", inputs={"text": 5}), "finds nothing in it to show"),
+    ],
+    ids=["no label", "another question", "no gold", "no text"],
+)  # fmt: skip
+def test_an_item_that_nobody_could_answer_is_refused(project: Path, file: str, text: str, said: str) -> None:
+    """Before a worker meets it: a control item with a misspelt label would exclude everybody."""
+    path = project / f"{file}.jsonl"
+    path.write_text(path.read_text("utf-8") + text, "utf-8")
+    with pytest.raises(BadInput, match=said) as problem:
+        status(project)
+    assert f"{file}.jsonl" in str(problem.value)
+
+
+def test_a_control_item_may_have_more_gold_than_is_asked(project: Path) -> None:
+    more = line(id="g", inputs={"text": "x"}, gold={"label": "yes", "score": 3.5})
+    (project / "gold.jsonl").write_text(more, "utf-8")
+    with opened(project) as (_, store):
+        kept = store.ask(lambda link: link.rows("SELECT gold FROM texts WHERE gold IS NOT NULL"))
+    assert [json.loads(row[0]) for row in kept] == [{"label": "yes"}]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("question =", "quesiton =", "no setting 'quesiton'; did you mean 'question'"),
+        ('labels = ["yes", "no"]', "labels = 3", "labels"),
+        ("rate = 0.1", "rat = 0.1", "no setting 'rat'; did you mean 'rate'"),
+    ],
+)
+def test_a_faulty_setting_is_told_with_its_line(project: Path, before: str, after: str, said: str) -> None:
+    path = project / "project.toml"
+    text = path.read_text("utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), "utf-8")
+    number = next(n for n, row in enumerate(text.splitlines(), start=1) if row.startswith(before))
+    with pytest.raises(BadInput, match=said) as problem:
+        open_project(project)
+    assert f"project.toml, line {number}:" in str(problem.value)

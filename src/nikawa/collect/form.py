@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from nikawa.errors import BadInput
+from nikawa.collect.settings import line_of, named_in
+from nikawa.errors import BadInput, suggest
 from nikawa.records import Example, Record
 from nikawa.registry import Registry, scan
 
@@ -138,26 +140,27 @@ class Form:
         """Whether it asks for texts of the worker's own: no two of those are meant to be equal."""
         return self.gold_matches is keeps_rules
 
-    def options(self, table: Mapping[str, Any], file: str = "project.toml") -> Options:
-        """The form's own settings, checked."""
+    def options(self, table: Mapping[str, Any], file: Path | None = None) -> Options:
+        """The form's own settings, checked; `file` is the project.toml they stand in."""
         kind = self.settings
         if kind is None:
             if table:
-                raise BadInput(
-                    f"the form {self.name} has no settings", file=file, cure="empty the table [form_settings]"
-                )
+                raise self._wrong("the form has no settings", file, (), "empty the table [form_settings]")
             return None
         known = {found.encode_name for found in msgspec.structs.fields(kind)}
         for name in table:
             if name not in known:
-                cure = f"[form_settings] may hold {', '.join(sorted(known))}"
-                raise BadInput(f"the form {self.name} has no setting {name!r}", file=file, cure=cure)
+                raise self._wrong(f"there is no setting {name!r}", file, (name,), suggest(name, known))
         try:
             return msgspec.convert(dict(table), kind)
         except (msgspec.ValidationError, ValueError) as problem:
-            raise BadInput(
-                f"[form_settings]: {problem}", file=file, cure=f"see the form {self.name}"
-            ) from None
+            raise self._wrong(str(problem), file, named_in(str(problem))[:1], "correct it") from None
+
+    def _wrong(self, what: str, file: Path | None, names: Sequence[str], cure: str) -> BadInput:
+        text = file.read_text("utf-8-sig") if file is not None else ""
+        line = line_of(text, ("form_settings", *names))
+        what = f"[form_settings] of the form {self.name}: {what}"
+        return BadInput(what, file=file or "project.toml", line=line, cure=cure)
 
     def first_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The whole table `[form_settings]` of a new project: what is given, else what it starts with."""
@@ -166,10 +169,43 @@ class Form:
         table = msgspec.to_builtins(msgspec.convert(dict(self.sets), self.settings))
         return {**table, **given}
 
-    def faults(self, example: Example) -> str:
-        """What keeps an example from being shown in this form; empty: nothing."""
-        missing = [name for name in self.inputs if name not in example.inputs]
-        return f"the form {self.name} needs the input {missing[0]!r}" if missing else ""
+    def faults(self, example: Example, options: Options = None) -> str:
+        """What keeps an example from being shown in this form; empty: nothing. With options it is tried."""
+        for name in self.inputs:
+            if name not in example.inputs:
+                return f"the form {self.name} needs the input {name!r}"
+            kind = str if self.sample and isinstance(self.sample.inputs.get(name), str) else None
+            if kind and not isinstance(example.inputs[name], kind):
+                return f"the input {name!r} is not a text"
+        if options is None:
+            return ""
+        try:
+            shown = self.view(self, example, options)
+        except (LookupError, TypeError, ValueError, AttributeError) as problem:
+            return f"the form {self.name} cannot show it ({type(problem).__name__}: {problem})"
+        return "" if shown else f"the form {self.name} finds nothing in it to show"
+
+    def known(self, gold: Mapping[str, Any], options: Options) -> dict[str, Any]:
+        """The part of an example's gold that this form asks for."""
+        asked = {*self.questions, getattr(options, "question", self.questions[0])}
+        return {question: right for question, right in gold.items() if question in asked}
+
+    def gold_faults(self, example: Example, options: Options) -> str:
+        """Why nobody could ever answer a control item right; empty: nothing."""
+        gold = self.known(example.gold, options)
+        if not gold:
+            wanted = ", ".join(
+                dict.fromkeys((getattr(options, "question", self.questions[0]), *self.questions))
+            )
+            return f"a control item needs its gold, to one of: {wanted}"
+        if self.gold_matches is not same_gold:
+            return ""
+        for question, right in gold.items():
+            if any(
+                problem.where == question for problem in self.validate({question: right}, example, options)
+            ):
+                return f"the gold {right!r} is no answer to {question!r}"
+        return ""
 
 
 @cache

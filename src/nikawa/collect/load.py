@@ -92,16 +92,19 @@ def _rows(project: Project, kind: str, path: Path, known: set[str]) -> Iterator[
     for example in read_examples(path):
         if example.id in known:
             continue
-        gold = _gold(project, example, path) if kind != "main" else None
+        gold = _checked(project, kind, example, path)
         writer = {WRITER: name} if isinstance(name := example.meta.get(WRITER), str) else {}
         body = encode(replace(example, gold={}, tags=frozenset(), meta=writer, origin=None)).decode()
         yield example.id, example.group, spot(seed, "item", example.id), asked, body, gold
 
 
-def _gold(project: Project, example: Example, path: Path) -> str:
-    fault = project.form.faults(example)
-    if not fault and not example.gold:
-        fault = "a control item needs its gold"
+def _checked(project: Project, kind: str, example: Example, path: Path) -> str | None:
+    """The gold of a control item, as far as the form asks for it; refuses what no worker could see or answer."""
+    form, options = project.form, project.options
+    fault = form.faults(example, options)
+    if not fault and kind != "main":
+        fault = form.gold_faults(example, options)
     if fault:
-        raise BadInput(f"example {example.id!r}: {fault}", file=path, cure="write gold by question")
-    return msgspec.json.encode(example.gold).decode()
+        cure = "correct the example, or take it out of the file"
+        raise BadInput(f"example {example.id!r}: {fault}", file=path, cure=cure)
+    return None if kind == "main" else msgspec.json.encode(form.known(example.gold, options)).decode()

@@ -91,7 +91,7 @@ def open_project(folder: Path) -> Project:
     """Read and check a project's settings and secret."""
     settings = read_settings(folder / SETTINGS)
     chosen = form(settings.form)
-    options = chosen.options(settings.options, str(folder / SETTINGS))
+    options = chosen.options(settings.options, folder / SETTINGS)
     path = folder / SECRET
     try:
         secret = bytes.fromhex(path.read_text("ascii").strip())
@@ -109,13 +109,13 @@ def create_project(folder: Path, settings: Settings, examples: Iterable[Example]
     """Make the folder of a new project, whole or not at all."""
     refuse_existing(folder, overwrite=False)
     chosen = form(settings.form)
-    chosen.options(settings.options)
+    options = chosen.options(settings.options)
     settings = replace(settings, options=chosen.first_options(settings.options))
     with atomic_folder(folder) as made:
         (made / SETTINGS).write_text(written(settings), "utf-8")
         for language, text in {**GUIDELINES, **chosen.guideline}.items():
             (made / f"guideline.{language}.md").write_text(text, "utf-8")
-        count = write_records(made / EXAMPLES, _shown(examples, chosen))
+        count = write_records(made / EXAMPLES, _shown(examples, chosen, options))
         if not count:
             raise BadInput("there are no examples", cure="name a file or dataset that holds some")
         for name in ("gold.jsonl", "pilot.jsonl"):
@@ -126,9 +126,9 @@ def create_project(folder: Path, settings: Settings, examples: Iterable[Example]
     return open_project(folder)
 
 
-def _shown(examples: Iterable[Example], chosen: Form) -> Iterable[Example]:
+def _shown(examples: Iterable[Example], chosen: Form, options: Any) -> Iterable[Example]:
     for example in examples:
-        fault = chosen.faults(example)
+        fault = chosen.faults(example, options)
         if fault:
             raise BadInput(f"example {example.id!r}: {fault}", cure="choose another form, or other examples")
         yield example

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -181,35 +182,43 @@ def read_settings(path: Path) -> Settings:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise BadInput(f"is not TOML: {problem}", file=path, cure="correct the line") from None
-    _refuse_unknown(table, path)
+    _refuse_unknown(table, path, text)
     try:
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as problem:
-        line = _line_of(text, str(problem))
+        line = line_of(text, named_in(str(problem)))
         raise BadInput(f"a setting is wrong: {problem}", file=path, line=line, cure="correct it") from None
 
 
-def _refuse_unknown(table: dict[str, Any], path: Path) -> None:
+def _refuse_unknown(table: dict[str, Any], path: Path, text: str) -> None:
     known = {found.encode_name: found.type for found in msgspec.structs.fields(Settings)}
     for name, value in table.items():
         if name not in known:
-            raise BadInput(f"there is no setting {name!r}", file=path, cure=suggest(name, known))
+            line = line_of(text, (name,))
+            raise BadInput(f"there is no setting {name!r}", file=path, line=line, cure=suggest(name, known))
         kind = known[name]
         if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, _Table):
             inner = {found.encode_name for found in msgspec.structs.fields(kind)}
             for key in value:
                 if key not in inner:
-                    raise BadInput(f"[{name}] has no setting {key!r}", file=path, cure=suggest(key, inner))
+                    what, line = f"[{name}] has no setting {key!r}", line_of(text, (name, key))
+                    raise BadInput(what, file=path, line=line, cure=suggest(key, inner))
 
 
-def _line_of(text: str, problem: str) -> int | None:
-    """The line of the setting an error speaks of (`… - at `$.gold.rate``)."""
-    names = problem.rpartition("`$.")[2].rstrip("`").split(".")
+def line_of(text: str, names: Sequence[str]) -> int | None:
+    """The line of a setting, or of the table it names."""
     section = ""
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if stripped.startswith("["):
             section = stripped.strip("[]# ").split("]")[0]
-        elif stripped.split("=")[0].strip() == names[-1] and section == ".".join(names[:-1]):
+            if section == ".".join(names):
+                return number
+        elif stripped.split("=")[0].strip().strip("\"'") == names[-1] and section == ".".join(names[:-1]):
             return number
     return None
+
+
+def named_in(problem: str) -> list[str]:
+    """The setting an error of msgspec speaks of (`… - at `$.gold.rate``)."""
+    return re.sub(r"\[[^\]]*\]", "", problem.rpartition("`$.")[2].rstrip("`")).split(".")

@@ -35,7 +35,7 @@ function agreement({ found, writes }) {
   return found.flatMap((one) => [
     make("h3", {}, foreign(say("agreement_of", { question: one.question, items: number(one.items), workers: number(one.workers), answers: number(one.answers) }))),
     one.measures.length ? table([words.measure, words.value, words.interval, ""], one.measures.map((row) => [
-      measureName(row), fine(row.value), row.low === null ? "–" : `${fine(row.low)} – ${fine(row.high)}`, whisker(row)])) : empty("agreement_none"),
+      measureName(row), fine(row.value), row.low === null ? "–" : `${fine(row.low)}\u00a0–\u00a0${fine(row.high)}`, whisker(row)])) : empty("agreement_none"),
   ]);
 }
 
@@ -69,7 +69,7 @@ function workers({ rows, judged }) {
   };
   const cells = [...rows].sort((a, b) => (known[b.name]?.flags.length ?? 0) - (known[a.name]?.flags.length ?? 0) || b.answered - a.answered).map((row) => {
     const one = known[row.name] ?? { agreement: null, seconds: row.mean_seconds, flags: [] };
-    const share = one.agreement === null ? "–" : `${percent(one.agreement)} (${percent(one.low)} – ${percent(one.high)})`;
+    const share = one.agreement === null ? "–" : `${percent(one.agreement)} (${percent(one.low)}\u00a0–\u00a0${percent(one.high)})`;
     return [foreign(row.name), make("span", {}, words[`state_${row.state}`] ?? row.state, row.reason ? make("small", { class: "why", dir: "auto" }, row.reason) : ""), number(row.answered), share, number(one.seconds),
       row.gold ? `${percent(row.gold_accuracy)} (${row.gold})` : "–", number(row.earned), row.code ? make("code", {}, row.code) : "–", flags(one.flags), owner ? act(row) : ""];
   });
