@@ -209,6 +209,20 @@ def test_unfinished_runs_are_left_out_and_told(runs: Path, tmp_path: Path) -> No
         analyse([tmp_path / "some"], out=tmp_path / "x", how=replace_how())
 
 
+def test_a_run_that_does_not_say_what_it_is_does_not_stop_the_others(runs: Path, tmp_path: Path) -> None:
+    names = sorted(runs.glob("mini-ja-nli--majority--*"))
+    for path in names:
+        shutil.copytree(path, tmp_path / "some" / path.name)
+    (tmp_path / "some" / names[0].name / "run.json").write_text("{}")
+    (tmp_path / "some" / names[1].name / "about.json").unlink()
+    with pytest.raises(BadInput, match=r"about\.json"):
+        analyse([tmp_path / "some"], how=replace_how())
+    shutil.copy(names[1] / "about.json", tmp_path / "some" / names[1].name)
+    got = analyse([tmp_path / "some"], how=replace_how())
+    assert "missing required field" in got.index.left_out[names[0].name]
+    assert [x.system.model for x in got.each] == ["majority"]
+
+
 def test_answers_that_were_changed_are_told(runs: Path, tmp_path: Path) -> None:
     path = next(runs.glob("mini-ja-sts--*"))
     shutil.copytree(path, tmp_path / path.name)

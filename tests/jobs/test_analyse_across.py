@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from nikawa.analyse.results import System
@@ -126,3 +127,34 @@ def test_answers_that_could_not_be_read_are_nobodys_vote() -> None:
     ((found, _, _),) = suspects([seated(one) for one in two], How())
     assert found.total == 0
     assert (found.n, found.sheet) == (6, "")
+
+
+def test_a_label_that_is_inherited_is_not_the_one_to_look_at() -> None:
+    golds = [E, E, E, C, C, C, N, N, N]
+    made = Origin(recipe="perturb", parents=("toy:test/2",), step="swap-o", gold="inherited")
+    plain = [example(str(i), gold) for i, gold in enumerate(golds)]
+    sure = {E: (0.9, 0.05, 0.05), C: (0.05, 0.9, 0.05), N: (0.05, 0.05, 0.9)}
+    given = [sure[gold] for gold in golds]
+    given[2] = given[8] = sure[C]
+    mixed = [msgspec.structs.replace(e, origin=made) if e.id == "2" else e for e in plain]
+    ((found, _, sheet),) = suspects([seated(loaded({"test": mixed}, {"test": [given]}))], How())
+    assert ([s.example for s in found.items], found.n) == (["toy:test/8"], 8)
+    assert (found.items[0].gold, found.items[0].suggested) == (N, C)
+    assert [e.id for e in sheet] == ["toy:test/8"]
+    every = [msgspec.structs.replace(e, origin=made) for e in plain]
+    assert suspects([seated(loaded({"test": every}, {"test": [given]}))], How()) == ()
+
+
+def test_systems_that_answered_other_items_of_a_set_stay_apart() -> None:
+    """A sweep in folds sets some items aside."""
+    golds = [E, C, N, E, C, N]
+    examples = [example(str(i), gold) for i, gold in enumerate(golds)]
+    sure = {E: (0.9, 0.05, 0.05), C: (0.05, 0.9, 0.05), N: (0.05, 0.05, 0.9)}
+    wrong = [sure[E], sure[C], sure[N], sure[E], sure[C], sure[C]]
+    two = [
+        loaded({"test": examples}, {"test": [wrong]}, "a"),
+        loaded({"test": examples[1:]}, {"test": [wrong[1:]]}, "b"),
+    ]
+    found = suspects([seated(one) for one in two], How())
+    assert [one.n for one, _, _ in found] == [6, 5]
+    assert len({one.sheet for one, _, _ in found}) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import join
 
@@ -40,24 +41,31 @@ Doubted = tuple[Suspects, Sitting, list[Example]]
 
 def suspects(sittings: Sequence[Sitting], how: How) -> tuple[Doubted, ...]:
     """For every set with labels, the suspects and the items of their sheet."""
-    groups: dict[tuple[str, str], list[Sitting]] = {}
+    groups: dict[tuple[str, str, str], list[Sitting]] = {}
     for sitting in sittings:
-        if sitting.task.kind in CLASSES and not (
-            _constant(sitting) or _learned(sitting) or _inherited(sitting)
+        if (
+            sitting.task.kind in CLASSES
+            and len(_own(sitting))
+            and not (_constant(sitting) or _learned(sitting))
         ):
-            groups.setdefault((sitting.task.name, sitting.loaded.names[sitting.set]), []).append(sitting)
+            ids = digest([example.id for example in sitting.examples])  # folds of a sweep leave items out
+            key = (sitting.task.name, sitting.loaded.names[sitting.set], ids)
+            groups.setdefault(key, []).append(sitting)
     able = [part for part in map(_whole, groups.values()) if len(part) > 1 or _tells(part[0])]
     names = [f"{part[0].task.name}--{part[0].set}" for part in able]
-    again = {name for name in names if names.count(name) > 1}  # two datasets of one's own, called the same
+    again = {
+        name for name in names if names.count(name) > 1
+    }  # such as two datasets of one's own, called the same
     places = [
         f"{n}--{digest(p[0].loaded.stem)[:8]}" if n in again else n for n, p in zip(names, able, strict=True)
     ]
     return tuple(_suspects(part, how, place) for part, place in zip(able, places, strict=True))
 
 
-def _inherited(sitting: Sitting) -> bool:
-    """Whether the labels of a set are those of other items, which are the ones to look at."""
-    return all(e.origin is not None and e.origin.gold == "inherited" for e in sitting.examples)
+def _own(sitting: Sitting) -> Ints:
+    """The places of items whose label is their own; where it is that of another item, that one is to be looked at."""
+    own = [e.origin is None or e.origin.gold != "inherited" for e in sitting.examples]
+    return np.flatnonzero(own)
 
 
 def _learned(sitting: Sitting) -> bool:
@@ -85,12 +93,12 @@ def _whole(part: Sequence[Sitting]) -> Sequence[Sitting]:
 
 
 def _suspects(part: Sequence[Sitting], how: How, place: str) -> Doubted:
-    first = part[0]
+    first, own = part[0], _own(part[0])
     labels = labels_of(first.task, first.runs)
-    gold = places(first.runs[0].gold, labels)
+    gold = places(first.runs[0].gold, labels)[own]
     each = [_opinion(sitting, labels) for sitting in part]
     mean = np.mean([table for table, _ in each], axis=0)
-    found = doubts(mean, gold)
+    found = [replace(doubt, item=int(own[doubt.item])) for doubt in doubts(mean[own], gold)]
     chosen = found[: how.top]
     votes = np.stack([vote for _, vote in each])
     named = _referenced(first)
@@ -98,7 +106,7 @@ def _suspects(part: Sequence[Sitting], how: How, place: str) -> Doubted:
         _suspect(first, doubt, labels, mean, votes, f"{named}/{first.examples[doubt.item].id}")
         for doubt in chosen
     )
-    limits = thresholds(mean, gold)
+    limits = thresholds(mean[own], gold)
     suspected = Suspects(
         task=first.task.name, set=first.set, systems=tuple(s.loaded.stem for s in part), n=len(gold),
         thresholds={name: float(x) for name, x in zip(labels, limits, strict=True) if np.isfinite(x)},

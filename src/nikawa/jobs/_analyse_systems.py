@@ -84,7 +84,11 @@ def by_system(runs: Sequence[StoredRun]) -> Found:
     groups: dict[str, dict[int, StoredRun]] = {}
     left_out: dict[str, str] = {}
     for run in runs:
-        spec = run.spec
+        try:
+            spec = run.spec
+        except BadInput as problem:
+            left_out[run.path.name] = str(problem)
+            continue
         if spec.stage != "result":
             left_out[run.path.name] = "a run of a sweep, on the set settings are chosen on"
         elif not run.done:
