@@ -40,6 +40,7 @@ def loaded(
     seeds = tuple(range(len(next(iter(answers.values())))))
     system = System(
         task=TASK.name, kind=TASK.kind, dataset="toy", language="ja", model=model, share=share, seeds=seeds,
+        variation="" if share == 1 else "half of train",
         runs=tuple(f"run{i}" for i in seeds),
     )  # fmt: skip
     told: dict[str, list[Answers]] = {

@@ -53,7 +53,7 @@ def analyse(
 
         show(found, rows)
         typer.echo(f"Written to {place}")
-        for command in sheets.values():
+        for command in list(sheets.values())[:rows]:
             typer.echo(f"To have workers look at suspects again: {command}")
 
 

@@ -24,6 +24,7 @@ from nikawa.jobs._analyse_sample import Sitting, labels_of, places, probabilitie
 from nikawa.jobs._build_sheet import CELLS, SHEET, TASKS, Sheet, write_cells
 from nikawa.jobs._build_store import digest
 from nikawa.records import Example
+from nikawa.run.habits import habit_of
 
 FORM = {"inference": "inference", "relation": "relation", "choice": "multiple-choice", "text": "choice"}
 RELATIONS = ("entailment", "contradiction", "neutral")
@@ -87,9 +88,9 @@ def _constant(sitting: Sitting) -> bool:
 
 def _whole(part: Sequence[Sitting]) -> Sequence[Sitting]:
     """Systems that saw and learned all there is, where there are such; else those that there are."""
-    systems = [(s, s.loaded.system) for s in part]
-    full = [s for s, system in systems if not system.inputs and system.share == 1 and not system.shots]
-    return full or part
+    full = [s for s in part if not s.loaded.system.variation]
+    whole = [s for s in part if not s.loaded.system.inputs]
+    return full or whole or part
 
 
 def _suspects(part: Sequence[Sitting], how: How, place: str) -> Doubted:
@@ -122,6 +123,7 @@ def _suspects(part: Sequence[Sitting], how: How, place: str) -> Doubted:
 def _referenced(sitting: Sitting) -> str:
     """Dataset and split as references have them: one of one's own by the name on its card, wherever it lies."""
     dataset, _, split = sitting.loaded.names[sitting.set].partition(":")
+    split = "train" if split and split == habit_of(dataset).stand_in else split  # its items are rows of train
     return f"{sitting.loaded.called if dataset == sitting.task.dataset else dataset}:{split}"
 
 
@@ -181,7 +183,7 @@ def write_sheet(folder: Path, sitting: Sitting, examples: Sequence[Example], wor
         stream.write(msgspec.json.format(encode_json(sheet), indent=2) + b"\n")
 
 
-def collect_command(folder: Path, project: str = "second-look") -> str:
+def collect_command(folder: Path, project: str) -> str:
     """What a user types to take a sheet to workers, on annotation pages of their own."""
     sheet = read_json(folder / SHEET, Sheet)
     settings: dict[str, object] = {"question": sheet.question}

@@ -146,7 +146,11 @@ def analysis(sitting: Sitting, how: How, overlaps: Overlaps) -> Analysis:
 
 def sheets_of(place: Path, found: Analyses) -> dict[str, str]:
     """Sheet to the command that takes it to workers."""
-    return {s.sheet: collect_command(place / s.sheet) for s in found.across.suspects if s.sheet}
+    sheets = [s.sheet for s in found.across.suspects if s.sheet]
+    names = {
+        sheet: f"second-look-{Path(sheet).name}" if len(sheets) > 1 else "second-look" for sheet in sheets
+    }
+    return {sheet: collect_command(place / sheet, name) for sheet, name in names.items()}
 
 
 def place_of(runs: Sequence[str | Path], out: Path | None = None) -> Path:
