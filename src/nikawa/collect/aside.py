@@ -70,8 +70,9 @@ def _blocks(task: Task) -> Iterator[bytes]:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
-            process.stdin.write(msgspec.json.encode(task))
-            process.stdin.close()
+            with suppress(BrokenPipeError):  # it ended already; what it said of that is read below
+                process.stdin.write(msgspec.json.encode(task))
+                process.stdin.close()
             while block := os.read(process.stdout.fileno(), BLOCK):
                 yield block
             told = process.stderr.read().decode(errors="replace").strip().splitlines()
