@@ -400,7 +400,9 @@ def test_the_owner_at_work(serve: Serve) -> None:
     assert len(rows) == 3
     assert here.client.get("/owner/export?form=exe").status_code == 400
     assert here.client.get("/owner/audit?after=x").status_code == 400
-    assert {row["what"] for row in here.client.get("/owner/audit").json()} >= {"make links", "export", "drop"}
+    rows = here.client.get("/owner/audit").json()
+    assert {row["what"] for row in rows} >= {"make links", "export", "drop"}
+    assert here.client.get("/owner/audit?latest=1").json() == rows[::-1]
 
 
 def test_rates_are_limited(serve: Serve) -> None:

@@ -47,7 +47,7 @@ never leave the server. `key` is any text the page makes for one submission: sen
     GET  /owner/disagreements?after=&undecided= {cases: [case], after}: where the next page starts, null at the end
     GET  /owner/case?ref=          {ref, inputs, answers: [{worker, answer, comment, seconds, problems}], decision,
                                    decisions}: the last decision, and all of them
-    GET  /owner/audit?after=       [{seq, at, who, what, detail}]
+    GET  /owner/audit?after=&latest= [{seq, at, who, what, detail}], the oldest or the latest first
     GET  /owner/export?pseudonymise=&form=jsonl|csv  the judgements so far, streamed
     POST /owner/decide             {ref, answer, reason} -> {seq}, held to the form's rules as any answer
     POST /owner/exclude, /owner/reinstate  {worker, reason} -> {worker, state}

@@ -87,7 +87,7 @@ _GETS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "/owner/items": (_ROWS, ("state", "after"), "A page of items."),
     "/owner/disagreements": (_CASES, ("after", "undecided"), "Items whose answers disagree."),
     "/owner/case": (_CASE, ("ref",), "One item with its answers and decisions."),
-    "/owner/audit": (_ROWS, ("after",), "Who did what."),
+    "/owner/audit": (_ROWS, ("after", "latest"), "Who did what."),
     "/alive": (_ANY, (), "Whether the server and its database answer."),
 }
 

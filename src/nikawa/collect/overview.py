@@ -165,11 +165,13 @@ def _item_state(link: Link, item: int) -> str:
     return _state(row)
 
 
-def audit_rows(link: Link, after: int = 0) -> list[dict[str, Any]]:
-    """A page of the audit log."""
+def audit_rows(link: Link, after: int = 0, *, latest: bool = False) -> list[dict[str, Any]]:
+    """A page of the audit log, the oldest first; `latest`: the last page, the latest first."""
+    order = "DESC" if latest else "ASC"
     rows = link.rows(
-        "SELECT seq, at, who, what, detail FROM audit WHERE seq > ? ORDER BY seq LIMIT ?", after, PAGE
-    )
+        f"SELECT seq, at, who, what, detail FROM audit WHERE seq > ? ORDER BY seq {order} LIMIT ?",  # noqa: S608
+        after, PAGE,
+    )  # fmt: skip
     return [
         {"seq": r[0], "at": stamp(r[1]), "who": r[2], "what": r[3], "detail": msgspec.json.decode(r[4])}
         for r in rows

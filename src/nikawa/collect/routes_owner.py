@@ -173,8 +173,8 @@ class OwnerRoutes:
     async def audit(self, request: Request) -> Response:
         """Who did what."""
         await self.person(request, "owner")
-        after = number(request, "after")
-        return answer(await self.site.read(lambda link: overview.audit_rows(link, after)))
+        after, latest = number(request, "after"), request.query_params.get("latest", "") in ("1", "true")
+        return answer(await self.site.read(lambda link: overview.audit_rows(link, after, latest=latest)))
 
     async def decide(self, request: Request) -> Response:
         """Take a decision; it is held to the form's rules as any answer."""

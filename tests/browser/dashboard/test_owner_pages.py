@@ -103,6 +103,13 @@ def test_a_worker_is_excluded_with_a_reason_and_comes_back(own: Own) -> None:
     page.fill("#ask-reason", "asked, and it was fine")
     page.click("#ask .main")
     page.wait_for_function("() => !document.querySelector('#workers').textContent.includes('Reinstate')")
+    page.click("#audit summary")
+    page.wait_for_selector("#audit tbody tr")
+    told = [row.inner_text() for row in page.locator("#audit tbody tr").all()[:2]]
+    assert "reinstate" in told[0]
+    assert "asked, and it was fine" in told[0]
+    assert "too fast" in told[1]
+    assert HOSTILE in told[1]
     assert owned.faults == []
 
 

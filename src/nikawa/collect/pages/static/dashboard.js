@@ -123,6 +123,14 @@ byId("make-links")?.addEventListener("submit", async (event) => {
   if (made) byId("made").replaceChildren(...made.links.map((one) => make("li", {}, foreign(one.worker), " ", make("code", {}, location.origin + one.path))));
 });
 
+document.querySelector("#audit details")?.addEventListener("toggle", async (event) => {
+  const rows = event.target.open ? await get("/owner/audit?latest=1") : null;
+  if (!rows) return;
+  const told = (detail) => Object.entries(detail).map(([name, value]) => `${name}: ${value}`).join(", ");
+  byId("audit").querySelector(".content").replaceChildren(table([words.at, words.who, words.what, words.detail],
+    rows.map((row) => [new Date(row.at).toLocaleString(document.documentElement.lang), foreign(row.who), row.what, foreign(told(row.detail))]), 20));
+});
+
 async function keepOn() {
   if (!document.hidden) await refresh();
   setTimeout(keepOn, EVERY);
