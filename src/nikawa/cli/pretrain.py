@@ -34,6 +34,7 @@ def pretrain(
     minutes: Annotated[float, typer.Option(help="Instead: as many steps as fit into so many minutes.", min=0)] = 0,
     seed: Annotated[int, typer.Option(help="Another seed holds out other documents and draws other weights.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    batch: Annotated[int, typer.Option(help="Pieces a step; fewer where memory or time is short; 0: 65,536.", min=0)] = 0,
     only: Annotated[str, typer.Option(help="End after this stage: text, vocabulary or pack.", autocompletion=complete_from("text", "vocabulary", "pack"))] = "",
     segmenter: Annotated[str, typer.Option(help="The analyser that tells morphemes; never needed to use the encoder.")] = "",
     sample: Annotated[int | None, typer.Option(help="Characters that sub-words are learned from.", min=1000)] = None,
@@ -62,7 +63,7 @@ def pretrain(
         raise BadInput("no language was named", cure="say --language ja or --language ko")
     choices = Choices(
         language=language, size=size, tokenizer=tokenizer, vocabulary=vocabulary, steps=steps, minutes=minutes,
-        seed=seed, device=device, only=only, segmenter=segmenter, sample=SAMPLE if sample is None else sample,
+        seed=seed, device=device, batch=batch, only=only, segmenter=segmenter, sample=SAMPLE if sample is None else sample,
         against=tuple(against or ()), data=data, field=field, sources=sources, attribution=attribution,
         licence=licence, name=name, any_language=any_language, squeeze=squeeze, workers=workers, overwrite=overwrite,
     )  # fmt: skip

@@ -19,10 +19,9 @@ from nikawa.clean.engine import Cleaner
 from nikawa.clean.piece import Piece
 from nikawa.io.lines import read_lines
 from nikawa.pretrain.contamination import Text
-from nikawa.pretrain.coverage import starts_of
 from nikawa.pretrain.prepare import Cleaned
 from nikawa.records import Dataset, reference
-from nikawa.text import analyser
+from nikawa.text.starts import starts
 
 LEFT_OUT = ("sentences", "duplicates", "toxicity", "length")
 """Steps that choose sentences to be judged by people; an encoder learns from all that is text."""
@@ -122,12 +121,8 @@ class Morphemes:
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
         """For each text the places at which a morpheme begins, ascending."""
         if self.workers <= 1 or len(texts) < 2 * _LINES:
-            return _segmented(self.name, texts)
+            return starts(texts, self.name)
         parts = [list(texts[at : at + _LINES]) for at in range(0, len(texts), _LINES)]
         with ProcessPoolExecutor(self.workers, get_context("spawn")) as pool:
-            found = pool.map(_segmented, [self.name] * len(parts), parts)
+            found = pool.map(starts, parts, [self.name] * len(parts))
             return [places for part in found for places in part]
-
-
-def _segmented(name: str, texts: Sequence[str]) -> list[list[int]]:
-    return [starts_of(tokens) for tokens in analyser(name, cache=0).analyse_many(texts)]

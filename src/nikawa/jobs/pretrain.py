@@ -43,6 +43,8 @@ class Choices(Record, frozen=True, kw_only=True):
     minutes: float = 0.0
     seed: int = 0
     device: str = "auto"
+    batch: int = 0
+    """Pieces a step; 0: the default of the training."""
     only: str = ""
     """The stage to end after."""
     segmenter: str = ""
@@ -112,9 +114,9 @@ def _refuse(choices: Choices) -> None:
 def _settings(choices: Choices) -> Any:
     from nikawa.pretrain.settings import TrainSettings
 
-    return TrainSettings(
-        size=choices.size, steps=choices.steps, minutes=choices.minutes, seed=choices.seed, device=choices.device
-    )  # fmt: skip
+    said: dict[str, Any] = {"batch": choices.batch} if choices.batch else {}
+    names = ("size", "steps", "minutes", "seed", "device")
+    return TrainSettings(**said, **{name: getattr(choices, name) for name in names})
 
 
 class _Job:
@@ -261,7 +263,7 @@ class _Job:
         c = self.choices
         said: list[tuple[str, Any, Any]] = [
             ("language", c.language, ""), ("size", c.size, ""), ("tokenizer", c.tokenizer, ""),
-            ("vocabulary", c.vocabulary, 0), ("steps", steps or c.steps, 0), ("seed", c.seed, 0),
+            ("vocabulary", c.vocabulary, 0), ("steps", steps or c.steps, 0), ("seed", c.seed, 0), ("batch", c.batch, 0),
             ("segmenter", c.segmenter, ""), ("sample", c.sample, SAMPLE), ("field", c.field, "text"),
             ("sources", c.sources, None), ("attribution", c.attribution, None), ("licence", c.licence, ""),
         ]  # fmt: skip

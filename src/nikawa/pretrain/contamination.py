@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
     Words = NDArray[np.uint64]
 
-RUN, SHORT = 20, 12
+RUN, SHORT = 16, 12
 """Characters of a run that is taken for a copy, and of the shortest text looked for as a whole; see docs/pretrain.md."""
+BATCH = 5_000
+"""Texts looked at together."""
 SIEVE = 24
 """Bits by which most hashes are told not to be known."""
 _BASE, _SPREAD = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
@@ -240,14 +243,28 @@ def _codes(text: str) -> Codes:
 
 def met(texts: Iterable[Text], hashes: Words) -> dict[str, list[str]]:
     """By benchmark, the examples one of whose runs or short texts is among `hashes`, in their order."""
+    found: dict[str, dict[str, None]] = {}
+    stream = iter(texts)
+    while batch := list(islice(stream, BATCH)):
+        folds = [folded(text.text) for text in batch]
+        hit = _among(folds, hashes)
+        for place, text in enumerate(batch):
+            examples = found.setdefault(text.benchmark, {})
+            if place in hit:
+                examples[text.example] = None
+    return {benchmark: list(examples) for benchmark, examples in found.items()}
+
+
+def _among(folds: Sequence[str], hashes: Words) -> set[int]:
+    """Which of the texts have a run, or are a short text, among `hashes`."""
     import numpy as np
 
-    found: dict[str, dict[str, None]] = {}
-    for text in texts:
-        plain = folded(text.text)
-        examples = found.setdefault(text.benchmark, {})
-        if len(plain) < SHORT or text.example in examples:
-            continue
-        if np.isin(windows(_codes(plain), min(RUN, len(plain))), hashes).any():
-            examples[text.example] = None
-    return {benchmark: list(examples) for benchmark, examples in found.items()}
+    codes, starts, sizes = _joined(folds)
+    at = np.flatnonzero(np.isin(windows(codes, RUN), hashes))
+    line = np.searchsorted(starts, at, side="right") - 1
+    hit = set(line[at + RUN <= starts[line] + sizes[line]].tolist())
+    for size in range(SHORT, RUN):
+        places = np.flatnonzero(sizes == size)
+        whole = windows(_codes("".join(folds[place] for place in places.tolist())), size)[::size]
+        hit.update(places[np.isin(whole, hashes)].tolist())
+    return hit

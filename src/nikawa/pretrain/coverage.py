@@ -45,8 +45,8 @@ class CoverageReport(Record, frozen=True, kw_only=True):
 
     sets: tuple[Coverage, ...]
     longest: tuple[str, ...]
-    lengths: dict[int, int]
-    """How many pieces stand for so many characters."""
+    lengths: dict[str, int]
+    """By number of characters, how many pieces stand for so many."""
 
 
 class _Sum(NamedTuple):
@@ -116,7 +116,7 @@ def report(tokenizer: Any, sets: Iterable[tuple[str, Sequence[str]]], cuts: Cuts
         rows.append(_whole(rows))
     names = [name for name, number in tokenizer.get_vocab().items() if number >= FIRST]
     sizes = [len(name.removeprefix(BLANK)) or 1 for name in names]
-    lengths = {size: sizes.count(size) for size in sorted(set(sizes))}
+    lengths = {str(size): sizes.count(size) for size in sorted(set(sizes))}
     longest = sorted(names, key=lambda name: (-len(name), name))[:LONGEST]
     return CoverageReport(sets=tuple(rows), longest=tuple(longest), lengths=lengths)
 
@@ -133,13 +133,3 @@ def _whole(rows: Sequence[Coverage]) -> Coverage:
         exact=math.fsum(row.exact * row.count for row in rows) / max(1, count),
         crossing=crossing if told else None,
     )  # fmt: skip
-
-
-def starts_of(tokens: Iterable[Any]) -> list[int]:
-    """Where morphemes begin: those that share characters with the one before (Korean contractions) do not count."""
-    places, end = [], 0
-    for token in tokens:
-        if token.start >= end:
-            places.append(token.start)
-        end = max(end, token.end)
-    return places

@@ -1,0 +1,132 @@
+"""Raw text: documents, broken and giant lines, folders and packed files; memory stays flat."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from nikawa.errors import BadInput
+from nikawa.pretrain.corpus import CHUNK, LONGEST, chunks, read, sources_of
+
+
+def lines_of(*paths: Path, key: str = "text", table: Path | None = None) -> list[tuple[str, str]]:
+    return [(line.document, line.text) for source in sources_of(paths, key, table) for line in read(source)]
+
+
+def test_a_blank_line_parts_documents(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("一つ目\n続き\n\n\n二つ目\r\n", "utf-8")
+    found = lines_of(path)
+    assert [text for _, text in found] == ["一つ目", "続き", "二つ目"]
+    assert found[0][0] == found[1][0] != found[2][0]
+
+
+def test_a_table_parts_documents_and_blank_lines_do_not(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("一\n二\n\n三\n四\n", "utf-8")
+    (tmp_path / "t.tsv").write_text("0\t1\tx\n1\t3\tx\n4\t1\ty\n", "utf-8")
+    found = lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
+    assert len({document for document, _ in found}) == 3
+    assert found[1][0] == found[2][0]
+
+
+def test_a_row_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("一\n", "utf-8")
+    (tmp_path / "t.tsv").write_text("0\t1\tx\nfirst\t1\tx\n", "utf-8")
+    with pytest.raises(BadInput, match=r"t\.tsv, line 2: .*tabs between"):
+        lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
+
+
+def test_records_are_documents(tmp_path: Path) -> None:
+    rows = [{"body": "첫째 줄\n둘째 줄"}, {"body": "다른 글"}]
+    text = "".join(json.dumps(row) + "\n" for row in rows) + "{broken\n"
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    (source,) = sources_of([tmp_path / "a.jsonl.gz"], "body")
+    found = list(read(source))
+    assert [line.text for line in found] == ["첫째 줄", "둘째 줄", "다른 글"]
+    assert found[0].document == found[1].document != found[2].document
+    assert source.broken.places == ["a.jsonl.gz:3"]
+
+
+def test_a_record_without_the_field_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"txet": "x"}\n', "utf-8")
+    with pytest.raises(BadInput, match=r"a\.jsonl, line 1: .*'text'.*--field.*'txet'"):
+        lines_of(tmp_path / "a.jsonl")
+
+
+def test_lines_that_are_not_utf8_are_counted_and_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("良い行\n".encode() * 50 + b"\xff\xfe broken\n" + "次の行\n".encode() + b"\x80")
+    (source,) = sources_of([path])
+    assert len(list(read(source))) == 51
+    assert (source.broken.count, source.broken.places) == (2, ["a.txt:51", "a.txt:53"])
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("古い橋のそばに小さな店があった。\n".encode("cp932") * 100)
+    with pytest.raises(BadInput, match=r"not UTF-8; convert it, e\.g\. with iconv -f cp932"):
+        lines_of(path)
+
+
+def test_a_giant_line_is_cut_at_sentence_ends_in_flat_memory(tmp_path: Path) -> None:
+    sentence = "長い長い一行の中で、猫が橋を渡った。"
+    path = tmp_path / "a.txt.xz"
+    whole = sentence * 200_000
+    path.write_bytes(lzma.compress(whole.encode(), preset=0))
+    (source,) = sources_of([path])
+    tracemalloc.start()
+    size = sum(_check(line.text, sentence) for line in read(source))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size == len(whole)
+    assert source.cut > 10
+    assert peak < 12 * LONGEST
+
+
+def _check(text: str, sentence: str) -> int:
+    assert text.endswith("。")
+    assert text.startswith(sentence)
+    return len(text)
+
+
+def test_a_giant_line_without_any_end_is_cut_between_characters(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("あ" * LONGEST, "utf-8")
+    found = [text for _, text in lines_of(path)]
+    assert len(found) > 1
+    assert "".join(found) == "あ" * LONGEST
+
+
+def test_documents_without_end_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{n}番目の行\n" for n in range(2500)), "utf-8")
+    assert len({document for document, _ in lines_of(path)}) == 3
+
+
+def test_folders_are_searched_and_names_told_apart(tmp_path: Path) -> None:
+    for name in ("x/a.txt", "y/a.txt", "y/b.jsonl", "y/c.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('{"text": "글"}\n' if name.endswith("jsonl") else "글\n", "utf-8")
+    assert len(lines_of(tmp_path)) == 3
+    assert len({document for document, _ in lines_of(tmp_path)}) == 3
+    with pytest.raises(BadInput, match="named twice"):
+        lines_of(tmp_path, tmp_path / "x")
+    (tmp_path / "z").mkdir()
+    with pytest.raises(BadInput, match=r"holds no text; it may hold \.txt"):
+        lines_of(tmp_path / "z")
+    with pytest.raises(BadInput, match="no such file"):
+        lines_of(tmp_path / "none.txt")
+
+
+def test_chunks_are_cut_by_content_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{n} {'あ' * 999}\n" for n in range(1000)), "utf-8")
+    (source,) = sources_of([path])
+    found = list(chunks(read(source)))
+    assert [len(chunk) for chunk in found[:-1]] == [len(found[0])] * (len(found) - 1)
+    assert sum(len(line.text) for line in found[0]) >= CHUNK

@@ -1,0 +1,128 @@
+"""From files to prepared text: counted, whole or not at all, the same bytes for any number of workers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from nikawa.errors import BadInput
+from nikawa.pretrain.contamination import Text
+from nikawa.pretrain.corpus import sources_of
+from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, Cleaned, CorpusReport, Preparing, prepare
+
+Invented = Callable[[str, int], list[str]]
+SECRET = "三毛猫が屋根の上で月を眺めながら静かに歌っていた。"
+
+
+def plain(texts: Sequence[str]) -> Cleaned:
+    """A cleaning that replaces one address and drops one word."""
+    kept = ["" if "捨てる" in text else text.replace("a@b.jp", "<email>") for text in texts]
+    changed = sum("a@b.jp" in text for text in texts)
+    return Cleaned(kept, Counter({"email": changed}), Counter({"words": kept.count("")}))
+
+
+def secrets() -> list[Text]:
+    return [
+        Text("cats", "cats:test/1", SECRET),
+        Text("dogs", "dogs:test/1", "犬は吠えなかった、あの長い夜の間ずっと。"),
+    ]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, invented: Invented) -> Path:
+    lines = invented("ja", 400)
+    lines[10] = "連絡は a@b.jp まで、[MASK] も [URL] も使えます。"
+    lines[20] = "この行は捨てる。"
+    lines[30] = f"噂では、{SECRET}"
+    lines[40] = lines[41]
+    text = "\n".join(line + ("\n" if n % 4 == 3 else "") for n, line in enumerate(lines))
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(text.encode() + b"\n\n\xff\xff\n")
+    return path
+
+
+def run(corpus: Path, out: Path, **more: object) -> CorpusReport:
+    how = Preparing("ja", plain, **{"texts": secrets, "share": 0.1, **more})  # type: ignore[arg-type]
+    return prepare(sources_of([corpus]), out, how)
+
+
+def test_every_line_is_accounted_for(corpus: Path, tmp_path: Path) -> None:
+    report = run(corpus, tmp_path / "out")
+    texts = {name: (tmp_path / "out" / name).read_text("utf-8") for name in (TRAIN, HELDOUT)}
+    both = texts[TRAIN] + texts[HELDOUT]
+    assert report.removed == {"benchmark text": 1, "repeated lines": 1, "words": 1}
+    assert report.changed == {"email": 1}
+    assert report.lines == report.train.lines + report.heldout.lines + 3 == 400
+    assert report.files[0].broken_at == ("corpus.txt:502",)
+    assert "連絡は [EMAIL] まで、[mask] も [url] も使えます。" in both
+    assert SECRET not in both
+    for name, size in ((TRAIN, report.train), (HELDOUT, report.heldout)):
+        assert len([line for line in texts[name].split("\n") if line]) == size.lines
+        assert texts[name].count("\n\n") == size.documents - 1
+        assert not texts[name].startswith("\n")
+    assert 2 <= report.heldout.documents <= 25
+
+
+def test_no_text_of_a_benchmark_is_in_the_report(corpus: Path, tmp_path: Path) -> None:
+    report = run(corpus, tmp_path / "out")
+    cats, dogs = report.benchmarks
+    assert (cats.benchmark, cats.texts, cats.lines, cats.examples, cats.ids) == (
+        "cats",
+        1,
+        1,
+        1,
+        ("cats:test/1",),
+    )
+    assert (dogs.lines, dogs.examples) == (0, 0)
+    written = (tmp_path / "out" / REPORT).read_text("utf-8")
+    assert not any(SECRET[at : at + 6] in written for at in range(len(SECRET) - 6))
+
+
+@pytest.mark.slow
+def test_the_same_bytes_for_any_number_of_workers(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nikawa.pretrain.corpus.CHUNK", 2_000)
+    one, two = run(corpus, tmp_path / "one"), run(corpus, tmp_path / "two", workers=2)
+    assert one == two
+    for name in (TRAIN, HELDOUT, REPORT):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_another_seed_holds_out_other_documents(corpus: Path, tmp_path: Path) -> None:
+    for seed in (0, 1):
+        run(corpus, tmp_path / str(seed), seed=seed)
+    texts = [set((tmp_path / str(seed) / HELDOUT).read_text("utf-8").split("\n")) for seed in (0, 1)]
+    assert texts[0] != texts[1]
+
+
+def test_more_text_before_it_does_not_move_a_document(corpus: Path, tmp_path: Path) -> None:
+    """What is held out hangs on the document, not on what else is read."""
+    other = tmp_path / "other.txt"
+    other.write_text("前に置かれた別の文章です。\n", "utf-8")
+    run(corpus, tmp_path / "alone")
+    prepare(sources_of([other, corpus]), tmp_path / "both", Preparing("ja", plain, secrets, share=0.1))
+    alone, both = ((tmp_path / name / HELDOUT).read_text("utf-8") for name in ("alone", "both"))
+    assert alone in both
+
+
+def test_nothing_is_written_where_nothing_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("これも捨てる。\n", "utf-8")
+    with pytest.raises(BadInput, match="nothing is left"):
+        run(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    path.write_text("\n\n", "utf-8")
+    with pytest.raises(BadInput, match=r"a\.txt: holds no text"):
+        run(path, tmp_path / "out")
+
+
+def test_another_language_is_refused_before_any_work(tmp_path: Path, invented: Invented) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(invented("ko", 20)), "utf-8")
+    with pytest.raises(BadInput, match=r"does not look Japanese: 0% .*--language ko"):
+        run(path, tmp_path / "out")
+    assert run(path, tmp_path / "out", any_language=True).train.lines

@@ -1,0 +1,97 @@
+"""Vocabularies: three kinds, any size, the same twice, and no learned piece across a morpheme boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from nikawa.errors import BadInput, UnknownName
+from nikawa.pretrain.tokenizer import BLANK, FIRST, build
+from nikawa.pretrain.vocabulary import FLOOR, Learned, Plan, learn_vocabulary, text_lines
+from nikawa.text.starts import starts
+
+Invented = Callable[[str, int], list[str]]
+
+
+def cuts(language: str) -> Callable[[Sequence[str]], list[list[int]]]:
+    return lambda texts: starts(texts, language)
+
+
+def learned(lines: list[str], language: str, kind: str, size: int = 800) -> Learned:
+    plan = Plan(language, kind, size, cuts=cuts(language) if kind == "morphemes" else None)
+    return learn_vocabulary(lambda: lines, plan)
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_no_piece_crosses_a_morpheme_boundary(invented: Invented, language: str) -> None:
+    lines = invented(language, 300)
+    found = learned(lines, language, "morphemes")
+    inside = set[str]()
+    for line, places in zip(lines, starts(lines, language), strict=True):
+        for start, end in pairwise([*places, len(line)]):
+            word = line[start:end].strip()
+            inside |= {word[a:b] for a in range(len(word)) for b in range(a + 1, len(word) + 1)}
+    pieces = [name.removeprefix(BLANK) for name, _ in found.pieces]
+    assert [piece for piece in pieces if piece and piece not in inside] == []
+    assert any(len(piece) > 1 for piece in pieces)
+
+
+def test_plain_subwords_do_cross(invented: Invented) -> None:
+    lines = invented("ja", 300)
+    names = [{name for name, _ in learned(lines, "ja", kind).pieces} for kind in ("subwords", "morphemes")]
+    assert any("で" in name and len(name) > 2 for name in names[0] - names[1])
+    tokens = [
+        build("ja", learned(lines, "ja", kind).pieces).encode(lines[0], add_special_tokens=False).tokens
+        for kind in ("characters", "morphemes", "subwords")
+    ]
+    assert len(tokens[0]) == len(lines[0])
+    assert len(tokens[0]) > len(tokens[1]) > len(tokens[2])
+
+
+def test_characters_are_one_piece_each(invented: Invented) -> None:
+    lines = invented("ko", 300)
+    found = learned(lines, "ko", "characters")
+    assert max(len(name.removeprefix(BLANK)) for name, _ in found.pieces) == 1
+    tokenizer = build("ko", found.pieces)
+    for line in lines[:20]:
+        assert len(tokenizer.encode(line, add_special_tokens=False).ids) == len(line.replace(" ", ""))
+
+
+def test_the_size_is_kept_and_the_same_comes_twice(invented: Invented) -> None:
+    lines = invented("ja", 300)
+    for size in (380, 440):
+        found = learned(lines, "ja", "subwords", size)
+        assert len(found.pieces) + FIRST == size == build("ja", found.pieces).get_vocab_size()
+        assert found == learned(lines, "ja", "subwords", size)
+
+
+def test_rare_characters_are_spelled_in_bytes(invented: Invented) -> None:
+    lines = [*invented("ja", 100), *["鬱々とした鷺"] * (FLOOR - 1), *["朧な橋"] * FLOOR]
+    names = {name for name, _ in learned(lines, "ja", "characters").pieces}
+    assert "鷺" not in names
+    assert "朧" in names
+
+
+def test_a_sample_hangs_on_the_lines_not_on_their_order(invented: Invented) -> None:
+    lines = invented("ja", 300)
+    plan = Plan("ja", "subwords", 600, seed=3, sample=2_000)
+    one, other = (learn_vocabulary(lambda given=given: given, plan) for given in (lines, lines[::-1]))  # type: ignore[misc]
+    assert one.sampled == other.sampled < 3_000
+    assert dict(one.pieces) == dict(other.pieces)
+
+
+def test_bad_wishes() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'subwords'"):
+        learn_vocabulary(lambda: ["あ"], Plan("ja", "subword"))
+    with pytest.raises(BadInput, match=r"100 pieces holds no text; say --vocabulary 366"):
+        learn_vocabulary(lambda: ["あ"], Plan("ja", "subwords", 100))
+    with pytest.raises(BadInput, match="no text to learn"):
+        learn_vocabulary(list, Plan("ja", "subwords"))
+
+
+def test_prepared_text_is_read_without_its_blank_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("一\n\n二\n", "utf-8")
+    assert list(text_lines(tmp_path / "a.txt")) == ["一", "二"]
