@@ -223,6 +223,15 @@ def test_a_run_that_does_not_say_what_it_is_does_not_stop_the_others(runs: Path,
     assert [x.system.model for x in got.each] == ["majority"]
 
 
+def test_a_place_that_cannot_be_written_is_told_before_the_work(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    monkeypatch.setattr("nikawa.jobs.analyse.compute", lambda *_, **__: pytest.fail("the work began"))
+    with pytest.raises(BadInput, match="cannot be written; choose another place"):
+        analyse([runs], out=tmp_path / "some" / "where")
+
+
 def test_answers_that_were_changed_are_told(runs: Path, tmp_path: Path) -> None:
     path = next(runs.glob("mini-ja-sts--*"))
     shutil.copytree(path, tmp_path / path.name)

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
+from nikawa.benchmarks import load
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
@@ -17,6 +18,8 @@ from nikawa.jobs._report_runs import find_runs, task_runs
 from nikawa.jobs._report_scores import compare_tasks, system_rows
 from nikawa.jobs.analyse import How, compute
 from nikawa.jobs.compare import compare
+from nikawa.jobs.export import export
+from nikawa.jobs.probe import artifacts
 from nikawa.jobs.run import Options, Request, run
 from nikawa.jobs.score import Options as Scoring
 from nikawa.jobs.score import per_item, score
@@ -195,3 +198,21 @@ def test_consistency_is_not_told_by_a_hidden_label() -> None:
     assert stress_item(tasks()["mini-ja-nli"], "swap-o", child, given, given).gold == ""
     shown = replace(child, origin=Origin(recipe="x", parents=("t1",), step="swap-o", gold="inherited"))
     assert stress_item(tasks()["mini-ja-nli"], "swap-o", shown, given, given).gold == "contradiction"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "hf"])
+def test_exports_leave_them_behind(lay: Lay, tmp_path: Path, form: str) -> None:
+    secret = replace(
+        items([1])[0], origin=HIDE, gold={"label": "secret"}, meta={"inherited_label": "secret", "n": 1}
+    )
+    folder = lay(train=items(range(3)), test=(secret, *items([2])))
+    export(load(str(folder)), (), form, tmp_path / "out")
+    assert not any(b"secret" in path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    if form == "jsonl":
+        found = load(str(tmp_path / "out")).splits["test"]
+        assert [(e.gold, e.hidden) for e in found] == [({}, True), ({"label": "neutral"}, False)]
+
+
+def test_words_are_not_held_against_them(lay: Lay) -> None:
+    folder = lay(train=items(range(60), hidden=range(30)))
+    assert artifacts(f"{folder}:train").report.examples == 30

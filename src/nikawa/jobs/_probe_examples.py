@@ -158,7 +158,7 @@ class Kept:
 
 def items(examples: Iterable[Example], plan: Plan, sides: tuple[str, ...]) -> Iterator[Item]:
     """Label and texts of the examples that the question can be asked of and whose gold is here."""
-    for example in examples:
+    for example in (e for e in examples if not e.hidden):
         label, texts = example.gold.get(plan.question), [example.inputs.get(side) for side in sides]
         words = tuple(text for text in texts if isinstance(text, str))
         if isinstance(label, str) and len(words) == len(sides):

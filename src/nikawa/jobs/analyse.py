@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -167,6 +168,9 @@ def _beside(runs: Sequence[StoredRun]) -> Path:
 
 def _refuse(place: Path, overwrite: bool) -> None:
     """Say what is in the way before the work; nothing of anybody else is replaced."""
+    nearest = next(path for path in (place, *place.absolute().parents) if path.exists())
+    if not os.access(nearest, os.W_OK):
+        raise BadInput("cannot be written", file=nearest, cure="choose another place: --out DIR")
     if not place.exists():
         return
     refuse_existing(place, overwrite)
