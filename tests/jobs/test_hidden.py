@@ -90,6 +90,14 @@ def test_runs_answer_hidden_items_but_score_the_others(lay: Lay) -> None:
         assert found.scores[0].value == pytest.approx(100 * right / 12)
 
 
+def test_the_table_of_runs_says_so(lay: Lay) -> None:
+    folder = lay(train=items(range(30)), test=items(range(30, 50), hidden=range(30, 38)))
+    told = CliRunner().invoke(
+        build(), ["run", "--model", "majority", "--tasks", str(folder), "--workers", "1"]
+    )
+    assert "tides test: 8 items with hidden labels were answered but not scored" in told.stdout
+
+
 def test_no_figure_of_analyses_or_report_counts_them(lay: Lay) -> None:
     """Were one of them over all items, the accuracy on the hidden ones would follow from the two."""
     runs = majority(lay(train=items(range(30)), test=items(range(30, 50), hidden=range(30, 38))))

@@ -98,9 +98,14 @@ def figure(cell: Cell) -> str:
 
 def _unanswered(cells: Sequence[Cell]) -> list[str]:
     lost = {(c.task, c.model, c.variation, c.set): (c.unanswered, c.n * len(c.seeds)) for c in cells if c.unanswered and not c.where}  # fmt: skip
-    return [
+    said = [
         f"{task} {model} {name}: {count:,} of {n:,} not answered; scores.json tells why"
         for (task, model, _, name), (count, n) in lost.items()
+    ]
+    kept = {(c.task, c.set): c.hidden for c in cells if c.hidden}
+    return said + [
+        f"{task} {name}: {n:,} items with hidden labels were answered but not scored"
+        for (task, name), n in kept.items()
     ]
 
 

@@ -40,6 +40,8 @@ class Cell(Record, frozen=True, kw_only=True):
     seeds: tuple[int, ...]
     n: int
     unanswered: int
+    hidden: int = 0
+    """Further items of the set, answered but not scored: their labels are hidden."""
     protocol: str
     """How the sets depart from train, dev and test as published; empty: they do not."""
     runs: tuple[str, ...]
@@ -115,6 +117,7 @@ def _cell(
         seeds=tuple(one.run.seed for one, _ in values),
         n=scores[0].n,
         unanswered=lost,
+        hidden=next(part.hidden for one, _ in values for part in one.scores if part.set == name),
         protocol=family.protocol.mark,
         runs=tuple(one.run.folder for one, _ in values),
     )
