@@ -56,7 +56,7 @@ def requests(model: Path, language: str, place: Place) -> list[Request]:
     for task in at_hand(tuple(found), place):
         for folder, random in ((model, False), (bare, True)):
             epochs = found[task] * (LONGER if random else 1)
-            settings = {"epochs": epochs, "scratch": random, **SETTINGS.get(task, {})}
+            settings = {"epochs": epochs, "scratch": random, "dropout": 0.1, **SETTINGS.get(task, {})}
             rates = RATES[random][:2] if place.tiny else RATES[random]
             seeds = tuple(range(place.seeds))
             asked.append(Request((task,), (f"encoder:{folder}",), seeds, settings, {"learning_rate": rates}, choose_seeds=1))  # fmt: skip

@@ -59,7 +59,7 @@ def requests(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[Req
             (task,),
             tuple(f"encoder:{folder}" for folder in found.values()),
             tuple(range(place.seeds)),
-            {"epochs": tasks[language][task], "max_length": LENGTHS.get(task, 128)},
+            {"epochs": tasks[language][task], "max_length": LENGTHS.get(task, 128), "dropout": 0.1},
             {"learning_rate": RATES},
             choose_seeds=1,
         )

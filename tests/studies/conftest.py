@@ -69,13 +69,15 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def make(name: str) -> Path:
         import torch
-        from studies._folder import TINY, characters, texts_of
         from transformers import BertConfig, BertModel
 
         from nikawa.benchmarks import load
+        from studies import _folder
 
         examples = [e for name in ("mini-ja", "mini-ko") for part in load(name).splits.values() for e in part]
-        folder = characters(place / name, [t for e in examples for t in texts_of(e.inputs)], TINY)
+        folder = _folder.characters(
+            place / name, [t for e in examples for t in _folder.texts_of(e.inputs)], _folder.TINY
+        )
         if not (folder / "model.safetensors").is_file():
             with torch.random.fork_rng():
                 torch.manual_seed(len(name))
