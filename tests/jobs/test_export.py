@@ -378,9 +378,10 @@ def test_every_published_dataset(
         return
     given = load(name, data=shared_data)
     export(given, benchmark.tasks, "croissant", tmp_path / "out")
-    layout = lay_out(given)
-    counts = {split: len(rows) for split, rows in layout.rows.items()}
+    first = {split: examples[:300] for split, examples in given.splits.items()}
+    layout = lay_out(msgspec.structs.replace(given, splits=first))
+    counts = dict(zip(layout.rows, map(len, given.splits.values()), strict=True))
     assert {split: len(rows) for split, rows in load_hf(tmp_path / "out").items()} == counts
     for split, records in load_croissant(tmp_path / "out").items():
-        wanted = [row["id"] for row in layout.rows[split][:300]]
+        wanted = [row["id"] for row in layout.rows[split]]
         assert [plain(record)["id"] for record in records] == wanted

@@ -93,7 +93,7 @@ def _runs(pid: int) -> bool:
 
 
 def _soon(test: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while not test() and time.monotonic() < until:
         time.sleep(0.02)
     return test()

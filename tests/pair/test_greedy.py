@@ -137,7 +137,7 @@ def test_real_sentences(
 @pytest.mark.slow
 def test_memory_grows_no_faster_than_the_text() -> None:
     peaks = []
-    for count in (2_000, 8_000):
+    for count in (1_000, 4_000):
         coded = encode(drawn(count, 50_000, 14, seed=1))
         tracemalloc.start()
         assert sum(1 for _ in algorithm1(coded, "1")) == count // 2
