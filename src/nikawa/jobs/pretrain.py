@@ -227,6 +227,8 @@ class _Job:
         options = PackOptions(words=words, workers=c.workers, progress=self.news)
         with atomic_folder(folder) as place:
             for name in (TRAIN, HELDOUT):
+                if name == HELDOUT and not self._need(name).stat().st_size:
+                    continue  # of a very small text nothing may have been held out
                 part = place / Path(name).stem
                 whole = place / f"{part.name}.whole" if c.squeeze else part
                 pack(self.stages.folder(VOCABULARY), self._need(name), whole, options)
@@ -245,10 +247,11 @@ class _Job:
         if (self.out / "config.json").is_file() and not c.overwrite:
             cure = "choose another --out, or say --overwrite"
             raise BadInput("holds a finished encoder", file=self.out, cure=cure)
-        tokenizer = self.stages.folder(VOCABULARY)
+        tokenizer, heldout = self.stages.folder(VOCABULARY), packs / "heldout"
         course = Course(
-            tokenizer, packs / "train", packs / "heldout", _settings(c), self.stages.folder(STATE), self.news
-        )
+            tokenizer, packs / "train", heldout if heldout.is_dir() else None, _settings(c),
+            self.stages.folder(STATE), self.news,
+        )  # fmt: skip
         learned = learn(course)
         done = self.report()
         story = Story(
@@ -281,7 +284,7 @@ class _Job:
             text=_read(self.folder / REPORT, CorpusReport),
             vocabulary=_read(tokenizer / ABOUT, VocabularyReport) if self.reached > 1 else None,
             coverage=_read(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
-            pack={name: _read(packs / name / "pack.json", dict) for name in ("train", "heldout")} if self.reached > 2 else None,
+            pack={name: about for name in ("train", "heldout") if (about := _read(packs / name / "pack.json", dict))} if self.reached > 2 else None,
             model=self.model,
             command=self._command(self.model["steps"] if self.model else 0),
         )  # fmt: skip
