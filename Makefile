@@ -5,8 +5,9 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SHELL  := /bin/bash
 TORCH  ?= 2.13.0
+MINUTES ?= 8
 
-.PHONY: demo test check bench soak format clean help
+.PHONY: demo test check bench models soak format clean help
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -38,6 +39,13 @@ check: $(VENV)/.dev ## ruff, strict types, the import contract
 
 bench: $(VENV)/.dev ## speed comparisons with peers, in one run
 	$(BIN)/python -m bench
+
+models: $(VENV)/.dev ## nikawa-mini-ja and nikawa-mini-ko from text of your own: CORPUS=folder with ja.txt.xz and ko.txt.xz
+	@test -n "$(CORPUS)" || { echo "make models: name the folder that holds ja.txt.xz and ko.txt.xz (.txt, .gz and .zst do too): make models CORPUS=DIR"; exit 2; }
+	@for l in ja ko; do file=$$(ls $(CORPUS)/$$l.txt* 2>/dev/null | head -1); \
+	  test -n "$$file" || { echo "make models: there is no $$l.txt or $$l.txt.xz in $(CORPUS)"; exit 2; }; \
+	  test -f models/nikawa-mini-$$l/config.json || \
+	  $(BIN)/nikawa pretrain $$file --language $$l --size mini --minutes $(MINUTES) --out models/nikawa-mini-$$l || exit 1; done
 
 soak: $(VENV)/.dev ## the annotation server killed and loaded at full length
 	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \

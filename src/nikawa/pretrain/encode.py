@@ -135,20 +135,42 @@ class Reader:
         sizes = np.fromiter((len(one.ids) for one in made), dtype=np.int64, count=len(made))
         ids = np.fromiter(chain.from_iterable(one.ids for one in made), dtype=np.int64, count=sizes.sum())
         spans = np.array([pair for one in made for pair in one.offsets], dtype=np.int64).reshape(-1, 2)
-        begins = self._begins(chunk.lines, sizes, spans)
+        line = np.repeat(np.arange(len(made)), sizes)
+        begins = self._begins(chunk.lines, line, self._lettered(ids, line, spans))
         parts = np.flatnonzero([not line for line in chunk.lines])
         at = np.concatenate(([0], np.cumsum(sizes)))[parts]
         sep: int = self._tokenizer.token_to_id("[SEP]")
         return Encoded(np.insert(ids, at, sep), np.insert(begins, at, True), len(chunk.lines) - len(parts), len(parts), sum(map(len, chunk.lines)))  # fmt: skip
 
-    def _begins(self, lines: Sequence[str], sizes: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    @cached_property
+    def _bytes(self) -> np.ndarray:
+        """For each id the byte it stands for, or -1."""
+        found = np.full(self._tokenizer.get_vocab_size(), -1)
+        for byte in range(256):
+            piece = self._tokenizer.token_to_id(f"<0x{byte:02X}>")
+            if piece is not None:
+                found[piece] = byte
+        return found
+
+    def _lettered(self, ids: np.ndarray, line: np.ndarray, spans: np.ndarray) -> np.ndarray:
+        """Give bytes the place of their letter: the library gives all bytes of a run of unknown letters the same span."""
+        value = self._bytes[ids]
+        if not (value >= 0).any():
+            return spans
+        fresh = np.ones(len(ids), dtype=bool)
+        fresh[1:] = (spans[1:] != spans[:-1]).any(axis=1) | (line[1:] != line[:-1])
+        letter = np.cumsum((value >= 0) & (value & 0xC0 != 0x80))
+        run = np.maximum.accumulate(np.where(fresh, np.arange(len(ids)), 0))
+        first = spans[:, 0] + np.where(value >= 0, letter - letter[run], 0)
+        return np.stack((np.minimum(first, np.maximum(spans[:, 1] - 1, spans[:, 0])), spans[:, 1]), axis=1)
+
+    def _begins(self, lines: Sequence[str], line: np.ndarray, spans: np.ndarray) -> np.ndarray:
         """Whether the first character of each piece that is no blank begins a word."""
         text = "\n".join(lines)
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         blank = _among(codes, lambda letter: letter.isspace())
         bases = np.concatenate(([0], np.cumsum([len(line) + 1 for line in lines])))[:-1]
         starts = _starts(codes, blank) if self.words is None else _told(self.words(lines), bases, len(codes))
-        line = np.repeat(np.arange(len(lines)), sizes)
         first, last = spans[:, 0] + bases[line], spans[:, 1] + bases[line]
         seen = _next(~blank)[np.minimum(first, len(codes) - 1)] if len(codes) else first
         empty = seen >= last

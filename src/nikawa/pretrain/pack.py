@@ -125,9 +125,10 @@ def pack(tokenizer: Path, text: Path, out: Path, options: PackOptions | None = N
                 tally.write(lines, encoded, ids, bits)
                 options.progress("packing", lines.end, total)
             tally.flush(bits)
+            options.progress("packing", total, total)
         if not tally.pieces:
             raise BadInput("holds no text", file=text, cure="give a text with a sentence a line")
-        meta = PackMeta(tally.pieces, tally.words, tally.lines, tally.parts + 1, tally.characters, **msgspec.structs.asdict(known), fingerprint=tally.digest.hexdigest())  # fmt: skip
+        meta = PackMeta(tally.pieces, tally.words, tally.lines, tally.parts + 1, tally.characters, **msgspec.structs.asdict(known), fingerprint=tally.fingerprint())  # fmt: skip
         (folder / META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
     return Packed(out, meta)
 
@@ -183,15 +184,15 @@ class _Tally:
     def __init__(self, vocabulary: int) -> None:
         self.kind = np.dtype("<u2" if vocabulary <= 1 << 16 else "<u4")
         self.pieces = self.words = self.lines = self.parts = self.characters = 0
-        self.digest = blake2b(digest_size=16)
+        self._digests = blake2b(digest_size=16), blake2b(digest_size=16)
         self._rest = np.zeros(0, dtype=bool)
 
     def write(self, lines: Lines, encoded: Encoded, ids: BinaryIO, bits: BinaryIO) -> None:
         """Add a chunk."""
         stored = encoded.ids.astype(self.kind)
         ids.write(stored.data)
-        self.digest.update(stored.data)
-        self.digest.update(encoded.begins.data)
+        self._digests[0].update(stored.data)
+        self._digests[1].update(encoded.begins.data)
         waiting = np.concatenate((self._rest, encoded.begins))
         whole = len(waiting) // 8 * 8
         bits.write(np.packbits(waiting[:whole], bitorder="little").data)
@@ -201,6 +202,10 @@ class _Tally:
         self.lines += encoded.lines
         self.parts += encoded.parts
         self.characters += encoded.characters
+
+    def fingerprint(self) -> str:
+        """The same for the same pieces and beginnings, however they came in chunks."""
+        return blake2b(b"".join(d.digest() for d in self._digests), digest_size=16).hexdigest()
 
     def flush(self, bits: BinaryIO) -> None:
         """Write the last bits."""

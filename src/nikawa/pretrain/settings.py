@@ -70,5 +70,7 @@ def check_settings(settings: TrainSettings) -> None:
             )
         if settings.batch < length:
             raise BadInput(f"a batch of {settings.batch} pieces holds no window of {length}", cure="choose a larger batch")  # fmt: skip
+    if settings.seed < 0:
+        raise BadInput(f"the seed is {settings.seed}", cure="choose a number from 0 on")
     if not 0 < settings.mask < 0.9:
         raise BadInput(f"the share of masked pieces is {settings.mask}", cure="choose 0.15, say")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,9 @@ from typing import Any
 from nikawa.errors import BadInput, listed, missing_extra
 from nikawa.models._encoder.settings import EncoderSettings
 
+OWN = re.compile(r"nikawa-(mini|small)-(ja|ko)")
+"""Encoders that Nikawa's users train themselves."""
+MODELS = "NIKAWA_MODELS"
 SHIFTED = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer"})
 
 
@@ -58,11 +63,12 @@ class Backbone:
 
 
 def open_backbone(source: str) -> Backbone:
-    """Read the configuration and the tokenizer; nothing is fetched."""
+    """Read the configuration and the tokenizer; nothing is fetched. A bare name is looked for in `places`."""
     try:
         import transformers
     except ImportError:
         raise missing_extra("the package 'transformers'", "encoder") from None
+    source = located(source)
     try:
         with _quiet():
             config = transformers.AutoConfig.from_pretrained(source, local_files_only=True)
@@ -70,6 +76,22 @@ def open_backbone(source: str) -> Backbone:
     except (OSError, ValueError, KeyError, ImportError) as problem:
         raise _unusable(source, problem) from None
     return Backbone(source, config, tokenizer)
+
+
+def places() -> list[Path]:
+    """Where encoders are kept: `NIKAWA_MODELS`, `models` in this folder, the user's own data folder."""
+    named = os.environ.get(MODELS)
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    own = [Path("models"), Path(home) / "nikawa" / "models"]
+    return [Path(named).expanduser(), *own] if named else own
+
+
+def located(source: str) -> str:
+    """The folder of an encoder that is given by its bare name; anything else stays as it is."""
+    if Path(source).is_dir() or Path(source).name != source:
+        return source
+    found = (place / source for place in places() if (place / source / "config.json").is_file())
+    return str(next(found, source))
 
 
 def _changed(config: Any, settings: EncoderSettings, changes: Mapping[str, Any]) -> Any:
@@ -86,8 +108,12 @@ def _changed(config: Any, settings: EncoderSettings, changes: Mapping[str, Any])
 
 def _unusable(source: str, problem: Exception) -> BadInput:
     first = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
-    if source.startswith("nikawa-mini-"):
-        return BadInput(f"the encoder {source} is not here", cure="train it: nikawa pretrain --help")
+    if own := OWN.fullmatch(source):
+        looked = ", ".join(str(place) for place in places())
+        train = (
+            f"nikawa pretrain CORPUS --language {own[2]} --size {own[1]} --minutes 8 --out models/{source}"
+        )
+        return BadInput(f"the encoder {source} is not in {looked}", cure=f"train it on text of your own: {train}; or name its folder in {MODELS}")  # fmt: skip
     if Path(source).is_dir():
         return BadInput(f"the encoder cannot be read: {first}", file=Path(source), cure="give a folder saved by save_pretrained")  # fmt: skip
     cure = "give a folder, or fetch it once: hf download " + source

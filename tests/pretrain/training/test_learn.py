@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nikawa.errors import BadInput
+from nikawa.pretrain.learn import learn
+
+
+class _Stopped(Exception):
+    """What ends a training in the middle."""
+
+
+def _stop_at(step: int) -> Callable[[str, int, int | None], None]:
+    def tell(_what: str, done: int, _total: int | None) -> None:
+        if done >= step:
+            raise _Stopped
+
+    return tell
+
+
+def _equal(one: Any, other: Any) -> bool:
+    import torch
+
+    pairs = zip(one.model.state_dict().values(), other.model.state_dict().values(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.slow
+def test_a_training_learns_what_words_tell_of_others(course_of: Callable[..., Any]) -> None:
+    told: list[str] = []
+    course = replace(course_of(steps=90, looks=3), progress=lambda what, _done, _total: told.append(what))
+    learned = learn(course)
+    figures = learned.figures
+    assert figures.heldout is not None
+    assert figures.unigram is not None
+    assert figures.heldout < 0.6 * figures.unigram
+    assert figures.accuracy is not None
+    assert figures.accuracy > 0.3
+    assert [entry["step"] for entry in figures.history] == [30, 60, 90]
+    losses = [entry["heldout"] for entry in figures.history]
+    assert losses == sorted(losses, reverse=True)
+    assert figures.pieces == 90 * 256
+    assert figures.steps == learned.steps == 90
+    assert figures.share_of_peak is None
+    assert "pieces/s" in told[-1]
+    assert "left" in told[-1]
+
+
+def test_the_same_seed_makes_the_same_weights_and_another_does_not(course_of: Callable[..., Any]) -> None:
+    first, again, other = (learn(course_of(steps=4, seed=seed)) for seed in (3, 3, 4))
+    assert _equal(first, again)
+    assert not _equal(first, other)
+
+
+@pytest.mark.parametrize("stop", [3, 9])
+def test_a_stopped_training_goes_on_to_the_same_weights(
+    course_of: Callable[..., Any], tmp_path: Path, stop: int
+) -> None:
+    whole = learn(course_of(steps=12))
+    course = course_of(steps=12, state=tmp_path / "state", checkpoint_seconds=0.0)
+    with pytest.raises(_Stopped):
+        learn(replace(course, progress=_stop_at(stop)))
+    seen: list[int] = []
+    learned = learn(replace(course, progress=lambda _what, done, _total: seen.append(done)))
+    assert seen[0] > 1
+    assert _equal(whole, learned)
+    assert [e["heldout"] for e in learned.figures.history] == [e["heldout"] for e in whole.figures.history]
+    assert [e["loss"] for e in learned.figures.history] == pytest.approx([e["loss"] for e in whole.figures.history])  # fmt: skip
+    finished = learn(replace(course, progress=_stop_at(0)))  # nothing is left to do
+    assert _equal(whole, finished)
+
+
+@pytest.mark.slow
+def test_a_killed_training_goes_on_to_the_same_weights(course_of: Callable[..., Any], tmp_path: Path) -> None:
+    course = course_of(steps=30, size="tiny", state=tmp_path / "state", checkpoint_seconds=0.0)
+    program = "import sys, msgspec, torch, pathlib; torch.set_num_threads(1); from nikawa.pretrain.learn import Course, learn; from nikawa.pretrain.settings import TrainSettings; t, a, h, s = map(pathlib.Path, sys.argv[1:5]); learn(Course(t, a, h, msgspec.json.decode(sys.argv[5], type=TrainSettings), s))"  # fmt: skip
+    assert course.heldout is not None
+    assert course.state is not None
+    words = [str(course.tokenizer), str(course.train), str(course.heldout), str(course.state)]
+    child = subprocess.Popen([sys.executable, "-c", program, *words, msgspec.json.encode(course.settings).decode()])  # fmt: skip
+    while not (course.state / "state.safetensors").is_file():
+        assert child.poll() is None
+        time.sleep(0.02)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    seen: list[int] = []
+    learned = learn(replace(course, progress=lambda _what, done, _total: seen.append(done)))
+    assert seen
+    assert _equal(learn(course_of(steps=30, size="tiny")), learned)
+
+
+def test_minutes_become_steps_that_make_the_same_model(course_of: Callable[..., Any]) -> None:
+    timed = learn(course_of(minutes=0.02, looks=1))
+    assert timed.steps >= 1
+    assert timed.figures.settings.minutes == 0
+    assert _equal(timed, learn(course_of(steps=timed.steps, looks=1)))
+
+
+def test_a_state_of_another_training_is_not_taken_up(course_of: Callable[..., Any], tmp_path: Path) -> None:
+    first = learn(course_of(steps=3, state=tmp_path / "state"))
+    other = learn(course_of(steps=3, seed=1, state=tmp_path / "state"))
+    assert not _equal(first, other)
+    assert _equal(other, learn(course_of(steps=3, seed=1)))
+
+
+def test_a_damaged_state_is_told(course_of: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "state.safetensors").write_bytes(b"none of it")
+    with pytest.raises(BadInput, match=r"state\.safetensors: the state of the training cannot be read"):
+        learn(course_of(state=tmp_path))
+
+
+def test_a_loss_that_is_no_number_ends_the_training_and_keeps_the_state(
+    course_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    course = course_of(steps=30, learning_rate=1e30, warmup=0.5, state=tmp_path, checkpoint_seconds=0.0)
+    with pytest.raises(BadInput, match="no number any more at step"):
+        learn(course)
+    from safetensors.torch import load_file
+
+    state = load_file(tmp_path / "state.safetensors")
+    assert state["sum"].isfinite()
+
+
+def test_a_full_disk_and_a_full_memory_are_told_in_one_line(
+    course_of: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    course = course_of(steps=3, state=tmp_path / "state")
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(OSError, match=r"No space left on device.*state\.safetensors"):
+            learn(course)
+    assert not list((tmp_path / "state").iterdir())
+
+    def out(*_: object) -> None:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr("nikawa.pretrain.steps.masked", out)
+    with pytest.raises(BadInput, match="memory is full; choose a smaller batch than 256 pieces"):
+        learn(course)
+
+
+def test_a_device_that_is_not_there_is_told(course_of: Callable[..., Any]) -> None:
+    with pytest.raises(BadInput, match=r"there is no device 'nowhere' to train on.*--device auto"):
+        learn(course_of(device="nowhere"))
+
+
+def test_held_out_text_of_another_tokenizer_is_refused(course_of: Callable[..., Any], tmp_path: Path) -> None:
+    course = course_of()
+    assert course.heldout is not None
+    meta = (course.heldout / "pack.json").read_text(encoding="utf-8")
+    told = msgspec.json.decode(meta) | {"tokenizer": "other"}
+    (tmp_path / "pack.json").write_bytes(msgspec.json.encode(told))
+    with pytest.raises(BadInput, match="packed with another tokenizer"):
+        learn(replace(course, heldout=tmp_path))
