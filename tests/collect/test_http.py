@@ -7,6 +7,7 @@ import io
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from nikawa.collect.form import LANGUAGES, REPORTS, forms
 from nikawa.collect.load import sync
 from nikawa.collect.people import hash_password, set_person
 from nikawa.collect.project import Project, hashed
+from nikawa.collect.site import Site
 from nikawa.collect.store import Store, open_store
 from nikawa.collect.workers import add_worker
 from nikawa.io.records import read_examples, write_records
@@ -441,13 +443,19 @@ def test_every_form_has_its_files_and_titles(name: str, serve: Serve) -> None:
     assert form.name == name
     here = serve(items=1)
     assert form.code in create_site(here).static[1]
+    site = Site(replace(here.project, form=form, options=form.options({})), here.store)
+    assert {"form.js", "problems.js", "dialogs.js"} <= set(site.modules) <= set(site.static[1])
     here_templates = create_site(here).templates
     assert here_templates.get_template(form.page)
 
 
-def create_site(here: Here) -> Any:
-    from nikawa.collect.site import Site
+def test_a_guideline_may_be_saved_while_workers_read_it(serve: Serve) -> None:
+    here = serve()
+    (here.project.folder / "guideline.ja.md").write_bytes("# 新しい手引き\n".encode() + b"\xff\xfe")
+    assert "新しい手引き" in here.client.get(here.base).text
 
+
+def create_site(here: Here) -> Site:
     return Site(here.project, here.store)
 
 

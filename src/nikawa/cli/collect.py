@@ -237,7 +237,7 @@ def demo(
         show_new(make(project), json, quiet, start)
     elif not quiet and not json:
         typer.echo(f"{project} is there already; nikawa collect password {project} gives a new password")
-    paths = dict(link(project, ["worker-1", "worker-2"], "").links)
+    paths = dict(link(project, ["worker-1", "worker-2", "worker-3"], "").links)
     if not start and not json and not quiet:
         for name, path in paths.items():
             typer.echo(f"{name}\thttp://127.0.0.1:{port}{path}")

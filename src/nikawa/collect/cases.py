@@ -16,7 +16,7 @@ from nikawa.records import Example
 
 PAGE = 20
 """Cases of one page."""
-CHUNK, LOOKED = 100, 1000
+CHUNK, LOOKED = 25, 1000
 """Items read at a time, and the most that one request looks at."""
 
 Tell = Callable[[Problem], str]

@@ -15,8 +15,9 @@ import pytest
 from nikawa.collect.app import create_app
 from nikawa.collect.export import judgements, take_in
 from nikawa.collect.load import sync
-from nikawa.collect.people import hash_password, set_person
+from nikawa.collect.people import hash_password, set_person, start_session
 from nikawa.collect.project import Project, create_project
+from nikawa.collect.routes_login import SESSION
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
 from nikawa.jobs._collect_analyses import ANALYSES
@@ -49,19 +50,30 @@ class Owned:
         """The dashboard as somebody of that role sees it after the log-in."""
         kept = hash_password(PASSWORD)
         self.store.do(lambda link: set_person(link, role, role, kept, 1.0))
-        context = self.browser.new_context(
-            **{"locale": language, "viewport": {"width": 1200, "height": 900}, **how}
-        )
-        self.contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        page.on("pageerror", lambda fault: self.faults.append(str(fault)))
-        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        page = self._page({"locale": language, **how})
         page.goto(f"{self.address}/login")
         page.fill("[name=name]", role)
         page.fill("[name=password]", PASSWORD)
         page.click("main form button")
         page.wait_for_selector("#complete")
+        return page
+
+    def enter(self, path: str, role: str = "owner", **how: Any) -> Any:
+        """A page as somebody sees it who is logged in already."""
+        self.store.do(lambda link: set_person(link, role, role, "none", 1.0))
+        cookie = self.store.do(lambda link: start_session(link, role, time.time()))
+        page = self._page(how)
+        page.context.add_cookies([{"name": SESSION, "value": cookie, "url": self.address}])
+        page.goto(self.address + path)
+        return page
+
+    def _page(self, how: dict[str, Any]) -> Any:
+        context = self.browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **how})
+        self.contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
         return page
 
     def take(self, rows: list[Row]) -> None:

@@ -171,9 +171,8 @@ def test_any_form_is_decided_in_its_own_page(own: Own, name: str) -> None:
     assert form.sample is not None
     owned = own(name, [Example(id="i", inputs=dict(form.sample.inputs))], **form.sample.settings)
     owned.give({"a": dict(form.sample.answer), "b": other})
-    page = owned.log_in("reviewer", "ja", viewport={"width": 390, "height": 800})
-    assert page.locator("#links, [href='/owner/export']").count() == 0  # those are the owner's
-    page.goto(f"{owned.address}/owner/adjudicate")
+    page = owned.enter("/owner/adjudicate", "reviewer", locale="ja", viewport={"width": 390, "height": 800})
+    assert page.locator("[href='/owner/export']").count() == 0  # that is the owner's
     page.wait_for_selector("#case:not([hidden])")
     owned.shot(page, f"adjudicate-{name}")
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
@@ -194,8 +193,7 @@ def test_any_form_is_decided_in_its_own_page(own: Own, name: str) -> None:
 def test_a_decision_is_held_to_the_rules(own: Own) -> None:
     owned = own("write-hypotheses", [Example(id="i", inputs={"premise": "할머니는 아침마다 두부를 산다."})])
     owned.give({"a": {"hypotheses": ["두부", "두부", "두부"]}})
-    page = owned.log_in(language="ko")
-    page.goto(f"{owned.address}/owner/adjudicate")
+    page = owned.enter("/owner/adjudicate", locale="ko")
     page.wait_for_selector(".side .problem")
     page.fill("#reason", "다시 썼다")
     page.locator("#answer button.main").click()
