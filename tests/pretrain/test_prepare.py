@@ -11,7 +11,8 @@ import pytest
 from nikawa.errors import BadInput
 from nikawa.pretrain.contamination import Text
 from nikawa.pretrain.corpus import sources_of
-from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, Cleaned, CorpusReport, Preparing, prepare
+from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, Cleaned, Preparing, prepare
+from nikawa.pretrain.report import CorpusReport
 
 Invented = Callable[[str, int], list[str]]
 SECRET = "三毛猫が屋根の上で月を眺めながら静かに歌っていた。"

@@ -12,7 +12,7 @@ from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print
 if TYPE_CHECKING:
     from nikawa.jobs.pretrain import Choices, Report
     from nikawa.pretrain.coverage import CoverageReport
-    from nikawa.pretrain.prepare import CorpusReport
+    from nikawa.pretrain.report import CorpusReport
 
 PANEL = "Evaluate"
 EXAMPLE = "Example: nikawa pretrain corpus.txt --language ja --size mini --minutes 8 --out my-encoder"

@@ -21,7 +21,8 @@ from nikawa.jobs._pretrain_text import BenchmarkTexts, CleanLines, Morphemes, te
 from nikawa.pretrain.corpus import sources_of
 from nikawa.pretrain.coverage import CoverageReport
 from nikawa.pretrain.language import known_language
-from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, CorpusReport, News, Preparing, prepare
+from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, News, Preparing, prepare
+from nikawa.pretrain.report import CorpusReport
 from nikawa.pretrain.vocabulary import FLOOR, KINDS, SAMPLE, SIZES, VocabularyReport
 from nikawa.records import Record
 from nikawa.text.analysers import ANALYSERS, DEFAULTS

@@ -24,7 +24,7 @@ from nikawa.pretrain.contamination import RUN, SHORT, Index, Searcher, Text, bui
 from nikawa.pretrain.corpus import Line, Source, chunks, read
 from nikawa.pretrain.language import SAMPLE, refuse_other
 from nikawa.pretrain.personal import guarded, with_placeholders
-from nikawa.records import Record
+from nikawa.pretrain.report import CorpusReport, Met, Size, file_report
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,60 +69,6 @@ class Preparing:
     any_language: bool = False
     workers: int = 1
     news: News = lambda what, done, total: None
-
-
-class FileReport(Record, frozen=True, kw_only=True):
-    """One file as it was read."""
-
-    file: str
-    lines: int
-    characters: int
-    broken: int
-    """Lines that are not UTF-8, or not JSON: dropped."""
-    broken_at: tuple[str, ...]
-    """The first of them."""
-    cut: int
-    """Places at which lines too long to hold were cut."""
-
-
-class Met(Record, frozen=True, kw_only=True):
-    """What of one benchmark was found. Never its text."""
-
-    benchmark: str
-    texts: int
-    lines: int
-    """Lines of the corpus that were removed for it."""
-    examples: int
-    ids: tuple[str, ...]
-    """The first of those examples."""
-
-
-class Size(Record, frozen=True, kw_only=True):
-    """How much one of the files holds."""
-
-    documents: int
-    lines: int
-    characters: int
-
-
-class CorpusReport(Record, frozen=True, kw_only=True):
-    """Counts of every step: lines = train + held out + all removed."""
-
-    language: str
-    seed: int
-    files: tuple[FileReport, ...]
-    lines: int
-    """That could be read, blank ones not counted."""
-    characters: int
-    changed: dict[str, int]
-    """By step of cleaning, lines it changed: those of personal data count what became a placeholder."""
-    removed: dict[str, int]
-    run: int
-    short: int
-    """Characters of a shared run, and of the shortest text looked for whole."""
-    benchmarks: tuple[Met, ...]
-    train: Size
-    heldout: Size
 
 
 class _Part(NamedTuple):
@@ -179,18 +125,15 @@ def _parts(given: Iterator[list[Line]], how: Preparing, index: Index | None) -> 
         yield from map(Worker(how.clean, index), given)
         return
     waiting: deque[Future[_Part]] = deque()
-    context = get_context("spawn")
-    with ProcessPoolExecutor(how.workers, context, _begin, (how.clean, index)) as pool:
-        try:
-            for chunk in given:
-                waiting.append(pool.submit(_work, chunk))
-                if len(waiting) >= how.workers * AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = ProcessPoolExecutor(how.workers, get_context("spawn"), _begin, (how.clean, index))
+    try:
+        for chunk in given:
+            waiting.append(pool.submit(_work, chunk))
+            if len(waiting) == how.workers * AHEAD:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        yield from (future.result() for future in waiting)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def prepare(sources: Sequence[Source], out: Path, how: Preparing, *, overwrite: bool = False) -> CorpusReport:
@@ -307,16 +250,9 @@ class _Run:
             for bit, name in enumerate(index.benchmarks)
         ]  # fmt: skip
         return CorpusReport(
-            language=self.how.language, seed=self.how.seed, files=tuple(map(_file, sources)),
+            language=self.how.language, seed=self.how.seed, files=tuple(map(file_report, sources)),
             lines=self.lines, characters=self.characters,
             changed=dict(sorted(self.changed.items())), removed=dict(sorted(self.removed.items())),
             run=RUN, short=SHORT, benchmarks=tuple(benchmarks),
             train=self.outputs[0].size(), heldout=self.outputs[1].size(),
         )  # fmt: skip
-
-
-def _file(source: Source) -> FileReport:
-    return FileReport(
-        file=source.name, lines=source.lines, characters=source.characters, broken=source.broken.count,
-        broken_at=tuple(source.broken.places), cut=source.cut,
-    )  # fmt: skip
