@@ -25,7 +25,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) install -q -e '.[dev]'
 	@touch $@ $(VENV)/.user
 
-demo: $(VENV)/.user ## the main job, offline, on the embedded mini-benchmark
+demo: $(VENV)/.user ## the whole life of a benchmark, offline, in minutes; leaves a report to open
 	@$(BIN)/nikawa demo
 
 test: $(VENV)/.dev ## all tests
