@@ -55,7 +55,7 @@ class Page:
         self.context, self.address = context, address
         self.faults: list[str] = []
         self.page = context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(30_000)
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         self.page.on("console", self._console)
 

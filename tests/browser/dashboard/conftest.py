@@ -71,7 +71,7 @@ class Owned:
         context = self.browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **how})
         self.contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(30_000)
         page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
         return page
