@@ -305,7 +305,10 @@ def test_the_demo_shows_links_that_work(tmp_path: Path, monkeypatch: pytest.Monk
     address = links(tmp_path / "d", ["worker-1"], "http://127.0.0.1:4321").links[0][1]
     assert f"worker-1\t{address}\n" in said
     assert "with the password" in said
-    again = json.loads(run("collect", "demo", tmp_path / "d", "--port", "80", "--json"))
+    first = json.loads(run("collect", "demo", tmp_path / "e", "--port", "80", "--json"))
+    assert first["password"]
+    again = json.loads(run("collect", "demo", tmp_path / "e", "--port", "80", "--json"))
+    assert again["links"] == first["links"]
     assert again["links"]["worker-1"].startswith("http://127.0.0.1:80/w/")
     assert "gives a new password" in run("collect", "demo", tmp_path / "d", "--no-serve")
 

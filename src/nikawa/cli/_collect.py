@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,7 +82,14 @@ class Where(NamedTuple):
     database: str = ""
 
 
-def open_for_workers(project: Path, where: Where, paths: dict[str, str], json: bool, quiet: bool) -> None:
+def open_for_workers(
+    project: Path,
+    where: Where,
+    json: bool,
+    quiet: bool,
+    paths: Mapping[str, str] | None = None,
+    made: NewReport | None = None,
+) -> None:
     """Serve, and say where once the port is known; `paths` are links of workers to show."""
     from nikawa.jobs.collect import Serving
     from nikawa.jobs.collect import serve as run
@@ -89,9 +98,12 @@ def open_for_workers(project: Path, where: Where, paths: dict[str, str], json: b
 
     def started(found: int) -> None:
         base = f"http://{shown}:{found}"
-        links = {name: base + path for name, path in paths.items()}
+        links = {name: base + path for name, path in (paths or {}).items()}
         if json:
-            print_json({"address": base, "process": os.getpid(), **({"links": links} if links else {})})
+            more = {"links": links} if links else {}
+            print_json(
+                {"address": base, "process": os.getpid(), **more, **({} if made is None else asdict(made))}
+            )
         elif not quiet:
             for name, link in links.items():
                 typer.echo(f"{name}\t{link}")

@@ -72,7 +72,7 @@ def serve(
     quiet: Quiet = False,
 ) -> None:
     """Serve the pages until interrupted."""
-    open_for_workers(project, Where(host, port, database), {}, json, quiet)
+    open_for_workers(project, Where(host, port, database), json, quiet)
 
 
 def links(
@@ -233,13 +233,15 @@ def demo(
     from nikawa.jobs.collect import demo as make
     from nikawa.jobs.collect import links as link
 
-    if not (project / "project.toml").exists():
-        show_new(make(project), json, quiet, start)
-    elif not quiet and not json:
+    fresh = not (project / "project.toml").exists()
+    made = make(project) if fresh else None
+    if made is not None and not (json and start):
+        show_new(made, json, quiet, start)
+    elif not fresh and not quiet and not json:
         typer.echo(f"{project} is there already; nikawa collect password {project} gives a new password")
     paths = dict(link(project, ["worker-1", "worker-2", "worker-3"], "").links)
-    if not start and not json and not quiet:
+    if start:
+        open_for_workers(project, Where("127.0.0.1", port), json, quiet, paths, made)
+    elif not json and not quiet:
         for name, path in paths.items():
             typer.echo(f"{name}\thttp://127.0.0.1:{port}{path}")
-    if start:
-        open_for_workers(project, Where("127.0.0.1", port), paths, json, quiet)
