@@ -6,76 +6,29 @@ machine and an encoder trained on another, with nothing but the folder carried o
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
+from nikawa.jobs._pretrain_choices import Choices, Report, command, refuse, settings_of
 from nikawa.jobs._pretrain_stages import Stages, fingerprint, key_of
 from nikawa.jobs._pretrain_text import BenchmarkTexts, CleanLines, Morphemes, texts_by_benchmark
 from nikawa.pretrain.corpus import sources_of
 from nikawa.pretrain.coverage import CoverageReport
-from nikawa.pretrain.language import known_language
 from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, News, Preparing, prepare
 from nikawa.pretrain.report import CorpusReport
-from nikawa.pretrain.vocabulary import FLOOR, KINDS, SAMPLE, SIZES, VocabularyReport
-from nikawa.records import Record
-from nikawa.text.analysers import ANALYSERS, DEFAULTS
+from nikawa.pretrain.vocabulary import FLOOR, SIZES, VocabularyReport
+from nikawa.text.analysers import DEFAULTS
 
-ONLY = ("text", "vocabulary", "pack")
+__all__ = ["Choices", "Report", "pretrain"]
+
 TEXT, VOCABULARY, PACK, STATE, WORK = "text", "tokenizer", "pack", "state", "work"
 ABOUT, COVERED = "vocabulary.json", "coverage.json"
-
-
-class Choices(Record, frozen=True, kw_only=True):
-    """What to train; see `nikawa pretrain --help`."""
-
-    language: str
-    size: str = "mini"
-    tokenizer: str = "morphemes"
-    vocabulary: int = 0
-    """Pieces; 0: the default of the tokenizer."""
-    steps: int = 0
-    minutes: float = 0.0
-    seed: int = 0
-    device: str = "auto"
-    batch: int = 0
-    """Pieces a step; 0: the default of the training."""
-    only: str = ""
-    """The stage to end after."""
-    segmenter: str = ""
-    """Tells morphemes while a vocabulary is learned and words while text is packed; empty: that of the language."""
-    sample: int = SAMPLE
-    against: tuple[str, ...] = ()
-    data: Path | None = None
-    field: str = "text"
-    sources: Path | None = None
-    attribution: Path | None = None
-    licence: str = ""
-    name: str = ""
-    any_language: bool = False
-    squeeze: bool = False
-    """Store packs as small as they get."""
-    workers: int = 1
-    overwrite: bool = False
-
-
-class Report(Record, frozen=True, kw_only=True):
-    """What is there now; None for stages that were not reached."""
-
-    out: str
-    text: CorpusReport | None = None
-    vocabulary: VocabularyReport | None = None
-    coverage: CoverageReport | None = None
-    pack: dict[str, Any] | None = None
-    model: dict[str, Any] | None = None
-    command: str = ""
-    """Makes the same again."""
 
 
 def pretrain(
@@ -85,7 +38,7 @@ def pretrain(
     news: News = lambda what, done, total: None,
 ) -> Report:
     """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is."""
-    _refuse(choices)
+    refuse(choices)
     job = _Job(list(corpus), out, choices, news)
     for name, stage in (("text", job.text), ("vocabulary", job.vocabulary), ("pack", job.pack)):
         stage()
@@ -93,31 +46,6 @@ def pretrain(
             return job.report()
     job.learn()
     return job.report()
-
-
-def _refuse(choices: Choices) -> None:
-    """What would fail after the work was done fails before it."""
-    known_language(choices.language)
-    for kind, said, known in (
-        ("tokenizer", choices.tokenizer, KINDS),
-        ("stage", choices.only or "text", ONLY),
-    ):
-        if said not in known:
-            raise unknown(kind, said, known)
-    if choices.segmenter and choices.segmenter not in ANALYSERS:
-        raise unknown("analyser", choices.segmenter, ANALYSERS)
-    if not choices.only:
-        from nikawa.pretrain.settings import check_settings
-
-        check_settings(_settings(choices))
-
-
-def _settings(choices: Choices) -> Any:
-    from nikawa.pretrain.settings import TrainSettings
-
-    said: dict[str, Any] = {"batch": choices.batch} if choices.batch else {}
-    names = ("size", "steps", "minutes", "seed", "device")
-    return TrainSettings(**said, **{name: getattr(choices, name) for name in names})
 
 
 class _Job:
@@ -250,32 +178,17 @@ class _Job:
             raise BadInput("holds a finished encoder", file=self.out, cure=cure)
         tokenizer, heldout = self.stages.folder(VOCABULARY), packs / "heldout"
         course = Course(
-            tokenizer, packs / "train", heldout if heldout.is_dir() else None, _settings(c),
+            tokenizer, packs / "train", heldout if heldout.is_dir() else None, settings_of(c),
             self.stages.folder(STATE), self.news,
         )  # fmt: skip
         learned = learn(course)
         done = self.report()
         story = Story(
-            name=c.name or self.out.resolve().name, language=c.language, command=self._command(learned.steps),
+            name=c.name or self.out.resolve().name, language=c.language, command=command(c, self.corpus, self.out, learned.steps),
             sources=c.attribution, licence=c.licence, corpus=_plain(done.text), vocabulary=_plain(done.vocabulary),
         )  # fmt: skip
         write_model(learned, tokenizer, self.out, story, overwrite=c.overwrite)
         self.model = _plain(read_figures(self.out))
-
-    def _command(self, steps: int = 0) -> str:
-        """The command that makes the same again: steps in the place of minutes."""
-        c = self.choices
-        said: list[tuple[str, Any, Any]] = [
-            ("language", c.language, ""), ("size", c.size, ""), ("tokenizer", c.tokenizer, ""),
-            ("vocabulary", c.vocabulary, 0), ("steps", steps or c.steps, 0), ("seed", c.seed, 0), ("batch", c.batch, 0),
-            ("segmenter", c.segmenter, ""), ("sample", c.sample, SAMPLE), ("field", c.field, "text"),
-            ("sources", c.sources, None), ("attribution", c.attribution, None), ("licence", c.licence, ""),
-        ]  # fmt: skip
-        words = ["nikawa", "pretrain", *map(str, self.corpus)]
-        words += [word for name, value, usual in said if value != usual for word in (f"--{name}", str(value))]
-        words += [word for spec in c.against for word in ("--against", spec)]
-        words += ["--any-language"] if c.any_language else []
-        return shlex.join([*words, "--out", str(self.out)])
 
     def report(self) -> Report:
         """What is there, as far as the run went."""
@@ -287,7 +200,7 @@ class _Job:
             coverage=_read(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
             pack={name: about for name in ("train", "heldout") if (about := _read(packs / name / "pack.json", dict))} if self.reached > 2 else None,
             model=self.model,
-            command=self._command(self.model["steps"] if self.model else 0),
+            command=command(self.choices, self.corpus, self.out, self.model["steps"] if self.model else 0),
         )  # fmt: skip
 
 

@@ -1,0 +1,106 @@
+"""What can be asked of a pre-training, what comes back, and the command that asks the same again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nikawa.errors import unknown
+from nikawa.pretrain.coverage import CoverageReport
+from nikawa.pretrain.language import known_language
+from nikawa.pretrain.report import CorpusReport
+from nikawa.pretrain.vocabulary import KINDS, SAMPLE, VocabularyReport
+from nikawa.records import Record
+from nikawa.text.analysers import ANALYSERS
+
+ONLY = ("text", "vocabulary", "pack")
+
+
+class Choices(Record, frozen=True, kw_only=True):
+    """What to train; see `nikawa pretrain --help`."""
+
+    language: str
+    size: str = "mini"
+    tokenizer: str = "morphemes"
+    vocabulary: int = 0
+    """Pieces; 0: the default of the tokenizer."""
+    steps: int = 0
+    minutes: float = 0.0
+    seed: int = 0
+    device: str = "auto"
+    batch: int = 0
+    """Pieces a step; 0: the default of the training."""
+    only: str = ""
+    """The stage to end after."""
+    segmenter: str = ""
+    """Tells morphemes while a vocabulary is learned and words while text is packed; empty: that of the language."""
+    sample: int = SAMPLE
+    against: tuple[str, ...] = ()
+    data: Path | None = None
+    field: str = "text"
+    sources: Path | None = None
+    attribution: Path | None = None
+    licence: str = ""
+    name: str = ""
+    any_language: bool = False
+    squeeze: bool = False
+    """Store packs as small as they get."""
+    workers: int = 1
+    overwrite: bool = False
+
+
+class Report(Record, frozen=True, kw_only=True):
+    """What is there now; None for stages that were not reached."""
+
+    out: str
+    text: CorpusReport | None = None
+    vocabulary: VocabularyReport | None = None
+    coverage: CoverageReport | None = None
+    pack: dict[str, Any] | None = None
+    model: dict[str, Any] | None = None
+    command: str = ""
+    """Makes the same again."""
+
+
+def refuse(choices: Choices) -> None:
+    """What would fail after the work was done fails before it."""
+    known_language(choices.language)
+    for kind, said, known in (
+        ("tokenizer", choices.tokenizer, KINDS),
+        ("stage", choices.only or "text", ONLY),
+    ):
+        if said not in known:
+            raise unknown(kind, said, known)
+    if choices.segmenter and choices.segmenter not in ANALYSERS:
+        raise unknown("analyser", choices.segmenter, ANALYSERS)
+    if not choices.only:
+        from nikawa.pretrain.settings import check_settings
+
+        check_settings(settings_of(choices))
+
+
+def settings_of(choices: Choices) -> Any:
+    """What the training is told."""
+    from nikawa.pretrain.settings import TrainSettings
+
+    said: dict[str, Any] = {"batch": choices.batch} if choices.batch else {}
+    names = ("size", "steps", "minutes", "seed", "device")
+    return TrainSettings(**said, **{name: getattr(choices, name) for name in names})
+
+
+def command(choices: Choices, corpus: Sequence[Path], out: Path, steps: int = 0) -> str:
+    """The command that makes the same again: steps in the place of minutes."""
+    c = choices
+    said: list[tuple[str, Any, Any]] = [
+        ("language", c.language, ""), ("size", c.size, ""), ("tokenizer", c.tokenizer, ""),
+        ("vocabulary", c.vocabulary, 0), ("steps", steps or c.steps, 0), ("seed", c.seed, 0), ("batch", c.batch, 0),
+        ("segmenter", c.segmenter, ""), ("sample", c.sample, SAMPLE), ("field", c.field, "text"),
+        ("sources", c.sources, None), ("attribution", c.attribution, None), ("licence", c.licence, ""), ("name", c.name, ""),
+    ]  # fmt: skip
+    words = ["nikawa", "pretrain", *map(str, corpus)]
+    words += [word for name, value, usual in said if value != usual for word in (f"--{name}", str(value))]
+    words += [word for spec in c.against for word in ("--against", spec)]
+    words += ["--any-language"] if c.any_language else []
+    return shlex.join([*words, "--out", str(out)])

@@ -1,0 +1,65 @@
+"""docs/pretrain.md: its commands and its Python run, its options exist, its numbers are those of the code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from nikawa.pretrain import contamination, vocabulary
+from nikawa.pretrain.personal import PLACEHOLDERS
+from nikawa.pretrain.tokenizer import FIRST
+
+TEXT = (Path(__file__).parents[2] / "docs" / "pretrain.md").read_text("utf-8")
+Nikawa = Callable[..., CompletedProcess[str]]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file the page speaks of."""
+    parts = product(("風車", "学者", "子馬", "行商人", "画家"), ("朝", "昼", "夜"), ("丘", "砂浜", "工場", "森"), ("眠った", "絵を見た", "水を飲んだ", "歌った", "笑った"))  # fmt: skip
+    lines = [f"{a}は{b}、{c}で{d}。" + ("\n" if n % 5 == 4 else "") for n, (a, b, c, d) in enumerate(parts)]
+    (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_commands_run(nikawa: Nikawa, folder: Path) -> None:
+    for line in "".join(blocks("sh")).splitlines():
+        name, *words = shlex.split(line)
+        assert name == "nikawa"
+        done = nikawa(*words)
+        assert done.returncode == 0, (line, done.stderr)
+        assert (folder / words[words.index("--out") + 1] / "work").is_dir(), line
+    for name in ("my-encoder", "carried"):
+        assert (folder / name / "config.json").is_file()
+
+
+def test_the_python_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks("python")
+    exec(compile(code, "docs/pretrain.md", "exec"), {})
+    assert capsys.readouterr().out.split()[0].isdigit()
+
+
+def test_the_options_exist(nikawa: Nikawa) -> None:
+    shown = re.sub(r"\s", "", nikawa("pretrain", "--help").stdout)
+    for option in re.findall(r"`(--[a-z-]+)", TEXT):
+        assert option in shown, option
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"a run of {contamination.RUN} such" in TEXT
+    assert f"a whole text of {contamination.SHORT} to {contamination.RUN - 1}" in TEXT
+    assert f"fewer than {vocabulary.FLOOR} times" in TEXT
+    assert f"{FIRST} special ones and bytes" in TEXT
+    assert all(f"`{name}`" in TEXT for name in PLACEHOLDERS)
