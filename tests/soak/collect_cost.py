@@ -1,0 +1,128 @@
+"""What an answer costs at the store, without HTTP: round trips, and processor time of the server and of PostgreSQL.
+
+`python -m tests.soak.collect_cost --database postgres --at-once 20`
+
+Unlike the time an answer takes, these figures hardly depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.soak._fill import fill
+from tests.soak._server import cluster, prepared, project
+
+from nikawa.collect.answers import Given
+from nikawa.collect.desk import Desk
+from nikawa.collect.links import make_links
+from nikawa.collect.postgres import PostgresLink
+from nikawa.collect.project import Project, hashed
+from nikawa.collect.sqlite import SqliteLink
+from nikawa.collect.store import Store
+
+TRIPS = ("run", "rows", "one", "many", "together", "each", "all", "begin", "commit")
+
+
+class Trips:
+    """Counts the round trips of every connection; those inside another are part of it."""
+
+    def __init__(self) -> None:
+        self.count = self._depth = 0
+        for kind in (SqliteLink, PostgresLink):
+            for name in TRIPS:
+                setattr(kind, name, self._counted(getattr(kind, name)))
+
+    def _counted(self, call: Any) -> Any:
+        def counted(*words: Any, **how: Any) -> Any:
+            self.count += not self._depth
+            self._depth += 1
+            try:
+                return call(*words, **how)
+            finally:
+                self._depth -= 1
+
+        return counted
+
+
+def postgres_seconds(folder: Path) -> float:
+    """Processor time of a PostgreSQL and all its processes, those that ended too."""
+    ticks = 0
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (place / "cwd").resolve() == folder / "data":
+                ticks += sum(map(int, (place / "stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def answers(store: Store, made: Project, how: argparse.Namespace) -> int:
+    """Have the workers answer in turn, so many at once."""
+    names = [f"w{n}" for n in range(how.workers)]
+    links = store.do(lambda link: make_links(link, made, names, "soak", 1.0))
+    desk, tokens = Desk(made), [hashed(token) for _, token in links]
+    held = [store.do(desk.next(token, time.time())).held for token in tokens]
+    trips, given = Trips(), 0
+    while given < how.answers:
+        turn = [(given + n) % how.workers for n in range(how.at_once)]
+        sent = []
+        for n in turn:
+            now = held[n]
+            assert now is not None
+            answer = Given(now.lease, f"k{given}", '{"label":"neutral"}')
+            sent.append(store.write(desk.answer(tokens[n], answer, time.time())))
+        for n, future in zip(turn, sent, strict=True):
+            held[n] = future.result()[1].held
+        given += how.at_once
+    return trips.count
+
+
+def cost(how: argparse.Namespace, database: str, folder: Path | None) -> dict[str, float]:
+    """One run on one database."""
+    with tempfile.TemporaryDirectory() as place:
+        made = project(Path(place) / "p", how.items, how.asked)
+        began = time.perf_counter()
+        with prepared(made, database) as store:
+            loaded = time.perf_counter() - began
+            fill(store, made, how.judgements, how.items)
+            own, theirs = time.process_time(), 0.0 if folder is None else postgres_seconds(folder)
+            trips = answers(store, made, how)
+            own = time.process_time() - own
+            theirs = 0.0 if folder is None else postgres_seconds(folder) - theirs
+    return {
+        "answers": how.answers,
+        "at_once": how.at_once,
+        "round_trips": round(trips / how.answers, 2),
+        "server_ms": round(1000 * own / how.answers, 2),
+        "postgres_ms": round(1000 * theirs / how.answers, 2),
+        "items_loaded_s": round(loaded, 1),
+    }
+
+
+def main() -> None:
+    """Run and print the figures."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--answers", type=int, default=4000)
+    parser.add_argument("--at-once", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=200)
+    parser.add_argument("--items", type=int, default=20_000)
+    parser.add_argument("--asked", type=int, default=3)
+    parser.add_argument("--judgements", type=int, default=0, help="answers that are there already")
+    parser.add_argument("--database", choices=["sqlite", "postgres"], default="sqlite")
+    how = parser.parse_args()
+    if how.database == "sqlite":
+        found = cost(how, "", None)
+    else:
+        with cluster() as where:
+            found = cost(how, where.address, where.folder)
+    sys.stdout.write(json.dumps({"database": how.database, **found}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
