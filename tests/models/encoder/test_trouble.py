@@ -231,3 +231,35 @@ def test_dropout_is_set_by_whatever_name_the_architecture_has() -> None:
     )
     assert (small.dropout, small.attention_dropout, small.qa_dropout, small.seq_classif_dropout) == (0.3,) * 4
     assert changed(BertConfig(), EncoderSettings(), {"num_labels": 7}).num_labels == 7
+
+
+def test_a_run_out_of_memory_is_one_line_and_goes_on_later(
+    tiny_maker: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nikawa.benchmarks import load
+    from nikawa.jobs.run import Options, Request, run
+
+    texts = [str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()]
+    folder, plain = tiny_maker(tmp_path / "small", {c for text in texts for c in text if not c.isspace()}), Plain.step  # fmt: skip
+    settings = {"epochs": 6, "batch": 8, "device": "cpu", "checkpoint_steps": 1}
+    request = Request(("mini-ja-nli",), (f"encoder:{folder}",), settings=settings)
+    with monkeypatch.context() as patch:
+
+        def full(self: Any, number: int) -> None:
+            if self.update.at >= 4:
+                raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+            plain(self, number)
+
+        patch.setattr(Plain, "step", full)
+        (problem,) = run(request, Options(tmp_path / "runs")).problems
+    wanted = "the graphics card is out of memory; set a smaller batch (now 8) with accumulate to match, or a smaller max_length"
+    assert (problem.problem, problem.bad_input) == (wanted, True)
+    seen: list[int] = []
+
+    def counted(self: Any, number: int) -> None:
+        seen.append(int(self.update.at))
+        plain(self, number)
+
+    monkeypatch.setattr(Plain, "step", counted)
+    assert run(request, Options(tmp_path / "runs")).done == 1
+    assert seen[0] > 0
