@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
-from nikawa.jobs._report_items import example_items, said
+from nikawa.jobs._report_items import example_items, said, shared_spans
 from nikawa.jobs._report_runs import find_runs, remake, task_runs
 from nikawa.jobs._report_scores import compare_tasks, system_rows
 from nikawa.jobs.report import Options, Reported, report
@@ -224,3 +224,12 @@ def test_answers_are_those_of_the_files(runs: Path) -> None:
     run_ = part.systems[0].runs[0]
     stored = read_predictions(run_.stored.answers_file("test"), part.task)
     assert [found.words[n] for n in found.answers[0][0]] == [p.answer for p in stored]
+
+
+def test_a_part_of_the_spans_is_a_part_of_the_score() -> None:
+    one, two, other = Span(0, 2, "PS"), Span(3, 5, "LC"), Span(3, 5, "OG")
+    assert shared_spans([one, two], [two, one]) == 1.0
+    assert shared_spans([one, two], [one, other]) == 0.5
+    assert shared_spans([], []) == 1.0
+    assert shared_spans([], [one]) == 0.0
+    assert shared_spans([one], None) == 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zlib
 from base64 import b64decode
 from pathlib import Path
@@ -13,13 +14,14 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from nikawa.report import page_plots as plots
 from nikawa.report.page import document, standalone, write_report
-from nikawa.report.page_data import Number, Page, PairRow, Section, SystemRow
+from nikawa.report.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
 from nikawa.report.page_grids import Heat, heat, reliability
 from nikawa.report.page_items import ALPHABET, POINTS, Items, block, cut_at, packed
-from nikawa.report.page_tables import comma_separated, latex, markdown
+from nikawa.report.page_tables import comma_separated, latex, latex_seen, markdown
 
 NASTY = '</script><script>alert("&")</script>'
 
@@ -126,9 +128,65 @@ def test_no_dagger_within_a_tie_and_no_bold_among_equals() -> None:
 
 
 def test_what_is_not_defined_is_said() -> None:
-    text = markdown(page(row("a", 80.0), row("b", None)), 1)
-    assert "not defined" in text
+    text = markdown(page(row("a", 80.0, "a"), row("b", None, "a")), 1)
+    assert "| b | not defined |" in text
     assert "nan" not in document(page(row("a", 80.0), row("b", None)), {}).partition("<script")[0].lower()
+
+
+def test_the_legend_speaks_of_what_is_in_the_table() -> None:
+    one, two = markdown(page(row("a", 80.0)), 1), markdown(page(row("a", 80.0, sd=0.5)), 1)
+    assert "| a | 80.0 (78.0 to 82.0) |" in one
+    assert "±" not in one
+    assert "| a | 80.0 ± 0.5 (78.0 to 82.0) |" in two
+    assert (
+        "± is the standard deviation over seeds. Ranges are 95% intervals over examples, and over seeds"
+        in two
+    )
+    bare = replace(row("a", 80.0), metrics={"accuracy": Number(value=80.0)})
+    assert "Ranges" not in markdown(page(bare), 1)
+
+
+def seen_page() -> Page:
+    """A model that learned from two sets, and from all there is."""
+    rows = [row("m", 90.0), row("m (trained on d:easy)", 70.0), row("m (trained on d:hard)", 60.0)]
+    named = [replace(r, model="m", trained=t) for r, t in zip(rows, ("", "d:easy", "d:hard"), strict=True)]
+    parts = tuple(
+        PartRow(set="test", where=where, metric="accuracy", system=r.system, number=Number(value=value, n=n, source="runs/m/scores.json#/0"))
+        for r in named[1:]
+        for where, value, n in (("seen", 80.0, 30), ("unseen", 45.5, 20))
+    )  # fmt: skip
+    found = page(*named)
+    return replace(found, sections=(replace(found.sections[0], parts=parts),))
+
+
+def test_seen_and_unseen_stand_in_the_shape_of_the_paper() -> None:
+    html = document(seen_page(), {})
+    shown = html.partition("<h3>Seen and unseen</h3>")[2].partition("</table>")[0]
+    names = re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", shown)
+    assert names == ["model", "", "all training data", "easy", "hard"]
+    assert re.findall(r"<td>(\S*?)</td>", shown) == ["all", "seen", "unseen", "Δ"]
+    assert shown.count(">34.5<") == 2
+    assert "Further sets" not in html
+
+
+def test_seen_and_unseen_for_a_paper() -> None:
+    text = latex_seen(seen_page().sections[0], 1)
+    assert "Model &  & all training data & easy & hard" in text
+    assert r" & $\Delta$ &  & 34.5 & 34.5 \\" in text
+    assert latex_seen(page(row("a", 80.0)).sections[0], 1) == ""
+
+
+def test_further_sets_of_many_systems_are_columns() -> None:
+    found = page(row("a", 80.0), row("b", 70.0))
+    part = PartRow(set="ood", where="", metric="accuracy", system="a", number=Number(value=12.5, source="runs/a/scores.json#/1"))  # fmt: skip
+    both = tuple(replace(part, system=name) for name in "ab")
+    html = document(replace(found, sections=(replace(found.sections[0], parts=both),)), {})
+    shown = html.partition("Further sets and parts: 1 figure")[2].partition("</table>")[0]
+    assert "ood accuracy" in shown.partition("</thead>")[0]
+    assert shown.count(">12.5<") == 2
+    assert "ood,,a,accuracy,12.5" in comma_separated(
+        replace(found, sections=(replace(found.sections[0], parts=both),))
+    )
 
 
 def test_csv_is_unrounded_and_no_formula() -> None:
@@ -151,6 +209,21 @@ def test_figures_are_whole_documents() -> None:
         root = ElementTree.fromstring(standalone(picture).encode())
         assert root.tag.endswith("svg")
         assert "prefers-color-scheme:dark" in standalone(picture)
+        assert "#262420" in standalone(picture)
+        assert "var(--c" not in standalone(picture), "programs that make PDF of it know no variables"
+        assert "var(--ink" not in standalone(picture)
+
+
+def test_a_long_name_loses_its_middle_and_a_legend_takes_lines() -> None:
+    name = "encoder:some-long-name (trained on d:the-hard-split)"
+    short = plots.shortened(name, 200)
+    assert short.startswith("encoder:")
+    assert short.endswith("split)")
+    assert len(short) < len(name)
+    lines = [plots.Line(name, [plots.Dot(10.0, 8.0, 12.0, s) for s in range(4)])]
+    picture = plots.dot_plot(lines, "t", (0, 100), [f"{name} {i}" for i in range(4)])
+    assert f"<title>{name}</title>" in picture
+    assert len(set(re.findall(r'y="([\d.]+)" text-anchor="start">encoder[^<]* \d<', picture))) > 1
 
 
 def test_axes_have_round_ends_and_hold_all_values() -> None:

@@ -190,6 +190,10 @@ def _detail(task: Task, examples: Sequence[Example], answers: Sequence[Predictio
             _closeness(example.gold.get(task.question), p.answer, 2 * FAR * (high - low))
             for example, p in zip(examples, answers, strict=True)
         ]
+    if task.kind == "tagging":
+        return [
+            shared_spans(e.gold.get(task.question), p.answer) for e, p in zip(examples, answers, strict=True)
+        ]
     part = Part(task, examples, items_of(task, examples, {p.example: p for p in answers}))
     for name in task.metrics:
         detail = part.under(metrics()[name], "official")[0].detail
@@ -204,12 +208,22 @@ def _closeness(gold: Any, answer: Any, far: float) -> float:
     return max(0.0, 1.0 - abs(float(answer) - float(gold)) / far)
 
 
+def shared_spans(gold: Any, answer: Any) -> float:
+    """F1 of the spans of one text; 1 where there are none and none were found."""
+    if gold is None or answer is None:
+        return 0.0
+    wanted, given = set(gold), set(answer)
+    return 2 * len(wanted & given) / (len(wanted) + len(given)) if wanted or given else 1.0
+
+
 def _meaning(task: Task) -> str:
     """What counts as wrong in the browser."""
     if task.kind == "similarity":
         low, high = task.scale or (0.0, 5.0)
         return f"off by more than {FAR * (high - low):g}"
-    if task.kind in ("reading", "tagging", "tree", "dialogue"):
+    if task.kind == "tagging":
+        return "F1 of the example's own spans below a half"
+    if task.kind in ("reading", "tree", "dialogue"):
         return f"less than half of the item's {task.metrics[0]}"
     return "most seeds answer other than gold"
 

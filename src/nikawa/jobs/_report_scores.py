@@ -94,8 +94,12 @@ def _row(part: TaskRuns, system: SystemRuns, ties: dict[tuple[str, str], str], r
                 places.append(f"{run.folder}/{SCORES}#/{i}/unanswered")
     names = [name for name in part.task.metrics if _stored(system, part.main, "", name)]
     letters = {name: ties[system.name, name] for name in names if (system.name, name) in ties}
+    variation = system.spec.variation
     return SystemRow(
         system=system.name,
+        model=system.spec.model,
+        trained=" + ".join(variation.train),
+        varied=bool(variation.inputs) or variation.share != 1.0 or variation.shots > 0,
         seeds=tuple(run.spec.seed for run in system.runs),
         runs=tuple(run.folder for run in system.runs),
         metrics={name: _number(part, system, name, rounds) for name in names},

@@ -21,7 +21,7 @@ from nikawa.report.page_items import Items, block
 from nikawa.report.page_method import method
 from nikawa.report.page_section import score_cell, scores_of, section
 from nikawa.report.page_source import NUMBERS, inside, source, source_line
-from nikawa.report.page_tables import column_name, comma_separated, latex, legend, markdown
+from nikawa.report.page_tables import column_name, comma_separated, latex, latex_seen, legend, markdown
 from nikawa.report.page_words import Cell, slug, table, text
 
 DIGITS = 1
@@ -44,6 +44,9 @@ def write_report(
         (place / "index.html").write_text(document(page, items, digits), "utf-8")
         (place / "summary.md").write_text(markdown(page, digits), "utf-8")
         (place / "summary.tex").write_text(latex(page, digits), "utf-8")
+        for found in page.sections:
+            if seen := latex_seen(found, digits):
+                (place / f"{slug(found.name)}-seen.tex").write_text(seen, "utf-8")
         (place / "summary.csv").write_text(comma_separated(page), "utf-8")
         (place / NUMBERS).write_bytes(pack_json(page, place / NUMBERS) + b"\n")
         (place / "figures").mkdir()

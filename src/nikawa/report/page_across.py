@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nikawa.analyse.results import PartialInput, StressCell, Suspects
 from nikawa.report import page_plots as plots
-from nikawa.report.page_data import Section, Sourced
+from nikawa.report.page_data import Number, Section, Sourced
 from nikawa.report.page_more import dot, figure, spread
 from nikawa.report.page_plots import Dot, Line, within
-from nikawa.report.page_source import inside, source_line
-from nikawa.report.page_words import Cell, detail, figures, number, p_value, table, text
+from nikawa.report.page_source import inside, source, source_line
+from nikawa.report.page_words import Cell, counted, detail, figures, number, p_value, table, text
 
 SUSPECTS = 10
-PARTIAL = ("system", "accuracy", "always the most frequent", "difference", "p (Holm)", "with all inputs")
+PARTIAL = ("system", "accuracy", "always the most frequent", "difference", "p\u00a0(Holm)", "with all inputs")
+STAYS = {
+    "same": "How often an answer stays the same when the example is perturbed; the label of the original decides what should happen.",
+    "pearson": "How alike the answers to originals and to perturbed examples are: Pearson's correlation, in percent.",
+}
 
 
 def across(found: Section, digits: int) -> Iterator[str]:
@@ -27,9 +31,13 @@ def across(found: Section, digits: int) -> Iterator[str]:
         shown = table(PARTIAL, rows, range(1, len(PARTIAL)), "With some of the inputs only", place)
         yield f'<div class="block"><h3>What the inputs give away</h3>{shown}{source_line(place)}</div>'
     if found.stress:
-        words = "How often an answer stays the same when the example is perturbed; the label of the original decides what should happen."
-        picture = figure(stress_plot(found), found, "stress", " ".join(s.source for s in found.stress))
-        yield f'<div class="block"><h3>Under perturbation</h3><p class="soft">{words}</p>{picture}</div>'
+        place = " ".join(s.source for s in found.stress)
+        picture = figure(stress_plot(found), found, "stress", place)
+        listed = detail(
+            "By gold label and case, as a table", _stress_table(found, digits, place) + source_line(place)
+        )
+        words = STAYS[found.stress[0].found.measure]
+        yield f'<div class="block"><h3>Under perturbation</h3><p class="soft">{words}</p>{picture}{listed}</div>'
 
 
 def _partial(part: PartialInput, place: str, digits: int) -> list[str | Cell]:
@@ -65,8 +73,7 @@ def curve_plot(found: Section) -> str:
 
 def stress_plot(found: Section) -> str:
     """Operations against the share of answers that stay."""
-    each = [s.found for s in found.stress]
-    models = [f"{s.model} ({s.variation})" if s.variation else s.model for s in each]
+    each, models = [s.found for s in found.stress], _models(found)
     cells = {
         (cell.operation, i): (cell, inside(found.stress[i].source, "cells", j))
         for i, s in enumerate(each)
@@ -80,6 +87,51 @@ def stress_plot(found: Section) -> str:
         lines.append(Line(operation, dots, note=f"{own[0][1].n:,}"))
     low = -100.0 if each[0].measure == "pearson" else 0.0
     return plots.dot_plot(lines, f"Answers that stay, {found.name}", (low, 100.0), models) if lines else ""
+
+
+def _models(found: Section) -> list[str]:
+    each = (s.found for s in found.stress)
+    return [f"{s.model} ({s.variation})" if s.variation else s.model for s in each]
+
+
+def _stress_table(found: Section, digits: int, place: str) -> str:
+    """A row an operation, case and label of the original, a column a system."""
+    cells = {
+        ((cell.operation, cell.case, cell.gold), i): (cell, inside(s.source, "cells", j))
+        for i, s in enumerate(found.stress)
+        for j, cell in enumerate(s.found.cells)
+    }
+    keys, systems = list(dict.fromkeys(key for key, _ in cells)), range(len(found.stress))
+    rows = [_stress_row(key, [cells.get((key, i)) for i in systems], digits) for key in keys]
+    names = ["operation", "case", "gold", "n", *map(text, _models(found))]
+    return table(names, rows, range(3, len(names)), "Answers that stay", place)
+
+
+def _stress_row(
+    key: tuple[str, str, str], cells: Sequence[tuple[StressCell, str] | None], digits: int
+) -> list[str | Cell]:
+    cell, place = next(one for one in cells if one is not None)
+    values = [
+        "" if one is None else number(_stress_number(*one), digits) + _people(*one, digits) for one in cells
+    ]
+    return [
+        text(key[0]),
+        text(key[1] or "all"),
+        text(key[2] or "all"),
+        counted(cell.n, inside(place, "n")),
+        *values,
+    ]
+
+
+def _stress_number(cell: StressCell, place: str) -> Number:
+    return Number(value=cell.value, low=cell.low, high=cell.high, sd=cell.sd, n=cell.n, source=place)
+
+
+def _people(cell: StressCell, place: str, digits: int) -> str:
+    """What people did, where some were asked."""
+    if cell.human is None:
+        return ""
+    return f'<span class="ci"{source(inside(place, "human"))}>people {figures(cell.human, "percent", digits)}</span>'
 
 
 def _stays(cell: StressCell, series: int, model: str, place: str) -> Dot:

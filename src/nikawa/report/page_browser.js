@@ -110,6 +110,7 @@ const nikawa = (() => {
       const systems = items.sys.map((name, i) => [String(i), name]);
       const several = items.sys.length > 1;
       const agree = [["", "any"], ["wrong", "wrong"], ["right", "right"]];
+      if (items.points.some((column) => column.some((p) => p > 0 && p < FULL))) agree.push(["short", "not wholly right"]);
       if (several) agree.push(["none", "all wrong"], ["all", "all right"], ["some", "systems differ"], ["only", "alone right"], ["but", "alone wrong"]);
       const tools = make("div", { class: "tools" }, make("label", { class: "wide" }, "Search", this.search));
       if (several) tools.append(this.select("system", "System", systems));
@@ -176,6 +177,7 @@ const nikawa = (() => {
       if (own < 0) return false;
       if (agree === "wrong") return own === 0;
       if (agree === "right") return own === 1;
+      if (agree === "short") return this.items.points[system][i] < FULL;
       let right = 0;
       const all = this.items.sys.length;
       for (let s = 0; s < all; s++) right += this.right(s, i) === 1 ? 1 : 0;
@@ -244,8 +246,10 @@ const nikawa = (() => {
       const shown = items.inputs.filter(([, column]) => column[i] >= 0).slice(0, 2);
       for (const [, column] of shown) found.append(this.marked(make("p", { lang: items.lang, class: shown.length === 1 ? "two" : null }), items.t[column[i]]));
       const sub = make("p", { class: "sub" }, make("span", {}, items.id[i]));
-      if (items.gold[i] >= 0) sub.append(make("span", { class: "grow" }, "gold ", make("b", {}, this.word(items.gold[i]))));
-      sub.append(this.glyph(system, i), make("b", { class: "said" }, this.word(this.answer(system, i))));
+      const tree = items.notes.kind === "tree";
+      if (tree) sub.append(make("span", { class: "grow" }));
+      else if (items.gold[i] >= 0) sub.append(make("span", { class: "grow" }, "gold ", make("b", {}, this.word(items.gold[i]))));
+      sub.append(this.glyph(system, i), make("b", { class: "said" }, tree ? this.heads(system, i) : this.word(this.answer(system, i))));
       found.append(sub);
       return found;
     }
@@ -297,7 +301,7 @@ const nikawa = (() => {
       const i = this.found[this.at], { items } = this, parent = items.parent[i];
       const parts = [make("h4", {}, `${this.word(items.set[i])} / ${items.id[i]}`)];
       parts.push(parent >= 0 ? this.twin(parent, i) : this.texts(i));
-      parts.push(this.table(i, parent));
+      parts.push(items.notes.kind === "tree" ? this.tree(i) : this.table(i, parent));
       const tags = items.ts[items.tags[i]];
       if (tags.length) parts.push(make("div", { class: "chips" }, ...tags.map((n) => {
         const [key, value] = this.split(items.w[n]);
@@ -328,7 +332,7 @@ const nikawa = (() => {
         const read = name === "context" && this.items.notes.kind === "reading" && !this.state.q.trim();
         list.append(make("dt", {}, name), read ? this.underlined(place, words, i) : this.marked(place, words));
       }
-      if (this.items.gold[i] >= 0) list.append(make("dt", {}, "gold"), make("dd", {}, this.word(this.items.gold[i])));
+      if (this.items.gold[i] >= 0 && this.items.notes.kind !== "tree") list.append(make("dt", {}, "gold"), make("dd", {}, this.word(this.items.gold[i])));
       return list;
     }
 
@@ -390,6 +394,31 @@ const nikawa = (() => {
       }
       const names = parent >= 0 ? ["system", "to the original", "to the perturbed"] : ["system", "answer"];
       return make("table", {}, make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name)))), body);
+    }
+
+    arcs(word) { return word < 0 ? [] : this.items.w[word].split(" ").map((arc) => [+arc.split(":")[0], arc.slice(arc.indexOf(":") + 1)]); }
+
+    // A row a word: the head it has in gold and in each answer.
+    tree(i) {
+      const { items } = this, gold = this.arcs(items.gold[i]), answers = items.sys.map((_, s) => this.arcs(this.answer(s, i)));
+      const text = items.t[items.inputs[0][1][i]] || "", body = make("tbody"), length = Math.max(gold.length, ...answers.map((a) => a.length));
+      const words = text.split(/\s+/), fits = words.length === length;
+      const said = (arc) => (arc ? `${arc[0] ? `${arc[0]}${fits ? ` ${words[arc[0] - 1] || ""}` : ""}` : "root"} ${arc[1]}` : "–");
+      for (let k = 0; k < length; k++) {
+        const cells = answers.map((arcs) => {
+          const right = gold.length && arcs[k] && arcs[k][0] === gold[k][0] && arcs[k][1] === gold[k][1];
+          return make("td", { class: gold.length ? (right ? "ok" : "no") : null }, right ? "✓" : said(arcs[k]));
+        });
+        body.append(make("tr", {}, make("th", { scope: "row" }, `${k + 1} ${fits ? words[k] : ""}`), make("td", {}, said(gold[k])), ...cells));
+      }
+      const head = ["word", "gold head", ...items.sys].map((name) => make("th", { scope: "col" }, name));
+      return make("table", { lang: items.lang, "data-src": items.sys.map((_, s) => this.answersOf(s, i)).filter(Boolean).join(" ") || null }, make("thead", {}, make("tr", {}, ...head)), body);
+    }
+
+    // How many words have their gold head, for the list.
+    heads(system, i) {
+      const gold = this.arcs(this.items.gold[i]), own = this.arcs(this.answer(system, i));
+      return gold.length ? `${count(gold.filter((arc, k) => own[k] && own[k][0] === arc[0]).length)} of ${count(gold.length)} heads` : "";
     }
 
     votes(s, i) {

@@ -36,6 +36,11 @@ class SystemRow(Record, frozen=True, kw_only=True):
     """One system on one set."""
 
     system: str
+    model: str = ""
+    trained: str = ""
+    """What it learned from, where that is not the training data of the task."""
+    varied: bool = False
+    """Whether it departs from the task in other ways, such as inputs left out."""
     seeds: tuple[int, ...]
     runs: tuple[str, ...]
     metrics: dict[str, Number]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nikawa.report.page_data import Page
+from nikawa.report.page_parts import parted
 from nikawa.report.page_source import NUMBERS, inside, source, source_line
 from nikawa.report.page_words import Cell, command, detail, table, text
 
@@ -58,6 +59,8 @@ def _files(page: Page) -> str:
         ["<code>summary.md</code>, <code>summary.tex</code>", "the summary for a README and for a paper"],
         ["<code>figures/*.svg</code>", "the plots, each by itself"],
     ]
+    if any(map(parted, page.sections)):
+        rows.append(["<code>*-seen.tex</code>", "seen and unseen for a paper"])
     if any(found.analysed for found in page.sections):
         rows.append(["<code>analyses/*.json</code>", "slices, confusion, calibration and the other analyses"])
     if any(note.source for found in page.sections for note in found.findings):

@@ -117,12 +117,18 @@ def label(x: float, y: float, words: str, kind: str = "", anchor: str = "start")
 
 
 def shortened(words: str, width: float) -> str:
-    """A text that fits into so many pixels."""
+    """A text that fits into so many pixels; the middle goes, since names often differ at their ends."""
     if text_width(words, SIZE) <= width:
         return words
-    while words and text_width(words + "…", SIZE) > width:
-        words = words[:-1]
-    return words.rstrip() + "…"
+    kept = len(words) - 1
+    while kept > 1 and text_width(_without_middle(words, kept), SIZE) > width:
+        kept -= 1
+    return _without_middle(words, kept)
+
+
+def _without_middle(words: str, kept: int) -> str:
+    end = kept // 2
+    return f"{words[: kept - end].rstrip()}…{words[len(words) - end :].lstrip()}"
 
 
 def dot_plot(
@@ -133,7 +139,7 @@ def dot_plot(
     rule: float | None = None,
 ) -> str:
     """Rows of dots with whiskers on one axis; `rule` is a value to read them against."""
-    left = min(250.0, 16 + max((text_width(line.name, SIZE) for line in lines), default=0))
+    left = min(300.0, 16 + max((text_width(line.name, SIZE) for line in lines), default=0))
     right = WIDTH - 24 - max((text_width(line.note, SIZE) for line in lines), default=0)
     values = [v for line in lines for dot in line.dots for v in (dot.value, dot.low, dot.high)]
     axis = axis_of([*values, rule], left + 8, right - 8, within)

@@ -9,6 +9,7 @@ from nikawa.report.page_across import across, suspects
 from nikawa.report.page_data import PairRow, Section, SystemRow
 from nikawa.report.page_labels import confusion_plot, confusions, cross
 from nikawa.report.page_more import calibration, dot, figure, overlap, reliability_plot
+from nikawa.report.page_parts import further, seen_unseen
 from nikawa.report.page_plots import Line, within
 from nikawa.report.page_slices import slices
 from nikawa.report.page_source import inside, source, source_line
@@ -33,7 +34,8 @@ def _parts(found: Section, digits: int) -> Iterator[str]:
     yield _heading(found)
     yield _scores(found, digits)
     yield _pairs(found, digits)
-    yield _further(found, digits)
+    yield seen_unseen(found, digits)
+    yield further(found, digits)
     yield confusions(found)
     yield slices(found, digits)
     yield cross(found.analysed, digits)
@@ -135,7 +137,14 @@ def _pairs(found: Section, digits: int) -> str:
         return ""
     several, place = len({pair.metric for pair in found.pairs}) > 1, inside(found.place, "pairs")
     rows = [_pair(pair, inside(place, i), several, digits) for i, pair in enumerate(found.pairs)]
-    names = ["pair", *(["metric"] if several else []), "difference", "p (Holm)", "detectable", "won / lost"]
+    names = [
+        "pair",
+        *(["metric"] if several else []),
+        "difference",
+        "p\u00a0(Holm)",
+        "detectable",
+        "won\u00a0/\u00a0lost",
+    ]
     shown = table(names, rows, range(2 if several else 1, len(names)), "Differences between systems", place)
     sure = sum(pair.p_holm is not None and pair.p_holm < 0.05 for pair in found.pairs)
     words = f"Differences: {sure} of {len(found.pairs)} are significant at 5%"
@@ -152,28 +161,6 @@ def _pair(pair: PairRow, place: str, several: bool, digits: int) -> list[str | C
         Cell(least, inside(place, "smallest")),
         Cell(f"{pair.wins:,} / {pair.losses:,}", place),
     ]
-
-
-def _further(found: Section, digits: int) -> str:
-    """Further sets and parts of sets: a row each, a column a system."""
-    if not found.parts:
-        return ""
-    systems = [row.system for row in found.rows]
-    cells = {
-        (p.set, p.where, p.metric, p.system): Cell(number(p.number, digits), inside(found.place, "parts", i))
-        for i, p in enumerate(found.parts)
-    }
-    keys = list(dict.fromkeys(key[:3] for key in cells))
-    rows = [
-        [text(f"{name} {where}".strip()), text(metric), *(cells.get((name, where, metric, s), "") for s in systems)]
-        for name, where, metric in keys
-    ]  # fmt: skip
-    place = inside(found.place, "parts")
-    shown = table(
-        ["set", "metric", *map(text, systems)], rows, range(2, len(systems) + 2), "Further sets", place
-    )
-    sources = source_line(*(p.number.source for p in found.parts), place)
-    return detail(f"Further sets and parts: {len(keys)} figures", shown + sources, place)
 
 
 def system_pictures(found: Section) -> Iterator[tuple[str, str]]:

@@ -7,11 +7,13 @@ import io
 from collections.abc import Iterator
 
 from nikawa.report.page_data import Number, Page, Section, SystemRow
+from nikawa.report.page_parts import Known, learned, seen_grid
 from nikawa.report.page_section import is_best
 from nikawa.report.page_words import figures, plain
 from nikawa.report.tables import Table, escape
 
 DAGGER = r"$^{\dagger}$"
+LETTERS = {"Δ": r"$\Delta$"}
 
 
 def main_row(found: Section, system: str) -> SystemRow | None:
@@ -76,7 +78,6 @@ def _markdown_cell(found: Section, system: str, digits: int) -> str:
 
 def latex(page: Page, digits: int) -> str:
     r"""A booktabs table: the best bold, ± over seeds, a dagger where a system is told apart from the best."""
-    shape = "l" + "r" * len(page.sections)
     head = " & ".join(["System", *(escape(found.name) for found in page.sections)])
     second = " & ".join(["", *(rf"\small {escape(found.metrics[0])}" for found in page.sections)])
     body = [
@@ -86,23 +87,56 @@ def latex(page: Page, digits: int) -> str:
     marked = any(
         behind(f, row) for f in page.sections for s in page.systems if (row := main_row(f, s)) is not None
     )
-    said = _caption(page, marked)
+    return _floating("l" + "r" * len(page.sections), [head, second], body, _caption(page, marked))
+
+
+def _floating(shape: str, head: list[str], body: list[str], caption: str) -> str:
     lines = [
-        r"% \usepackage{booktabs}; Japanese and Korean names need LuaLaTeX or XeLaTeX",
+        r"% \usepackage{booktabs}; Japanese and Korean names need LuaLaTeX or XeLaTeX with a font that has them",
         r"\begin{table}",
         r"\centering",
         rf"\begin{{tabular}}{{{shape}}}",
         r"\toprule",
-        rf"{head} \\",
-        rf"{second} \\",
+        *(rf"{line} \\" for line in head),
         r"\midrule",
-        *(rf"{line} \\" for line in body),
+        *(line if line.startswith("\\") else rf"{line} \\" for line in body),
         r"\bottomrule",
         r"\end{tabular}",
-        rf"\caption{{{said}}}",
+        rf"\caption{{{caption}}}",
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def latex_seen(found: Section, digits: int) -> str:
+    """Seen and unseen as a booktabs table; empty where no system was told so."""
+    trained, grid = seen_grid(found)
+    if not grid:
+        return ""
+    body: list[str] = []
+    for model, lines in grid.items():
+        body += [r"\midrule"] if body else []
+        body += [
+            " & ".join([escape(model) if i == 0 else "", LETTERS.get(where, where), *(_latex_known(one, digits) for one in line)])
+            for i, (where, line) in enumerate(lines.items())
+        ]  # fmt: skip
+    head = " & ".join(["Model", "", *(escape(learned(found, name)) for name in trained)])
+    numbers = [
+        one[0] for lines in grid.values() for line in lines.values() for one in line if one is not None
+    ]
+    spread = r" Mean over seeds, $\pm$ standard deviation." if any(n.sd is not None for n in numbers) else ""
+    said = rf"{escape(found.metrics[0].capitalize())} on {escape(found.set)} by what was learned from; $\Delta$ is seen less unseen.{spread}"
+    return _floating("ll" + "r" * len(trained), [head], body, said)
+
+
+def _latex_known(one: Known | None, digits: int) -> str:
+    return "" if one is None else _latex_number(one[0], digits)
+
+
+def _latex_number(number: Number, digits: int, best: bool = False) -> str:
+    value = figures(number.value, number.unit, digits).replace("−", "$-$")
+    value = rf"\textbf{{{value}}}" if best else value
+    return value + (rf"$_{{\pm {figures(number.sd, number.unit, digits)}}}$" if number.sd is not None else "")
 
 
 def _caption(page: Page, marked: bool) -> str:
@@ -121,15 +155,11 @@ def _latex_cell(found: Section, system: str, digits: int) -> str:
     row, metric = main_row(found, system), found.metrics[0]
     if row is None or metric not in row.metrics:
         return ""
-    number = row.metrics[metric]
-    value = figures(number.value, number.unit, digits).replace("−", "$-$")
-    value = rf"\textbf{{{value}}}" if is_best(found, row, metric) else value
-    if number.sd is not None:
-        value += rf"$_{{\pm {figures(number.sd, number.unit, digits)}}}$"
-    return value + (DAGGER if behind(found, row) else "")
+    shown = _latex_number(row.metrics[metric], digits, is_best(found, row, metric))
+    return shown + (DAGGER if behind(found, row) else "")
 
 
-COLUMNS = ("task", "set", "system", "metric", "value", "unit", "low", "high", "sd", "seeds", "n", "ties", "unanswered", "source")  # fmt: skip
+COLUMNS = ("task", "set", "where", "system", "metric", "value", "unit", "low", "high", "sd", "seeds", "n", "ties", "unanswered", "source")  # fmt: skip
 
 
 def comma_separated(page: Page) -> str:
@@ -145,9 +175,16 @@ def _lines(found: Section) -> Iterator[list[object]]:
     for row in found.rows:
         for metric, number in row.metrics.items():
             yield [
-                found.name, found.set, _safe(row.system), metric, *_spread(number), len(row.seeds), number.n,
+                found.name, found.set, "", _safe(row.system), metric, *_spread(number), len(row.seeds), number.n,
                 row.ties.get(metric, ""), sum(row.unanswered.values()), number.source,
             ]  # fmt: skip
+    seeds = {row.system: len(row.seeds) for row in found.rows}
+    for part in found.parts:
+        number = part.number
+        yield [
+            found.name, part.set, part.where, _safe(part.system), part.metric, *_spread(number), seeds.get(part.system, ""),
+            number.n, "", "", number.source,
+        ]  # fmt: skip
 
 
 def _safe(name: str) -> str:
