@@ -100,6 +100,7 @@ def test_from_suspects_to_amended_gold() -> None:
     assert "3 workers" in lineage
 
 
+@pytest.mark.slow
 def test_labels_that_people_confirm_are_nothing_to_amend(tmp_path: Path) -> None:
     write_folder(
         Dataset(name="harbour", language="ja", version="1.0", card=CARD, splits={"test": tuple(map(item, range(6)))}),
