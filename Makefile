@@ -29,7 +29,7 @@ demo: $(VENV)/.user ## the whole life of a benchmark, offline, in minutes; leave
 	@$(BIN)/nikawa demo
 
 test: $(VENV)/.dev ## all tests
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/.dev ## ruff, strict types, the import contract
 	$(BIN)/ruff check .
