@@ -218,6 +218,23 @@ def test_the_command_line(runs: Path, tmp_path: Path) -> None:
     assert "nikawa report" in html
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_the_page_is_opened(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    opened: list[str] = []
+
+    def show(address: str) -> bool:
+        opened.append(address)
+        return there
+
+    monkeypatch.setattr("webbrowser.open", show)
+    one = str(next(runs.glob("mini-ja-ner--*")))
+    words = ["report", one, "--out", str(tmp_path / "r"), "--no-analyses", "--no-dataset", "--open"]
+    done = CliRunner().invoke(build("report"), words)
+    assert done.exit_code == 0
+    assert opened == [(tmp_path / "r" / "index.html").resolve().as_uri()]
+    assert ("no browser was found here" in done.stderr) is not there
+
+
 def test_answers_are_those_of_the_files(runs: Path) -> None:
     part = task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]))[0]
     found = example_items(part, "ja")

@@ -54,7 +54,7 @@ def report(
             f"{found.page}  ({found.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
         )
     if open_:
-        typer.launch(str(Path(found.page).resolve()))
+        _open(Path(found.page))
 
 
 def _run(runs: list[str], out: Path, how: Options, quiet: bool) -> Reported:
@@ -62,6 +62,14 @@ def _run(runs: list[str], out: Path, how: Options, quiet: bool) -> Reported:
 
     with status("reporting", quiet):
         return run(runs, out, how)
+
+
+def _open(page: Path) -> None:
+    """Show the page in the browser; where there is none, say so."""
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        typer.echo(f"no browser was found here: open {page} yourself", err=True)
 
 
 def _now() -> str:
