@@ -35,7 +35,7 @@ NAME = "scratch-ja"
 TASKS = ("jsts", "jsick-nli", "jsick-sts", "jcola", "jcommonsenseqa", "jamp")
 STRESS = {"jsick-stress-nli": "jsick-nli", "jsick-stress-sts": "jsick-sts"}
 """Stress task to the task whose settings it takes."""
-EMBEDDED = ("mini-ja-nli", "mini-ja-sts", "mini-ja-choice")
+EMBEDDED = ("mini-ja-nli", "mini-ja-choice")
 EPOCHS = {"jamp": 8, "jcola": 10}
 COMMON: dict[str, Any] = {"scratch": True, "dropout": 0.1, "batch": 64, "epochs": 15, "max_length": 128}
 RATES = (1e-4, 3e-4, 1e-3)

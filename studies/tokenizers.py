@@ -29,7 +29,7 @@ EPOCHS: dict[str, dict[str, float]] = {
     "ja": {"jsquad": 3, "jsick-nli": 6, "jsts": 5},
     "ko": {"klue-ner": 6, "klue-nli": 6, "klue-sts": 10},
 }
-TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1, "mini-ja-nli": 1}, "ko": {"mini-ko-ner": 1, "mini-ko-sts": 1}}  # fmt: skip
+TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-ner": 1}}  # fmt: skip
 LENGTHS = {"jsquad": 384, "klue-ner": 256}
 RATES = (1e-4, 3e-4)
 PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", "subwords"))

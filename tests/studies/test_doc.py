@@ -14,6 +14,7 @@ from studies import _place, encoders, scratch, tokenizers
 TEXT = (Path(__file__).parents[2] / "docs" / "studies.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
