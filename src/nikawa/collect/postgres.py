@@ -15,8 +15,12 @@ from nikawa.collect.database import CHUNK, Row, Step
 from nikawa.errors import BadInput, missing_extra
 
 READER = "SET synchronous_commit TO on; SET jit TO off"
-WRITER = f"{READER}; SET enable_seqscan TO off; SET enable_hashjoin TO off; SET enable_mergejoin TO off"
-"""The writer looks up rows by key: a plan made while the tables were small must not read them whole later."""
+WRITER = (
+    f"{READER}; SET enable_seqscan TO off; SET enable_hashjoin TO off; SET enable_mergejoin TO off;"
+    " SET plan_cache_mode TO force_generic_plan"
+)
+"""The writer looks up rows by key: one plan serves all values, and a plan made while the tables were small must not
+read them whole later."""
 
 
 @lru_cache(maxsize=512)
