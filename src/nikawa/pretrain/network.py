@@ -23,21 +23,26 @@ def build(size: Size, vocabulary: int, special: dict[str, int], seed: int) -> An
         return ModernBertForMaskedLM(config_of(size, vocabulary, special))
 
 
-def layer(x: Any, norm: Any, weights: tuple[Any, ...], turn: tuple[Any, Any], low: Any) -> Any:
-    """One layer: attention, then the gated part, each added to what came in. `norm`: None in the first layer."""
+def layer(x: Any, y: Any, weights: tuple[Any, ...], turn: tuple[Any, Any]) -> tuple[Any, Any]:
+    """One layer: attention, then the gated part, each added to `x`; `y` is `x` normalised, in the format of products.
+
+    It ends with the normalisation that comes next, so that every layer is the same code and a sum and its
+    normalisation are one pass over memory.
+    """
     import torch.nn.functional as F  # noqa: N812  (its name everywhere)
 
-    qkv, out, second, inner, outer = weights
+    qkv, out, second, inner, outer, following = weights
     rows, length, width = x.shape
     cos, sin = turn
-    y = (x if norm is None else F.layer_norm(x, (width,), norm)).to(low)
+    low = y.dtype
     parts = F.linear(y, qkv.to(low)).view(rows, length, 3, -1, cos.shape[-1]).unbind(2)
     query, key = (_turned(part, cos, sin).transpose(1, 2) for part in parts[:2])
     y = F.scaled_dot_product_attention(query, key, parts[2].transpose(1, 2))
     x = x + F.linear(y.transpose(1, 2).reshape(rows, length, width), out.to(low))
     y = F.linear(F.layer_norm(x, (width,), second).to(low), inner.to(low))
     left, gate = y.chunk(2, dim=-1)
-    return x + F.linear(F.gelu(left) * gate, outer.to(low))
+    x = x + F.linear(F.gelu(left) * gate, outer.to(low))
+    return x, F.layer_norm(x, (width,), following).to(low)
 
 
 def _turned(x: Any, cos: Any, sin: Any) -> Any:
@@ -48,14 +53,14 @@ def _turned(x: Any, cos: Any, sin: Any) -> Any:
     return (x * cos + torch.cat((-two, one), dim=-1) * sin).to(x.dtype)
 
 
-def losses(x: Any, gold: Any, weights: tuple[Any, ...], low: Any) -> tuple[Any, Any]:
+def losses(y: Any, gold: Any, weights: tuple[Any, ...]) -> tuple[Any, Any]:
     """The loss of each predicted place, and its logits."""
     import torch.nn.functional as F  # noqa: N812
 
-    final, dense, norm, table, bias = weights
-    width = x.shape[-1]
-    y = F.linear(F.layer_norm(x, (width,), final).to(low), dense.to(low))
-    y = F.layer_norm(F.gelu(y).float(), (width,), norm).to(low)
+    dense, norm, table, bias = weights
+    low = y.dtype
+    y = F.gelu(F.linear(y, dense.to(low))).float()
+    y = F.layer_norm(y, (y.shape[-1],), norm).to(low)
     logits = F.linear(y, table.to(low), bias.to(low)).float()
     return F.cross_entropy(logits, gold, reduction="none"), logits
 
@@ -67,7 +72,7 @@ class Network:
     model: Any
     low: Any
     """The number format of products."""
-    layer: Callable[..., Any] = layer
+    layer: Callable[..., tuple[Any, Any]] = layer
     losses: Callable[..., tuple[Any, Any]] = losses
 
     @property
@@ -88,24 +93,24 @@ class Network:
         self.losses = torch.compile(losses, dynamic=False)
 
     def states(self, ids: Any) -> Any:
-        """What the layers make of windows of pieces, before the last normalisation."""
+        """What the layers make of windows of pieces."""
         import torch.nn.functional as F  # noqa: N812
 
         base = self.model.model
         table, scale = base.embeddings.tok_embeddings.weight, base.embeddings.norm.weight
         x = F.layer_norm(F.embedding(ids, table), (table.shape[1],), scale)
+        y = x.to(self.low)  # the first layer takes it as it is
         turn = turns(ids.shape[1], table.shape[1] // base.config.num_attention_heads, ids.device)
-        for part in base.layers:
-            weights = (part.attn.Wqkv, part.attn.Wo, part.mlp_norm, part.mlp.Wi, part.mlp.Wo)
-            norm = getattr(part.attn_norm, "weight", None)
-            x = self.layer(x, norm, tuple(w.weight for w in weights), turn, self.low)
-        return x
+        for part, following in zip(base.layers, [*(p.attn_norm for p in base.layers[1:]), base.final_norm], strict=True):  # fmt: skip
+            weights = (part.attn.Wqkv, part.attn.Wo, part.mlp_norm, part.mlp.Wi, part.mlp.Wo, following)
+            x, y = self.layer(x, y, tuple(w.weight for w in weights), turn)
+        return y
 
-    def predict(self, x: Any, at: Any, gold: Any) -> tuple[Any, Any]:
+    def predict(self, y: Any, at: Any, gold: Any) -> tuple[Any, Any]:
         """The losses at flat places `at`, and the logits there."""
-        model = self.model
-        weights = (model.model.final_norm.weight, model.head.dense.weight, model.head.norm.weight, model.decoder.weight, model.decoder.bias)  # fmt: skip
-        return self.losses(x.reshape(-1, x.shape[-1])[at], gold, weights, self.low)
+        head, out = self.model.head, self.model.decoder
+        weights = (head.dense.weight, head.norm.weight, out.weight, out.bias)
+        return self.losses(y.reshape(-1, y.shape[-1])[at], gold, weights)
 
     def loss(self, batch: Any) -> Any:
         """The mean loss of a masked batch."""
