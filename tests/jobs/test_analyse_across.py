@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -159,3 +160,14 @@ def test_systems_that_answered_other_items_of_a_set_stay_apart() -> None:
     found = suspects([seated(one) for one in two], How())
     assert [one.n for one, _, _ in found] == [6, 5]
     assert len({one.sheet for one, _, _ in found}) == 2
+
+
+def test_rows_that_stand_in_for_a_test_set_go_by_where_they_lie() -> None:
+    """JAMP's stand-in is no split that gold could be amended in: its items are rows of train."""
+    golds = [E, C, N, E, C, N]
+    sure = {E: (0.9, 0.05, 0.05), C: (0.05, 0.9, 0.05), N: (0.05, 0.05, 0.9)}
+    given = [sure[gold] for gold in (E, C, N, E, C, C)]
+    one = loaded({"stand-in": [example(str(i), g) for i, g in enumerate(golds)]}, {"stand-in": [given]})
+    moved = dataclasses.replace(one, names={"stand-in": "jamp:stand-in"})
+    ((found, _, _),) = suspects([seated(moved, "stand-in")], How())
+    assert [s.example for s in found.items] == ["jamp:train/5"]
