@@ -91,6 +91,8 @@ def test_stages_are_done_once(corpus: Path, tmp_path: Path) -> None:
     assert report.pack["train"]["lines"] == report.text.train.lines if report.text else False
     with pytest.raises(BadInput, match=r"work/text: was made with another seed; .*--overwrite"):
         pretrain([corpus], out, choices(only="pack", seed=1))
+    with pytest.raises(BadInput, match=r"work/text: was made with another set of benchmarks"):
+        pretrain([corpus], out, choices(only="pack", against=("mini-ja:dev",)))
     with pytest.raises(BadInput, match=r"work/tokenizer: was made with another tokenizer"):
         pretrain([corpus], out, choices(only="pack", tokenizer="characters"))
     assert pretrain([corpus], out, choices(only="pack", tokenizer="characters", overwrite=True)).vocabulary

@@ -116,9 +116,13 @@ def test_nothing_is_written_where_nothing_is_left(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="nothing is left"):
         run(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    path.write_text("\n\n", "utf-8")
-    with pytest.raises(BadInput, match=r"a\.txt: holds no text"):
-        run(path, tmp_path / "out")
+    for wrong, said in (
+        (b"\n\n", "holds no text"),
+        ("古い橋。\n".encode("cp932"), "none of its lines can be read"),
+    ):
+        path.write_bytes(wrong)
+        with pytest.raises(BadInput, match=rf"a\.txt: {said}"):
+            run(path, tmp_path / "out")
 
 
 def test_another_language_is_refused_before_any_work(tmp_path: Path, invented: Invented) -> None:

@@ -18,6 +18,7 @@ from nikawa.clean import Settings, Step, choose
 from nikawa.clean.engine import Cleaner
 from nikawa.clean.piece import Piece
 from nikawa.io.lines import read_lines
+from nikawa.jobs._pretrain_stages import fingerprint
 from nikawa.pretrain.contamination import Text
 from nikawa.pretrain.prepare import Cleaned
 from nikawa.records import Dataset, reference
@@ -66,6 +67,11 @@ class BenchmarkTexts:
     data: Path | None = None
     against: tuple[str, ...] = ()
     """Datasets, records files or plain text files beside those found."""
+
+    def names(self) -> list[str]:
+        """The benchmarks at hand and the further files, as a stage is known by them."""
+        here = [benchmark.name for benchmark in benchmarks().values() if present(benchmark, self.data)]
+        return here + [fingerprint(Path(spec)) if Path(spec).is_file() else spec for spec in self.against]
 
     def __call__(self) -> Iterator[Text]:
         """The texts, dataset by dataset."""

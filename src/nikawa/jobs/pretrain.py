@@ -75,7 +75,7 @@ class _Job:
         made_from = {
             "corpus": [fingerprint(source.path) for source in sources],
             "language": c.language, "seed": c.seed, "field": c.field, "any_language": c.any_language,
-            "sources": fingerprint(c.sources) if c.sources else "", "against": sorted(c.against),
+            "sources": fingerprint(c.sources) if c.sources else "", "set of benchmarks": self.texts.names(),
         }  # fmt: skip
         how = Preparing(
             c.language, CleanLines(c.language, c.any_language), self.texts, c.seed,

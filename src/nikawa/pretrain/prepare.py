@@ -167,13 +167,15 @@ def _counted(texts: Iterable[Text], counts: Counter[str]) -> Iterator[Text]:
 def _look(source: Source, language: str) -> None:
     """Refuse a file in another language by its first part, before any work."""
     first, size = [], 0
-    for line in read(Source(source.path, source.name, source.key)):
+    looked = Source(source.path, source.name, source.key)
+    for line in read(looked):
         first.append(line.text)
         size += len(line.text)
         if size >= SAMPLE:
             break
     if not first:
-        raise BadInput("holds no text", file=source.path, cure="name a file with text in it")
+        what = "none of its lines can be read" if looked.broken.count else "holds no text"
+        raise BadInput(what, file=source.path, cure="name a file of UTF-8 text, or of JSON lines")
     refuse_other(first, language, source.path)
 
 
