@@ -134,11 +134,16 @@ def test_decisions_are_judgements_and_stay(own: Own) -> None:
     page.get_by_role("button", name="Decide", exact=True).click()
     assert owned.decisions() == []  # a reason is needed
     page.get_by_label("Reason").fill("the number differs")
-    page.get_by_role("button", name="Decide", exact=True).click()
+    listed.nth(0).click()
+    assert page.get_by_label("Reason").input_value() == ""
+    listed.nth(1).click()  # what was begun is there again
+    assert page.get_by_label("Reason").input_value() == "the number differs"
+    assert page.locator("#answer input:checked").get_attribute("value") == "1"
+    page.keyboard.press("Control+Enter")
     page.locator(".decision").wait_for()
     page.keyboard.press("3")  # as on a worker's page
     page.get_by_label("Reason").fill("no, it may be either")
-    page.get_by_role("button", name="Decide", exact=True).click()
+    page.get_by_role("button", name="Decide", exact=True).dblclick()
     page.locator(".decision").nth(1).wait_for()
     owned.shot(page, "adjudicate")
     found = [(one.example, one.worker, one.answer) for one in owned.decisions()]

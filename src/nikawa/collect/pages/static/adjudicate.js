@@ -9,6 +9,8 @@ let form = null;
 let cases = [];
 let current = null;
 let after = "";
+let busy = false;
+let touched = false; // whether the answer in the form is the owner's work
 
 // The answers given, equal ones together: { answer, sides }.
 function sides(answers) {
@@ -39,7 +41,14 @@ function press(button) {
 function fill(answer, button) {
   clearProblems();
   form.fill(answer, current, false);
+  touched = true;
   press(button);
+}
+
+// What is begun for a case is there again when the owner comes back to it.
+function putAside() {
+  const reason = byId("reason").value;
+  if (current && (touched || reason.trim())) current.begun = { answer: form.read(), reason };
 }
 
 function decision(row) {
@@ -48,17 +57,20 @@ function decision(row) {
 }
 
 function show(row, focus = true) {
+  putAside();
   current = row;
+  const begun = row.begun;
   history.replaceState(null, "", `?ref=${encodeURIComponent(row.ref)}`);
   byId("case").hidden = false;
   byId("case").dataset.ref = row.ref;
   byId("ref").replaceChildren(foreign(row.ref));
   byId("prompt").textContent = promptOf(form, row);
   byId("past").replaceChildren(...row.decisions.map(decision));
-  byId("reason").value = "";
+  byId("reason").value = begun?.reason ?? "";
   clearProblems();
   form.show(row);
-  form.fill(row.decision?.answer ?? {}, row, row.decision === null);
+  form.fill(begun?.answer ?? row.decision?.answer ?? {}, row, !begun && row.decision === null);
+  touched = Boolean(begun);
   byId("sides").replaceChildren(...sides(row.answers).map(side));
   list();
   if (focus) byId("ref").focus();
@@ -76,17 +88,28 @@ function list() {
   byId("nothing").hidden = cases.length > 0;
 }
 
+function taken(row, answer, reason) {
+  row.decision = { person: document.querySelector(".bar .facts span").textContent, answer, reason, at: new Date().toISOString() };
+  row.decisions.unshift(row.decision);
+  delete row.begun;
+  if (row !== current) { list(); return; } // the owner has gone on meanwhile
+  byId("reason").value = "";
+  touched = false;
+  show(cases.slice(cases.indexOf(row) + 1).find((one) => !one.decision) ?? row);
+}
+
+// One decision at a time: a double click is one.
 async function decide() {
   const why = byId("reason").value.trim();
   if (!why) { byId("reason").value = ""; byId("reason").reportValidity(); return; }
-  const answer = form.read();
-  const reply = await send("/owner/decide", { ref: current.ref, answer, reason: why });
+  if (busy) return;
+  busy = true;
+  const [row, answer] = [current, form.read()];
+  const reply = await send("/owner/decide", { ref: row.ref, answer, reason: why });
+  busy = false;
+  if (reply?.problems) { if (row === current) refuse(reply.problems, reply.message); return; }
   if (!reply) return;
-  if (reply.problems) { refuse(reply.problems, reply.message); return; }
-  current.decision = { person: document.querySelector(".bar .facts span").textContent, answer, reason: why, at: new Date().toISOString() };
-  current.decisions.unshift(current.decision);
-  const row = cases.slice(cases.indexOf(current) + 1).find((one) => !one.decision);
-  show(row ?? current);
+  taken(row, answer, why);
   byId("status").textContent = say("saved");
 }
 
@@ -102,6 +125,7 @@ async function load() {
 }
 
 function pressed(event) {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && current) { event.preventDefault(); decide(); return; }
   if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || !current) return;
   if (event.target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])")) return;
   if (form.key?.(event)) event.preventDefault();
@@ -123,7 +147,7 @@ async function begin(given) {
 
 attend({
   begin,
-  changed() { clearProblems(); press(null); },
+  changed() { clearProblems(); press(null); touched = true; },
   submit() {}, // a decision is made with its button: it needs a reason
   tell(text) { byId("status").textContent = text; },
 });
