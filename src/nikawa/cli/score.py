@@ -145,7 +145,7 @@ def _more(count: int) -> str:
 
 
 def _shortened(text: str) -> str:
-    from nikawa.jobs.score import shortened
+    from nikawa.jobs._score_match import shortened
 
     return shortened(text)
 

@@ -17,7 +17,7 @@ from nikawa.analyse.slice_keys import found_keys, named, similarity_bins, values
 from nikawa.analyse.slices import RESAMPLES, Named, cross, slices
 from nikawa.analyse.surprises import by_error, by_probability, by_score
 from nikawa.jobs._analyse_sample import Sitting, labels_of, places, probabilities
-from nikawa.jobs.score import LABELLED
+from nikawa.jobs._score_match import LABELLED
 from nikawa.metrics import Items, metrics
 from nikawa.metrics.confusion import UNREAD
 from nikawa.metrics.confusion import confusion as counts_of
