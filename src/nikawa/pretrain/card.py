@@ -156,5 +156,5 @@ def _wanted(part: str, language: str) -> bool:
     if not heading.startswith("## "):
         return False
     others = [name.lower() for code, name in LANGUAGES.items() if code != language]
-    about = any(word in heading for word in ("source", "attribution", "licen", "credit"))
+    about = any(word in heading for word in ("source", "attribution", "licen", "credit", "bias"))
     return about and not any(name in heading for name in others)

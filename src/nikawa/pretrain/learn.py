@@ -122,7 +122,7 @@ class Training:
     def _prepare(self, total: int) -> None:
         """Compile, capture, and turn minutes into a number of steps."""
         timed = 0 if total else TIMED if self.device.type == "cuda" else 3
-        if timed or self.device.type == "cuda":
+        if timed or self.device.type == "cuda" or self.network.fused:
             self.course.progress("preparing the steps", 0, None)
             spent = self.steps.settle(self.orders, timed, self.marks.notes.append)
         if not total:

@@ -83,12 +83,16 @@ def _save(model: Any, place: Path) -> None:
 
     before = logging.get_verbosity()
     logging.set_verbosity_error()
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
     try:
         model.save_pretrained(place)
     except SafetensorError as problem:  # a full disk, in the words of another language
         raise BadInput(f"cannot be written: {problem}", file=place, cure="make room, then give the same command again") from None  # fmt: skip
     finally:
         logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def read_figures(folder: Path) -> Figures:

@@ -135,7 +135,7 @@ class Steps:
         self.lay(length, order.starts(0, ROUND))
         if self._capture:
             self._graphs[length] = self._captured(length)
-        for _ in range(min(2, timed)):
+        for _ in range(max(min(2, timed), self.network.fused)):  # what fails must fail here
             self.step(length)
         self.wait()
         began = time.perf_counter()
@@ -143,6 +143,8 @@ class Steps:
             self.step(length)
         self.wait()
         return (time.perf_counter() - began) / max(1, timed)
+
+    _pool: Any = None
 
     def _captured(self, length: int) -> Any:
         import torch
@@ -153,8 +155,11 @@ class Steps:
             for _ in range(WARM):
                 self._work(length)
         torch.cuda.current_stream().wait_stream(side)
+        for weight in self.weights:
+            weight.grad = None  # slopes of another length must not hold the memory that all lengths share
+        self._pool = self._pool or torch.cuda.graph_pool_handle()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, pool=self._pool):
             self._work(length)
         self._row.zero_()
         return graph

@@ -169,3 +169,15 @@ def test_held_out_text_of_another_tokenizer_is_refused(course_of: Callable[..., 
     (tmp_path / "pack.json").write_bytes(msgspec.json.encode(told))
     with pytest.raises(BadInput, match="packed with another tokenizer"):
         learn(replace(course, heldout=tmp_path))
+
+
+def test_a_compiler_that_fails_is_done_without_and_noted(
+    course_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no working compiler\nmore")
+
+    monkeypatch.setattr("torch.compile", lambda _part, **_: broken)
+    learned = learn(course_of(steps=3, compile="yes"))
+    assert learned.figures.notes == ["a faster way failed: no working compiler"]
+    assert _equal(learned, learn(course_of(steps=3)))
