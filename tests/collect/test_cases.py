@@ -10,7 +10,11 @@ import pytest
 
 from nikawa.collect.cases import PAGE, case, disagreements
 from nikawa.collect.form import forms
+from nikawa.collect.load import sync
+from nikawa.collect.overview import worker_rows
 from nikawa.collect.workers import Refused, exclude
+from nikawa.io.records import read_examples, write_records
+from nikawa.records import Example
 
 SPAN = {"start": 0, "end": 3, "label": "PS"}
 OTHER = {"start": 5, "end": 7, "label": "DT"}
@@ -85,3 +89,24 @@ def test_an_answer_that_breaks_a_rule_is_looked_at(crowd: Callable[..., Any]) ->
     here.answer("b")
     (found,) = here.store.ask(lambda link: disagreements(link, here.project))["cases"]
     assert {side["worker"]: side["problems"] for side in found["answers"]} == {"a": ["choose_one"], "b": []}
+
+
+def test_nobody_judges_a_text_of_their_own(crowd: Callable[..., Any]) -> None:
+    """Under the name they wrote it with; the owner's list names those only who came."""
+    here = crowd(items=2)
+    own = Example(
+        id="own", inputs={"premise": "a", "hypothesis": "b"}, meta={"writer": "mado", "meant": "neutral"}
+    )
+    path = here.project.folder / "examples.jsonl"
+    write_records(path, [*read_examples(path), own], overwrite=True)
+    assert sync(here.project, here.store)["main"] == 1
+    assert here.store.ask(worker_rows) == []
+    here.join("mado", "nagi")
+    seen: dict[str, set[str]] = {"mado": set(), "nagi": set()}
+    for name, found in seen.items():
+        while (item := here.state(name)["item"]) is not None:
+            found.add(item["inputs"]["premise"])
+            assert "mado" not in str(item)
+            here.answer(name)
+    assert seen == {"mado": {"前提i000", "前提i001"}, "nagi": {"前提i000", "前提i001", "a"}}
+    assert {row["name"] for row in here.store.ask(worker_rows)} == {"mado", "nagi"}

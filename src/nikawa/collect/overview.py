@@ -11,7 +11,7 @@ import msgspec
 from nikawa.collect.database import Link, found
 from nikawa.collect.project import Project
 from nikawa.collect.records import stamp
-from nikawa.collect.workers import Refused, Worker, all_workers, audit
+from nikawa.collect.workers import AUTHOR, Refused, Worker, all_workers, audit
 
 PAGE = 100
 """Rows of one page of a list."""
@@ -42,8 +42,9 @@ def progress(link: Link) -> dict[str, Any]:
 
 
 def worker_rows(link: Link) -> list[dict[str, Any]]:
-    """Everybody, with speed and control items."""
-    return [_worker(worker) for worker in all_workers(link)[-WORKERS:]]
+    """Everybody who came, with speed and control items."""
+    came = [one for one in all_workers(link) if one.origin != AUTHOR or one.serial or one.answered]
+    return [_worker(worker) for worker in came[-WORKERS:]]
 
 
 def _worker(worker: Worker) -> dict[str, Any]:

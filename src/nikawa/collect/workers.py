@@ -17,6 +17,10 @@ COLUMNS = (
 )
 
 
+AUTHOR = "writer"
+"""The origin of somebody who wrote items of the project and may never come to judge any."""
+
+
 class Refused(NikawaError):
     """A request that cannot be done; `code` is also the key of its message."""
 
@@ -91,7 +95,7 @@ def join(link: Link, name: str, hashed: str, settings: Settings, now: float) -> 
     known = by_name(link, name)
     if known is not None:
         return known
-    (count,) = found(link, "SELECT count(*) FROM workers")
+    (count,) = found(link, "SELECT count(*) FROM workers WHERE origin <> ? OR serial > 0", AUTHOR)
     if count >= settings.crowd.max_workers:
         raise Refused("worker_full", 403)
     return add_worker(link, name, hashed, "join", language=settings.language, now=now)
