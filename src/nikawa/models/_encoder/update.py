@@ -49,7 +49,7 @@ class Update:
         self.optimiser = torch.optim.AdamW(
             self._groups(settings.weight_decay),
             lr=self.rate if self._on_card else 0.0,
-            fused=self._on_card,
+            fused=self._on_card or device.type == "cpu",
             capturable=self._on_card,
         )
         if low:
@@ -86,6 +86,8 @@ class Update:
         if self.clip <= 0:
             return
         total = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+        if not self._on_card and float(total) + 1e-6 <= self.clip:
+            return  # a card must not be waited for; here a pass over all gradients is saved
         torch._foreach_mul_(gradients, torch.clamp(self.clip / (total + 1e-6), max=1.0))
 
     def state(self) -> dict[str, Any]:
