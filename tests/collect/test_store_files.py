@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from nikawa.collect.database import Link, found
 from nikawa.collect.export import take_in
 from nikawa.collect.load import sync
+from nikawa.collect.records import moment, stamp
 from nikawa.collect.store import open_store
 from nikawa.collect.writer import Unavailable
 from nikawa.errors import BadInput
@@ -148,3 +150,18 @@ def test_a_lost_connection_is_told_and_made_again(crowd: Begin, database: str) -
         others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE ?"
         here.store.do(lambda link: link.rows(others, "%answers a JOIN items%"))
     assert here.worker("a").answered == 1
+
+
+def test_moments_are_written_as_python_writes_them() -> None:
+    for at in (
+        0.0,
+        1_700_000_000.123456,
+        1_783_036_799.9999,
+        1_783_036_800.0,
+        951_825_599.5,
+        4_102_444_800.001,
+    ):
+        written = stamp(at)
+        assert written == datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+        assert moment(written, 0.0) == pytest.approx(at, abs=0.001)
+    assert stamp(None) is None

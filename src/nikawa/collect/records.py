@@ -24,13 +24,14 @@ def stamp(at: float | None) -> str | None:
     if at is None:
         return None
     second, rest = divmod(round(at * 1e6), 1_000_000)
-    return f"{_second(second)}.{rest // 1000:03}+00:00"
+    hour, second = divmod(second, 3600)
+    return f"{_hour(hour)}:{second // 60:02}:{second % 60:02}.{rest // 1000:03}+00:00"
 
 
 @lru_cache(maxsize=4096)
-def _second(at: int) -> str:
-    """Judgements come in the order of time: most share their second, or are near it."""
-    return datetime.fromtimestamp(at, UTC).isoformat()[:19]
+def _hour(number: int) -> str:
+    """Judgements come in the order of time: many share their hour."""
+    return datetime.fromtimestamp(3600 * number, UTC).isoformat()[:13]
 
 
 def moment(text: str | None, otherwise: float) -> float:
