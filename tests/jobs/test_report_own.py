@@ -16,6 +16,7 @@ from nikawa.jobs._report_findings import findings
 from nikawa.jobs._report_items import example_items
 from nikawa.jobs._report_own import data_commands
 from nikawa.jobs._report_runs import TaskRuns, find_runs, task_runs
+from nikawa.jobs.agree import agree
 from nikawa.jobs.analyse import How, compute
 from nikawa.jobs.run import Options, Request, run
 from nikawa.records import Card, Dataset, Example, Origin
@@ -115,3 +116,9 @@ def test_scrambled_items_stand_beside_their_originals(part: TaskRuns) -> None:
     ).analyses.across.stress
     assert {(cell.operation, cell.n) for cell in stress.cells if not cell.gold} == {("scramble", 3)}
     assert load("plot").name == "garden"
+
+
+def test_the_folder_stands_for_its_judgements(part: TaskRuns) -> None:
+    judge()
+    one, other = (agree(spec).report for spec in ("plot", "plot/judgements.jsonl"))
+    assert (one.answers, one.measures) == (6, other.measures)

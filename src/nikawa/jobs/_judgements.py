@@ -10,6 +10,7 @@ from nikawa.aggregate.table import Table, Twice
 from nikawa.benchmarks import load
 from nikawa.benchmarks.load import named, read_judgements
 from nikawa.errors import BadInput
+from nikawa.io.folders import JUDGEMENTS, is_dataset_folder
 from nikawa.io.judgements import How, Note, lines_of, open_judgements
 from nikawa.io.judgements.base import Reading
 from nikawa.records import Dataset, Example, Judgement, reference
@@ -35,7 +36,10 @@ class Given:
 
 
 def open_given(spec: str, data: Path | None, how: How, known: Mapping[str, Example] | None = None) -> Given:
-    """Open `jsick`, `jsick:test` or a file; with `known`, answers about other items are refused."""
+    """Open `jsick`, `jsick:test`, a file, or a dataset folder that keeps its judgements.
+
+    With `known`, answers about other items are refused.
+    """
     published = named(spec)
     if published is not None and published.file is None:
         name, split = published.benchmark.name, published.split
@@ -49,6 +53,7 @@ def open_given(spec: str, data: Path | None, how: How, known: Mapping[str, Examp
     if not path.exists():
         cure = "name a file of judgements, or a dataset that publishes its workers' answers"
         raise BadInput("no such file", file=spec, cure=cure)
+    path = path / JUDGEMENTS if is_dataset_folder(path) and (path / JUDGEMENTS).is_file() else path
     reading = open_judgements(path, how)
     rows = (judgement for _, judgement in (reading.rows if known is None else reading.known(known)))
     return Given(spec, rows, reading.workers_are, reading.form, reading)
