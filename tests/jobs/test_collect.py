@@ -361,3 +361,20 @@ def test_a_faulty_setting_is_told_with_its_line(project: Path, before: str, afte
     with pytest.raises(BadInput, match=said) as problem:
         open_project(project)
     assert f"project.toml, line {number}:" in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("j.csv", None), ("j.tsv", None), ("j.tsv", "yahoo"), ("j.csv", "csv")]
+)
+def test_no_sheet_runs_what_somebody_wrote(tmp_path: Path, name: str, form: str | None) -> None:
+    write_records(tmp_path / "e.jsonl", [Example(id="=1+1", inputs={"text": "x"})])
+    new(tmp_path / "p", str(tmp_path / "e.jsonl"), New("choice", options={"labels": ["@yes", "no"]}))
+    given = Judgement(example="=1+1", worker="+w", question="label", answer="@yes")
+    write_records(tmp_path / "in.jsonl", [given])
+    take(tmp_path / "p", tmp_path / "in.jsonl", How())
+    export(tmp_path / "p", tmp_path / name, Out(form=form))
+    row = (tmp_path / name).read_text("utf-8-sig").splitlines()[1]
+    assert {"'=1+1", "'+w", "'@yes"} <= set(row.replace("\t", ",").split(","))
+    export(tmp_path / "p", tmp_path / "j.jsonl")  # records are no sheet: they stay as they are
+    (kept,) = read_records(tmp_path / "j.jsonl", Judgement)
+    assert (kept.example, kept.worker, kept.answer) == ("=1+1", "+w", "@yes")

@@ -42,7 +42,8 @@ def export(folder: Path, out: Path, how: Out | None = None, database: str = "") 
         if form == "csv" or (form is None and ".jsonl" in out.name):
             _write_text(out, counted, form == "csv", chosen.overwrite)
             return counted.count
-        rows = found if form in (None, "records", "label-studio", "doccano") else harmless(found)
+        sheet = out.name.endswith(".tsv") or form not in (None, "records", "label-studio", "doccano")
+        rows = harmless(found) if sheet else found
         examples = None
         if form in ("label-studio", "doccano"):
             examples = {example.id: example for example in read_examples(project.folder / EXAMPLES)}
