@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from nikawa.collect.answers import Given
 from nikawa.collect.database import Link
 from nikawa.collect.lockstep import in_step
 from nikawa.collect.project import hashed
+from nikawa.collect.store import open_store
 from nikawa.collect.turn import Planned
 from nikawa.collect.workers import Refused
 
@@ -156,3 +157,27 @@ def test_who_does_not_wait_any_more_stops_nobody(crowd: Begin) -> None:
     with pytest.raises(CancelledError):
         gone.result()
     assert not here.exported()
+
+
+def test_two_servers_share_a_project(crowd: Begin, database: str) -> None:
+    here = crowd(items=12, assign={"workers_per_item": 2})
+    names = ["a", "b", "c", "d"]
+    here.join(*names)
+
+    def work(store: Any, name: str) -> None:
+        token, key = hashed(here.project.token(name)), 0
+        standing = store.do(here.desk.next(token, here.now))
+        while standing.held is not None:
+            key += 1
+            given = Given(standing.held.lease, str(key), '{"label":"neutral"}')
+            _, standing = store.do(here.desk.answer(token, given, here.now))
+
+    with (
+        open_store(database, here.project.folder, here.project.name) as other,
+        ThreadPoolExecutor(len(names)) as threads,
+    ):
+        stores = [here.store, other, here.store, other]
+        for ended in [threads.submit(work, *pair) for pair in zip(stores, names, strict=True)]:
+            ended.result()
+    assert here.counts() == [(2, 0)] * 12
+    assert len({(j.example, j.worker) for j in here.exported()}) == 24
