@@ -93,6 +93,8 @@ def _save(model: Any, place: Path) -> None:
         logging.set_verbosity(before)
         if bars:
             logging.enable_progress_bar()
+    for path in place.glob("model*.safetensors"):  # the library lets nobody else read them
+        path.chmod((place / CONFIG).stat().st_mode & 0o777)
 
 
 def read_figures(folder: Path) -> Figures:

@@ -55,6 +55,8 @@ def test_plain_transformers_loads_what_was_trained(learned: Learned, tokenizer: 
         assert torch.equal(model(**found).logits, learned.model(**found).logits)
         width = AutoModel.from_pretrained(tmp_path / "model")(**found).last_hidden_state.shape[-1]
     assert width == 64
+    modes = {path.stat().st_mode for path in (tmp_path / "model").iterdir()}
+    assert len(modes) == 1
     assert words.model_max_length == model.config.max_position_embeddings == 512
     assert read_figures(tmp_path / "model") == learned.figures
     assert msgspec.json.decode((tmp_path / "model" / "config.json").read_bytes())["architectures"] == ["ModernBertForMaskedLM"]  # fmt: skip
