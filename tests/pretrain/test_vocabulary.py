@@ -14,10 +14,11 @@ from nikawa.pretrain.vocabulary import FLOOR, Learned, Plan, learn_vocabulary, t
 from nikawa.text.starts import starts
 
 Invented = Callable[[str, int], list[str]]
+SEGMENTERS = {"ja": "ja", "ko": "mecab-ko"}
 
 
 def cuts(language: str) -> Callable[[Sequence[str]], list[list[int]]]:
-    return lambda texts: starts(texts, language)
+    return lambda texts: starts(texts, SEGMENTERS[language])
 
 
 def learned(lines: list[str], language: str, kind: str, size: int = 800) -> Learned:
@@ -30,7 +31,7 @@ def test_no_piece_crosses_a_morpheme_boundary(invented: Invented, language: str)
     lines = invented(language, 300)
     found = learned(lines, language, "morphemes")
     inside = set[str]()
-    for line, places in zip(lines, starts(lines, language), strict=True):
+    for line, places in zip(lines, starts(lines, SEGMENTERS[language]), strict=True):
         for start, end in pairwise([*places, len(line)]):
             word = line[start:end].strip()
             inside |= {word[a:b] for a in range(len(word)) for b in range(a + 1, len(word) + 1)}
