@@ -102,7 +102,8 @@ def _training(story: Story, figures: Figures) -> str:
         ("device", figures.device),
         ("time", f"{figures.seconds:,.0f} s, {figures.pieces_a_second:,} pieces a second"),
         *_measured(figures),
-        *((name, _plain(value)) for name, value in {**story.corpus, **story.vocabulary}.items() if _plain(value)),
+        *_rows("text", story.corpus),
+        *_rows("vocabulary", story.vocabulary),
     ]  # fmt: skip
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     return f"## Training\n\n| what | value |\n|---|---|\n{table}\n"
@@ -119,13 +120,22 @@ def _measured(figures: Figures) -> list[tuple[str, str]]:
     return [*found, *(("note", note) for note in figures.notes)]
 
 
-def _plain(value: Any) -> str:
-    """A value that fits into a cell; nothing for tables and lists."""
-    if isinstance(value, bool) or value is None:
+SAID = ("language", "seed")
+"""What the card says elsewhere, or not at all."""
+
+
+def _rows(about: str, report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a report counts, a row each; lists stay in the report."""
+    found = ((name, _cell(value)) for name, value in report.items() if name not in SAID)
+    return [(f"{about}: {name.replace('_', ' ')}", cell) for name, cell in found if cell]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_cell(one)}" for name, one in value.items() if _cell(one))
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return ""
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else value if isinstance(value, str) else ""
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def _limits(story: Story) -> str:

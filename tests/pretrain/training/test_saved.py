@@ -33,7 +33,7 @@ Rules.
 
 - The people of a and b.
 """
-STORY = Story("nikawa-speck-ja", "ja", "nikawa pretrain a.txt --language ja --steps 10", licence="cc-by-sa-4.0", corpus={"lines kept": 1234, "by kind": {"x": 1}}, notes=("Knows eight words.",))  # fmt: skip
+STORY = Story("nikawa-speck-ja", "ja", "nikawa pretrain a.txt --language ja --steps 10", licence="cc-by-sa-4.0", corpus={"language": "ja", "lines_kept": 1234, "removed": {"odd": 1, "long": 2000}, "ids": ["a7"]}, notes=("Knows eight words.",))  # fmt: skip
 FIGURES = Figures(settings=TrainSettings(steps=10), parameters=13_228_160, vocabulary=16_000, text_pieces=1000, steps=10, pieces=2500, seconds=2.0, pieces_a_second=1250, share_of_peak=0.125, device="NVIDIA H200", unigram=7.0, heldout=3.21, accuracy=0.456)  # fmt: skip
 
 
@@ -95,9 +95,9 @@ def test_a_card_says_what_was_measured_and_whom_to_credit(tmp_path: Path) -> Non
     told = Story("nikawa-mini-ja", "ja", STORY.command, path, STORY.licence, STORY.corpus, {}, STORY.notes)
     card = render(told, FIGURES)
     assert card.startswith("---\nlanguage: ja\nlicense: cc-by-sa-4.0\n")
-    for part in ("13.2 million parameters", "(2.5 times the text)", "12.5%", "3.210 nats (7.000 by frequency alone)", "45.6%", STORY.command, "| lines kept | 1,234 |", "- Knows eight words.", "encoder:nikawa-mini-ja", "| a | CC0 |", "The people of a and b."):  # fmt: skip
+    for part in ("13.2 million parameters", "(2.5 times the text)", "12.5%", "3.210 nats (7.000 by frequency alone)", "45.6%", STORY.command, "| text: lines kept | 1,234 |", "| text: removed | odd 1, long 2,000 |", "- Knows eight words.", "encoder:nikawa-mini-ja", "| a | CC0 |", "The people of a and b."):  # fmt: skip
         assert part in card
-    for part in ("CC BY |", "Rules.", "by kind"):
+    for part in ("CC BY |", "Rules.", "a7", "text: language"):
         assert part not in card
 
 
