@@ -104,16 +104,12 @@ class Graphs:
         _touch(model, store, loss)
         self.update = Update(model, settings, total, low)
 
-    def prepare(self, batches: Sequence[Batch], most: int) -> None:
-        """Capture a graph for every length that occurs; the state stays as it was. `most`: batches of an epoch."""
-        import torch
-
+    def prepare(self, lengths: set[int]) -> None:
+        """Capture a graph for each of the lengths; the state stays as it was."""
         state = {name: value.clone() for name, value in self.update.state().items()}
         fresh = not any(name.startswith("exp_avg") for name in state)
-        self._order = torch.full(
-            (most, self._size), self._store.n, dtype=torch.long, device=self._store.device
-        )
-        for length in sorted({batch.length for batch in batches}, reverse=True):
+        self._order.fill_(self._store.n)
+        for length in sorted(lengths, reverse=True):
             self._graphs[length] = self._capture(length)
         self.update.restore(state)
         if fresh:
@@ -149,8 +145,11 @@ class Graphs:
         """Lay the order of an epoch on the device."""
         import torch
 
-        if missing := [batch for batch in batches if batch.length not in self._graphs]:
-            self.prepare(missing, max(len(batches), len(self._order)))
+        if len(batches) > len(self._order):  # graphs read the place they were captured with
+            self._graphs.clear()
+            self._order = torch.zeros((len(batches), self._size), dtype=torch.long, device=self._store.device)
+        if missing := {batch.length for batch in batches} - set(self._graphs):
+            self.prepare(missing)
         self._batches = batches
         order = torch.tensor([batch.rows for batch in batches])
         self._order[: len(batches)].copy_(order, non_blocking=True)
