@@ -15,6 +15,7 @@ import pytest
 from nikawa.collect.database import Link, found
 from nikawa.collect.export import take_in
 from nikawa.collect.load import sync
+from nikawa.collect.postgres import Postgres
 from nikawa.collect.records import moment, stamp
 from nikawa.collect.store import open_store
 from nikawa.collect.writer import Unavailable
@@ -165,3 +166,22 @@ def test_moments_are_written_as_python_writes_them() -> None:
         assert written == datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         assert moment(written, 0.0) == pytest.approx(at, abs=0.001)
     assert stamp(None) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("nikawa@/postgres", "nobody_known@/postgres"), "does not answer"),
+        (("?host=", "?no_such_option=1&host="), "refuses: invalid URI query parameter"),
+        (("nikawa@/postgres", "limited@/postgres"), "refuses: permission denied"),
+    ],
+)
+def test_an_address_that_does_not_serve(
+    postgres: str, tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
+    link = Postgres(postgres, "nikawa_here").connect()
+    link.run("DROP ROLE IF EXISTS limited")
+    link.run("CREATE ROLE limited LOGIN")
+    link.close()
+    with pytest.raises(BadInput, match=told):
+        open_store(postgres.replace(*change), tmp_path, "x")

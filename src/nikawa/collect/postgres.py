@@ -41,21 +41,30 @@ class PostgresLink:
 
     def __init__(self, url: str, schema: str, *, writes: bool) -> None:
         import psycopg
-        from psycopg import sql
         from psycopg.types.numeric import Int8Dumper
 
         self._raw = psycopg.connect(url, autocommit=True, connect_timeout=10, prepare_threshold=2)
         self._raw.adapters.register_dumper(int, Int8Dumper)  # else each size of number is another statement
         digest = blake2b(schema.encode(), digest_size=8).digest()
         self._lock = int.from_bytes(digest, signed=True)
+        self._writes = self._mark = 0
+        try:
+            self._enter(schema, WRITER if writes else READER)
+        except BaseException:
+            self._raw.close()
+            raise
+
+    def _enter(self, schema: str, settings: str) -> None:
+        """Make the schema where there is none, and stay in it."""
+        from psycopg import sql
+
         name = sql.Identifier(schema)
         if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", schema) is None:
             with self._raw.transaction():
                 self._plain(f"SELECT pg_advisory_xact_lock({self._lock})")
                 self._raw.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
         self._raw.execute(sql.SQL("SET search_path TO {}").format(name))
-        self._plain(WRITER if writes else READER)
-        self._writes = self._mark = 0
+        self._plain(settings)
 
     def _plain(self, sql: str) -> None:
         """Statements without values, in one journey; nothing to prepare."""
@@ -164,6 +173,7 @@ class Postgres:
             raise missing_extra("psycopg, which speaks to PostgreSQL,", "postgres") from None
         self.address, self.schema = url, schema
         self.lost: tuple[type[Exception], ...] = (psycopg.OperationalError, psycopg.InterfaceError)
+        self._any: type[Exception] = psycopg.Error
 
     def connect(self, *, writes: bool = False) -> PostgresLink:
         """Connect; the address is not repeated in an error, since it may hold a password."""
@@ -173,6 +183,10 @@ class Postgres:
             what = str(problem).strip().splitlines()[0]
             cure = "check the address and that the server runs"
             raise BadInput(f"PostgreSQL does not answer: {what}", cure=cure) from None
+        except self._any as problem:
+            what = str(problem).strip().splitlines()[0]
+            cure = "check the options of the address, and that its user may make a schema (GRANT CREATE ON DATABASE)"
+            raise BadInput(f"PostgreSQL refuses: {what}", cure=cure) from None
 
     def __str__(self) -> str:
         return f"PostgreSQL, schema {self.schema}"
