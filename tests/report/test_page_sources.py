@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nikawa.report.page import document, standalone, write_report
+from nikawa.report.page_across import stress_keys
 from nikawa.report.page_data import Page
 from nikawa.report.page_grids import Heat, heat
 from nikawa.report.page_source import address, inside, source_line
@@ -140,3 +141,21 @@ def test_an_empty_cell_of_the_confusion_names_its_row() -> None:
     picture = standalone(heat(Heat(["a", "b"], ["a", "b"], [[3, 0], [1, 2]], "x.json#/counts"), "t"))
     assert picture.count('data-src="x.json#/counts/a"') == 1
     assert picture.count('data-src="x.json#/counts/b/a"') == 1
+
+
+def test_a_lone_case_is_not_told_twice() -> None:
+    keys = [
+        ("swap", "o", ""),
+        ("swap", "", "neutral"),
+        ("swap", "", ""),
+        ("drop", "o", ""),
+        ("drop", "de", ""),
+        ("drop", "", ""),
+    ]
+    assert stress_keys(keys) == [
+        ("swap", "", ""),
+        ("swap", "", "neutral"),
+        ("drop", "", ""),
+        ("drop", "o", ""),
+        ("drop", "de", ""),
+    ]

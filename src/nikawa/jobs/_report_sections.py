@@ -51,12 +51,15 @@ def _analysed(found: Section, part: TaskRuns, analyses: Analyses) -> Section:
         if names[row.system] in each
     )
     across, name = analyses.across, part.task.name
+    order = {row.system: i for i, row in enumerate(found.rows)}
+    stress = [s for s in across.stress if s.task == name]
+    stress.sort(key=lambda s: order.get(f"{s.model} ({s.variation})" if s.variation else s.model, len(order)))
     main = [c for c in across.curves if c.task == name and c.set == part.main and len(c.points) > 1]
     return replace(
         found,
         analysed=own,
         curves=_sourced("curves", across.curves, main),
-        stress=_sourced("stress", across.stress, [s for s in across.stress if s.task == name]),
+        stress=_sourced("stress", across.stress, stress),
         partial=_sourced(
             "partial", across.partial, [p for p in across.partial if (p.task, p.set) == (name, part.main)]
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nikawa.analyse.results import PartialInput, StressCell, Suspects
 from nikawa.report import page_plots as plots
@@ -101,10 +101,21 @@ def _stress_table(found: Section, digits: int, place: str) -> str:
         for i, s in enumerate(found.stress)
         for j, cell in enumerate(s.found.cells)
     }
-    keys, systems = list(dict.fromkeys(key for key, _ in cells)), range(len(found.stress))
+    keys, systems = stress_keys(dict.fromkeys(key for key, _ in cells)), range(len(found.stress))
     rows = [_stress_row(key, [cells.get((key, i)) for i in systems], digits) for key in keys]
     names = ["operation", "case", "gold", "n", *map(text, _models(found))]
     return table(names, rows, range(3, len(names)), "Answers that stay", place)
+
+
+def stress_keys(keys: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """By operation, case and label, all together first; a lone case of an operation says nothing new."""
+    given = list(keys)
+    places = [list(dict.fromkeys(["", *(key[i] for key in given)])) for i in range(3)]
+    cases = {
+        operation: {key[1] for key in given if key[0] == operation and key[1]} for operation, *_ in given
+    }
+    kept = [key for key in given if not key[1] or len(cases[key[0]]) > 1]
+    return sorted(kept, key=lambda key: tuple(places[i].index(key[i]) for i in range(3)))
 
 
 def _stress_row(
