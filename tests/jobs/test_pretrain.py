@@ -113,7 +113,8 @@ def test_packs_are_carried_without_the_text(corpus: Path, tmp_path: Path) -> Non
     shutil.copytree(tmp_path / "here", tmp_path / "there", ignore=shutil.ignore_patterns("text", "text.json"))
     report = pretrain([], tmp_path / "there", choices(only="pack", squeeze=True))
     assert report.pack is not None
-    assert report.text is None
+    assert report.text is not None
+    assert report.command.startswith("nikawa pretrain corpus.txt --language ja ")
     with pytest.raises(BadInput, match=r"no text was named; name a corpus"):
         pretrain([], tmp_path / "nowhere", choices(only="pack"))
 

@@ -90,7 +90,7 @@ def settings_of(choices: Choices) -> Any:
     return TrainSettings(**said, **{name: getattr(choices, name) for name in names})
 
 
-def command(choices: Choices, corpus: Sequence[Path], out: Path, steps: int = 0) -> str:
+def command(choices: Choices, corpus: Sequence[str], out: Path, steps: int = 0) -> str:
     """The command that makes the same again: steps in the place of minutes."""
     c = choices
     said: list[tuple[str, Any, Any]] = [
@@ -99,7 +99,7 @@ def command(choices: Choices, corpus: Sequence[Path], out: Path, steps: int = 0)
         ("segmenter", c.segmenter, ""), ("sample", c.sample, SAMPLE), ("field", c.field, "text"),
         ("sources", c.sources, None), ("attribution", c.attribution, None), ("licence", c.licence, ""), ("name", c.name, ""),
     ]  # fmt: skip
-    words = ["nikawa", "pretrain", *map(str, corpus)]
+    words = ["nikawa", "pretrain", *corpus]
     words += [word for name, value, usual in said if value != usual for word in (f"--{name}", str(value))]
     words += [word for spec in c.against for word in ("--against", spec)]
     words += ["--any-language"] if c.any_language else []

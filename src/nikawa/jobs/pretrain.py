@@ -130,6 +130,7 @@ class _Job:
             save(tokenizer, place)
             (place / ABOUT).write_bytes(encode_json(about) + b"\n")
             (place / COVERED).write_bytes(encode_json(covered) + b"\n")
+            (place / REPORT).write_bytes(self._need(REPORT).read_bytes())  # for those who carry no text
 
     def _need(self, name: str) -> Path:
         path = self.folder / name
@@ -184,23 +185,32 @@ class _Job:
         learned = learn(course)
         done = self.report()
         story = Story(
-            name=c.name or self.out.resolve().name, language=c.language, command=command(c, self.corpus, self.out, learned.steps),
+            name=c.name or self.out.resolve().name, language=c.language, command=command(c, self._named(done.text), self.out, learned.steps),
             sources=c.attribution, licence=c.licence, corpus=_plain(done.text), vocabulary=_plain(done.vocabulary),
         )  # fmt: skip
         write_model(learned, tokenizer, self.out, story, overwrite=c.overwrite)
         self.model = _plain(read_figures(self.out))
 
+    def _named(self, text: CorpusReport | None) -> list[str]:
+        """The corpus as a command names it: that of a prepared text by the names of its files."""
+        prepared = not self.corpus or self.folder == self.corpus[0]
+        if not prepared or text is None:
+            return [str(path) for path in self.corpus]
+        table = ["--sources", text.sources] if text.sources else []
+        return [*(file.file for file in text.files), *table]
+
     def report(self) -> Report:
         """What is there, as far as the run went."""
         tokenizer, packs = self.stages.folder(VOCABULARY), self.stages.folder(PACK)
+        text = _read(self.folder / REPORT, CorpusReport) or _read(tokenizer / REPORT, CorpusReport)
         return Report(
             out=str(self.out),
-            text=_read(self.folder / REPORT, CorpusReport),
+            text=text,
             vocabulary=_read(tokenizer / ABOUT, VocabularyReport) if self.reached > 1 else None,
             coverage=_read(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
             pack={name: about for name in ("train", "heldout") if (about := _read(packs / name / "pack.json", dict))} if self.reached > 2 else None,
             model=self.model,
-            command=command(self.choices, self.corpus, self.out, self.model["steps"] if self.model else 0),
+            command=command(self.choices, self._named(text), self.out, self.model["steps"] if self.model else 0),
         )  # fmt: skip
 
 

@@ -64,6 +64,8 @@ class Source:
     """The field of JSON lines that holds the text."""
     starts: frozenset[int] | None = None
     """Lines (from 1) at which documents begin, where a table tells."""
+    table: str = ""
+    """The name of that table."""
     broken: Broken = field(default_factory=Broken)
     cut: int = 0
     """Places at which lines that were too long were cut."""
@@ -83,7 +85,13 @@ def sources_of(given: Sequence[Path], text_field: str = "text", table: Path | No
     names = [file.name for file in files]
     starts = _starts(table) if table else None
     return [
-        Source(file, file.name if names.count(file.name) == 1 else file.as_posix(), text_field, starts)
+        Source(
+            file,
+            file.name if names.count(file.name) == 1 else file.as_posix(),
+            text_field,
+            starts,
+            table.name if table else "",
+        )
         for file in files
     ]
 

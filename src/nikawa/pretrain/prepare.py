@@ -252,7 +252,7 @@ class _Run:
             for bit, name in enumerate(index.benchmarks)
         ]  # fmt: skip
         return CorpusReport(
-            language=self.how.language, seed=self.how.seed, files=tuple(map(file_report, sources)),
+            language=self.how.language, seed=self.how.seed, files=tuple(map(file_report, sources)), sources=sources[0].table,
             lines=self.lines, characters=self.characters,
             changed=dict(sorted(self.changed.items())), removed=dict(sorted(self.removed.items())),
             run=RUN, short=SHORT, benchmarks=tuple(benchmarks),

@@ -46,6 +46,8 @@ class CorpusReport(Record, frozen=True, kw_only=True):
     language: str
     seed: int
     files: tuple[FileReport, ...]
+    sources: str = ""
+    """The table that told where documents begin."""
     lines: int
     """That could be read, blank ones not counted."""
     characters: int
