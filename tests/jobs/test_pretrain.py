@@ -20,8 +20,10 @@ from typer.testing import CliRunner, Result
 from nikawa.benchmarks.load import load
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
-from nikawa.jobs._pretrain_text import BenchmarkTexts, CleanLines, Morphemes
+from nikawa.jobs._pretrain_text import BenchmarkTexts, CleanLines, Morphemes, dataset_texts
 from nikawa.jobs.pretrain import Choices, pretrain
+from nikawa.pretrain.contamination import SHORT, Searcher, folded, met
+from nikawa.pretrain.contamination import build as build_index
 
 WHO, WHERE = ("庭師", "船長", "郵便屋", "隣の猫", "パン職人"), ("港", "坂の上", "赤い橋", "雨の市場")
 WHAT = ("手紙を拾った", "林檎を数えた", "歌を覚えた", "地図を描いていた", "窓を磨いている")
@@ -242,3 +244,14 @@ def test_morphemes_by_several_processes_are_the_same() -> None:
 def test_the_report_is_read_back(corpus: Path, tmp_path: Path) -> None:
     report = pretrain([corpus], tmp_path / "out", choices(only="vocabulary"))
     assert msgspec.json.decode(msgspec.json.encode(report), type=type(report)) == report
+
+
+@pytest.mark.parametrize("spec", ["jsts:dev", "klue-sts:dev"])
+def test_published_texts_are_found_whatever_the_blanks(shared_data: Path, spec: str) -> None:
+    texts = list(dataset_texts(load(spec, data=shared_data)))
+    searcher = Searcher(build_index(texts))
+    sought = [text for text in texts if len(folded(text.text)) >= SHORT][::7]
+    hidden = [f"さて 그래서 {' '.join(text.text.upper())}" for text in sought]
+    found = searcher.search([*hidden, *LINES])
+    assert found.lines.tolist() == list(range(len(sought)))
+    assert {text.example for text in sought} <= set(met(texts, found.hashes)[spec.partition(":")[0]])

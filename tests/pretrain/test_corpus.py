@@ -102,6 +102,16 @@ def test_a_giant_line_without_any_end_is_cut_between_characters(tmp_path: Path) 
     assert "".join(found) == "あ" * LONGEST
 
 
+def test_a_giant_record_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nikawa.pretrain.corpus.RECORD", LONGEST)
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"text": "一"}}\n{{"text": "{"長い" * LONGEST}"}}\n{{"text": "二"}}\n', "utf-8"
+    )
+    (source,) = sources_of([tmp_path / "a.jsonl"])
+    assert [line.text for line in read(source)] == ["一", "二"]
+    assert set(source.broken.places) == {"a.jsonl:2"}
+
+
 def test_documents_without_end_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("".join(f"{n}番目の行\n" for n in range(2500)), "utf-8")

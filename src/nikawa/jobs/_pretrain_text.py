@@ -77,12 +77,13 @@ class BenchmarkTexts:
         """The texts, dataset by dataset."""
         for benchmark in benchmarks().values():
             if present(benchmark, self.data):
-                yield from _texts(load(benchmark.name, data=self.data))
+                yield from dataset_texts(load(benchmark.name, data=self.data))
         for spec in self.against:
             yield from _further(spec, self.data)
 
 
-def _texts(dataset: Dataset) -> Iterator[Text]:
+def dataset_texts(dataset: Dataset) -> Iterator[Text]:
+    """Every text of a dataset with the example it belongs to."""
     for split, examples in dataset.splits.items():
         for example in examples:
             name = reference(dataset.name, split, example.id)
@@ -106,14 +107,14 @@ def _further(spec: str, data: Path | None) -> Iterator[Text]:
     if ".txt" in path.suffixes:
         yield from (Text(path.name, f"{path.name}:{number}", line) for number, line in read_lines(path))
     else:
-        yield from _texts(load(spec, data=data))
+        yield from dataset_texts(load(spec, data=data))
 
 
 def texts_by_benchmark(texts: BenchmarkTexts, language: str) -> Iterator[tuple[str, list[str]]]:
     """The distinct texts of each benchmark of a language that is at hand."""
     for benchmark in benchmarks().values():
         if benchmark.language == language and present(benchmark, texts.data):
-            found = dict.fromkeys(text.text for text in _texts(load(benchmark.name, data=texts.data)))
+            found = dict.fromkeys(text.text for text in dataset_texts(load(benchmark.name, data=texts.data)))
             yield benchmark.name, list(found)
 
 

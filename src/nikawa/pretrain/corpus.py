@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from nikawa.errors import BadInput, suggest
-from nikawa.io.lines import LINE_LIMIT, guess_encoding, open_bytes, read_lines
+from nikawa.io.lines import guess_encoding, open_bytes, read_lines
 
 KINDS = tuple(f"{kind}{packed}" for kind in (".txt", ".jsonl") for packed in ("", ".gz", ".zst", ".xz"))
 """Names that a folder is searched for."""
 LONGEST = 1 << 18
 """Bytes of a line held at once; a longer one is cut where a sentence ends."""
+RECORD = 1 << 26
+"""Bytes of a record; a longer one is broken."""
 DOCUMENT_LINES, DOCUMENT_SIZE = 1_000, 200_000
 """Lines and characters after which a document counts as two: one without end could not be held out."""
 CHUNK = 300_000
@@ -152,7 +154,7 @@ def _plain(source: Source) -> Iterator[tuple[int, str, bool]]:
 
 
 def _records(source: Source) -> Iterator[tuple[int, str, bool]]:
-    for number, raw in _raw(source, LINE_LIMIT):
+    for number, raw in _raw(source, RECORD):
         if not raw.strip():
             continue
         try:
@@ -177,22 +179,26 @@ def _field(record: dict[str, Any], source: Source, number: int) -> str:
 
 def _raw(source: Source, longest: int) -> Iterator[tuple[int, bytes]]:
     """(Number from 1, undecoded line without its end); a line over `longest` bytes comes in parts."""
-    number, rest = 1, b""
+    number, size, parts = 1, 0, list[bytes]()  # a long line comes in many blocks: they are joined once
     with open_bytes(source.path) as stream:
         while data := stream.read(_BLOCK):
-            *whole, rest = (rest + data).split(b"\n")
-            for raw in whole:
-                yield number, raw
-                number += 1
-            source.lines = number - 1
-            while len(rest) > longest:
-                at = _cut(rest)
+            parts.append(data)
+            size += len(data)
+            if b"\n" in data:
+                *whole, rest = b"".join(parts).split(b"\n")
+                for raw in whole:
+                    yield number, raw
+                    number += 1
+                parts, size, source.lines = [rest], len(rest), number - 1
+            while size > longest:
+                raw = b"".join(parts)
+                at = _cut(raw)
                 source.cut += 1
-                yield number, rest[:at]
-                rest = rest[at:]
-    if rest:
+                yield number, raw[:at]
+                parts, size = [raw[at:]], len(raw) - at
+    if size:
         source.lines = number
-        yield number, rest
+        yield number, b"".join(parts)
 
 
 def _cut(raw: bytes) -> int:
