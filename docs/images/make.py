@@ -1,4 +1,4 @@
-"""Make the pictures of the README from real output: `python docs/images/make.py` (needs Chromium and a CJK font)."""
+"""Make the pictures of the README from real output: `python docs/images/make.py` (needs Chromium, playwright and a CJK font)."""
 
 from __future__ import annotations
 
@@ -53,13 +53,18 @@ def page(commands: tuple[str, ...]) -> tuple[str, int]:
 
 
 def report(browser: str) -> None:
-    """The page that `nikawa demo` leaves behind, from the top."""
-    with tempfile.TemporaryDirectory() as folder:
+    """The page that `nikawa demo` leaves behind, from its task on: scores, plots, confusion."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as running:
         output(f"nikawa demo --out {folder}/demo --quiet")
-        place = (f"--user-data-dir={folder}/profile", "--window-size=1000,1240")
-        target = f"--screenshot={Path(__file__).with_name('report.png')}"
-        page = Path(folder, "demo", "report", "index.html").as_uri()
-        subprocess.run([browser, *FLAGS, *place, target, page], check=True, capture_output=True)
+        window = running.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = window.new_page(viewport={"width": 1200, "height": 1440}, device_scale_factor=1.25, reduced_motion="reduce")  # fmt: skip
+        page.goto(Path(folder, "demo", "report", "index.html").as_uri())
+        page.evaluate("scrollTo(0, document.querySelector('section.task header').offsetTop - 80)")
+        page.wait_for_timeout(500)
+        page.screenshot(path=Path(__file__).with_name("report.png"))
+        window.close()
 
 
 def main() -> None:
