@@ -26,7 +26,7 @@ def _all_threads() -> Iterator[None]:
 
 
 def _precision() -> str:
-    """Half the time where the processor computes in bf16 itself; elsewhere it would be slower."""
+    """Faster where the processor computes in bf16 itself; elsewhere it would be slower."""
     import torch
 
     return "bf16" if torch.cpu._is_avx512_bf16_supported() else "float32"
