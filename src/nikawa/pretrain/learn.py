@@ -129,6 +129,8 @@ class Training:
             each = sum(share * spent[length] for length, share in self.settings.lengths if share > 0)
             left = self.settings.minutes * 60 * (1 - RESERVE) - (time.perf_counter() - self.began)
             total = max(1, int(left / each))
+            if left < each:
+                self.marks.notes.append("preparing took all the minutes there were: one step was made")
         self.marks.total = total
 
     _pace = 1

@@ -108,6 +108,33 @@ def test_minutes_become_steps_that_make_the_same_model(course_of: Callable[..., 
     assert _equal(timed, learn(course_of(steps=timed.steps, looks=1)))
 
 
+def test_minutes_that_are_too_few_make_one_step_and_say_so(course_of: Callable[..., Any]) -> None:
+    learned = learn(course_of(minutes=1e-6, looks=1))
+    assert learned.steps == 1
+    assert learned.figures.notes == ["preparing took all the minutes there were: one step was made"]
+
+
+def test_a_kernel_without_a_repeatable_form_is_taken_all_the_same_and_noted(
+    course_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from nikawa.pretrain import device
+    from nikawa.pretrain.mask import masked
+
+    def strict(*given: Any) -> Any:
+        if torch.are_deterministic_algorithms_enabled() and not torch.is_deterministic_algorithms_warn_only_enabled():  # fmt: skip
+            raise RuntimeError("some_kernel does not have a deterministic implementation")
+        return masked(*given)
+
+    monkeypatch.setattr("nikawa.pretrain.steps.masked", strict)
+    with device.repeatable(True):
+        learned = learn(course_of(minutes=1e-6, looks=1))
+    assert learned.figures.notes[0].startswith("not every kernel repeats its bits: some_kernel")
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()
+
+
 def test_a_state_of_another_training_is_not_taken_up(course_of: Callable[..., Any], tmp_path: Path) -> None:
     first = learn(course_of(steps=3, state=tmp_path / "state"))
     other = learn(course_of(steps=3, seed=1, state=tmp_path / "state"))
