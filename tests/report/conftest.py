@@ -152,7 +152,7 @@ def rich_page() -> tuple[Page, dict[str, bytes]]:
         numbers=("value",), source="dataset/t-agreement.json", sources=("dataset/t-agreement.json#/measures/0",),
     )  # fmt: skip
     section = Section(
-        name="t", title="A task", dataset="d", kind="inference", language="ja", set="test", n=40, protocol="", protocol_why="",
+        name="t", title="A task", dataset="d", kind="inference", language="ja", set="test", n=40, protocol="5 folds of dev", protocol_why="no test",
         metrics=("accuracy",), lower_is_better=(), labels=LABELS, rows=tuple(rows), pairs=(pair,), parts=(part,),
         analysed=tuple(analysed), derived=("swap-ni",), findings=(note,),
         **_sourced(across()),

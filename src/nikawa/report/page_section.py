@@ -55,7 +55,8 @@ def _heading(found: Section) -> str:
         text(KINDS.get(found.kind, found.kind)),
         f"{text(found.set)}, <span{source(inside(found.place, 'n'))}>{found.n:,} examples</span>",
     ]
-    mark = f' <span class="mark" title="{text(found.protocol_why)}">{text(found.protocol)}</span>' if found.protocol else ""  # fmt: skip
+    kept = source(inside(found.place, "protocol"), found.protocol_why)
+    mark = f' <span class="mark"{kept}>{text(found.protocol)}</span>' if found.protocol else ""
     head = f'<h2 id="h-{slug(found.name)}">{text(found.name)}</h2>'
     title = f"{text(found.title)} · " if found.title and found.title != found.name else ""
     return f'<header>{head}<p class="facts">{title}{" · ".join(facts)}{mark}</p></header>'
