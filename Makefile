@@ -49,7 +49,9 @@ models: $(VENV)/.dev ## nikawa-mini-ja and nikawa-mini-ko from text of your own:
 
 soak: $(VENV)/.dev ## the annotation server killed and loaded at full length
 	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \
-	$(BIN)/python -m tests.soak.collect_load --database $$d || exit 1; done
+	$(BIN)/python -m tests.soak.collect_load --database $$d && \
+	$(BIN)/python -m tests.soak.collect_load --database $$d --judgements 1000000 --asked 30 --items 40000 --owner --seconds 120 || exit 1; done
+	$(BIN)/python -m tests.soak.collect_kill --database postgres --what database --kills 10 --seconds 60
 
 format: $(VENV)/.dev ## rewrite to the house style
 	$(BIN)/ruff check --fix .
