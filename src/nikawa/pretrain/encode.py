@@ -82,6 +82,14 @@ def _decoded(raw: bytes, text: Path, number: int) -> str:
         raise BadInput("is not UTF-8", file=text, line=number, cure="clean the text first: nikawa pretrain does") from None  # fmt: skip
 
 
+def fingerprint(tokenizer: Path) -> str:
+    """What a tokenizer is known by."""
+    path = tokenizer / "tokenizer.json"
+    if not path.is_file():
+        raise BadInput("no such file", file=path, cure="name the folder of a tokenizer")
+    return blake2b(path.read_bytes(), digest_size=16).hexdigest()
+
+
 @dataclass(frozen=True)
 class Reader:
     """A tokenizer folder and where words start; travels to other processes as it is."""
@@ -117,9 +125,7 @@ class Reader:
             if found is None:
                 raise BadInput(f"has no piece [{name.upper()}]", file=self.folder, cure="take a tokenizer made by nikawa pretrain")  # fmt: skip
             special[name] = found
-        path = self.folder / "tokenizer.json"
-        print_ = blake2b(path.read_bytes(), digest_size=16).hexdigest()
-        return Known(tokenizer.get_vocab_size(), special, self._first(special), print_)
+        return Known(tokenizer.get_vocab_size(), special, self._first(special), fingerprint(self.folder))
 
     def _first(self, special: dict[str, int]) -> int:
         path = self.folder / "vocabulary.json"

@@ -15,6 +15,7 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.pretrain.card import Figures
 from nikawa.pretrain.device import computes_low, device_for, peak_of, repeatable, told
+from nikawa.pretrain.encode import fingerprint
 from nikawa.pretrain.look import Watch, unigram
 from nikawa.pretrain.mask import Pieces
 from nikawa.pretrain.network import Network, build, same
@@ -77,6 +78,8 @@ class Training:
         self.course, self.settings, self.device = course, course.settings, device
         self.packed = open_pack(course.train)
         meta = self.packed.meta
+        if fingerprint(course.tokenizer) != meta.tokenizer:
+            raise BadInput("was packed with another tokenizer", file=course.train, cure=f"name that one instead of {course.tokenizer}, or pack the text again")  # fmt: skip
         self.size = size_of(self.settings.size)
         model = build(self.size, meta.vocabulary, meta.special, self.settings.seed)
         if not same(model):

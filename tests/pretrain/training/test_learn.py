@@ -188,14 +188,19 @@ def test_a_device_that_is_not_there_is_told(course_of: Callable[..., Any]) -> No
         learn(course_of(device="nowhere"))
 
 
-def test_held_out_text_of_another_tokenizer_is_refused(course_of: Callable[..., Any], tmp_path: Path) -> None:
+def test_text_of_another_tokenizer_is_refused(course_of: Callable[..., Any], tmp_path: Path) -> None:
     course = course_of()
     assert course.heldout is not None
     meta = (course.heldout / "pack.json").read_text(encoding="utf-8")
     told = msgspec.json.decode(meta) | {"tokenizer": "other"}
     (tmp_path / "pack.json").write_bytes(msgspec.json.encode(told))
-    with pytest.raises(BadInput, match="packed with another tokenizer"):
+    with pytest.raises(BadInput, match="packed with another tokenizer than the text"):
         learn(replace(course, heldout=tmp_path))
+    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"train: was packed with another tokenizer; name that one"):
+        learn(replace(course, tokenizer=tmp_path))
+    with pytest.raises(BadInput, match=r"tokenizer\.json: no such file"):
+        learn(replace(course, tokenizer=tmp_path / "nowhere"))
 
 
 def test_a_compiler_that_fails_is_done_without_and_noted(
