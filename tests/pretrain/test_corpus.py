@@ -85,6 +85,7 @@ def test_a_giant_line_is_cut_at_sentence_ends_in_flat_memory(tmp_path: Path) -> 
     tracemalloc.stop()
     assert size == len(whole)
     assert source.cut > 10
+    assert len({line.document for line in read(source)}) > 10
     assert peak < 12 * LONGEST
 
 

@@ -37,7 +37,7 @@ class Line(NamedTuple):
     """A line of text and the document it belongs to."""
 
     document: str
-    """`file:line` of its first line, which no other document has."""
+    """`file:line.n`, the n-th that begins in that line: no other document has it."""
     text: str
 
 
@@ -130,10 +130,11 @@ def read(source: Source) -> Iterator[Line]:
 
 def _documents(found: Iterable[tuple[int, str, bool]], name: str) -> Iterator[tuple[str, str]]:
     """(Text, document) of (line number, text, whether a document begins)."""
-    document, lines, size = "", 0, 0
+    document, lines, size, first, again = "", 0, 0, 0, 0
     for number, text, begins in found:
         if begins or not document or lines >= DOCUMENT_LINES or size >= DOCUMENT_SIZE:
-            document, lines, size = f"{name}:{number}.{size if document == f'{name}:{number}' else 0}", 0, 0
+            again = again + 1 if number == first else 0  # one line may be many documents
+            document, lines, size, first = f"{name}:{number}.{again}", 0, 0, number
         lines, size = lines + 1, size + len(text)
         yield text, document
 
