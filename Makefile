@@ -45,7 +45,9 @@ models: $(VENV)/.dev ## nikawa-mini-ja and nikawa-mini-ko from text of your own:
 	@for l in ja ko; do file=$$(ls $(CORPUS)/$$l.txt* 2>/dev/null | head -1); \
 	  test -n "$$file" || { echo "make models: there is no $$l.txt or $$l.txt.xz in $(CORPUS)"; exit 2; }; \
 	  test -f models/nikawa-mini-$$l/config.json || \
-	  $(BIN)/nikawa pretrain $$file --language $$l --size mini --minutes $(MINUTES) --out models/nikawa-mini-$$l || exit 1; done
+	  $(BIN)/nikawa pretrain $$file --language $$l --size mini --minutes $(MINUTES) --out models/nikawa-mini-$$l \
+	    $$(for f in $(CORPUS)/$$l.sources.tsv*; do test ! -f $$f || echo --sources $$f; done) \
+	    $$(test ! -f $(CORPUS)/README.md || echo --attribution $(CORPUS)/README.md) || exit 1; done
 
 soak: $(VENV)/.dev ## the annotation server killed and loaded at full length
 	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \
