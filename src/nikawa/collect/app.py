@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nikawa.collect.guard import Headers
 from nikawa.collect.i18n import accepted
+from nikawa.collect.patience import Patience
 from nikawa.collect.routes_owner import OwnerRoutes
 from nikawa.collect.routes_worker import WorkerRoutes
 from nikawa.collect.site import Analysis, Site, answer
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from nikawa.collect.store import Store
 
 YEAR = "public, max-age=31536000, immutable"
+TICKS = 50
+"""Ticks of uvicorn, ten a second, between two looks at its connections."""
 KINDS = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -169,11 +172,18 @@ def run(app: Headers, host: str, port: int, *, started: Callable[[int], None] | 
         timeout_keep_alive=75, proxy_headers=True, timeout_graceful_shutdown=10,
     )  # fmt: skip
 
+    patience = Patience()
+
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if started is not None:
                 started(int(listening.getsockname()[1]))
+
+        async def on_tick(self, counter: int) -> bool:
+            if counter % TICKS == 0:
+                patience.look(self.server_state.connections, time.monotonic())
+            return await super().on_tick(counter)
 
     Server(config).run(sockets=[listening])
 

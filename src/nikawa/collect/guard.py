@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -28,6 +29,8 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-robots-tag", b"noindex, nofollow"),
 ]
+PATIENCE = 30.0
+"""Seconds in which a request must have come whole, its head and its body each."""
 BUCKETS = 20_000
 """Senders remembered; the one not heard of for longest is forgotten."""
 
@@ -76,14 +79,22 @@ class Limiter:
 
 async def body_of(request: Request, limit: int) -> bytes:
     """The body, refused as soon as it is longer than the limit."""
+    from starlette.requests import ClientDisconnect
+
     told = request.headers.get("content-length", "0")
     if not told.isascii() or not told.isdigit() or int(told) > limit:
         raise Refused("too_large", 413)
     parts = bytearray()
-    async for part in request.stream():
-        parts += part
-        if len(parts) > limit:
-            raise Refused("too_large", 413)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                parts += part
+                if len(parts) > limit:
+                    raise Refused("too_large", 413)
+    except TimeoutError:
+        raise Refused("bad_request", 408) from None
+    except ClientDisconnect:  # nobody is left to be told
+        raise Refused("bad_request", 400) from None
     return bytes(parts)
 
 
