@@ -31,7 +31,7 @@ def test_a_bucket_fills_again_and_is_forgotten() -> None:
         limiter.take("a")
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1"])
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "\u00a0=1"])
 def test_no_sheet_runs_a_cell(cell: str) -> None:
     assert safe(cell) == f"'{cell}"
     judgement = Judgement(example=cell, worker=cell, question="q", answer=cell)

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from nikawa.collect.database import address
-from nikawa.collect.export import csv_lines, json_lines, judgements
+from nikawa.collect.export import MARK, csv_lines, json_lines, judgements
 from nikawa.collect.project import Project, open_project
 from nikawa.collect.store import Store
 from nikawa.errors import NikawaError
@@ -98,6 +98,7 @@ def perform(task: Task, out: BinaryIO) -> None:
     try:
         found = judgements(link, project, pseudonymise=task.pseudonymise)
         if task.form == "csv":
+            out.write(MARK)
             out.writelines(block.encode() for block in csv_lines(found))
         else:
             out.writelines(json_lines(found))

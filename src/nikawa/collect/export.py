@@ -13,16 +13,17 @@ import msgspec
 
 from nikawa.collect.assign import remember
 from nikawa.collect.database import Link
-from nikawa.collect.project import Project, hashed
+from nikawa.collect.project import NAME, Project, hashed
 from nikawa.collect.records import moment, stamp
 from nikawa.collect.workers import add_worker, audit
 from nikawa.errors import BadInput, unknown
+from nikawa.io.judgements.guard import safe
 from nikawa.records import Judgement
 
 PARTS = ("main", "gold", "pilot", "surplus", "withdrawn", "excluded", "decisions")
 """What an export may hold; without a word it is `main`: the answers that stand."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""How a cell starts that a spreadsheet would run."""
+MARK = b"\xef\xbb\xbf"
+"""Stands before comma-separated lines: without it Excel reads Japanese as another encoding."""
 HEAD = ("example", "worker", "question", "answer", "seconds", "at")
 
 Name = Callable[[str], str]
@@ -99,11 +100,6 @@ def _names(project: Project) -> Name:
     return name
 
 
-def safe(value: Any) -> Any:
-    """A cell that no spreadsheet runs: a text that starts like a formula gets an apostrophe; numbers stay."""
-    return f"'{value}" if isinstance(value, str) and value.lstrip(" \u3000\n").startswith(FORMULA) else value
-
-
 def harmless(found: Iterable[Judgement]) -> Iterator[Judgement]:
     """Judgements whose texts may stand in a sheet."""
     for judgement in found:
@@ -154,11 +150,16 @@ def take_in(
         for item, ref, group in link.stream("SELECT id, ref, grp FROM items WHERE kind = 'main'")
     }
     grouped: dict[tuple[str, str], list[Judgement]] = {}
+    hidden = {project.pseudonym(name): name for (name,) in link.rows("SELECT name FROM workers")}
     for line, judgement in rows:
+        worker = hidden.get(judgement.worker, judgement.worker)
         if judgement.example not in items:
             what = f"answers about {judgement.example!r}, which is no item of the project"
             raise BadInput(what, file=file, line=line, cure="check the column of the ids")
-        grouped.setdefault((judgement.worker, judgement.example), []).append(judgement)
+        if not 0 < len(worker) <= NAME or not worker.isprintable():
+            cure = f"use 1 to {NAME} printable characters"
+            raise BadInput(f"{worker!r} cannot be a worker's name", file=file, line=line, cure=cure)
+        grouped.setdefault((worker, judgement.example), []).append(judgement)
     added = 0
     by_worker = sorted(grouped.items(), key=lambda pair: pair[0][0])
     for worker, theirs in groupby(by_worker, key=lambda pair: pair[0][0]):
@@ -190,7 +191,19 @@ def _add(
     link.many("UPDATE items SET done = done + 1 WHERE id = ?", [(item,) for item, _, _ in fresh])
     link.run("UPDATE workers SET answered = answered + ? WHERE id = ?", len(fresh), worker)
     remember(link, [(worker, item, group) for item, group, _ in fresh])
+    _hand_in(link, worker, {item for item, _, _ in fresh})
     return len(fresh)
+
+
+def _hand_in(link: Link, worker: int, items: set[int]) -> None:
+    """What the worker holds of these items is answered now: nobody judges an item twice."""
+    held = link.rows(
+        "SELECT id, item, state FROM leases WHERE worker = ? AND state IN ('open', 'expired', 'lost')", worker
+    )
+    theirs = [(lease, item, state) for lease, item, state in held if item in items]
+    link.many("UPDATE leases SET state = 'answered' WHERE id = ?", [(lease,) for lease, _, _ in theirs])
+    opened = [(item,) for _, item, state in theirs if state == "open"]
+    link.many("UPDATE items SET leased = leased - 1 WHERE id = ?", opened)
 
 
 def _row(project: Project, worker: int, item: int, found: list[Judgement], now: float) -> tuple[Any, ...]:

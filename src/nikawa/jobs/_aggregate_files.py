@@ -15,6 +15,7 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
+from nikawa.io.judgements.guard import bare
 from nikawa.io.tsv import read_tsv
 from nikawa.jobs._judgements import load_examples
 from nikawa.records import Example, Origin
@@ -169,13 +170,13 @@ def read_adjudicated(path: Path) -> dict[str, dict[str, Any]]:
     """A filled-in sheet of ties: question to item to answer. Rows without an answer stay ties."""
     found: dict[str, dict[str, Any]] = {}
     for line, row in read_tsv(path, ("example", "question", "answer")):
-        answer = row["answer"].strip()
+        example, answer = bare(row["example"]), bare(row["answer"].strip())
         settled = found.setdefault(row["question"], {})
-        if row["example"] in settled:
+        if example in settled:
             cure = "keep one line an item"
-            raise BadInput(f"{row['example']!r} is decided twice", file=path, line=line, cure=cure)
+            raise BadInput(f"{example!r} is decided twice", file=path, line=line, cure=cure)
         if answer:
-            settled[row["example"]] = answer
+            settled[example] = answer
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nikawa.collect.export import csv_lines, harmless, json_lines, judgements, take_in
+from nikawa.collect.export import MARK, csv_lines, harmless, json_lines, judgements, take_in
 from nikawa.collect.project import EXAMPLES, KINDS, open_project
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
@@ -55,7 +55,7 @@ def _write_text(out: Path, found: Iterable[Judgement], as_csv: bool, overwrite: 
         if not as_csv:
             stream.writelines(json_lines(found))
             return
-        stream.write(b"\xef\xbb\xbf")  # without the mark Excel reads Japanese as another encoding
+        stream.write(MARK)
         for block in csv_lines(found):
             stream.write(block.encode())
 

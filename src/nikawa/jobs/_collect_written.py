@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 
 from nikawa.collect.database import Link
-from nikawa.collect.export import safe
 from nikawa.collect.form import Answer, Written
 from nikawa.collect.project import Project
 from nikawa.collect.records import WRITER, example_of
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
+from nikawa.io.judgements.guard import safe
 from nikawa.io.records import write_records
 from nikawa.records import Example
 

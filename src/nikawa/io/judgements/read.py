@@ -11,6 +11,7 @@ import msgspec
 from nikawa.errors import BadInput, unknown
 from nikawa.io.judgements import columns, crowd, doccano, label_studio, sheets
 from nikawa.io.judgements.base import Notes, Reading, answer_of
+from nikawa.io.judgements.guard import unguarded
 from nikawa.io.lines import open_bytes
 from nikawa.io.records import format_of, write_records
 from nikawa.records import Example, Judgement
@@ -73,7 +74,8 @@ def _is_own_table(start: bytes) -> bool:
 def _records(path: Path) -> Reading:
     chosen = format_of(path)
     reading = Reading(path, "records", iter(()), place=chosen.place)
-    reading.rows = _cleaned(chosen.read(path, Judgement), reading.notes)
+    rows = chosen.read(path, Judgement)
+    reading.rows = _cleaned(unguarded(rows) if ".tsv" in path.name else rows, reading.notes)
     return reading
 
 
@@ -99,7 +101,7 @@ def _sheet(path: Path, how: How) -> Reading:
         raise BadInput(f"which column is what? ({names})", file=path, line=1, cure=columns.CURE)
     found = columns.columns_of(mapping, header, how.question, path)
     reading.workers_are = "columns" if found.wide else "persons"
-    reading.rows = columns.read_columns(path, layout, found, reading.notes)
+    reading.rows = unguarded(columns.read_columns(path, layout, found, reading.notes))
     return reading
 
 
