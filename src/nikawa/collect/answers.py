@@ -140,8 +140,9 @@ def _judge_pilot(turn: Turn) -> None:
 _LAST = (
     "SELECT a.seq, a.item, a.kind, a.correct, a.quick, a.seconds, a.pay, a.surplus FROM answers a"
     " LEFT JOIN withdrawals w ON w.answer = a.seq WHERE a.worker = ? AND w.answer IS NULL"
-    " ORDER BY a.seq DESC LIMIT 1"
+    " AND a.elapsed IS NOT NULL ORDER BY a.seq DESC LIMIT 1"
 )
+"""What was brought in from elsewhere took no time here, and is not taken back here."""
 
 
 def _same_stage(worker: Worker, kind: str) -> bool:

@@ -18,6 +18,8 @@ from nikawa.registry import Registry, scan
 LANGUAGES = ("ja", "ko", "en")
 REPORTS = ("personal", "hate", "bias", "undecidable", "broken", "other")
 """Why a worker may hand an item back; the message of each is `report_CODE`."""
+LONGEST = 2000
+"""Bytes of an id or group; an index of PostgreSQL holds little more."""
 REFUSED = "answer_invalid"
 """The code of an answer that has not the shape the form's page sends."""
 
@@ -68,6 +70,13 @@ def by_question(answer: Answer) -> list[tuple[str, Any]]:
 def joined(rows: Sequence[tuple[str, Any]]) -> Answer:
     """The answer whose judgements these are."""
     return dict(rows)
+
+
+def _unkept(what: str, text: str) -> str:
+    """Why no database can look it up; empty: it can."""
+    if "\0" in text:
+        return f"its {what} holds the character NUL"
+    return f"its {what} is longer than {LONGEST:,} bytes" if len(text.encode()) > LONGEST else ""
 
 
 class Written(Record, frozen=True):
@@ -171,6 +180,9 @@ class Form:
 
     def faults(self, example: Example, options: Options = None) -> str:
         """What keeps an example from being shown in this form; empty: nothing. With options it is tried."""
+        unkept = _unkept("id", example.id) or _unkept("group", example.group or "")
+        if unkept:
+            return unkept
         for name in self.inputs:
             if name not in example.inputs:
                 return f"the form {self.name} needs the input {name!r}"

@@ -83,6 +83,8 @@ def _load(link: Link, project: Project, kind: str, path: Path) -> int:
         total += len(block)
     if total:
         link.settle("items", "texts")
+    if kind != "main":
+        _correct(link, project, kind, path)
     _bar(link, project, wrote)
     if kind == "pilot" and total:  # who has not begun takes it too
         link.run(
@@ -105,6 +107,20 @@ def _rows(project: Project, kind: str, path: Path, known: set[str]) -> Iterator[
         meta = {WRITER: writer} if writer else {}
         body = encode(replace(example, gold={}, tags=frozenset(), meta=meta, origin=None)).decode()
         yield example.id, example.group, spot(seed, "item", example.id), asked, body, gold, writer
+
+
+def _correct(link: Link, project: Project, kind: str, path: Path) -> None:
+    """A control or pilot item that was corrected in its file is corrected: wrong gold would exclude good workers."""
+    rows = link.rows(
+        "SELECT i.ref, i.id, t.body, t.gold FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = ?", kind
+    )
+    before = {ref: (item, body, gold) for ref, item, body, gold in rows}
+    changed = [
+        (body, gold, before[ref][0])
+        for ref, _, _, _, body, gold, _ in _rows(project, kind, path, set())
+        if before[ref][1:] != (body, gold)
+    ]
+    link.many("UPDATE texts SET body = ?, gold = ? WHERE item = ?", changed)
 
 
 def _bar(link: Link, project: Project, wrote: dict[str, list[int]]) -> None:
