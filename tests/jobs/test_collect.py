@@ -378,3 +378,39 @@ def test_no_sheet_runs_what_somebody_wrote(tmp_path: Path, name: str, form: str 
     export(tmp_path / "p", tmp_path / "j.jsonl")  # records are no sheet: they stay as they are
     (kept,) = read_records(tmp_path / "j.jsonl", Judgement)
     assert (kept.example, kept.worker, kept.answer) == ("=1+1", "+w", "@yes")
+
+
+def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
+    """Labels such as + and - are guarded in the sheet, and are themselves again when it is read."""
+    write_records(tmp_path / "e.jsonl", [Example(id="=1", inputs={"text": "x"})])
+    for name in ("one", "two"):
+        new(tmp_path / name, str(tmp_path / "e.jsonl"), New("choice", options={"labels": ["+", "-"]}))
+    write_records(tmp_path / "in.jsonl", [Judgement(example="=1", worker="@w", question="label", answer="+")])
+    take(tmp_path / "one", tmp_path / "in.jsonl", How())
+    for sheet in ("j.csv", "j.tsv"):
+        export(tmp_path / "one", tmp_path / sheet)
+        assert take(tmp_path / "one", tmp_path / sheet, How()).known == 1
+    assert take(tmp_path / "two", tmp_path / "j.csv", How()).answers == 1
+    export(tmp_path / "two", tmp_path / "two.jsonl")
+    (kept,) = read_records(tmp_path / "two.jsonl", Judgement)
+    assert (kept.example, kept.worker, kept.answer) == ("=1", "@w", "+")
+
+
+def test_a_database_that_does_not_answer_leaves_no_project(tmp_path: Path) -> None:
+    write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": "x"})])
+    how = New("choice", database="postgresql://nobody:hush@127.0.0.1:1/none")
+    with pytest.raises(BadInput, match="does not answer") as problem:
+        new(tmp_path / "p", str(tmp_path / "e.jsonl"), how)
+    assert "hush" not in str(problem.value)
+    assert not (tmp_path / "p").exists()
+
+
+def test_names_that_are_none(project: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be a worker's name"):
+        links(project, [" "], "http://x")
+    for name in ("", "a\0b", "x" * 201):
+        with pytest.raises(BadInput, match="cannot log in"):
+            password(project, name, "owner")
+    (tmp_path / "names.txt").write_bytes("花子".encode("shift_jis"))
+    with pytest.raises(BadInput, match="is not UTF-8"):
+        run("collect", "links", project, "--from", tmp_path / "names.txt")

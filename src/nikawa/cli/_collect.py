@@ -38,6 +38,17 @@ def options_of(pairs: list[str]) -> dict[str, Any]:
     return found
 
 
+def names_in(file: Path) -> list[str]:
+    """The names of a file, one a line."""
+    from nikawa.errors import BadInput
+
+    try:
+        text = file.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput("is not UTF-8", file=file, cure="save it as UTF-8, a name a line") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -> None:
     """What was made, and what comes next where it is not served at once."""
     if json:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nikawa.cli._collect import Where, open_for_workers, options_of, show_new, show_status
+from nikawa.cli._collect import Where, names_in, open_for_workers, options_of, show_new, show_status
 from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_table, status
 
 PANEL = "Build"
@@ -89,7 +89,7 @@ def links(
 
     given = list(names or [])
     if file is not None:
-        given += [line.strip() for line in file.read_text("utf-8-sig").splitlines() if line.strip()]
+        given += names_in(file)
     found = run(project, given, address, database)
     if json:
         return print_json(found)

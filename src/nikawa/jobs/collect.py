@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,12 +86,21 @@ def new(folder: Path, examples: str, how: New, *, data: Path | None = None) -> N
         options=dict(how.options),
     )
     create_project(folder, settings, examples_of(examples, data))
-    password = secrets.token_urlsafe(12)
-    with opened(folder, how.database) as (_, store):
-        kept, now = hash_password(password), time.time()
+    chosen = secrets.token_urlsafe(12)
+    try:
+        count = _first_start(folder, chosen, how.database)
+    except BaseException:
+        shutil.rmtree(folder)  # a database that does not answer leaves no half of a project
+        raise
+    return NewReport(str(folder), how.form, count, how.workers, OWNER, chosen)
+
+
+def _first_start(folder: Path, chosen: str, database: str) -> int:
+    """Take the items in and make the owner; how many items there are."""
+    with opened(folder, database) as (_, store):
+        kept, now = hash_password(chosen), time.time()
         store.do(lambda link: set_person(link, OWNER, "owner", kept, now))
-        count = store.ask(lambda link: link.rows("SELECT count(*) FROM items WHERE kind = 'main'"))[0][0]
-    return NewReport(str(folder), how.form, int(count), how.workers, OWNER, password)
+        return int(store.ask(lambda link: link.rows("SELECT count(*) FROM items WHERE kind = 'main'"))[0][0])
 
 
 def status(folder: Path, database: str = "") -> dict[str, Any]:
@@ -110,7 +120,7 @@ class Links:
 def links(folder: Path, names: Sequence[str], address: str, database: str = "") -> Links:
     """Make links for workers; the same name gets the same link every time."""
     for name in names:
-        if not 0 < len(name) <= NAME or not name.isprintable():
+        if not 0 < len(name) <= NAME or not name.isprintable() or not name.strip():
             raise BadInput(f"{name!r} cannot be a worker's name", cure="use 1 to 200 printable characters")
     base = address.rstrip("/")
     with opened(folder, database) as (project, store):
@@ -126,6 +136,8 @@ def links(folder: Path, names: Sequence[str], address: str, database: str = "") 
 
 def password(folder: Path, name: str, role: str, secret: str | None = None, database: str = "") -> str:
     """Add an owner or reviewer, or give them a new password, which is returned."""
+    if not 0 < len(name) <= NAME or not name.isprintable() or not name.strip():
+        raise BadInput(f"{name!r} cannot log in", cure="use 1 to 200 printable characters")
     chosen = secret or secrets.token_urlsafe(12)
     kept, now = hash_password(chosen), time.time()
     with opened(folder, database) as (_, store):
