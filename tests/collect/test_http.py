@@ -397,7 +397,9 @@ def test_the_owner_at_work(serve: Serve) -> None:
     lines = here.client.get("/owner/export?pseudonymise=1").text.splitlines()
     found = [msgspec.json.decode(line, type=Judgement) for line in lines]
     assert {j.worker for j in found} == {here.project.pseudonym("x"), here.project.pseudonym("y")}
-    rows = list(csv.reader(io.StringIO(here.client.get("/owner/export?form=csv").text)))
+    rows = list(
+        csv.reader(io.StringIO(here.client.get("/owner/export?form=csv").content.decode("utf-8-sig")))
+    )
     assert rows[0] == ["example", "worker", "question", "answer", "seconds", "at"]
     assert len(rows) == 3
     assert here.client.get("/owner/export?form=exe").status_code == 400
@@ -466,3 +468,14 @@ def test_what_is_served_is_what_was_asked(serve: Serve) -> None:
         shown.add(state["item"]["inputs"]["premise"])
         here.answer()
     assert shown == {e.inputs["premise"] for e in read_examples(here.project.folder / "examples.jsonl")}
+
+
+def test_an_export_that_cannot_be_made_is_told(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    """Not a file that ends in the middle: somebody broke the settings while the server ran."""
+    here = serve()
+    here.log_in()
+    path = here.project.folder / "project.toml"
+    path.write_text(path.read_text("utf-8").replace('form = "choice"', 'form = "none"'), "utf-8")
+    reply = here.client.get("/owner/export")
+    assert (reply.status_code, reply.json()["error"]) == (503, "server_error")
+    assert "no form 'none'" in caplog.text

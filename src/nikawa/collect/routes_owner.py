@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from nikawa.collect import cases, overview
-from nikawa.collect.aside import exported
+from nikawa.collect.aside import Failed, exported
 from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
 from nikawa.collect.dashboard import words
 from nikawa.collect.guard import number, plain
@@ -161,6 +162,7 @@ class OwnerRoutes(LoginRoutes):
 
     async def export(self, request: Request) -> Response:
         """The judgements so far, streamed."""
+        from starlette.concurrency import run_in_threadpool
         from starlette.responses import StreamingResponse
 
         person, now = await self.person(request, "owner"), self.site.clock()
@@ -173,7 +175,12 @@ class OwnerRoutes(LoginRoutes):
         kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
         headers = {"content-disposition": f'attachment; filename="judgements.{form}"'}
         blocks = exported(self.project, self.store, form, pseudonymise=hidden)
-        return StreamingResponse(blocks, media_type=kind, headers=headers)
+        try:  # before the first line is out it can still be said that there will be none
+            first = await run_in_threadpool(next, blocks, b"")
+        except Failed as problem:
+            _log.warning("an export was not made: %s", problem)
+            raise Refused("server_error", 503) from None
+        return StreamingResponse(chain([first], blocks), media_type=kind, headers=headers)
 
     async def openapi(self, request: Request) -> Response:
         """What this interface is, for programs."""
