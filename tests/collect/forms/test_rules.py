@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nikawa.collect.form import Problem, form
-from nikawa.collect.forms._rules import LONGEST, distance, negations, written
+from nikawa.collect.forms._rules import LONGEST, distance, far, negations, written
 from nikawa.collect.forms.relation import first
 from nikawa.errors import BadInput
 from nikawa.records import Example, Span
@@ -44,6 +44,19 @@ def test_negations_are_counted(text: str, count: int) -> None:
 )
 def test_distance_is_over_the_longer_text(one: str, other: str, far: float) -> None:
     assert distance(one, other) == distance(other, one) == pytest.approx(far)
+
+
+@given(
+    st.text("あいう", max_size=12), st.text("あいう", max_size=12), st.sampled_from([0.25, 0.5, 0.75, 1.0])
+)
+@settings(max_examples=60)
+def test_far_is_that_distance_or_more(one: str, other: str, limit: float) -> None:
+    assert far(one, other, limit) == (distance(one, other) >= limit)
+
+
+def test_a_text_of_a_megabyte_is_not_compared_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nikawa.collect.forms._rules.distance", lambda *_: pytest.fail("compared"))
+    assert far("長" * 1_000_000, "短い文。", 0.75)
 
 
 def table(one: str, other: str) -> int:

@@ -43,6 +43,12 @@ def distance(first: str, second: str) -> float:
     return _edits(first, second) / longest
 
 
+def far(first: str, second: str, limit: float) -> bool:
+    """Whether two texts are this distance apart or more; a text that is far longer is not even compared."""
+    longest = max(len(first), len(second), 1)
+    return abs(len(first) - len(second)) >= limit * longest or distance(first, second) >= limit
+
+
 def _edits(first: str, second: str) -> int:
     """Levenshtein, a column of the table at a time as the bits of two numbers (Myers 1999, Hyyrö 2003)."""
     if not first or not second:

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
 from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only
-from nikawa.collect.forms._rules import distance, negations, texts, written
+from nikawa.collect.forms._rules import far, negations, texts, written
 from nikawa.records import Example
 
 STOP = "。"
@@ -41,7 +41,7 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
             continue
         if _stopped(text) == _stopped(given):
             problems.append(Problem("text_same", where=where))
-        elif distance(_stopped(given), _stopped(text)) >= options.edit_distance:
+        elif far(_stopped(given), _stopped(text), options.edit_distance):
             problems.append(Problem("text_far", where=where))
         negated += negations(text) > allowed
         if negated > options.negated and negations(text) > allowed:
