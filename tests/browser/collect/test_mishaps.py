@@ -63,6 +63,22 @@ def test_a_lease_that_ran_out_while_writing(serve: Serve) -> None:
     assert [row[0] for row in rows] == [0, 1]
 
 
+def test_an_earlier_state_of_the_database_is_told_in_the_workers_language(serve: Serve) -> None:
+    """A backup was put back: the item in hand is nobody's, and the page goes on with one that is."""
+    served = serve("choice", items=2)
+    page = served.worker(language="ko", locale="en-US")
+    inner = page.open()
+    served.store.do(lambda link: link.run("DELETE FROM leases"))
+    page.keys("1", "Enter")
+    inner.wait_for_selector("#problems:not(:empty)")
+    assert say("ko", "lease_unknown") in inner.inner_text("#problems")
+    page.ready()
+    page.keys("1", "Enter")
+    page.ended()
+    assert len(served.judgements()) == 1
+    assert page.faults == []
+
+
 def test_an_exclusion_ends_the_work_in_words(serve: Serve) -> None:
     served = serve("choice", items=2)
     page = served.worker(language="ko")

@@ -37,8 +37,9 @@ function forgetDraft(lease) {
 }
 
 async function call(path, body, keepalive = false) {
-  const given = body === undefined ? {} : {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), keepalive,
+  const headers = { "Accept-Language": document.documentElement.lang }; // the worker's choice, not the browser's
+  const given = body === undefined ? { headers } : {
+    method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body), keepalive,
   };
   try {
     const reply = await fetch(`${base}/${path}`, { ...given, cache: "no-store" });
