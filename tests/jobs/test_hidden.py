@@ -14,8 +14,11 @@ from nikawa.benchmarks import load
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
+from nikawa.jobs._report_findings import own_agreement
+from nikawa.jobs._report_items import example_items
 from nikawa.jobs._report_runs import find_runs, task_runs
 from nikawa.jobs._report_scores import compare_tasks, system_rows
+from nikawa.jobs.agree import AgreeReport
 from nikawa.jobs.analyse import How, compute
 from nikawa.jobs.compare import compare
 from nikawa.jobs.export import export
@@ -148,6 +151,8 @@ def test_runs_of_before_the_labels_were_hid_are_void(lay: Lay) -> None:
     )  # fmt: skip
     with pytest.raises(BadInput, match="is not the data the run was planned with"):
         compute(stored_runs(runs), how=How(resamples=50))
+    with pytest.raises(BadInput, match=r"^runs/tides--.*planned with .*; or report the other runs alone$"):
+        task_runs(find_runs(["runs"]))
 
 
 def test_scoring_leaves_them_out_unless_their_owner_asks(lay: Lay, tmp_path: Path) -> None:
@@ -224,3 +229,43 @@ def test_exports_leave_them_behind(lay: Lay, tmp_path: Path, form: str) -> None:
 def test_words_are_not_held_against_them(lay: Lay) -> None:
     folder = lay(train=items(range(60), hidden=range(30)))
     assert artifacts(f"{folder}:train").report.examples == 30
+
+
+def test_what_inherited_a_hidden_label_is_hidden_too(lay: Lay) -> None:
+    """The owner may hide labels after examples were perturbed: a child would show the label of its parent."""
+    test = items(range(30, 50), hidden=range(30, 38))
+    made = [
+        replace(
+            e, origin=Origin(recipe="x", parents=(f"tides:test/{e.id}",), step="scramble-o", gold="inherited")
+        )
+        for e in items(range(30, 50))
+    ]
+    judged = replace(made[0], id="judged", origin=Origin(recipe="x", parents=("tides:test/t30",)))
+    runs = majority(lay(train=items(range(30)), test=test, **{"scramble-o": (*made, judged)}))
+    for stored in stored_runs(runs):
+        assert [(found.set, found.n, found.hidden) for found in stored.scores()] == [
+            ("test", 12, 8),
+            ("scramble-o", 13, 8),
+        ]
+    (part,) = task_runs(find_runs(["runs"]))
+    shown = example_items(part, "ja")
+    places = {(name, i): gold for name, i, gold in zip(shown.sets, shown.ids, shown.gold, strict=True)}
+    first, second = dict.fromkeys(shown.sets)
+    for n in range(30, 50):
+        assert (places[first, f"t{n}"] == -1) == (places[second, f"t{n}"] == -1) == (n < 38)
+    assert places[second, "judged"] >= 0
+
+
+def test_the_answers_of_workers_do_not_tell_them_either(lay: Lay) -> None:
+    folder = lay(train=items(range(30)), test=items(range(30, 50), hidden=range(30, 38)))
+    lines = [
+        {"example": f"tides:test/t{n}", "worker": w, "question": "label", "answer": LABELS[n % 3]}
+        for n in range(30, 50)
+        for w in "ab"
+    ]
+    (folder / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    majority(folder)
+    (part,) = task_runs(find_runs(["runs"]))
+    (found,) = own_agreement(part, None)
+    assert isinstance(found.whole, AgreeReport)
+    assert (found.whole.items, found.whole.distribution) == (20, {})

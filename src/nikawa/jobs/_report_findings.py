@@ -14,7 +14,7 @@ from nikawa.benchmarks import benchmarks
 from nikawa.benchmarks.own import card_of, is_own
 from nikawa.errors import BadInput, MissingData
 from nikawa.jobs._generate_card import made_by
-from nikawa.jobs._report_own import asked, figures_of, judgements_of
+from nikawa.jobs._report_own import asked, figures_of, hides, judgements_of
 from nikawa.jobs._report_runs import TaskRuns
 from nikawa.records import Card, Record
 from nikawa.report.page_data import Note
@@ -106,7 +106,8 @@ def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     name, question = part.task.dataset, part.task.question
     spec, figures = judgements_of(name), figures_of(name)
     if figures is not None and not spec:
-        yield _built(figures, _place(part, "build"), name)
+        kept = replace(figures, labels={}) if hides(name, data) else figures
+        yield _built(kept, _place(part, "build"), name)
     if not spec:
         return
     line = (
@@ -118,6 +119,7 @@ def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
         yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
         return
     told = replace(found, workers_are=card_of(name)[0].workers_are)
+    told = replace(told, distribution={}) if hides(name, data) else told
     yield Finding(_agreed(told, _place(part, "agreement"), line), _place(part, "agreement"), told)
 
 

@@ -12,12 +12,19 @@ from nikawa.io.json import read_json
 from nikawa.jobs._build_release import BUILT, Built
 from nikawa.jobs._generate_card import made_by
 from nikawa.report.card import Figures
+from nikawa.run.data import Shelf
 
 
 def judgements_of(dataset: str) -> str:
     """The judgements that are kept beside the splits of a folder; empty where there are none."""
     path = Path(dataset) / JUDGEMENTS
     return str(path) if is_own(dataset) and path.is_file() else ""
+
+
+def hides(dataset: str, data: Path | None = None) -> bool:
+    """Whether labels of a folder are hidden: how often workers gave each answer would then tell of them."""
+    splits = Shelf(data).own(dataset).splits
+    return any(example.hidden for examples in splits.values() for example in examples)
 
 
 def figures_of(dataset: str) -> Figures | None:

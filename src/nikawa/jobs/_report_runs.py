@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from nikawa.benchmarks import benchmarks
 from nikawa.benchmarks.own import typed
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, MissingData
 from nikawa.io.json import encode_json
 from nikawa.records import Example, Prediction, Task
 from nikawa.report.page_source import address
@@ -144,7 +144,7 @@ def task_runs(runs: Iterable[StoredRun], data: Path | None = None, out: Path | N
     reader = Reader(data, out)
     parts: dict[tuple[str, tuple[str, ...], str], tuple[Material, list[Answered]]] = {}
     for stored in runs:
-        material = reader.material(stored.spec)
+        material = _material(reader, stored)
         main = next(iter(material.sets))
         key = (
             stored.spec.task,
@@ -156,6 +156,20 @@ def task_runs(runs: Iterable[StoredRun], data: Path | None = None, out: Path | N
     found = sorted(parts.items(), key=lambda part: (order.get(part[0][0], len(order)), part[0][1][0]))
     named = _apart([(task, f"on {names[0]}", f"({m.task.dataset})") for (task, names, _), (m, _) in found])
     return [_task_runs(name, *part) for name, (_, part) in zip(named, found, strict=True)]
+
+
+def _material(reader: Reader, stored: StoredRun) -> Material:
+    """The examples of a run; where they are not here as they were, say which run asks for them."""
+    try:
+        return reader.material(stored.spec)
+    except MissingData:
+        raise
+    except BadInput as problem:
+        if problem.file is not None:
+            raise
+        raise BadInput(
+            problem.what, file=stored.path, cure=f"{problem.cure}; or report the other runs alone"
+        ) from problem
 
 
 def _content(spec: RunSpec) -> str:

@@ -248,7 +248,7 @@ const nikawa = (() => {
       const sub = make("p", { class: "sub" }, make("span", {}, items.id[i]));
       const tree = items.notes.kind === "tree";
       if (tree) sub.append(make("span", { class: "grow" }));
-      else if (items.gold[i] >= 0) sub.append(make("span", { class: "grow" }, "gold ", make("b", {}, this.word(items.gold[i]))));
+      else sub.append(make("span", { class: "grow" }, "gold ", items.gold[i] < 0 ? "hidden" : make("b", {}, this.word(items.gold[i]))));
       sub.append(this.glyph(system, i), make("b", { class: "said" }, tree ? this.heads(system, i) : this.word(this.answer(system, i))));
       found.append(sub);
       return found;
@@ -332,7 +332,8 @@ const nikawa = (() => {
         const read = name === "context" && this.items.notes.kind === "reading" && !this.state.q.trim();
         list.append(make("dt", {}, name), read ? this.underlined(place, words, i) : this.marked(place, words));
       }
-      if (this.items.gold[i] >= 0 && this.items.notes.kind !== "tree") list.append(make("dt", {}, "gold"), make("dd", {}, this.word(this.items.gold[i])));
+      const gold = this.items.gold[i];
+      if (gold < 0 || this.items.notes.kind !== "tree") list.append(make("dt", {}, "gold"), make("dd", {}, gold < 0 ? "hidden" : this.word(gold)));
       return list;
     }
 
