@@ -53,6 +53,19 @@ def test_small_slices_and_the_whole_are_not_tested() -> None:
     assert (whole.rest, whole.difference, whole.p) == (None, None, None)
 
 
+def test_few_groups_have_a_value_but_no_interval() -> None:
+    """However many items they hold: what is alike in four groups may not be in a fifth."""
+    units = np.arange(100) // 5
+    four, five = np.arange(100) < 20, np.arange(100) < 25
+    found = sample(np.tile(np.array([0.0, 1.0]), 50), units)
+    few, enough = slices(found, [part(four), part(five)], resamples=200)
+    assert (few.units, few.value, few.low, few.high, few.difference_low) == (4, 0.5, None, None, None)
+    assert enough.units == 5
+    assert None not in (enough.low, enough.high, enough.difference_low)
+    cell = cross(found, [part(four)], [part(five)], resamples=200)[0]
+    assert (cell.n, cell.value, cell.low, cell.high) == (20, 0.5, None, None)
+
+
 def test_no_parts_no_slices() -> None:
     assert slices(sample(np.ones(5)), []) == []
 

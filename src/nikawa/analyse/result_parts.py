@@ -8,6 +8,9 @@ from msgspec import field
 
 from nikawa.records import Record, Unit
 
+LEAST_UNITS = 5
+"""Groups of items below which a slice has no interval: so few do not tell how far groups differ."""
+
 
 class Figure(Record, frozen=True, kw_only=True):
     """A number with its 95% interval."""
