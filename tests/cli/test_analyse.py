@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from nikawa.analyse.results import Across, Index, Stress, StressCell
+from nikawa.analyse.stored import Analyses
+from nikawa.cli._analyse_show import show
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
 from nikawa.jobs.run import Options, Request, run
@@ -40,6 +43,19 @@ def test_it_shows_what_stands_out_and_where_the_rest_is(runs: Path) -> None:
         assert title in done.stdout
     assert f"Written to {runs / 'analyses'}" in done.stdout
     assert (runs / "analyses" / "index.json").is_file()
+
+
+def test_systems_under_perturbation_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a model sees is a part of its name here too."""
+    cell = StressCell(
+        operation="swap", case="", gold="", n=9, value=50.0, low=None, high=None, sd=None, to_neutral=None, human=None, human_n=0
+    )  # fmt: skip
+    stress = [
+        Stress(task="t", model="m", variation=words, seeds=(0,), measure="same", cells=(cell,))
+        for words in ("", "hypothesis only")
+    ]
+    show(Analyses(Index(analyses=()), (), Across(stress=tuple(stress))), 9)
+    assert capsys.readouterr().out.count("m (hypothesis only)") == 1
 
 
 def test_one_analysis_shows_all_its_slices(runs: Path, tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def _across(found: Analyses, most: int) -> None:
     ]  # fmt: skip
     _table("Learning curves", ("task", "set", "model", "learned from", "metric", "value", "95% interval", "by doubling"), points, 5, most)  # fmt: skip
     stress = [
-        (s.task, s.model, c.operation, c.case, c.gold, c.n, number(c.value), _interval_of(c.low, c.high), number(c.human))
+        (s.task, f"{s.model} ({s.variation})" if s.variation else s.model, c.operation, c.case, c.gold, c.n, number(c.value), _interval_of(c.low, c.high), number(c.human))
         for s in across.stress
         for c in s.cells
         if not c.gold

@@ -48,7 +48,15 @@ def report(
         print_json(found)
     elif not quiet:
         typer.echo(
-            f"{found.runs:,} runs, {len(found.systems):,} systems, {len(found.tasks):,} tasks, {found.examples:,} examples"
+            ", ".join(
+                f"{n:,} {what}{'' if n == 1 else 's'}"
+                for what, n in (
+                    ("run", found.runs),
+                    ("system", len(found.systems)),
+                    ("task", len(found.tasks)),
+                    ("example", found.examples),
+                )
+            )
         )
         typer.echo(
             f"{found.page}  ({found.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"

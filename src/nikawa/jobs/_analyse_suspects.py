@@ -170,7 +170,7 @@ def write_sheet(folder: Path, sitting: Sitting, examples: Sequence[Example], wor
     form = FORM[task.kind]
     form = "choice" if form == "inference" and not set(task.labels) <= set(RELATIONS) else form
     sheet = Sheet(
-        recipe="suspects", name=f"{task.name}--{sitting.set}", title=f"Second look at {sitting.loaded.names[sitting.set]}",
+        recipe="suspects", name=f"{task.name}--{sitting.set}", title=f"Second look at {_referenced(sitting)}",
         form=form, question=task.question, prompt=PROMPTS.get(language, PROMPTS["en"]), labels=tuple(map(str, task.labels)),
         scale=None, texts=1, workers=workers, items=len(examples), answer=FORMS[form].answer, language=language,
         tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
