@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -111,6 +112,7 @@ def test_backup_is_whole(crowd: Begin, database: str, tmp_path: Path) -> None:
             here.store.backup(out)
         return
     here.store.backup(out)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
     with open_store(f"sqlite:///{out}", tmp_path, "x") as copy:
         assert copy.ask(lambda link: found(link, "SELECT count(*) FROM answers")) == (1,)
     with pytest.raises(BadInput, match="exists already"):
@@ -151,6 +153,26 @@ def test_a_lost_connection_is_told_and_made_again(crowd: Begin, database: str) -
         others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE ?"
         here.store.do(lambda link: link.rows(others, "%answers a JOIN items%"))
     assert here.worker("a").answered == 1
+
+
+def test_a_full_disk_is_told_once(crowd: Begin, caplog: pytest.LogCaptureFixture) -> None:
+    """It can still be read meanwhile: that is no end of it."""
+    here = crowd(items=1)
+    here.join("a")
+
+    def full(_link: Link) -> None:
+        raise here.store.database.lost[0]("database or disk is full")
+
+    for _ in range(3):
+        with pytest.raises(Unavailable):
+            here.store.do(full)
+        assert here.worker("a").answered == 0
+    here.answer("a")
+    told = [record.getMessage() for record in caplog.records]
+    assert told == [
+        "the database does not answer: database or disk is full; workers are asked to try again",
+        "the database answers again",
+    ]
 
 
 def test_moments_are_written_as_python_writes_them() -> None:

@@ -100,6 +100,7 @@ class SqliteLink:
 
     def copy_to(self, path: Path) -> None:
         """The database as it is now, whole, while others write."""
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         target = sqlite3.connect(path)
         try:
             self._raw.backup(target, pages=4096, sleep=0.01)

@@ -101,6 +101,7 @@ class Store:
             with atomic_write(path, overwrite=overwrite) as stream, part.open("rb") as copy:
                 while block := copy.read(1 << 20):
                     stream.write(block)
+            path.chmod(0o600)  # answers are nobody else's business, in a copy either
         finally:
             link.close()
             part.unlink(missing_ok=True)

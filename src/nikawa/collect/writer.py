@@ -36,23 +36,24 @@ class Outage:
     """Says once that the database is gone, and once that it is back, however many ask meanwhile."""
 
     def __init__(self) -> None:
-        self._gone = False
+        self._gone = self._refused = False
         self._lock = threading.Lock()
 
-    def begins(self, problem: BaseException) -> None:
+    def begins(self, problem: BaseException, *, writes: bool = False) -> None:
         """Something failed for want of the database."""
         with self._lock:
             first, self._gone = not self._gone, True
+            self._refused |= writes
         if first:
             why = (str(problem).strip() or type(problem).__name__).splitlines()[0]
             _log.error("the database does not answer: %s; workers are asked to try again", why)
 
-    def ends(self) -> None:
-        """Something was done."""
-        if not self._gone:
+    def ends(self, *, writes: bool = False) -> None:
+        """Something was done; that it can be read does not end a full disk."""
+        if not self._gone or (self._refused and not writes):
             return
         with self._lock:
-            back, self._gone = self._gone, False
+            back, self._gone, self._refused = self._gone, False, False
         if back:
             _log.warning("the database answers again")
 
@@ -100,12 +101,12 @@ class Writer:
             outcomes = self._outcomes(jobs)
         except Exception as problem:
             self._drop()
-            self._outage.begins(problem)
+            self._outage.begins(problem, writes=True)
             unavailable = Unavailable("the database did not take it; send it again")
             unavailable.__cause__ = problem
             outcomes = [(None, unavailable)] * len(jobs)
         else:
-            self._outage.ends()
+            self._outage.ends(writes=True)
         if outcomes is None:
             for job in jobs:
                 self._batch([job])
