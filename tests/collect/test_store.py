@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from nikawa.collect.answers import Report
 from nikawa.collect.cases import disagreements
 from nikawa.collect.overview import audit_rows, decide, items, overview, resolve
 from nikawa.collect.project import hashed
@@ -264,6 +265,18 @@ def test_reports_set_an_item_aside(crowd: Begin) -> None:
     assert here.state("c")["item"] is not None
 
 
+def test_who_is_excluded_sets_nothing_aside(crowd: Begin) -> None:
+    here = crowd(items=1, limits={"reports_per_item": 1})
+    here.join("a", "b")
+    lease, token = here.lease("a"), hashed(here.project.token("a"))
+    here.change(exclude, "a")
+    here.store.do(here.desk.report(token, Report(lease, "r", "hate"), here.now))
+    assert here.state("b")["item"] is not None
+    found = here.store.ask(lambda link: overview(link, here.project))
+    assert [r["code"] for r in found["reports"]] == ["hate"]
+    assert found["progress"]["set_aside"] == 0
+
+
 def test_decisions_are_added(crowd: Begin) -> None:
     here = crowd(items=1)
     here.join("a", "b")
@@ -308,6 +321,9 @@ def test_platforms_bring_as_many_as_allowed(crowd: Begin) -> None:
     assert come("p1").id == come("p1").id
     with pytest.raises(Refused, match="worker_full"):
         come("p2")
+    here.join("hanako")
+    with pytest.raises(Refused, match="not_allowed"):  # whoever knows her name would get her link
+        come("hanako")
 
 
 def test_texts_of_any_kind_survive(crowd: Begin) -> None:

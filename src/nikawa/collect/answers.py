@@ -212,6 +212,7 @@ def report(turn: Turn, given: Report) -> Plan[Saved]:
             raise Refused("key_used")
         return Saved(duplicate=True)
     lease = turn.leased()
+    heard = worker.state in ("pilot", "active")  # who is excluded sets nothing aside for the others
     turn.later("UPDATE leases SET state = 'reported' WHERE id = ?", given.lease)
     turn.later(
         "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -219,8 +220,8 @@ def report(turn: Turn, given: Report) -> Plan[Saved]:
     )  # fmt: skip
     turn.later(
         "UPDATE items SET leased = leased - ?, reports = reports + 1,"
-        " held = CASE WHEN kind = 'main' AND reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
-        int(lease.state == "open"), turn.settings.limits.reports_per_item, lease.item,
+        " held = CASE WHEN kind = 'main' AND ? = 1 AND reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
+        int(lease.state == "open"), int(heard), turn.settings.limits.reports_per_item, lease.item,
     )  # fmt: skip
     turn.ended()
     if lease.kind == "pilot":

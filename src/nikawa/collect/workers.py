@@ -78,6 +78,9 @@ def all_workers(link: Link) -> list[Worker]:
 def add_worker(link: Link, name: str, hashed: str, origin: str, *, language: str, now: float) -> Worker:
     """The worker of a name, made where there is none; the pilot comes first where there is one."""
     known = by_name(link, name)
+    if known is not None and known.origin == AUTHOR and origin == "link":
+        link.run("UPDATE workers SET origin = ? WHERE id = ?", origin, known.id)
+        known.origin = origin
     if known is not None:
         return known
     state = "pilot" if link.one("SELECT 1 FROM items WHERE kind = 'pilot' LIMIT 1") else "active"
@@ -93,6 +96,10 @@ def add_worker(link: Link, name: str, hashed: str, origin: str, *, language: str
 def join(link: Link, name: str, hashed: str, settings: Settings, now: float) -> Worker:
     """The worker a platform sends; there are as many as the settings allow."""
     known = by_name(link, name)
+    if (
+        known is not None and known.origin == "link"
+    ):  # who was given a link is not told by a name others may know
+        raise Refused("not_allowed", 403)
     if known is not None:
         return known
     (count,) = found(link, "SELECT count(*) FROM workers WHERE origin <> ? OR serial > 0", AUTHOR)
