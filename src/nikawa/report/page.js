@@ -27,19 +27,32 @@
     const place = rect.closest("section").querySelector(".browser"), system = rect.closest("figure").dataset.system;
     await start(place);
     const { browser } = place, { items } = browser;
-    const number = (word) => (word === "(unread)" ? "-1" : String(items.w.indexOf(word)));
+    const known = (word) => { const n = items.w.indexOf(word); return String(n < 0 ? -2 : n); }; // -1 is no answer, or hidden gold
+    const number = (word) => (word === "(unread)" ? "-1" : known(word));
     browser.clear();
-    browser.show({ system: String(items.sys.indexOf(system)), gold: number(rect.dataset.gold), answer: number(rect.dataset.answer) });
+    browser.show({ system: String(items.sys.indexOf(system)), gold: known(rect.dataset.gold), answer: number(rect.dataset.answer), set: String(items.set[0]) });
     place.scrollIntoView({ block: "start" });
     browser.list.focus({ preventScroll: true });
   }
 
+  // One stop of the tab key a table, arrows inside it: thirty labels have nine hundred cells.
+  function move(event, rect) {
+    const cells = [...rect.closest("figure").querySelectorAll("rect")], across = cells.filter((cell) => cell.dataset.gold === rect.dataset.gold).length;
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key], next = step && cells[cells.indexOf(rect) + step];
+    if (!step) return;
+    event.preventDefault();
+    if (!next || (Math.abs(step) === 1 && next.dataset.gold !== rect.dataset.gold)) return;
+    rect.setAttribute("tabindex", "-1");
+    next.setAttribute("tabindex", "0");
+    next.focus();
+  }
+
   for (const rect of document.querySelectorAll("figure.heat rect")) {
     rect.setAttribute("role", "button");
-    rect.setAttribute("tabindex", "0");
+    rect.setAttribute("tabindex", rect === rect.closest("figure").querySelector("rect") ? "0" : "-1");
     rect.setAttribute("aria-label", rect.querySelector("title").textContent);
     rect.addEventListener("click", () => pick(rect));
-    rect.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(rect); } });
+    rect.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(rect); } else move(event, rect); });
   }
 
   // The browser nearest to the middle of the screen is the one that keys speak to, unless another was used last in sight.

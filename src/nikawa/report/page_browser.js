@@ -212,7 +212,7 @@ const nikawa = (() => {
     sorted(found, system) {
       const { items, state } = this;
       if (state.order === "hard") {
-        const value = (i) => items.points.reduce((sum, column) => sum + column[i], 0);
+        const value = (i) => items.points.reduce((sum, column) => sum + (column[i] < 0 ? 2 * FULL : column[i]), 0); // hidden gold: last
         return found.sort((a, b) => value(a) - value(b) || a - b);
       }
       if (state.order === "bold") {

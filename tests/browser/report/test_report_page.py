@@ -134,6 +134,24 @@ def test_a_cell_of_the_confusion_shows_its_examples(visit: Any, small: Path) -> 
     assert place.get_by_label("Gold").evaluate("f => f.selectedOptions[0].text") == rect.get_attribute("data-gold")  # fmt: skip
 
 
+def test_arrows_move_between_the_cells_of_the_confusion(visit: Any, small: Path) -> None:
+    page = visit(small)
+    figure = page.locator("figure.heat[data-system=majority]")
+    assert figure.locator("rect[tabindex='0']").count() == 1, "one stop of the tab key"
+    figure.locator("rect").first.focus()
+    for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    golds = figure.locator("rect").evaluate_all("cells => [...new Set(cells.map(c => c.dataset.gold))]")
+    at = page.evaluate("[document.activeElement.dataset.gold, document.activeElement.dataset.answer]")
+    assert at[0] == golds[1]
+    assert at[1] == figure.locator("rect").nth(1).get_attribute("data-answer")
+    note = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    page.keyboard.press("Enter")
+    status = page.locator(".browser").first.locator("[role=status]")
+    status.wait_for()
+    assert status.text_content().split(" ")[0] == note.split(": ")[1].split(" ")[0]
+
+
 def test_schemes(visit: Any, small: Path) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light, dark = visit(small, color_scheme="light"), visit(small, color_scheme="dark")
