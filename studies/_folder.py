@@ -17,18 +17,6 @@ TINY = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "in
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "added_tokens.json")  # fmt: skip
 
 
-def texts_of(value: Any) -> Iterable[str]:
-    """Every text inside the inputs of an example."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from texts_of(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from texts_of(part)
-
-
 def characters(folder: Path, texts: Iterable[str], size: Mapping[str, int]) -> Path:
     """A BERT of this size whose pieces are the characters of the texts; what is there already stays."""
     if folder.is_dir():

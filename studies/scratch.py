@@ -17,8 +17,9 @@ from nikawa.benchmarks.jamp.splits import split_names
 from nikawa.errors import NikawaError
 from nikawa.jobs.report import Options, report
 from nikawa.jobs.run import Cell, Request, RunReport
+from nikawa.records import texts_inside
 from nikawa.run.data import Shelf
-from studies._folder import SMALL, TINY, characters, texts_of
+from studies._folder import SMALL, TINY, characters
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._stored import stored_cells
 from studies._tables import (
@@ -144,7 +145,7 @@ def train(place: Place) -> RunReport:
 
 def _texts(name: str, shelf: Shelf) -> list[str]:
     dataset = tasks()[name].dataset
-    return [text for example in shelf.all(f"{dataset}:train") for text in texts_of(example.inputs)]
+    return [text for example in shelf.all(f"{dataset}:train") for text in texts_inside(example.inputs)]
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from typing import Any
 from nikawa.errors import BadInput, NikawaError
 from nikawa.jobs.report import Options, report
 from nikawa.jobs.run import Cell, Request, RunReport
+from nikawa.records import texts_inside
 from nikawa.run.data import Shelf
-from studies._folder import texts_of
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._stored import stored_cells
@@ -136,7 +136,7 @@ def _texts(language: str, place: Place) -> list[str]:
     for name in at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place):
         dataset = tasks()[name].dataset
         split = next(s for s in ("train", "dev") if s in shelf.splits(dataset))
-        found += [t for e in shelf.all(f"{dataset}:{split}")[:SAMPLE] for t in texts_of(e.inputs)]
+        found += [t for e in shelf.all(f"{dataset}:{split}")[:SAMPLE] for t in texts_inside(e.inputs)]
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import json
 import os
 import signal
 import sys
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -96,3 +99,18 @@ def nikawa() -> Callable[..., CompletedProcess[str]]:
         return CompletedProcess(words, int(ended.value.code or 0), *said)
 
     return run
+
+
+@pytest.fixture
+def reached() -> Callable[[Path, str], Any]:
+    """What is at a source, `FILE#/pointer`, seen from a folder."""
+
+    def follow(folder: Path, place: str) -> Any:
+        file, _, pointer = place.partition("#")
+        found = json.loads((folder / unquote(file)).read_bytes())
+        for step in pointer.split("/")[1:]:
+            key = unquote(step).replace("~1", "/").replace("~0", "~")
+            found = found[int(key)] if isinstance(found, list) else found[key]
+        return found
+
+    return follow

@@ -6,6 +6,7 @@ the table of shapes is in docs/records.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -205,3 +206,15 @@ class Finding(Record, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
     known: bool = False
     """Whether the dataset's own list of known problems holds it."""
+
+
+def texts_inside(value: Any) -> Iterator[str]:
+    """All texts inside a value, such as the inputs of an example."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from texts_inside(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from texts_inside(part)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from nikawa.jobs.run import Request, run
 from nikawa.records import Example, Origin, Span, Task
 from nikawa.run.store import read_predictions
 
+Reach = Callable[[Path, str], Any]
 TASKS = ("mini-ja-nli", "mini-ja-sts", "mini-ja-ner")
 
 
@@ -52,7 +53,7 @@ def test_what_was_written(made: tuple[Path, Reported]) -> None:
     assert found.bytes == (out / "index.html").stat().st_size
 
 
-def test_every_score_can_be_traced_to_its_file(made: tuple[Path, Reported]) -> None:
+def test_every_score_can_be_traced_to_its_file(made: tuple[Path, Reported], reached: Reach) -> None:
     """Mean and place of every number of every table of scores, followed to the runs."""
     numbers = json.loads((made[0] / "numbers.json").read_bytes())
     followed = 0
@@ -66,17 +67,7 @@ def test_every_score_can_be_traced_to_its_file(made: tuple[Path, Reported]) -> N
     assert followed >= 12
 
 
-def reached(folder: Path, place: str) -> Any:
-    """What is at a source: `FILE#/pointer`, seen from the folder of the page."""
-    file, _, pointer = place.partition("#")
-    found = json.loads((folder / unquote(file)).read_bytes())
-    for step in pointer.split("/")[1:]:
-        key = unquote(step).replace("~1", "/").replace("~0", "~")
-        found = found[int(key)] if isinstance(found, list) else found[key]
-    return found
-
-
-def test_every_source_of_the_page_is_a_place_in_a_file(made: tuple[Path, Reported]) -> None:
+def test_every_source_of_the_page_is_a_place_in_a_file(made: tuple[Path, Reported], reached: Reach) -> None:
     html = (made[0] / "index.html").read_text("utf-8")
     places = {
         word for found in re.findall(r'data-src="([^"]+)"', html) for word in unescape(found).split(" ")
@@ -86,7 +77,7 @@ def test_every_source_of_the_page_is_a_place_in_a_file(made: tuple[Path, Reporte
         assert reached(made[0], place) is not None or place.endswith(("/full", "/p_holm", "/smallest")), place
 
 
-def test_numbers_shown_are_those_of_their_places(made: tuple[Path, Reported]) -> None:
+def test_numbers_shown_are_those_of_their_places(made: tuple[Path, Reported], reached: Reach) -> None:
     """Every number of the page that stands alone in its cell, held against the file."""
     html = (made[0] / "index.html").read_text("utf-8")
     held = 0

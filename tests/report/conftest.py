@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
@@ -208,21 +205,6 @@ def numbers_of() -> Callable[[str], list[tuple[str, list[str], str]]]:
         return reader.found
 
     return read
-
-
-@pytest.fixture
-def reached() -> Callable[[Path, str], Any]:
-    """What is at a source, `FILE#/pointer`, seen from a folder."""
-
-    def follow(folder: Path, place: str) -> Any:
-        file, _, pointer = place.partition("#")
-        found = json.loads((folder / unquote(file)).read_bytes())
-        for step in pointer.split("/")[1:]:
-            key = unquote(step).replace("~1", "/").replace("~0", "~")
-            found = found[int(key)] if isinstance(found, list) else found[key]
-        return found
-
-    return follow
 
 
 @pytest.fixture

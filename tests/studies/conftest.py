@@ -72,11 +72,12 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         from transformers import BertConfig, BertModel
 
         from nikawa.benchmarks import load
+        from nikawa.records import texts_inside
         from studies import _folder
 
         examples = [e for name in ("mini-ja", "mini-ko") for part in load(name).splits.values() for e in part]
         folder = _folder.characters(
-            place / name, [t for e in examples for t in _folder.texts_of(e.inputs)], _folder.TINY
+            place / name, [t for e in examples for t in texts_inside(e.inputs)], _folder.TINY
         )
         if not (folder / "model.safetensors").is_file():
             with torch.random.fork_rng():

@@ -17,6 +17,7 @@ from nikawa.clean.minhash import Signatures, signatures
 from nikawa.clean.piece import Piece
 from nikawa.clean.source import Document
 from nikawa.clean.tally import Tally
+from nikawa.io.chunks import by_characters
 
 CHUNK = 100_000
 """Characters of a chunk."""
@@ -55,16 +56,7 @@ class Part:
 
 def chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
     """Documents together until they have `CHUNK` characters."""
-    held: list[Document] = []
-    size = 0
-    for document in documents:
-        held.append(document)
-        size += len(document.text)
-        if size >= CHUNK:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+    return by_characters(documents, CHUNK)
 
 
 def parts(given: Iterator[list[Document]], work: Work, workers: int) -> Iterator[Part]:

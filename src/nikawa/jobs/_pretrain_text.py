@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from nikawa.benchmarks import benchmarks
 from nikawa.benchmarks.load import load
@@ -21,7 +20,7 @@ from nikawa.io.lines import read_lines
 from nikawa.jobs._pretrain_stages import fingerprint
 from nikawa.pretrain.contamination import Text
 from nikawa.pretrain.prepare import Cleaned
-from nikawa.records import Dataset, reference
+from nikawa.records import Dataset, reference, texts_inside
 from nikawa.text.starts import starts
 
 LEFT_OUT = ("sentences", "duplicates", "toxicity", "length")
@@ -87,19 +86,7 @@ def dataset_texts(dataset: Dataset) -> Iterator[Text]:
     for split, examples in dataset.splits.items():
         for example in examples:
             name = reference(dataset.name, split, example.id)
-            yield from (Text(dataset.name, name, text) for text in strings(example.inputs))
-
-
-def strings(value: Any) -> Iterator[str]:
-    """All texts inside a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from strings(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from strings(part)
+            yield from (Text(dataset.name, name, text) for text in texts_inside(example.inputs))
 
 
 def _further(spec: str, data: Path | None) -> Iterator[Text]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from nikawa.errors import BadInput, suggest
+from nikawa.io.chunks import by_characters
 from nikawa.io.lines import guess_encoding, open_bytes, read_lines
 
 KINDS = tuple(f"{kind}{packed}" for kind in (".txt", ".jsonl") for packed in ("", ".gz", ".zst", ".xz"))
@@ -233,14 +234,5 @@ def _not_utf8(raw: bytes, path: Path) -> BadInput:
 
 
 def chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Lines together until they have `CHUNK` characters: by content alone, whatever the number of workers."""
-    held: list[Line] = []
-    size = 0
-    for line in lines:
-        held.append(line)
-        size += len(line.text)
-        if size >= CHUNK:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+    """Lines together until they have `CHUNK` characters."""
+    return by_characters(lines, CHUNK)

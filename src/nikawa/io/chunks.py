@@ -1,0 +1,32 @@
+"""Texts taken together in stretches of about one size, by their content alone: the same for any number of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
+
+
+class HasText(Protocol):
+    """Anything with a text."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        ...
+
+
+T = TypeVar("T", bound=HasText)
+
+
+def by_characters(texts: Iterable[T], most: int) -> Iterator[list[T]]:
+    """Lists that end with the text that brings them to so many characters."""
+    held: list[T] = []
+    size = 0
+    for one in texts:
+        held.append(one)
+        size += len(one.text)
+        if size >= most:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
