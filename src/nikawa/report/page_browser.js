@@ -425,9 +425,9 @@ const nikawa = (() => {
     votes(s, i) {
       const seeds = this.items.answers[s], votes = new Map();
       for (const seed of seeds) votes.set(seed[i], (votes.get(seed[i]) || 0) + 1);
-      const words = [...votes].sort((a, b) => b[1] - a[1]).map(([word, n]) => (votes.size > 1 ? `${this.word(word)} ×${n}` : this.word(word)));
+      const parts = [...votes].sort((a, b) => b[1] - a[1]).flatMap(([word, n], k) => [k ? ", " : "", make("bdi", {}, this.word(word)), votes.size > 1 ? ` ×${n}` : ""]);
       const sure = this.items.sure[s] ? this.items.sure[s][i] : -1;
-      return words.join(", ") + (sure >= 0 ? ` (${Math.round((100 * sure) / FULL)}%)` : "");
+      return make("span", {}, ...parts, sure >= 0 ? ` (${Math.round((100 * sure) / FULL)}%)` : "");
     }
 
     // The files that hold the answers of a system to an example, one a seed.

@@ -54,13 +54,16 @@ def test_gold_and_a_wrong_answer_are_underlined_in_the_context(visit: Any, tmp_p
 
 def test_hidden_gold_is_called_so(visit: Any, tmp_path: Path) -> None:
     items = Items(
-        texts=("犬がいる。", "猫がいる。"), words=("test", "yes", "no"), ids=["1", "2"], inputs={"text": [0, 1]}, gold=[-1, 1],
+        texts=("犬がいる。", "猫がいる。"), words=("test", "yes", "\u202eno"), ids=["1", "2"], inputs={"text": [0, 1]}, gold=[-1, 1],
         sets=[0, 0], tags=[(), ()], parents=[-1, -1], systems=("m",), answers=[[[2, 1]]], points=[[-1, POINTS]], language="ja",
         notes={"kind": "text"},
     )  # fmt: skip
     place = shown(visit(report(tmp_path, "text", items)))
     assert place.locator(".row .grow").all_text_contents() == ["gold hidden", "gold yes"]
     assert place.locator(".view dd").all_text_contents() == ["犬がいる。", "hidden"]
+    assert place.locator(".view td bdi").all_text_contents() == ["\u202eno"], (
+        "it turns nothing but itself around"
+    )
     place.get_by_label("Outcome").select_option(label="wrong")
     assert place.locator(".row").count() == 0, "nor is it told whether the answer was right"
 
