@@ -380,6 +380,27 @@ def test_no_sheet_runs_what_somebody_wrote(tmp_path: Path, name: str, form: str 
     assert (kept.example, kept.worker, kept.answer) == ("=1+1", "+w", "@yes")
 
 
+def test_a_decision_against_the_vote_is_told(project: Path, tmp_path: Path) -> None:
+    answers = [
+        Judgement(example="p0", worker=worker, question="label", answer=answer)
+        for worker, answer in (("a", "yes"), ("b", "yes"), ("c", "no"))
+    ]
+    write_records(tmp_path / "in.jsonl", answers)
+    take(project, tmp_path / "in.jsonl", How())
+    with opened(project) as (_, store):
+        store.do(partial(decide, ref="p0", body='{"label": "no"}', reason="読み直した", who="o", now=1.0))
+    export(project, tmp_path / "decided.tsv", Out(form="decisions"))
+    words = (
+        "aggregate",
+        tmp_path / "in.jsonl",
+        "--rule",
+        "majority",
+        "--adjudicated",
+        tmp_path / "decided.tsv",
+    )
+    assert "decisions other than the gold: 1 (the item was not tied, and the rule stands)" in run(*words)
+
+
 def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
     """Labels such as + and - are guarded in the sheet, and are themselves again when it is read."""
     write_records(tmp_path / "e.jsonl", [Example(id="=1", inputs={"text": "x"})])

@@ -17,6 +17,7 @@ import msgspec
 from nikawa.benchmarks.load import named, read_judgements
 from nikawa.errors import BadInput
 from nikawa.io.judgements import How
+from nikawa.io.judgements.base import Note
 from nikawa.jobs._aggregate_report import AggregateReport, make_report
 from nikawa.jobs._judgements import Given, load_examples, open_given, table_of
 from nikawa.records import Example, Judgement
@@ -77,9 +78,34 @@ def aggregate(spec: str, data: Path | None = None, options: Options | None = Non
         tables, changed = _leave_out(tables, rules, ties, options)
     verdicts = _decide(tables, rules, ties, options.adjudicated)
     report = make_report(spec, given, verdicts, known, changed)
+    unheard = _unheard(verdicts, options.adjudicated)
+    if unheard:
+        report = msgspec.structs.replace(report, notes=(*report.notes, unheard))
     if options.examples and known:
         report = msgspec.structs.replace(report, unjudged=_unjudged(known, tables))
     return Aggregated(report, verdicts, known, tables)
+
+
+def _unheard(verdicts: Mapping[str, Verdicts], sheet: Path | None) -> Note | None:
+    """Decisions that another gold stands against: only ties are settled by hand, and nothing in silence."""
+    from nikawa.jobs._aggregate_files import read_adjudicated
+
+    decided = read_adjudicated(sheet) if sheet is not None else {}
+    count = 0
+    for question, found in verdicts.items():
+        gold = dict(zip(found.table.items, found.answers(), strict=True))
+        said = decided.get(question, {})
+        count += sum(not _same(gold.get(item), answer) for item, answer in said.items())
+    what = "decisions other than the gold"
+    done = "the item was not tied, and the rule stands"
+    return Note(what=what, done=done, count=count, lines=()) if count else None
+
+
+def _same(gold: object, said: str) -> bool:
+    try:
+        return str(gold) == said or float(said) == gold
+    except ValueError:
+        return str(gold) == said
 
 
 def _unjudged(known: Mapping[str, Example], tables: Mapping[str, Table]) -> int:
