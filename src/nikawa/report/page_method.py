@@ -27,7 +27,8 @@ def _parts(page: Page) -> Iterator[str]:
         "<p>Scores are those of <code>scores.json</code> in the folder of each run, computed from its answers by the official "
         "metric of the task. Over several seeds they are means; ± is the sample standard deviation. An interval holds the middle "
         "95% of resamples of examples (of whole groups, such as a premise, where examples belong together) and, where there are "
-        "several seeds, of seeds.</p>"
+        "several seeds, of seeds. Scores and analyses are resampled each by themselves: the ends of an interval may differ in the "
+        "last digit between two tables.</p>"
     )
     if page.tests:
         yield (
