@@ -61,6 +61,9 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
     typer.echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
     if served:
         return None
+    typer.echo(
+        f"Look at {report.project}/project.toml first: what the form asks is at its end, in [form_settings]"
+    )
     typer.echo(f"Next: nikawa collect links {report.project} NAME …; nikawa collect serve {report.project}")
     return None
 
