@@ -17,7 +17,7 @@ from nikawa.io.folders import write_folder
 from nikawa.jobs._report_findings import own_agreement
 from nikawa.jobs._report_items import example_items
 from nikawa.jobs._report_runs import find_runs, task_runs
-from nikawa.jobs._report_scores import compare_tasks, system_rows
+from nikawa.jobs._report_scores import compare_tasks, part_rows, system_rows
 from nikawa.jobs.agree import AgreeReport
 from nikawa.jobs.analyse import How, compute
 from nikawa.jobs.compare import compare
@@ -269,3 +269,19 @@ def test_the_answers_of_workers_do_not_tell_them_either(lay: Lay) -> None:
     (found,) = own_agreement(part, None)
     assert isinstance(found.whole, AgreeReport)
     assert (found.whole.items, found.whole.distribution) == (20, {})
+
+
+def test_further_sets_have_intervals_over_seeds_without_them(lay: Lay) -> None:
+    """With every answer wrong but the hidden ones, an interval that saw those would not end at 0."""
+    folder = lay(
+        train=items(range(0, 30, 3)) + items([1, 2]),
+        test=items(range(30, 40)),
+        more=items([n for n in range(40, 60) if n % 3] + [60, 63, 66], hidden=[60, 63, 66]),
+    )
+    run(
+        Request(tasks=(str(folder),), models=("majority",), seeds=(0, 1)),
+        Options(out=Path("runs"), workers=1),
+    )
+    (part,) = task_runs(find_runs(["runs"]))
+    found = {row.metric: row.number for row in part_rows(part) if row.set == "more"}["accuracy"]
+    assert (found.value, found.low, found.high, found.sd, found.n) == (0.0, 0.0, 0.0, 0.0, 14)

@@ -189,6 +189,17 @@ def test_further_sets_of_many_systems_are_columns() -> None:
     )
 
 
+def test_what_several_seeds_spread_over_is_in_the_reports_own_file() -> None:
+    found = page(row("a", 80.0))
+    spread = Number(
+        value=12.5, low=10.0, high=15.0, sd=0.5, source="runs/a/scores.json#/1 runs/b/scores.json#/1"
+    )
+    part = PartRow(set="ood", where="", metric="accuracy", system="a", number=spread)
+    html = document(replace(found, sections=(replace(found.sections[0], parts=(part,)),)), {})
+    shown = html.partition("Further sets and parts: 1 figure")[2].partition("</table>")[0]
+    assert shown.count('class="ci" data-src="numbers.json#/sections/0/parts/0/number"') == 2
+
+
 def test_csv_is_unrounded_and_no_formula() -> None:
     found = list(csv.DictReader(io.StringIO(comma_separated(page(row("=1+1", 80.123456))))))
     assert found[0]["system"] == "'=1+1"

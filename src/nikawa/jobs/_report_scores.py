@@ -22,6 +22,8 @@ from nikawa.run.store import SCORES
 from nikawa.run.summary import mean_and_sd
 
 ROUNDS, MOST = 2_000, 25_000
+RESAMPLES = 1_000
+"""Of the intervals of further sets."""
 ENOUGH = 60
 """Rounds a test: the smallest p a test can reach must stay below 5% after Holm's correction."""
 MANY = 120
@@ -64,9 +66,9 @@ def _scored(part: TaskRuns, run: Answered, first: bool) -> Scored:
     return Scored(report, replace(part.task, name=part.name, metrics=names), examples, answers)
 
 
-def scored_items(part: TaskRuns) -> list[Example]:
-    """The items of the main set that are scored: those whose labels are not hidden."""
-    return [example for example in part.sets[part.main] if not example.hidden]
+def scored_items(part: TaskRuns, name: str = "") -> list[Example]:
+    """The items of a set (else the main one) that are scored: those whose labels are not hidden."""
+    return [example for example in part.sets[name or part.main] if not example.hidden]
 
 
 def system_rows(part: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:
@@ -124,7 +126,7 @@ def _number(part: TaskRuns, system: SystemRuns, metric: str, rounds: int) -> Num
     number = stored_number(_stored(system, part.main, "", metric))
     if len(system.runs) == 1 or number.value is None:
         return number
-    low, high = _interval(part, system, metric, rounds)
+    low, high = _interval(part, system, (part.main, metric), rounds)
     return replace(number, low=low, high=high)
 
 
@@ -144,13 +146,13 @@ def stored_number(found: Sequence[tuple[Score, str]]) -> Number:
 
 
 def _interval(
-    part: TaskRuns, system: SystemRuns, name: str, rounds: int
+    part: TaskRuns, system: SystemRuns, what: tuple[str, str], rounds: int
 ) -> tuple[float | None, float | None]:
-    """Over items and seeds, both drawn anew in each resample; None where seeds answered different items."""
-    metric, examples = metrics()[name], scored_items(part)
+    """Of a set and metric, over items and seeds, both drawn anew in each resample; None where seeds answered different items."""
+    metric, examples = metrics()[what[1]], scored_items(part, what[0])
     seen = []
     for run in system.runs:
-        answers = {prediction.example: prediction for prediction in run.answers[part.main]}
+        answers = {prediction.example: prediction for prediction in run.answers[what[0]]}
         whole = Part(part.task, examples, items_of(part.task, examples, answers))
         seen.append(whole.under(metric, "official"))
     units = seen[0][1]
@@ -219,6 +221,9 @@ def part_rows(part: TaskRuns) -> Iterator[PartRow]:
         )
         for name, where, metric in keys:
             number = stored_number(_stored(system, name, where, metric))
+            if len(system.runs) > 1 and not where and number.value is not None:
+                low, high = _interval(part, system, (name, metric), RESAMPLES)
+                number = replace(number, low=low, high=high)
             yield PartRow(set=name, where=where, metric=metric, system=system.name, number=number)
 
 

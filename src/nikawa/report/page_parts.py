@@ -116,6 +116,12 @@ def _is(part: PartRow, found: Section, system: str) -> bool:
     return (part.set, part.metric, part.system) == (found.set, found.metrics[0], system)
 
 
+def _cell(found: Number, place: str, digits: int) -> Cell:
+    """A number; what the report itself found over several seeds is in its own file."""
+    spread = inside(place, "number") if found.sd is not None else ""
+    return Cell(number(found, digits, spread=spread), place)
+
+
 def further(found: Section, digits: int) -> str:
     """Other sets and parts of sets: rows and columns are systems and figures, the fewer as columns."""
     own = set(parted(found))
@@ -132,9 +138,7 @@ def further(found: Section, digits: int) -> str:
     if not kept:
         return ""
     cells = {
-        ((p.set, p.where, p.metric), p.system): Cell(
-            number(p.number, digits), inside(found.place, "parts", i)
-        )
+        ((p.set, p.where, p.metric), p.system): _cell(p.number, inside(found.place, "parts", i), digits)
         for i, p in kept
     }
     keys = list(dict.fromkeys(key for key, _ in cells))
