@@ -200,6 +200,12 @@ def test_what_several_seeds_spread_over_is_in_the_reports_own_file() -> None:
     assert shown.count('class="ci" data-src="numbers.json#/sections/0/parts/0/number"') == 2
 
 
+def test_a_title_turns_nothing_but_itself_around() -> None:
+    found = page(row("a", 80.0))
+    html = document(replace(found, sections=(replace(found.sections[0], title="\u202eTides"),)), {})
+    assert "<bdi>\u202eTides</bdi> · " in html
+
+
 def test_csv_is_unrounded_and_no_formula() -> None:
     found = list(csv.DictReader(io.StringIO(comma_separated(page(row("=1+1", 80.123456))))))
     assert found[0]["system"] == "'=1+1"

@@ -58,7 +58,7 @@ def _heading(found: Section) -> str:
     kept = source(inside(found.place, "protocol"), found.protocol_why)
     mark = f' <span class="mark"{kept}>{text(found.protocol)}</span>' if found.protocol else ""
     head = f'<h2 id="h-{slug(found.name)}">{text(found.name)}</h2>'
-    title = f"{text(found.title)} · " if found.title and found.title != found.name else ""
+    title = f"<bdi>{text(found.title)}</bdi> · " if found.title and found.title != found.name else ""
     return f'<header>{head}<p class="facts">{title}{" · ".join(facts)}{mark}</p></header>'
 
 
