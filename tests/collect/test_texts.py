@@ -8,12 +8,13 @@ import re
 
 import pytest
 
-from nikawa.collect.export import csv_lines, safe
+from nikawa.collect.export import csv_lines
 from nikawa.collect.form import LANGUAGES, REPORTS
 from nikawa.collect.guard import Limiter
 from nikawa.collect.i18n import messages, say
 from nikawa.collect.markdown import render
 from nikawa.collect.workers import Refused
+from nikawa.io.judgements.guard import safe
 from nikawa.records import Judgement
 
 
