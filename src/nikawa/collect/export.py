@@ -13,7 +13,7 @@ import msgspec
 
 from nikawa.collect.assign import remember
 from nikawa.collect.database import Link
-from nikawa.collect.project import NAME, Project, hashed
+from nikawa.collect.project import NAME, Project, can_be_called, hashed
 from nikawa.collect.records import moment, stamp
 from nikawa.collect.workers import add_worker, audit
 from nikawa.errors import BadInput, unknown
@@ -156,7 +156,7 @@ def take_in(
         if judgement.example not in items:
             what = f"answers about {judgement.example!r}, which is no item of the project"
             raise BadInput(what, file=file, line=line, cure="check the column of the ids")
-        if not 0 < len(worker) <= NAME or not worker.isprintable():
+        if not can_be_called(worker):
             cure = f"use 1 to {NAME} printable characters"
             raise BadInput(f"{worker!r} cannot be a worker's name", file=file, line=line, cure=cure)
         grouped.setdefault((worker, judgement.example), []).append(judgement)

@@ -82,6 +82,11 @@ class Project:
         return hmac.digest(self.secret, f"{purpose}\0{text}".encode("utf-8", "surrogatepass"), "sha256")
 
 
+def can_be_called(name: str) -> bool:
+    """Whether a person may go by a name: something to see, and nothing unseen but blanks, wide ones too."""
+    return 0 < len(name) <= NAME and bool(name.strip()) and name.replace("\u3000", " ").isprintable()
+
+
 def hashed(token: str) -> str:
     """What is kept of a token: whoever reads the database cannot use the links."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -15,6 +15,7 @@ from nikawa.collect.bodies import DecideBody, LinksBody, ResolveBody, WorkerBody
 from nikawa.collect.dashboard import words
 from nikawa.collect.guard import number, plain
 from nikawa.collect.links import make_links
+from nikawa.collect.project import can_be_called
 from nikawa.collect.records import example_of
 from nikawa.collect.routes_login import LoginRoutes
 from nikawa.collect.site import ANALYSED, FRESH, answer
@@ -153,7 +154,7 @@ class OwnerRoutes(LoginRoutes):
         """Make links for workers."""
         person, now = await self.person(request, "owner"), self.site.clock()
         body = await self.site.body(request, LinksBody)
-        if not all(name.isprintable() and name.strip() for name in body.names):
+        if not all(map(can_be_called, body.names)):
             raise Refused("bad_request", 422)
         made = await self.site.write(
             lambda link: make_links(link, self.project, body.names, person.name, now)

@@ -12,7 +12,7 @@ from nikawa.collect.bodies import AnswerBody, CheckBody, DraftBody, LanguageBody
 from nikawa.collect.form import Problem
 from nikawa.collect.guard import sender_of
 from nikawa.collect.i18n import accepted
-from nikawa.collect.project import NAME, hashed
+from nikawa.collect.project import can_be_called, hashed
 from nikawa.collect.records import example_of
 from nikawa.collect.site import Site, answer
 from nikawa.collect.workers import Refused, Worker, by_link, join
@@ -131,7 +131,7 @@ class WorkerRoutes:
         name = request.query_params.get(settings.crowd.parameter, "").strip()
         if not settings.crowd.join or hashed(key) != hashed(self.project.join_key):
             raise Refused("link_unknown", 404)
-        if not 0 < len(name) <= NAME or not name.isprintable():
+        if not can_be_called(name):
             raise Refused("bad_request", 400)
         token = self.project.token(name)
         worker = await self.site.write(lambda link: join(link, name, hashed(token), settings, now))

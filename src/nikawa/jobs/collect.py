@@ -17,7 +17,7 @@ from nikawa.collect.form import LANGUAGES
 from nikawa.collect.links import make_links
 from nikawa.collect.overview import overview
 from nikawa.collect.people import hash_password, set_person
-from nikawa.collect.project import KINDS, NAME, create_project
+from nikawa.collect.project import KINDS, can_be_called, create_project
 from nikawa.collect.settings import Assign, Language, Settings
 from nikawa.errors import BadInput, unknown
 from nikawa.io.records import write_records
@@ -120,7 +120,7 @@ class Links:
 def links(folder: Path, names: Sequence[str], address: str, database: str = "") -> Links:
     """Make links for workers; the same name gets the same link every time."""
     for name in names:
-        if not 0 < len(name) <= NAME or not name.isprintable() or not name.strip():
+        if not can_be_called(name):
             raise BadInput(f"{name!r} cannot be a worker's name", cure="use 1 to 200 printable characters")
     base = address.rstrip("/")
     with opened(folder, database) as (project, store):
@@ -136,7 +136,7 @@ def links(folder: Path, names: Sequence[str], address: str, database: str = "") 
 
 def password(folder: Path, name: str, role: str, secret: str | None = None, database: str = "") -> str:
     """Add an owner or reviewer, or give them a new password, which is returned."""
-    if not 0 < len(name) <= NAME or not name.isprintable() or not name.strip():
+    if not can_be_called(name):
         raise BadInput(f"{name!r} cannot log in", cure="use 1 to 200 printable characters")
     chosen = secret or secrets.token_urlsafe(12)
     kept, now = hash_password(chosen), time.time()

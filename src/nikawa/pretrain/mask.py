@@ -68,7 +68,7 @@ def masked(ids: Any, begins: Any, step: Any, settings: tuple[int, float], pieces
     fixed = (ids == pieces.cls) | (ids == pieces.sep)
     word = torch.where(begins | fixed, places, 0).cummax(dim=1).values
     keys = torch.where(fixed, BITS + 1, draw(word, step, seed, _CHOOSE))
-    order = keys.sort(dim=1)
+    order = keys.sort(dim=1, stable=True)
     edge = order.values[:, count : count + 1]
     chosen, inside = keys < edge, order.values[:, :count] < edge
     fate = draw(places, step, seed, _FATE)

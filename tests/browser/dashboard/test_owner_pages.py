@@ -14,6 +14,8 @@ from nikawa.records import Example
 pytestmark = pytest.mark.slow
 Own = Callable[..., Any]
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> \u202e逆さま\u202c"
+NAME = HOSTILE.partition(" \u202e")[0]
+"""What turns words around is refused as a name."""
 LABELS = ("entailment", "contradiction", "neutral")
 
 
@@ -27,7 +29,7 @@ def pairs(count: int) -> list[Example]:
 def labels(count: int) -> list[tuple[str, str, str, float]]:
     rows = []
     for n in range(count):
-        for place, worker in enumerate(("aki", "beni", HOSTILE)):
+        for place, worker in enumerate(("aki", "beni", NAME)):
             right = Random(f"{n} {worker}").random() < (0.9, 0.8, 0.2)[place]
             label = LABELS[n % 3] if right else LABELS[(n + 1) % 3]
             rows.append((worker, f"p{n:03}", label, (6.0, 9.0, 1.5)[place]))
@@ -45,7 +47,7 @@ def test_the_dashboard_shows_and_updates(own: Own, language: str) -> None:
     assert page.locator("#agreement tbody tr").count() > 3
     assert page.locator("#agreement .whisker").count() > 0
     assert page.locator("#workers tbody tr").count() == 3
-    assert HOSTILE in page.locator("#workers").inner_text()
+    assert NAME in page.locator("#workers").inner_text()
     assert "30" in page.locator("#complete").inner_text()
     owned.take(labels(40)[90:])
     page.wait_for_function("() => document.getElementById('complete').textContent.match(/40.*40/)")
@@ -92,7 +94,7 @@ def test_a_worker_is_excluded_with_a_reason_and_comes_back(own: Own) -> None:
     page = owned.log_in()
     page.wait_for_selector("#workers .flag")
     first = page.locator("#workers tbody tr").first
-    assert HOSTILE in first.inner_text()
+    assert NAME in first.inner_text()
     first.get_by_role("button", name="Exclude").click()
     page.click("#ask .main")
     assert page.locator("#ask[open]").count() == 1  # no reason, no exclusion
@@ -109,7 +111,7 @@ def test_a_worker_is_excluded_with_a_reason_and_comes_back(own: Own) -> None:
     assert "reinstate" in told[0]
     assert "asked, and it was fine" in told[0]
     assert "too fast" in told[1]
-    assert HOSTILE in told[1]
+    assert NAME in told[1]
     assert owned.faults == []
 
 

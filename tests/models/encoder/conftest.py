@@ -48,9 +48,9 @@ def save_tiny(folder: Path, characters: Iterable[str], **changes: Any) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True)
 def _one_thread() -> None:
-    """Small matrices gain nothing from threads, and sums come out the same."""
+    """Small matrices gain nothing from threads, and sums come out the same. Each time, as other tests set the number too."""
     import torch
 
     torch.set_num_threads(1)
