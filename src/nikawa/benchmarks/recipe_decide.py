@@ -153,30 +153,6 @@ def tagged(examples: Iterable[Example], pack: str) -> Iterator[Example]:
         yield replace(found.example, tags=found.example.tags | found.tags)
 
 
-def edit_distance(one: str, other: str) -> int:
-    """Levenshtein distance by Myers' bit vectors: one step of whole numbers a character."""
-    if not one or not other:
-        return len(one) or len(other)
-    places: dict[str, int] = {}
-    for at, character in enumerate(one):
-        places[character] = places.get(character, 0) | 1 << at
-    full, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
-    plus, minus, distance = full, 0, len(one)
-    for character in other:
-        equal = places.get(character, 0)
-        diagonal = (((equal & plus) + plus) ^ plus) | equal | minus
-        up, down = minus | ~(diagonal | plus), plus & diagonal
-        distance += bool(up & last) - bool(down & last)
-        up, down = (up << 1 | 1) & full, down << 1 & full
-        plus, minus = (down | ~(diagonal | up)) & full, up & diagonal
-    return distance
-
-
-def relative_distance(one: str, other: str) -> float:
-    """Edit distance as a share of the longer text."""
-    return edit_distance(one, other) / max(len(one), len(other), 1)
-
-
 def need(value: Any, what: str, path: Any, line: int) -> Any:
     """A value a source line must have."""
     if value in (None, ""):

@@ -12,12 +12,12 @@ import pytest
 from nikawa.benchmarks import load
 from nikawa.benchmarks.jglue.build_caption_files import read_captions
 from nikawa.benchmarks.recipe import recipes
-from nikawa.benchmarks.recipe_decide import edit_distance, relative_distance
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.jobs.build import BuildReport
 from nikawa.jobs.lineage import lineage, read_lineage
 from nikawa.records import Example
+from nikawa.text.distance import edit_distance, relative_distance
 
 E, C, N = "entailment", "contradiction", "neutral"
 CAPTIONS = [

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nikawa.collect.form import Problem, form
-from nikawa.collect.forms._rules import LONGEST, distance, far, negations, written
+from nikawa.collect.forms._rules import LONGEST, far, negations, written
 from nikawa.collect.forms.relation import first
 from nikawa.errors import BadInput
 from nikawa.records import Example, Span
+from nikawa.text.distance import relative_distance as distance
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_far_is_that_distance_or_more(one: str, other: str, limit: float) -> Non
 
 
 def test_a_text_of_a_megabyte_is_not_compared_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nikawa.collect.forms._rules.distance", lambda *_: pytest.fail("compared"))
+    monkeypatch.setattr("nikawa.collect.forms._rules.relative_distance", lambda *_: pytest.fail("compared"))
     assert far("長" * 1_000_000, "短い文。", 0.75)
 
 

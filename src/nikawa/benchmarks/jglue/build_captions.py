@@ -32,12 +32,12 @@ from nikawa.benchmarks.recipe_decide import (
     decide,
     draw,
     drawn,
-    relative_distance,
     sorted_into,
     tagged,
 )
 from nikawa.pair.linked import Linked, different
 from nikawa.records import Example, Origin
+from nikawa.text.distance import relative_distance
 
 SETS = {"train": "train", "dev": "dev", "test": "test"}
 STOP = "。"

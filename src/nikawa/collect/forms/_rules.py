@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from nikawa.collect.form import Problem
+from nikawa.text.distance import relative_distance
 
 LONGEST = 2000
 """Most characters of one text a worker writes."""
@@ -37,35 +38,10 @@ def negations(text: str) -> int:
     return sum(len(found.findall(rest)) for found in (_JA, _KO, _EN))
 
 
-def distance(first: str, second: str) -> float:
-    """Levenshtein over the longer text: 0 for the same, 1 for nothing in common."""
-    longest = max(len(first), len(second), 1)
-    return _edits(first, second) / longest
-
-
 def far(first: str, second: str, limit: float) -> bool:
     """Whether two texts are this distance apart or more; a text that is far longer is not even compared."""
     longest = max(len(first), len(second), 1)
-    return abs(len(first) - len(second)) >= limit * longest or distance(first, second) >= limit
-
-
-def _edits(first: str, second: str) -> int:
-    """Levenshtein, a column of the table at a time as the bits of two numbers (Myers 1999, Hyyrö 2003)."""
-    if not first or not second:
-        return len(first) + len(second)
-    places: dict[str, int] = {}
-    for place, char in enumerate(first):
-        places[char] = places.get(char, 0) | 1 << place
-    ones, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
-    up, down, edits = ones, 0, len(first)
-    for char in second:
-        same = places.get(char, 0)
-        across = (((same & up) + up) ^ up) | same
-        more, less = down | (ones & ~(across | up)), up & across
-        edits += bool(more & last) - bool(less & last)
-        more, less = (more << 1 | 1) & ones, (less << 1) & ones
-        up, down = less | (ones & ~(same | down | more)), more & (same | down)
-    return edits
+    return abs(len(first) - len(second)) >= limit * longest or relative_distance(first, second) >= limit
 
 
 def texts(value: Any, count: int) -> list[str] | None:
