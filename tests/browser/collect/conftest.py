@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -107,18 +105,10 @@ class Page:
 class Served:
     """A form with items of its sample, served on a port."""
 
-    def __init__(self, project: Project, store: Store, browser: Any) -> None:
-        import uvicorn
-
+    def __init__(self, project: Project, store: Store, browser: Any, listen: Callable[[Any], Any]) -> None:
         self.project, self.store, self.browser = project, store, browser
-        self.contexts: list[Any] = []
-        config = uvicorn.Config(create_app(project, store), port=0, log_level="error", access_log=False)
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-        self.port = self.server.servers[0].sockets[0].getsockname()[1]
+        self.served = listen(create_app(project, store))
+        self.address: str = self.served.address
 
     @property
     def form(self) -> Form:
@@ -132,8 +122,8 @@ class Served:
 
     def device(self, name: str = "hanako", **how: Any) -> Page:
         context = self.browser.new_context(**{"viewport": {"width": 1000, "height": 850}, **how})
-        self.contexts.append(context)
-        return Page(context, f"http://127.0.0.1:{self.port}/w/{self.project.token(name)}")
+        self.served.contexts.append(context)
+        return Page(context, f"{self.address}/w/{self.project.token(name)}")
 
     def judgements(self, worker: str = "hanako") -> list[Judgement]:
         with self.store.read() as link:
@@ -143,15 +133,12 @@ class Served:
         return {found.question: found.answer for found in self.judgements(worker)}
 
     def close(self) -> None:
-        for context in self.contexts:
-            context.close()
-        self.server.should_exit = True
-        self.thread.join()
+        self.served.close()
         self.store.close()
 
 
 @pytest.fixture
-def serve(tmp_path: Path, chromium: Any) -> Iterator[Callable[..., Served]]:
+def serve(tmp_path: Path, chromium: Any, listen: Callable[[Any], Any]) -> Iterator[Callable[..., Served]]:
     """Serve so many items of a form's sample."""
     running: list[Served] = []
 
@@ -165,7 +152,7 @@ def serve(tmp_path: Path, chromium: Any) -> Iterator[Callable[..., Served]]:
         project = replace(made, settings=settings)
         store = open_store("", project.folder, project.name)
         sync(project, store)
-        running.append(Served(project, store, chromium))
+        running.append(Served(project, store, chromium, listen))
         return running[-1]
 
     yield begin

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,19 +31,11 @@ Row = tuple[str, str, Any, float]
 class Owned:
     """A project on a port."""
 
-    def __init__(self, project: Project, store: Store, browser: Any) -> None:
-        import uvicorn
-
+    def __init__(self, project: Project, store: Store, browser: Any, listen: Callable[[Any], Any]) -> None:
         self.project, self.store, self.browser = project, store, browser
-        self.contexts: list[Any] = []
         self.faults: list[str] = []
-        app = create_app(project, store, analyses=ANALYSES)
-        self.server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", access_log=False))
-        self.thread = threading.Thread(target=self.server.run)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-        self.address = f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}"
+        self.served = listen(create_app(project, store, analyses=ANALYSES))
+        self.address: str = self.served.address
 
     def log_in(self, role: str = "owner", language: str = "en", **how: Any) -> Any:
         """The dashboard as somebody of that role sees it after the log-in."""
@@ -69,7 +60,7 @@ class Owned:
 
     def _page(self, how: dict[str, Any]) -> Any:
         context = self.browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **how})
-        self.contexts.append(context)
+        self.served.contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(30_000)
         page.on("pageerror", lambda fault: self.faults.append(str(fault)))
@@ -105,15 +96,12 @@ class Owned:
             page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
 
     def close(self) -> None:
-        for context in self.contexts:
-            context.close()
-        self.server.should_exit = True
-        self.thread.join()
+        self.served.close()
         self.store.close()
 
 
 @pytest.fixture
-def own(tmp_path: Path, chromium: Any) -> Iterator[Callable[..., Owned]]:
+def own(tmp_path: Path, chromium: Any, listen: Callable[[Any], Any]) -> Iterator[Callable[..., Owned]]:
     """Serve examples in a form."""
     running: list[Owned] = []
 
@@ -122,7 +110,7 @@ def own(tmp_path: Path, chromium: Any) -> Iterator[Callable[..., Owned]]:
         project = create_project(tmp_path / form, msgspec.convert(table, Settings), examples)
         store = open_store("", project.folder, project.name)
         sync(project, store)
-        running.append(Owned(project, store, chromium))
+        running.append(Owned(project, store, chromium, listen))
         return running[-1]
 
     yield begin
