@@ -68,3 +68,43 @@ def test_a_plan() -> None:
 def test_a_dataset_without_judgements() -> None:
     with pytest.raises(BadInput, match="jnli publishes no workers' answers; these do: "):
         run("jnli")
+
+
+def spans_file(folder: Path) -> Path:
+    """Three workers mark two invented sentences."""
+    marked = {
+        "1": [[(0, 3, "PS")], [(0, 3, "PS")], [(0, 2, "PS")]],
+        "2": [[(1, 4, "LC")], [], [(1, 4, "LC")]],
+    }
+    lines = [
+        {
+            "example": item, "worker": f"w{n}", "question": "spans",
+            "answer": [{"start": s, "end": e, "label": name} for s, e, name in spans],
+        }
+        for item, answers in marked.items()
+        for n, spans in enumerate(answers)
+    ]  # fmt: skip
+    path = folder / "spans.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    texts = [{"id": n, "inputs": {"text": "나래가 새별시로 갔다."}, "meta": {"part": n}} for n in marked]
+    (folder / "texts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in texts), "utf-8")
+    return path
+
+
+def test_spans_have_measures_of_their_own(tmp_path: Path) -> None:
+    path, texts = spans_file(tmp_path), str(tmp_path / "texts.jsonl")
+    found = json.loads(run(str(path), "--examples", texts, "--by", "part", "--json"))
+    names = ["span-f1", "span-f1-overlap", "alpha-characters"]
+    assert [m["name"] for m in found["measures"]] == names
+    assert [round(m["value"], 4) for m in found["measures"][:2]] == [0.4, 0.8]
+    assert found["distribution"] == {"LC": 2, "PS": 3}
+    assert [part["where"] for part in found["slices"]] == ["part=1", "part=2"]
+    said = run(str(path), "--page", str(tmp_path / "p"))
+    assert "take off no chance" in said
+    assert "alpha-characters needs the texts: name them with --examples FILE." in said
+    assert "Spans by label" in (tmp_path / "p" / "index.html").read_text("utf-8")
+
+
+def test_spans_have_no_order(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="spans have no interval level; leave --level out"):
+        run(str(spans_file(tmp_path)), "--level", "interval")

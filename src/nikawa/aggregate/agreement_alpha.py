@@ -75,10 +75,11 @@ def _ranks(marginals: Floats) -> Floats:
 def _nominal(table: Table | Kinds) -> Measure:
     counts, m = _paired_counts(table), table.per_item()
     unlike = (m.astype(np.float64) ** 2 - np.einsum("ij,ij->i", counts, counts)) * _pairs(table)
-    return Measure("alpha", "nominal", np.column_stack([unlike, counts]), _finish_nominal)
+    return Measure("alpha", "nominal", np.column_stack([unlike, counts]), finish_nominal)
 
 
-def _finish_nominal(sums: Floats) -> Floats:
+def finish_nominal(sums: Floats) -> Floats:
+    """Nominal alpha from sums over items: weighed unlike pairs, then how often each answer occurs."""
     marginals = sums[..., 1:]
     n = marginals.sum(axis=-1)
     return 1 - ratio((n - 1) * sums[..., 0], n**2 - (marginals**2).sum(axis=-1))

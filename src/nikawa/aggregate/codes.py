@@ -97,5 +97,6 @@ def encode(numbering: Numbering, names: Iterable[Any], size: int) -> Codes:
         return np.fromiter(map(numbering.__getitem__, names), dtype=np.int32, count=size)
     except TypeError:
         raise BadInput(
-            "an answer is a list or a mapping", cure="agreement and aggregation take labels and numbers"
+            "an answer is a list or a mapping",
+            cure="agreement takes labels, numbers and spans, aggregation labels and numbers",
         ) from None

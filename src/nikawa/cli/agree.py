@@ -59,7 +59,7 @@ def agree(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Measure how far workers agree: alpha, kappas, shares, variance, each with a 95% interval over items."""
+    """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
     from nikawa.io.judgements import QUESTION, How, parse_map
     from nikawa.jobs.agree import Options
     from nikawa.jobs.agree import agree as run
@@ -129,6 +129,7 @@ def sentences(report: AgreeReport) -> list[str]:
         lines.append(", ".join(f"{count:,} {name}" for name, count in report.counts.items() if count) + ".")
     if report.missing:
         lines.append(f"{report.missing:,} judgements hold no answer and are left out.")
+    lines += report.remarks
     for note in report.notes:
         where = ", ".join(map(str, note.lines)) + (", …" if note.count > len(note.lines) else "")
         lines.append(f"{note.what}: {note.count:,} ({note.done}; line {where})")

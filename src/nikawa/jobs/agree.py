@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nikawa.errors import BadInput
 from nikawa.io.judgements import How, Note
+from nikawa.jobs._agree_spans import Spans, spans_of
 from nikawa.jobs._judgements import load_examples, open_given, table_of
 from nikawa.records import Example, Record
 
@@ -68,7 +69,7 @@ class AgreeReport(Record, frozen=True, kw_only=True):
     counts: dict[str, int]
     """Items that are unanimous, have a majority, have none, lack answers."""
     distribution: dict[str, int]
-    """Answers by category; empty where there are very many."""
+    """Answers by category, spans by label; empty where there are very many."""
     missing: int
     workers_are: str
     form: str
@@ -76,6 +77,8 @@ class AgreeReport(Record, frozen=True, kw_only=True):
     seed: int
     notes: tuple[Note, ...] = ()
     slices: tuple[Slice, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What to know about the measures of spans."""
 
 
 @dataclass(frozen=True)
@@ -88,21 +91,25 @@ class Agreed:
 
 def agree(spec: str, data: Path | None = None, options: Options | None = None) -> Agreed:
     """Measure the agreement of a file of judgements, or of a dataset that publishes its workers' answers."""
+    from nikawa.aggregate.agreement_spans import with_marks
+
     options = options or Options()
     wanted = bool(options.by or options.examples)
     known = load_examples(spec, options.examples, data) if wanted else None
     if options.by and known is None:
         raise BadInput("slices need the examples", cure="name them with --examples FILE")
     given = open_given(spec, data, options.how, known)
+    given.judgements = with_marks(given.judgements, options.question or given.question)
     table = table_of(given, options.question, options.how)
-    counts, distribution = _counts(table)
+    spans = spans_of(table, known, options)
+    counts, distribution = _counts(table) if spans is None else ({}, spans.labels)
     report = AgreeReport(
         judgements=spec,
         question=table.question,
         items=len(table.items),
         workers=len(table.workers),
         answers=len(table),
-        measures=tuple(measured(table, options)),
+        measures=tuple(measured(table, options, spans)),
         counts=counts,
         distribution=distribution,
         missing=table.missing,
@@ -111,7 +118,8 @@ def agree(spec: str, data: Path | None = None, options: Options | None = None) -
         resamples=options.resamples,
         seed=options.seed,
         notes=given.notes,
-        slices=tuple(_slices(table, known or {}, options)),
+        slices=tuple(_slices(table, known or {}, options, spans)),
+        remarks=() if spans is None else spans.remarks,
     )
     return Agreed(report, table)
 
@@ -124,11 +132,17 @@ def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Pla
     return plan(table_of(given, options.question, options.how), wish, seed=options.seed)
 
 
-def measured(table: Table, options: Options) -> Iterator[MeasureRow]:
+def measured(table: Table, options: Options, spans: Spans | None = None) -> Iterator[MeasureRow]:
     """Every measure of agreement that fits the table, with its interval."""
     from nikawa.aggregate.agreement import measures
+    from nikawa.aggregate.agreement_spans import span_measures
 
-    for measure in measures(table, options.level, options.author, by_kind=True):
+    found: Iterator[Agreement] = (
+        measures(table, options.level, options.author, by_kind=True)
+        if spans is None
+        else span_measures(table, spans.lengths)
+    )
+    for measure in found:
         low, high = interval_of(measure, len(table.items), options.resamples, options.seed)
         yield MeasureRow(
             name=measure.name,
@@ -171,7 +185,9 @@ def _counts(table: Table) -> tuple[dict[str, int], dict[str, int]]:
     return {name: int(which.sum()) for name, which in standing(table).items()}, distribution
 
 
-def _slices(table: Table, known: Mapping[str, Example], options: Options) -> Iterator[Slice]:
+def _slices(
+    table: Table, known: Mapping[str, Example], options: Options, spans: Spans | None
+) -> Iterator[Slice]:
     import numpy as np
 
     for by in options.by:
@@ -184,12 +200,12 @@ def _slices(table: Table, known: Mapping[str, Example], options: Options) -> Ite
         for value in sorted(members):
             keep = np.zeros(len(table.items), dtype=np.bool_)
             keep[members[value]] = True
-            yield _slice(f"{by}={value}", table.of_items(keep), options)
+            yield _slice(f"{by}={value}", table.of_items(keep), options, spans)
 
 
-def _slice(where: str, table: Table, options: Options) -> Slice:
+def _slice(where: str, table: Table, options: Options, spans: Spans | None) -> Slice:
     paired = bool((table.per_item() > 1).any())
-    rows = tuple(measured(table, options)) if paired else ()
+    rows = tuple(measured(table, options, spans)) if paired else ()
     return Slice(where=where, items=len(table.items), answers=len(table), measures=rows)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from nikawa.aggregate.agreement_kappa import WIDE, comparable, confusions, pair_kappas
+from nikawa.aggregate.agreement_spans import are_spans
 from nikawa.aggregate.table import Table
 from nikawa.io.atomic import atomic_folder
 from nikawa.report import agreement_plots as plots
@@ -77,6 +78,22 @@ def _sections(report: Any, table: Table, title: str) -> Iterator[str]:
     yield "<h2>Measures</h2>" + _measures(report.measures)
     if report.counts:
         yield "<h2>Items</h2>" + plots.standing_bar(report.counts)
+    yield from (f'<p class="soft">{text(remark)}</p>' for remark in report.remarks)
+    if are_spans(table):
+        yield "<h2>Spans by label</h2>" + _labels(report.distribution)
+    else:
+        yield from _answers(report, table)
+    yield from _rest(report)
+
+
+def _labels(counts: Mapping[str, int]) -> str:
+    if not counts:
+        return '<p class="soft">Nobody marked any.</p>'
+    names = [name or "without a label" for name in counts]
+    return plots.bars(names, list(counts.values()), sum(counts.values()))
+
+
+def _answers(report: Any, table: Table) -> Iterator[str]:
     yield "<h2>Answers</h2>" + plots.distribution(table)
     if len(table.categories) <= WIDE:
         yield "<h2>Where one worker says the row, what do others say?</h2>"
@@ -89,7 +106,6 @@ def _sections(report: Any, table: Table, title: str) -> Iterator[str]:
         order = sorted(range(len(table.workers)), key=lambda i: str(table.workers[i]))
         kappas = _between(table)[order][:, order]
         yield plots.heat([table.workers[i] for i in order], kappas, "Kappa between workers")
-    yield from _rest(report)
 
 
 def _between(table: Table) -> Any:

@@ -67,9 +67,13 @@ def whisker(value: float, low: float, high: float) -> str:
 
 def distribution(table: Table) -> str:
     """How often each answer was given; numbers of very many kinds in bins."""
-    names, counts = _bars(table)
+    return bars(*_bars(table), len(table))
+
+
+def bars(names: Sequence[object], counts: Sequence[int], total: int) -> str:
+    """A bar a name, with its share of the total."""
     margin = 16 + max((text_width(cut(name), SIZE) for name in names), default=0)
-    most, total, parts = max(counts), len(table), []
+    most, parts = max(counts, default=0), []
     for row, (name, count) in enumerate(zip(names, counts, strict=True)):
         y, long = row * BAR, 420 * count / most
         parts.append(f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(cut(name))}</text>')

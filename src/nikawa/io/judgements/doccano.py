@@ -66,7 +66,7 @@ def _judged(row: Row, line: int, file: Path, question: str, notes: Notes) -> Ite
         notes.add(BLANK, line)
         return
     if not isinstance(labels[0], str | int | float):
-        cure = "spans and relations have no agreement here"
+        cure = "spans are read from judgements.jsonl; relations have no agreement here"
         raise BadInput("has a label that is no word or number", file=file, line=line, cure=cure)
     yield line, Judgement(example=str(example), worker=str(worker), question=question, answer=labels[0])
 
