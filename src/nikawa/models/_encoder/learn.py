@@ -88,8 +88,7 @@ class _Loop:
         batches = self.batches(number)
         self.steps.begin(batches[: self.total - number * self.each])
         first = self.done - number * self.each
-        if isinstance(self.steps, Graphs):
-            self.steps.skip(first)
+        self.steps.skip(first)
         began, last = time.perf_counter(), min(self.each, self.total - number * self.each)
         looks = {round(self.each * i / settings.checks) for i in range(1, settings.checks + 1)} | {last}
         for place in range(first, last):
