@@ -49,22 +49,22 @@ def test_a_resample_does_not_depend_on_how_many_are_asked_for() -> None:
 
 def test_same_seed_same_interval() -> None:
     evaluation = metrics()["accuracy"].evaluate(half_right(50), "official")
-    one, same, other = (interval(bootstrap(evaluation, np.arange(50), seed=s)) for s in (1, 1, 2))
+    one, same, other = (interval(bootstrap(evaluation, np.arange(50), seed=s), 50) for s in (1, 1, 2))
     assert one == same
     assert one == pytest.approx(other, abs=0.03)
 
 
 def test_the_interval_of_a_share_is_the_binomial_one() -> None:
     evaluation = metrics()["accuracy"].evaluate(half_right(400), "official")
-    low, high = interval(bootstrap(evaluation, np.arange(400)))
+    low, high = interval(bootstrap(evaluation, np.arange(400)), 400)
     assert (low, high) == pytest.approx((0.5 - 0.049, 0.5 + 0.049), abs=0.004)
 
 
 def test_items_that_belong_together_widen_the_interval() -> None:
     items = Items(["a"] * 400, ["a"] * 200 + ["b"] * 200)
     evaluation = metrics()["accuracy"].evaluate(items, "official")
-    single = interval(bootstrap(evaluation, np.arange(400)))
-    tens = interval(bootstrap(evaluation, np.repeat(np.arange(40), 10)))
+    single = interval(bootstrap(evaluation, np.arange(400)), 400)
+    tens = interval(bootstrap(evaluation, np.repeat(np.arange(40), 10)), 40)
     assert tens[1] - tens[0] > 2.5 * (single[1] - single[0])
 
 
@@ -78,11 +78,11 @@ def test_several_metrics_share_their_resamples() -> None:
 def test_nothing_to_resample() -> None:
     evaluation = metrics()["accuracy"].evaluate(Items([], []), "official")
     assert np.isnan(bootstrap(evaluation, np.arange(0), resamples=5)).all()
-    assert np.isnan(interval(np.full(3, np.nan))).all()
+    assert np.isnan(interval(np.full(3, np.nan), None)).all()
 
 
 def test_undefined_resamples_are_left_out() -> None:
-    assert interval(np.array([np.nan, 1.0, 1.0])) == (1.0, 1.0)
+    assert interval(np.array([np.nan, 1.0, 1.0]), None) == (1.0, 1.0)
 
 
 def test_mcnemar_is_the_binomial_tail() -> None:
@@ -124,7 +124,7 @@ def test_ten_thousand_resamples_at_the_size_of_a_dev_set(name: str, n: int) -> N
         gold, answers = ([f"c{round(x) % 7}" for x in side] for side in (gold, answers))
     evaluation = metrics()[name].evaluate(Items(gold, answers), "official")
     start = time.thread_time()  # of this thread: a busy machine must not fail the test
-    low, high = interval(bootstrap(evaluation, np.arange(n)))
+    low, high = interval(bootstrap(evaluation, np.arange(n)), n)
     assert low < evaluation.value < high
     assert time.thread_time() - start < 2
 
@@ -135,6 +135,6 @@ def test_a_thousand_resamples_of_auprc() -> None:
     gold = generator.integers(0, 30, 7765)
     evaluation = auprc_of(generator.random((7765, 30)) + np.eye(30)[gold] / 2, gold, "documented")
     start = time.thread_time()  # of this thread: a busy machine must not fail the test
-    low, high = interval(bootstrap(evaluation, np.arange(7765), resamples=1000))
+    low, high = interval(bootstrap(evaluation, np.arange(7765), resamples=1000), 7765)
     assert low < high < 1
     assert time.thread_time() - start < 20

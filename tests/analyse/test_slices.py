@@ -54,16 +54,16 @@ def test_small_slices_and_the_whole_are_not_tested() -> None:
 
 
 def test_few_groups_have_a_value_but_no_interval() -> None:
-    """However many items they hold: what is alike in four groups may not be in a fifth."""
-    units = np.arange(100) // 5
-    four, five = np.arange(100) < 20, np.arange(100) < 25
+    """However many items they hold: what is alike in nine groups may not be in a tenth."""
+    units = np.arange(100) // 4
+    nine, ten = np.arange(100) < 36, np.arange(100) < 40
     found = sample(np.tile(np.array([0.0, 1.0]), 50), units)
-    few, enough = slices(found, [part(four), part(five)], resamples=200)
-    assert (few.units, few.value, few.low, few.high, few.difference_low) == (4, 0.5, None, None, None)
-    assert enough.units == 5
+    few, enough = slices(found, [part(nine), part(ten)], resamples=200)
+    assert (few.units, few.value, few.low, few.high, few.difference_low) == (9, 0.5, None, None, None)
+    assert enough.units == 10
     assert None not in (enough.low, enough.high, enough.difference_low)
-    cell = cross(found, [part(four)], [part(five)], resamples=200)[0]
-    assert (cell.n, cell.value, cell.low, cell.high) == (20, 0.5, None, None)
+    cell = cross(found, [part(nine)], [part(ten)], resamples=200)[0]
+    assert (cell.n, cell.value, cell.low, cell.high) == (36, 0.5, None, None)
 
 
 def test_no_parts_no_slices() -> None:

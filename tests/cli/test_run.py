@@ -190,3 +190,9 @@ def test_a_killed_process_leaves_everything_to_go_on_with(tmp_path: Path, sent: 
     assert f"{20 - len(marked)} runs done" in call(*words, "--out", str(out)).stdout
     assert same(out) == same(tmp_path / "whole")
     assert all(path.stat().st_mtime_ns == time for path, time in marked.items())
+
+
+def test_few_examples_are_said_to_have_no_interval(tmp_path: Path) -> None:
+    said = call(*MINI, "--out", str(tmp_path)).output
+    assert "(—)" in said
+    assert "—: Fewer than 10 examples, or groups of them, tell no interval." in said

@@ -115,3 +115,9 @@ def test_confusion_needs_labels(tmp_path: Path) -> None:
     path.write_text(json.dumps({e.id: e.gold["score"] for e in examples}))
     with pytest.raises(BadInput, match="mini-ko-sts has no labels to confuse"):
         run("mini-ko-sts", str(path), "--confusion")
+
+
+def test_too_few_items_are_said_to_have_no_interval(answers: Path, releases: tuple[str, ...]) -> None:
+    said = run("mini-ja-nli", str(answers), "--partial")
+    assert "—: Fewer than 10 examples, or groups of them, tell no interval." in said
+    assert [line.split()[-2] for line in said.splitlines() if line.lstrip().startswith("accuracy")] == ["—"]

@@ -188,7 +188,9 @@ def test_people_against_people(files: tuple[str, str]) -> None:
     everything, untied = report.scores
     assert (everything.n, untied.n, report.tied) == (11, 6, 5)
     assert untied.value == pytest.approx(100 * 3 / 6)
-    assert untied.low is not None
+    assert untied.low is None
+    many = human("mini-ja", None, Options(question="label"), resamples=100).scores[0]
+    assert many.low is not None
     assert set(report.by_worker) == {"w0", "w1", "w2"}
     assert human(files[0], None, Options(columns=True), task="mini-ja-nli", resamples=100).by_worker == {}
     with pytest.raises(BadInput, match="which task"):

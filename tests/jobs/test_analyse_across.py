@@ -87,6 +87,15 @@ def test_stress_is_the_mean_over_seeds_of_answers_that_stay() -> None:
     assert whole.value == pytest.approx((75 + 50) / 2)
     assert whole.sd == pytest.approx(17.67767)
     assert whole.to_neutral == pytest.approx(100 * 2 / 7)
+    assert whole.low is None
+    twelve = [example(str(i), E) for i in range(12)]
+    more = [
+        example(f"s{i}", E, origin=Origin(recipe="jsick-stress", parents=(f"toy:test/{i}",), step="swap-o", gold="inherited"))
+        for i in range(12)
+    ]  # fmt: skip
+    many = loaded({"test": twelve, "swap-o": more}, {"test": [b * 3 for b in before], "swap-o": [a * 3 for a in after]})  # fmt: skip
+    (found,) = stresses([many], How(resamples=100))
+    whole = next(c for c in found.cells if not c.case and not c.gold)
     assert whole.low is not None
     assert whole.high is not None
     assert whole.low <= 62.5 <= whole.high

@@ -9,8 +9,10 @@ import pytest
 
 from nikawa.benchmarks import load_task
 from nikawa.errors import BadInput
+from nikawa.io.records import write_records
 from nikawa.jobs._run_manage import diff_runs, list_runs, remove_runs, to_remove
 from nikawa.jobs.run import Options, Request, RunReport, run, run_all
+from nikawa.records import Example
 from nikawa.run import open_run, stored_runs
 
 
@@ -32,11 +34,22 @@ def test_the_mean_and_deviation_are_over_seeds(tmp_path: Path) -> None:
 
 
 def test_one_seed_has_an_interval_instead(tmp_path: Path) -> None:
-    (cell,) = done(tmp_path).cells
-    assert cell.sd is None
+    told = [{"premise": f"{n}番の舟が着いた。", "hypothesis": "舟が着いた。"} for n in range(12)]
+    made = [
+        Example(id=str(n), inputs=pair, gold={"label": "neutral" if n % 3 else "entailment"})
+        for n, pair in enumerate(told)
+    ]
+    write_records(tmp_path / "own.jsonl", made)
+    cell = done(tmp_path / "runs", tasks=(str(tmp_path / "own.jsonl"),)).cells[0]
+    assert (cell.sd, cell.n, cell.few) == (None, 12, False)
     assert cell.low is not None
     assert cell.high is not None
     assert cell.low <= cell.mean <= cell.high  # type: ignore[operator]
+
+
+def test_few_items_have_no_interval(tmp_path: Path) -> None:
+    (cell,) = done(tmp_path).cells
+    assert (cell.n, cell.sd, cell.low, cell.high, cell.few) == (9, None, None, None, True)
 
 
 def test_a_sweep_chooses_on_dev_and_no_loser_sees_the_test_set(tmp_path: Path) -> None:

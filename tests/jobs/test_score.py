@@ -59,9 +59,7 @@ def test_perfect_answers_score_full(task: str, write: Write) -> None:
     assert report.answered == report.n == len(asked(task))
     for s in report.scores:
         assert s.value == pytest.approx(100, abs=1e-4), s
-        assert s.low is not None
-        assert s.high is not None
-        assert s.low <= s.value + 1e-4
+        assert (s.low, s.high) == (None, None)
 
 
 def test_a_wrong_answer_costs_its_share(write: Write) -> None:
@@ -176,11 +174,24 @@ def test_what_can_be_sliced_by() -> None:
     assert {"gold", "tag"} <= set(sliceable(asked("mini-ja-nli")))
 
 
-def test_same_seed_same_interval(write: Write) -> None:
-    answers = {**right("mini-ko-nli"), asked("mini-ko-nli")[0].id: "not a label"}
-    runs = [score("mini-ko-nli", write("same", answers), options=QUICK).report for _ in range(2)]
+def test_same_seed_same_interval(tmp_path: Path, write: Write) -> None:
+    lay_jnli(tmp_path, "1.3", ["entailment", "neutral"] * 10)
+    path = write("same", dict.fromkeys(map(str, range(20)), "entailment"))
+    runs = [score("jnli", path, data=tmp_path, options=QUICK).report for _ in range(2)]
     assert runs[0] == runs[1]
-    assert runs[0].scores[0].low != runs[0].scores[0].high
+    low, high = runs[0].scores[0].low, runs[0].scores[0].high
+    assert low is not None
+    assert high is not None
+    assert low < 0.5 < high
+
+
+@pytest.mark.parametrize("count", [1, 9, 10])
+def test_fewer_than_ten_items_have_no_interval(count: int, tmp_path: Path, write: Write) -> None:
+    lay_jnli(tmp_path, "1.3", ["neutral"] * count)
+    path = write("few", dict.fromkeys(map(str, range(count)), "neutral"))
+    (found,) = score("jnli", path, data=tmp_path, options=QUICK).report.scores
+    assert found.value == 1.0
+    assert (found.low, found.high) == ((1.0, 1.0) if count == 10 else (None, None))
 
 
 def test_detail_of_every_item(write: Write) -> None:

@@ -133,6 +133,16 @@ def test_what_is_not_defined_is_said() -> None:
     assert "nan" not in document(page(row("a", 80.0), row("b", None)), {}).partition("<script")[0].lower()
 
 
+def test_too_few_examples_have_a_dash_that_the_legend_explains() -> None:
+    few = Number(value=100.0, n=4, few=True, source="runs/a/scores.json#/0/scores/0")
+    shown = page(replace(row("a", 1.0), metrics={"accuracy": few}), row("b", 50.0))
+    said = "—: Fewer than 10 examples, or groups of them, tell no interval."
+    assert "100.0 (—)" in markdown(shown, 1)
+    assert said in markdown(shown, 1)
+    assert '">—</span>' in document(shown, {})
+    assert said not in markdown(page(row("a", 50.0)), 1)
+
+
 def test_the_legend_speaks_of_what_is_in_the_table() -> None:
     one, two = markdown(page(row("a", 80.0)), 1), markdown(page(row("a", 80.0, sd=0.5)), 1)
     assert "| a | 80.0 (78.0 to 82.0) |" in one

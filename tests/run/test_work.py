@@ -65,7 +65,7 @@ def test_what_is_written(spy: Any, tmp_path: Path) -> None:
     ]  # fmt: skip
     (found,) = stored.scores()
     assert (found.set, found.n, found.answered, found.unanswered) == ("test", 9, 9, {})
-    assert found.scores[0].low is not None
+    assert found.scores[0].low is None
     assert stored.about().data == spec.data
 
 

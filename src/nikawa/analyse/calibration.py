@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.analyse.masks import figure, resampled_sums
-from nikawa.analyse.resample import Floats, Ints
+from nikawa.analyse.resample import Floats, Ints, count_units
 from nikawa.analyse.results import Calibration, CoveragePoint, Figure, ReliabilityBin
 
 BINS = 15
@@ -113,7 +113,13 @@ def _losses(runs: Sequence[Told], units: Ints, resamples: int, seed: int) -> tup
     drawn = np.stack([resampled_sums(table, units, resamples=resamples, seed=seed) for table in tables])
     n = len(units)
     brier, nll = (
-        figure(exact[:, i] / exact[:, 2], (drawn[..., i] / drawn[..., 2]).mean(axis=0), n=n) for i in (0, 1)
+        figure(
+            exact[:, i] / exact[:, 2],
+            (drawn[..., i] / drawn[..., 2]).mean(axis=0),
+            units=count_units(units),
+            n=n,
+        )
+        for i in (0, 1)
     )
     return brier, nll
 

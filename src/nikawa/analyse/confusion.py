@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nikawa.analyse.masks import figure, resampled_sums
-from nikawa.analyse.resample import Floats, Ints
+from nikawa.analyse.resample import Floats, Ints, count_units
 from nikawa.analyse.results import ClassScore, Confusion
 
 Counts = Mapping[str, Mapping[str, int]]
@@ -57,7 +57,10 @@ def _classes(
     found = []
     for i, label in enumerate(labels):
         n = int(exact[0, 2 * k + i])
-        each = [figure(parts[0][j][:, i], parts[1][j][:, :, i].mean(axis=0), n=n) for j in range(3)]
+        each = [
+            figure(parts[0][j][:, i], parts[1][j][:, :, i].mean(axis=0), units=count_units(units), n=n)
+            for j in range(3)
+        ]
         found.append(
             ClassScore(
                 label=label, gold=n, answered=float(exact[:, k + i].mean()),

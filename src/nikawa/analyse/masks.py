@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.analyse.resample import Evaluation, Floats, Ints, draws, interval
+from nikawa.analyse.resample import Evaluation, Floats, Ints, count_units, draws, interval
 from nikawa.analyse.results import Figure
 
 CELLS = 16_000_000
@@ -36,6 +36,10 @@ class Sample:
     """A score an item, averaged over runs, where the metric is the mean of it."""
     binary: bool = False
     """Whether every item is right or wrong."""
+
+    def units_in(self, mask: Mask) -> int:
+        """How many groups have an item in a part."""
+        return len(np.unique(self.units[mask]))
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ def _weighted(
     sides = (table, 1.0 - table)
     exact = [run.under(np.ascontiguousarray(side.T)) for side in sides]
     blocks: list[list[Floats]] = [[], []]
-    for weights in weightings(_count(units), resamples, seed):
+    for weights in weightings(count_units(units), resamples, seed):
         spread = weights[:, units]
         for side, found in zip(sides, blocks, strict=True):
             found.append(np.column_stack([run.under(spread * column) for column in side.T]))
@@ -130,18 +134,14 @@ def _packed(units: int, resamples: int, seed: int) -> list[NDArray[Any]]:
 def group_sums(matrix: Floats, units: Ints) -> Floats:
     """Sums over the items of each group."""
     order = np.argsort(units, kind="stable")
-    starts = np.searchsorted(units[order], np.arange(_count(units)))
+    starts = np.searchsorted(units[order], np.arange(count_units(units)))
     sums: Floats = np.add.reduceat(matrix[order], starts, axis=0)
     return sums
 
 
-def _count(units: Ints) -> int:
-    return int(units.max()) + 1 if len(units) else 0
-
-
-def figure(values: Floats, drawn: Floats, *, scale: float = 1.0, n: int = 0) -> Figure:
-    """The mean over runs, its interval, and the spread over runs; what is not defined is None."""
-    low, high = interval(drawn * scale)
+def figure(values: Floats, drawn: Floats, *, units: int, scale: float = 1.0, n: int = 0) -> Figure:
+    """The mean over runs, its interval over so many units, and the spread over runs; what is not defined is None."""
+    low, high = interval(drawn * scale, units)
     return Figure(
         value=known(values.mean() * scale),
         low=known(low),

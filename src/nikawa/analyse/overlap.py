@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nikawa.analyse.masks import Mask, Sample, figure, known, measure, resampled_sums
-from nikawa.analyse.resample import Floats, Ints
+from nikawa.analyse.resample import Floats, Ints, count_units
 from nikawa.analyse.results import Figure, OverlapBin
 
 BINS = 5
@@ -50,7 +50,7 @@ def mean_share(shared: Shared, units: Ints, *, resamples: int, seed: int = 0) ->
     sums = resampled_sums(
         np.column_stack([shares, np.ones_like(shares)]), units, resamples=resamples, seed=seed
     )
-    return figure(np.array([shares.mean()]), sums[:, 0] / sums[:, 1], n=len(shares))
+    return figure(np.array([shares.mean()]), sums[:, 0] / sums[:, 1], units=count_units(units), n=len(shares))
 
 
 def overlap_bins(
@@ -60,7 +60,10 @@ def overlap_bins(
     masks = list(_parts(shares))
     found = measure(sample, masks, resamples=resamples, seed=seed)
     return tuple(
-        _bin(shares[mask], figure(found.values[:, i], found.drawn[:, i], scale=scale))
+        _bin(
+            shares[mask],
+            figure(found.values[:, i], found.drawn[:, i], units=sample.units_in(mask), scale=scale),
+        )
         for i, mask in enumerate(masks)
     )
 
@@ -87,7 +90,7 @@ def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed:
     value = float(_pearson(table.sum(axis=0)))
     if known(value) is None:
         return Figure(value=None, n=len(x))
-    return figure(np.array([value]), drawn, n=len(x))
+    return figure(np.array([value]), drawn, units=count_units(units), n=len(x))
 
 
 def _ranks(x: Floats) -> Floats:

@@ -15,6 +15,7 @@ from nikawa.analyse.resample import (
     Floats,
     Ints,
     bootstrap_p,
+    count_units,
     draws,
     interval,
     swaps,
@@ -50,13 +51,13 @@ def compare_pair(
 ) -> Paired:
     """Interval, randomisation and bootstrap p of B minus A; `swap` serves metrics without statistics."""
     ga, gb = a.grouped(groups), b.grouped(groups)
-    units = int(groups.max()) + 1 if len(groups) else 0
+    units = count_units(groups)
     seen = b.value - a.value
     resampled = np.concatenate([gb.under(w) - ga.under(w) for w in draws(units, rounds, seed)])
     null = (
         randomised(ga, gb, units, rounds, seed) if swap is None else swapped(swap, units, rounds // 10, seed)
     )
-    low, high = interval(resampled)
+    low, high = interval(resampled, units)
     difference = Difference(seen, low, high, two_sided_p(null, seen), bootstrap_p(resampled))
     return Paired(difference, POWER * spread(resampled))
 
@@ -105,14 +106,14 @@ def compare_seeds(
     A side with a single run has no spread over seeds to resample: its interval is over items alone.
     """
     ga, gb = [x.grouped(groups) for x in a], [x.grouped(groups) for x in b]
-    units = int(groups.max()) + 1 if len(groups) else 0
+    units = count_units(groups)
     generator = np.random.default_rng((seed, 2))
     parts = []
     for weights in draws(units, rounds, seed):
         left = _mean_of_drawn(np.stack([x.under(weights) for x in ga]), generator)
         parts.append(_mean_of_drawn(np.stack([x.under(weights) for x in gb]), generator) - left)
     resampled = np.concatenate(parts)
-    low, high = interval(resampled)
+    low, high = interval(resampled, units)
     seen = float(np.mean([x.value for x in b]) - np.mean([x.value for x in a]))
     p = bootstrap_p(resampled)
     return Paired(Difference(seen, low, high, p, p), POWER * spread(resampled))

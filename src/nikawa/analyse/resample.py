@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nikawa.analyse.result_parts import LEAST_UNITS
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -45,6 +47,11 @@ def group_numbers(names: Sequence[object]) -> Ints:
     return np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
 
 
+def count_units(groups: Ints) -> int:
+    """How many groups there are."""
+    return int(groups.max()) + 1 if len(groups) else 0
+
+
 def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Blocks of bootstrap weights: how often each unit was drawn, a row a resample.
 
@@ -71,7 +78,7 @@ def bootstrap_all(
     """Several metrics of the same items under the same resamples, which are drawn once."""
     if not len(groups):
         return [np.full(resamples, np.nan) for _ in evaluations]
-    units = int(groups.max()) + 1
+    units = count_units(groups)
     targets = [evaluation.grouped(groups) for evaluation in evaluations]
     found = [_by_kind(target, units, resamples, seed) for target in targets]
     parts: list[list[Floats]] = [[] if values is None else [values] for values in found]
@@ -97,14 +104,23 @@ def _by_kind(target: Any, units: int, resamples: int, seed: int) -> Floats | Non
     return values
 
 
-def interval(values: Floats, level: float = 0.95) -> tuple[float, float]:
-    """The middle `level` of resampled values; undefined resamples are left out, NaN where all are."""
+def interval(values: Floats, units: int | None, level: float = 0.95) -> tuple[float, float]:
+    """The middle `level` of resampled values, those left out that are undefined.
+
+    NaN where all are, and where fewer than `LEAST_UNITS` units were drawn from: None takes any number of them.
+    """
     known = values[~np.isnan(values)]
-    if not len(known):
+    if not len(known) or (units is not None and units < LEAST_UNITS):
         return float("nan"), float("nan")
     tail = (1 - level) / 2
     low, high = np.quantile(known, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def bounds(values: Floats, groups: Ints, scale: float = 1.0) -> tuple[float | None, float | None]:
+    """The interval of a score, times `scale`; None where there is none."""
+    low, high = (None if np.isnan(end) else end * scale for end in interval(values, count_units(groups)))
+    return low, high
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,11 @@ from msgspec import field
 
 from nikawa.records import Record, Unit
 
-LEAST_UNITS = 5
-"""Groups of items below which a slice has no interval: so few do not tell how far groups differ."""
+LEAST_UNITS = 10
+"""Items, or groups of them, below which a figure has no interval: so few do not tell how far they differ."""
+NO_INTERVAL = "—"
+"""Stands where an interval would."""
+TOO_FEW = f"Fewer than {LEAST_UNITS} examples, or groups of them, tell no interval."
 
 
 class Figure(Record, frozen=True, kw_only=True):

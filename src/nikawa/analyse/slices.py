@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from nikawa.analyse.masks import Mask, Parts, Sample, figure, known, measure
 from nikawa.analyse.resample import holm
-from nikawa.analyse.result_parts import LEAST_UNITS
 from nikawa.analyse.results import CrossCell, Figure, Slice
 from nikawa.analyse.slice_tests import tests
 
@@ -52,26 +51,16 @@ def _corrected(masks: Sequence[Mask], each: Sequence[float | None]) -> list[floa
 
 
 def _slice(sample: Sample, part: Named, i: int, found: Parts, scale: float) -> Slice:
-    own = figure(found.values[:, i], found.drawn[:, i], scale=scale)
-    gap = figure(
-        found.values[:, i] - found.rests[:, i], found.drawn[:, i] - found.drawn_rests[:, i], scale=scale
-    )
-    units, whole = _units(sample, part.mask), bool(part.mask.all())
-    own, gap = _told(own, units), Figure(value=None) if whole else _told(gap, units)
+    units, whole = sample.units_in(part.mask), bool(part.mask.all())
+    own = figure(found.values[:, i], found.drawn[:, i], units=units, scale=scale)
+    apart = found.drawn[:, i] - found.drawn_rests[:, i]
+    gap = figure(found.values[:, i] - found.rests[:, i], apart, units=units, scale=scale)
+    gap = Figure(value=None) if whole else gap
     return Slice(
         by=part.by, where=part.where, n=int(part.mask.sum()), units=units,
         value=own.value, low=own.low, high=own.high, sd=own.sd, rest=None if whole else known(found.rests[:, i].mean() * scale),
         difference=gap.value, difference_low=gap.low, difference_high=gap.high, p=None, p_holm=None,
     )  # fmt: skip
-
-
-def _units(sample: Sample, mask: Mask) -> int:
-    return len(np.unique(sample.units[mask]))
-
-
-def _told(found: Figure, units: int) -> Figure:
-    """A figure without its interval where too few groups stand behind it."""
-    return found if units >= LEAST_UNITS else replace(found, low=None, high=None)
 
 
 def cross(
@@ -89,8 +78,8 @@ def cross(
     found = measure(sample, [mask for _, _, mask in pairs], resamples=resamples, seed=seed)
     cells = []
     for i, (label, part, mask) in enumerate(pairs):
-        own = figure(found.values[:, i], found.drawn[:, i], scale=scale)
-        own, n = _told(own, _units(sample, mask)), int(mask.sum())
+        units, n = sample.units_in(mask), int(mask.sum())
+        own = figure(found.values[:, i], found.drawn[:, i], units=units, scale=scale)
         value, low, high = (own.value, own.low, own.high) if n else (None, None, None)
         cells.append(
             CrossCell(label=label.where, bin=part.where, n=n, value=value, low=low, high=high, answered=None)

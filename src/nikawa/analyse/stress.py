@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from nikawa.analyse.resample import RESAMPLES, Evaluation, bootstrap, group_numbers, interval
+from nikawa.analyse.resample import RESAMPLES, Evaluation, bootstrap, count_units, group_numbers, interval
 from nikawa.records import Record
 
 NEUTRAL = "neutral"
@@ -111,7 +111,8 @@ def _measured(
     found = _evaluated(pairs, measure)
     if found is None:
         return None, None, None
-    low, high = interval(bootstrap(found, group_numbers(units), resamples=resamples, seed=seed))
+    groups = group_numbers(units)
+    low, high = interval(bootstrap(found, groups, resamples=resamples, seed=seed), count_units(groups))
     return _percent(found.value), _percent(low), _percent(high)
 
 

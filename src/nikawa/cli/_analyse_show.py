@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import print_table
 
 if TYPE_CHECKING:
@@ -24,8 +25,15 @@ def show(found: Analyses, rows: int) -> None:
     _calibration(found.each, rows)
     _overlap(found.each, rows)
     _across(found, rows)
+    if any(one.value is not None and one.low is None for x in found.each for one in _figures(x)):
+        typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
     for run, why in found.index.left_out.items():
         typer.echo(f"left out {run}: {why}")
+
+
+def _figures(x: Analysis) -> Iterator[Figure | Slice]:
+    yield x.score
+    yield from x.slices
 
 
 def _cut(rows: Iterable[Sequence[Any]], most: int, what: str) -> list[Sequence[Any]]:
@@ -41,7 +49,9 @@ def number(value: float | None, unit: str = "percent") -> str:
 
 
 def _interval(x: Figure | Slice, unit: str) -> str:
-    return "" if x.low is None else f"{number(x.low, unit)} to {number(x.high, unit)}"
+    if x.low is None:
+        return "" if x.value is None else NO_INTERVAL
+    return f"{number(x.low, unit)} to {number(x.high, unit)}"
 
 
 def _chance(p: float | None) -> str:

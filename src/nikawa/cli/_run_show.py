@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import print_rendered, print_table
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def _notes(report: RunReport) -> Iterator[str]:
     seeds = sorted({len(cell.seeds) for cell in report.cells if cell.sd is not None})
     if seeds:
         yield f"±: standard deviation over {' or '.join(map(str, seeds))} seeds"
+    if any(cell.few for cell in report.cells):
+        yield f"{NO_INTERVAL}: {TOO_FEW}"
     for chosen in report.chosen:
         words = ", ".join(f"{k}={v}" for k, v in chosen.settings.items()) or "the defaults"
         where = f" ({chosen.variation})" if chosen.variation else ""
@@ -92,7 +95,7 @@ def figure(cell: Cell) -> str:
     if cell.sd is not None:
         return f"{mean} ± {cell.sd * times:.{digits}f}"
     if cell.low is None or cell.high is None:
-        return mean
+        return f"{mean} ({NO_INTERVAL})" if cell.few else mean
     return f"{mean} ({cell.low * times:.{digits}f} to {cell.high * times:.{digits}f})"
 
 

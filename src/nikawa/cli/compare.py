@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import (
     Data,
     Json,
@@ -97,6 +99,8 @@ def _show(found: Comparison, style: str | None, items: int) -> None:
     for title, ids in found.differing.items():
         shown = f": {', '.join(ids[:items])}" if items else ""
         typer.echo(f"{title}: they differ on {len(ids):,} items{shown}")
+    if any(isnan(pair.low) for pair in found.pairs):
+        typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
     typer.echo("Systems that share a letter cannot be told apart at 5% after Holm's correction.")
     return None
 
@@ -108,7 +112,7 @@ def _pair(pair: PairResult) -> tuple[str, ...]:
         f"{pair.second} - {pair.first}",
         f"{pair.n:,}",
         f"{pair.difference:+.4g}",
-        f"{pair.low:+.4g} to {pair.high:+.4g}",
+        NO_INTERVAL if isnan(pair.low) else f"{pair.low:+.4g} to {pair.high:+.4g}",
         f"{pair.p:.4f}",
         f"{pair.p_holm:.4f}",
         "" if pair.p_mcnemar is None else f"{pair.p_mcnemar:.4f}",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import (
     Data,
     Json,
@@ -110,6 +112,8 @@ def show(report: ScoreReport, style: str | None) -> None:
     for line in oddities(report):
         typer.echo(line)
     print_table(columns, rows, numbers=("score", "n"))
+    if any(_few(score) for score in report.scores):
+        typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
     for note in report.notes:
         typer.echo(f"{note.metric}: {note.difference}")
     return None
@@ -174,8 +178,15 @@ def _table(report: ScoreReport) -> tuple[Sequence[str], list[tuple[str, ...]]]:
 
 def _row(s: Score) -> tuple[str, ...]:
     digits = 2 if s.unit == "percent" else 4
-    span = "" if s.low is None or s.high is None else f"{s.low:.{digits}f} to {s.high:.{digits}f}"
+    span = NO_INTERVAL if _few(s) else ""
+    if s.low is not None and s.high is not None:
+        span = f"{s.low:.{digits}f} to {s.high:.{digits}f}"
     return s.where or "all", s.metric, s.mode, f"{s.value:.{digits}f}", span, f"{s.n:,}"
+
+
+def _few(s: Score) -> bool:
+    """Whether a score has no interval although it is defined."""
+    return s.low is None and not isnan(s.value)
 
 
 def _write_items(scored: Scored, path: Path, overwrite: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import (
     Data,
     Json,
@@ -95,7 +96,9 @@ def show(report: StressReport, style: str | None) -> None:
 
 
 def _row(cell: Cell, by_label: list[Cell | None]) -> tuple[str, ...]:
-    span = "" if cell.low is None or cell.high is None else f"{cell.low:.1f} to {cell.high:.1f}"
+    span = "" if cell.value is None else NO_INTERVAL
+    if cell.low is not None and cell.high is not None:
+        span = f"{cell.low:.1f} to {cell.high:.1f}"
     return (
         cell.operation,
         cell.case or "all",
@@ -120,6 +123,8 @@ def _notes(report: StressReport) -> list[str]:
     notes = [f"{same if report.measure == 'same' else pearson}; scrambling should change none of them."]
     if any(cell.human_n for cell in report.cells):
         notes.append("human: people on the items they judged; on judged: the model on those items.")
+    if any(cell.value is not None and cell.low is None for cell in report.cells):
+        notes.append(f"{NO_INTERVAL}: {TOO_FEW}")
     if report.absent:
         notes.append(f"No answers to: {', '.join(report.absent)}")
     if report.unread or report.left_out:

@@ -141,7 +141,7 @@ def _scores(
     task: Task, left: LeftOut, units: Sequence[str], pool: tuple[str, Sequence[int]], resamples: int
 ) -> list[Score]:
     """Every metric of the task over some of the answers, with intervals."""
-    from nikawa.analyse.resample import bootstrap_all, group_numbers, interval
+    from nikawa.analyse.resample import bootstrap_all, bounds, group_numbers
     from nikawa.metrics import metrics
 
     where, places = pool
@@ -149,11 +149,12 @@ def _scores(
         return []
     chosen = [metrics()[name] for name in task.metrics]
     found = [metric.evaluate(_items(task, left, places), "official") for metric in chosen]
-    drawn = bootstrap_all(found, group_numbers([units[i] for i in places]), resamples=resamples)
+    groups = group_numbers([units[i] for i in places])
+    drawn = bootstrap_all(found, groups, resamples=resamples)
     scores = []
     for metric, evaluation, values in zip(chosen, found, drawn, strict=True):
         scale = 100.0 if metric.scaled and task.unit == "percent" else 1.0
-        low, high = (bound * scale for bound in interval(values))
+        low, high = bounds(values, groups, scale)
         unit = task.unit if metric.scaled else "fraction"
         value = evaluation.value * scale
         scores.append(

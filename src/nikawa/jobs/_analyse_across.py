@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from nikawa.analyse.masks import figure, known, measure, resampled_sums
-from nikawa.analyse.resample import Floats, holm
+from nikawa.analyse.resample import Floats, count_units, holm
 from nikawa.analyse.results import Curve, CurvePoint, Figure, PartialInput, Stress, StressCell
 from nikawa.analyse.slice_tests import normal_p
 from nikawa.analyse.stress import Cell, StressItem, cells
@@ -45,13 +45,14 @@ def _partial(sitting: Sitting, others: Iterable[Sitting], how: How) -> PartialIn
     table = np.column_stack([hits.mean(axis=0), hits.mean(axis=0) - base, np.ones(len(gold))])
     drawn = resampled_sums(table, sitting.sample.units, resamples=how.resamples, seed=how.seed)
     score, gap = drawn[:, 0] / drawn[:, 2], drawn[:, 1] / drawn[:, 2]
-    values = hits.mean(axis=1)
+    values, n = hits.mean(axis=1), len(gold)
+    units = count_units(sitting.sample.units)
     p = normal_p(float(values.mean() - base.mean()), float(gap.std(ddof=1)))
     system = sitting.loaded.system
     return PartialInput(
-        task=system.task, set=sitting.set, model=system.model, inputs=system.inputs, seeds=system.seeds, n=len(gold),
-        score=figure(values, score, scale=100, n=len(gold)), majority=100 * count / len(gold), majority_label=str(label),
-        difference=figure(values - base.mean(), gap, scale=100, n=len(gold)), p=p, p_holm=p, full=_full(sitting, others),
+        task=system.task, set=sitting.set, model=system.model, inputs=system.inputs, seeds=system.seeds, n=n,
+        score=figure(values, score, units=units, scale=100, n=n), majority=100 * count / n, majority_label=str(label),
+        difference=figure(values - base.mean(), gap, units=units, scale=100, n=n), p=p, p_holm=p, full=_full(sitting, others),
     )  # fmt: skip
 
 
@@ -108,7 +109,8 @@ def _doubling(a: Sitting, b: Sitting, how: How) -> Figure | None:
     drawn = [measure(s.sample, [mask], resamples=how.resamples, seed=how.seed).drawn[:, 0] for s in (a, b)]
     steps = log2(many / few)
     gap = np.array([b.official.mean() - a.official.mean()])
-    return figure(gap / steps, (drawn[1] - drawn[0]) / steps, scale=b.scale, n=len(a.examples))
+    units, n = count_units(a.sample.units), len(a.examples)
+    return figure(gap / steps, (drawn[1] - drawn[0]) / steps, units=units, scale=b.scale, n=n)
 
 
 def stresses(systems: Iterable[Loaded], how: How) -> tuple[Stress, ...]:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from nikawa.analyse.calibration import Told, calibration
 from nikawa.analyse.confusion import confusion
 from nikawa.analyse.masks import figure, measure
+from nikawa.analyse.resample import count_units
 from nikawa.analyse.results import Calibration, Confusion, CrossTable, Figure, Slice, Surprise
 from nikawa.analyse.slice_keys import found_keys, named, similarity_bins, values_of
 from nikawa.analyse.slices import RESAMPLES, Named, cross, slices
@@ -50,7 +51,8 @@ def whole(sitting: Sitting, how: How) -> Figure:
     """The metric over all items: the official value, its interval."""
     everything = np.ones(len(sitting.examples), dtype=bool)
     found = measure(sitting.sample, [everything], resamples=how.resamples, seed=how.seed)
-    return figure(sitting.official, found.drawn[:, 0], scale=sitting.scale, n=len(sitting.examples))
+    units, n = count_units(sitting.sample.units), len(sitting.examples)
+    return figure(sitting.official, found.drawn[:, 0], units=units, scale=sitting.scale, n=n)
 
 
 def sliced(sitting: Sitting, how: How) -> tuple[tuple[Slice, ...], dict[str, str]]:

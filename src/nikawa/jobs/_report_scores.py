@@ -10,11 +10,12 @@ from math import isnan
 import numpy as np
 from msgspec.structs import replace
 
-from nikawa.analyse.resample import draws, interval
+from nikawa.analyse.resample import bounds, count_units, draws
+from nikawa.analyse.result_parts import LEAST_UNITS
 from nikawa.jobs._report_runs import Answered, SystemRuns, TaskRuns
 from nikawa.jobs._score_report import ScoreReport
 from nikawa.jobs.compare import Comparison, PairResult, Side, compare_sides
-from nikawa.jobs.score import Part, Scored, items_of
+from nikawa.jobs.score import Part, Scored, items_of, units_of
 from nikawa.metrics import metrics
 from nikawa.records import Example, Score
 from nikawa.report.page_data import Number, PairRow, PartRow, SystemRow
@@ -126,8 +127,16 @@ def _number(part: TaskRuns, system: SystemRuns, metric: str, rounds: int) -> Num
     number = stored_number(_stored(system, part.main, "", metric))
     if len(system.runs) == 1 or number.value is None:
         return number
-    low, high = _interval(part, system, (part.main, metric), rounds)
-    return replace(number, low=low, high=high)
+    return _over_seeds(part, system, (part.main, metric), rounds, number)
+
+
+def _over_seeds(
+    part: TaskRuns, system: SystemRuns, what: tuple[str, str], rounds: int, number: Number
+) -> Number:
+    """The number with its interval over items and seeds."""
+    low, high = _interval(part, system, what, rounds)
+    groups = units_of(part.task, scored_items(part, what[0]))
+    return replace(number, low=low, high=high, few=low is None and count_units(groups) < LEAST_UNITS)
 
 
 def stored_number(found: Sequence[tuple[Score, str]]) -> Number:
@@ -142,6 +151,7 @@ def stored_number(found: Sequence[tuple[Score, str]]) -> Number:
         sd=sd,
         n=found[0][0].n,
         source=" ".join(place for _, place in found),
+        few=single is not None and mean is not None and single.low is None,
     )
 
 
@@ -160,13 +170,12 @@ def _interval(
         return None, None
     targets = [evaluation.grouped(units) for evaluation, _ in seen]
     generator, values = np.random.default_rng((0, 3)), []
-    for weights in draws(int(units.max()) + 1, rounds, 0):
+    for weights in draws(count_units(units), rounds, 0):
         each = np.stack([target.under(weights) for target in targets])
         picks = generator.integers(0, len(each), size=each.shape)
         values.append(np.take_along_axis(each, picks, axis=0).mean(axis=0))
-    low, high = interval(np.concatenate(values))
     scale = Part(part.task, (), items_of(part.task, (), {})).scale(metric)
-    return finite(low * scale), finite(high * scale)
+    return bounds(np.concatenate(values), units, scale)
 
 
 def pair_rows(part: TaskRuns, compared: Compared) -> tuple[PairRow, ...]:
@@ -222,8 +231,7 @@ def part_rows(part: TaskRuns) -> Iterator[PartRow]:
         for name, where, metric in keys:
             number = stored_number(_stored(system, name, where, metric))
             if len(system.runs) > 1 and not where and number.value is not None:
-                low, high = _interval(part, system, (name, metric), RESAMPLES)
-                number = replace(number, low=low, high=high)
+                number = _over_seeds(part, system, (name, metric), RESAMPLES, number)
             yield PartRow(set=name, where=where, metric=metric, system=system.name, number=number)
 
 

@@ -165,7 +165,7 @@ def interval_of(
     drawn = measure.drawn(resamples, seed) if isinstance(measure, Measure) else None
     if drawn is None:
         drawn = bootstrap(measure, np.arange(items), resamples=resamples, seed=seed)
-    return interval(drawn)
+    return interval(drawn, None)
 
 
 def _finite(value: float) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap_all, group_numbers, interval
+from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap_all, bounds, group_numbers
 from nikawa.benchmarks.own import named_tasks, typed
 from nikawa.errors import BadInput
 from nikawa.jobs._score_match import LABELLED, Wanted, matched, opened, refuse_gaps
@@ -252,12 +252,12 @@ def _with_intervals(
         units = entries[0][3]
         drawn = bootstrap_all([e for _, _, e, _ in entries], units, resamples=resamples, seed=how.seed)
         for (metric, mode, evaluation, _), values in zip(entries, drawn, strict=True):
-            low, high = interval(values)
             scale = part.scale(metric)
+            low, high = bounds(values, units, scale)
             unit = part.task.unit if metric.scaled else "fraction"
             yield Score(
                 metric=metric.name, mode=mode, value=evaluation.value * scale, unit=unit,
-                low=low * scale, high=high * scale, n=len(units), where=where,
+                low=low, high=high, n=len(units), where=where,
             )  # fmt: skip
 
 

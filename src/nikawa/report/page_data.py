@@ -30,6 +30,8 @@ class Number(Record, frozen=True, kw_only=True):
     """Over seeds."""
     n: int = 0
     source: str = ""
+    few: bool = False
+    """Whether it has no interval because too few examples, or groups of them, stand behind it."""
 
 
 class SystemRow(Record, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nikawa.analyse.result_parts import LEAST_UNITS, Slice
+from nikawa.analyse.result_parts import LEAST_UNITS, TOO_FEW, Slice
 from nikawa.records import Unit
 from nikawa.report import page_plots as plots
 from nikawa.report.page_data import Analysed, Number, Section
@@ -33,7 +33,7 @@ def slices(found: Section, digits: int) -> str:
         f"many they are; the dashed line is {parts[0].system} on all of them. {_differ(sure)} from the rest of their set (5%, Holm)."
     )
     if any(one.units < LEAST_UNITS for part in parts for one in part.analysis.slices):
-        words += f" Fewer than {LEAST_UNITS} examples, or groups of them, have no interval."
+        words += f" {TOO_FEW}"
     if len(parts) > DRAWN:
         words += f" The best {DRAWN} systems are drawn; the table has all."
     places = [inside(part.source, "slices") for part in parts]

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
+from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.report.page_data import Number, Page, Section, SystemRow
 from nikawa.report.page_parts import Known, learned, seen_grid
 from nikawa.report.page_section import is_best
@@ -55,6 +56,8 @@ def legend(page: Page) -> str:
     if any(number.value is not None and number.low is not None for number in numbers):
         over = "examples, and over seeds where there are several" if seeds else "examples"
         parts.append(f"Ranges are 95% intervals over {over}.")
+    if any(number.few for number in numbers):
+        parts.append(f"{NO_INTERVAL}: {TOO_FEW}")
     if page.tests:
         parts.append(
             f"Bold: the best. Systems that share a letter cannot be told apart: paired tests with {page.rounds:,} resamples, "

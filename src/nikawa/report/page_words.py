@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from nikawa.analyse.result_parts import NO_INTERVAL
 from nikawa.report.agreement_plots import text
 from nikawa.report.page_data import Note, Number
 from nikawa.report.page_source import inside, source, source_line
@@ -48,9 +49,9 @@ def figures(value: float | None, unit: str, digits: int) -> str:
 
 
 def interval(number: Number, digits: int) -> str:
-    """The 95% interval as it is printed; empty where there is none."""
+    """The 95% interval as it is printed; a dash where there are too few examples for one, else empty."""
     if number.value is None or number.low is None or number.high is None:
-        return ""
+        return NO_INTERVAL if number.few else ""
     low, high = (figures(end, number.unit, digits) for end in (number.low, number.high))
     return f"{low} to {high}" if "−" in low else f"{low}{DASH}{high}"
 

@@ -42,6 +42,8 @@ class Cell(Record, frozen=True, kw_only=True):
     unanswered: int
     hidden: int = 0
     """Further items of the set, answered but not scored: their labels are hidden."""
+    few: bool = False
+    """Whether there is no interval because too few items, or groups of them, stand behind the figure."""
     protocol: str
     """How the sets depart from train, dev and test as published; empty: they do not."""
     runs: tuple[str, ...]
@@ -114,6 +116,7 @@ def _cell(
         sd=sd,
         low=single.low if single else None,
         high=single.high if single else None,
+        few=single is not None and mean is not None and single.low is None,
         seeds=tuple(one.run.seed for one, _ in values),
         n=scores[0].n,
         unanswered=lost,
