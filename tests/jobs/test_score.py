@@ -11,6 +11,7 @@ import pytest
 
 from nikawa.benchmarks import load, tasks
 from nikawa.errors import BadInput
+from nikawa.jobs._run_score import score_all
 from nikawa.jobs.score import Options, per_item, score, sliceable, task_and_split
 from nikawa.jobs.versions import score_versions, versions_here
 from nikawa.records import Example
@@ -183,6 +184,14 @@ def test_same_seed_same_interval(tmp_path: Path, write: Write) -> None:
     assert low is not None
     assert high is not None
     assert low < 0.5 < high
+
+
+def test_a_run_has_the_intervals_that_its_answers_have(tmp_path: Path, write: Write) -> None:
+    lay_jnli(tmp_path, "1.3", ["entailment", "neutral", "contradiction"] * 30)
+    answers = {str(i): "entailment" if i % 7 else "neutral" for i in range(90)}
+    scored = score("jnli", write("run", answers), data=tmp_path)
+    again = score_all(scored.task, scored.examples, scored.predictions, "")
+    assert tuple(again) == scored.report.scores
 
 
 @pytest.mark.parametrize("count", [1, 9, 10])

@@ -78,10 +78,11 @@ def workers(
 
 
 def human(
-    spec: str, data: Path | None, options: Options, task: str | None = None, resamples: int = 10_000
+    spec: str, data: Path | None, options: Options, task: str | None = None, resamples: int | None = None
 ) -> HumanReport:
     """Each answer against the gold of the item's other answers, under the task's metrics, with intervals."""
     from nikawa.aggregate.human import combine_for, leave_one_out
+    from nikawa.analyse.resample import SCORE_RESAMPLES
 
     asked = _task(spec, task, options.question)
     question = options.question or asked.question
@@ -103,7 +104,7 @@ def human(
         scores=tuple(
             score
             for where, places in pools
-            for score in _scores(asked, left, units, (where, places), resamples)
+            for score in _scores(asked, left, units, (where, places), resamples or SCORE_RESAMPLES)
         ),
         by_worker={worker: _values(asked, left, places) for worker, places in by_worker.items()},
         tied=sum(left.tied),

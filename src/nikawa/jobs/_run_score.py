@@ -8,16 +8,13 @@ from nikawa.jobs.score import Options, Part, chosen, evaluate, items_of
 from nikawa.records import Example, Prediction, Score, Task
 from nikawa.run.work import Scoring
 
-RESAMPLES = 2_000
-"""Of the intervals of a run; `nikawa score` on its answers draws more."""
-
 
 def score_all(
     task: Task, examples: Sequence[Example], answers: Mapping[str, Prediction], where: str
 ) -> Sequence[Score]:
     """Every metric of the task, in every mode; items whose labels are hidden are never scored."""
     shown = [example for example in examples if not example.hidden]
-    return list(evaluate(task, shown, answers, Options(resamples=RESAMPLES), where))
+    return list(evaluate(task, shown, answers, Options(), where))
 
 
 def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:

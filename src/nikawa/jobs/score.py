@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.analyse.resample import RESAMPLES, Ints, bootstrap_all, bounds, group_numbers
+from nikawa.analyse.resample import SCORE_RESAMPLES, Ints, bootstrap_all, bounds, group_numbers
 from nikawa.benchmarks.own import named_tasks, typed
 from nikawa.errors import BadInput
 from nikawa.jobs._score_match import LABELLED, Wanted, matched, opened, refuse_gaps
@@ -36,7 +36,7 @@ class Options:
     by: tuple[str, ...] = ()
     """What to slice by: `tag`, `gold`, `bin` (of similarity), or a key of the examples' meta."""
     partial: bool = False
-    resamples: int = RESAMPLES
+    resamples: int = SCORE_RESAMPLES
     seed: int = 0
     metrics: tuple[str, ...] = ()
     """Metrics instead of the task's own."""
