@@ -14,6 +14,7 @@ from nikawa.benchmarks import load
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
+from nikawa.io.records import write_records
 from nikawa.jobs._report_findings import own_agreement
 from nikawa.jobs._report_items import example_items
 from nikawa.jobs._report_runs import find_runs, task_runs
@@ -254,6 +255,79 @@ def test_what_inherited_a_hidden_label_is_hidden_too(lay: Lay) -> None:
     for n in range(30, 50):
         assert (places[first, f"t{n}"] == -1) == (places[second, f"t{n}"] == -1) == (n < 38)
     assert places[second, "judged"] >= 0
+
+
+def inherited(numbers: Sequence[int], source: str = "tides:test") -> tuple[Example, ...]:
+    """What was perturbed before labels were hid."""
+    return tuple(
+        replace(e, origin=Origin(recipe="perturb", parents=(f"{source}/{e.id}",), step="scramble-o", gold="inherited"))
+        for e in items(numbers)
+    )  # fmt: skip
+
+
+@pytest.fixture(params=["sets/made.jsonl", "sets/tides.jsonl", "made"])
+def elsewhere(request: pytest.FixtureRequest, lay: Lay) -> Path:
+    """Twenty perturbed examples in a file or folder of their own; the labels of five originals were hid afterwards."""
+    lay(train=items(range(20, 30)), test=items(range(20), hidden=range(5)))
+    place = Path(request.param)
+    if place.suffix:
+        place.parent.mkdir()
+        write_records(place, inherited(range(20)))
+    else:
+        card = replace(CARD, name="tides-perturbed")
+        made = Dataset(
+            name=card.name, language="ja", version="1", card=card, splits={"scramble-o": inherited(range(20))}
+        )
+        write_folder(made, place)
+    return place
+
+
+def test_scores_leave_out_what_inherited_from_an_original_elsewhere(elsewhere: Path, tmp_path: Path) -> None:
+    answers = answered(tmp_path / "a.jsonl", wrong=[0, 1, 7], of=range(20))
+    shown = score(str(elsewhere), answers, options=Scoring(resamples=20)).report
+    assert (shown.n, shown.hidden) == (15, 5)
+    assert shown.scores[0].value == pytest.approx(100 * 14 / 15)
+    assert score(str(elsewhere), answers, options=Scoring(resamples=20, hidden=True)).report.n == 20
+
+
+def test_exports_leave_those_labels_behind_too(elsewhere: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(build(), ["data", "export", str(elsewhere), "--to", "jsonl", "--out", "out"])
+    assert done.exit_code == 0, done.exception
+    (split,) = load(str(tmp_path / "out")).splits.values()
+    assert {e.id for e in split if e.hidden} == {f"t{n}" for n in range(5)}
+    assert [e.gold for e in split] == [{} if n < 5 else {"label": LABELS[n % 3]} for n in range(20)]
+
+
+def test_runs_do_not_score_them_either(elsewhere: Path) -> None:
+    run(Request(tasks=(str(elsewhere),), models=("majority",)), Options(out=Path("runs"), workers=1))
+    assert {found.n for r in stored_runs(Path("runs")) for found in r.scores()} == {15}
+
+
+def test_one_split_is_exported_as_the_others_hide_it(lay: Lay, tmp_path: Path) -> None:
+    folder = lay(test=items(range(4), hidden=[0]), made=inherited(range(4)))
+    done = CliRunner().invoke(
+        build(), ["data", "export", f"{folder}:made", "--to", "jsonl", "--out", str(tmp_path / "out")]
+    )
+    assert done.exit_code == 0, done.exception
+    assert [e.gold == {} for e in load(str(tmp_path / "out")).splits["made"]] == [True, False, False, False]
+
+
+def test_labels_are_hidden_over_several_steps(lay: Lay, tmp_path: Path) -> None:
+    """What was made from what was made from a hidden one; a dataset that points back at itself ends the search."""
+    lay(test=items(range(4), hidden=[0]), once=inherited(range(4)), back=inherited([3], "made:all"))
+    write_records(tmp_path / "made.jsonl", inherited(range(4), "tides:once"))
+    answers = answered(tmp_path / "a.jsonl", wrong=[], of=range(4))
+    assert score("made.jsonl", answers, options=Scoring(resamples=20)).report.hidden == 1
+
+
+def test_a_file_that_merely_bears_the_name_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tides.json").write_text('{"not": "records"}')
+    write_records(tmp_path / "made.jsonl", inherited(range(4)))
+    answers = answered(tmp_path / "a.jsonl", wrong=[], of=range(4))
+    assert score("made.jsonl", answers, options=Scoring(resamples=20)).report.hidden == 0
 
 
 def test_the_answers_of_workers_do_not_tell_them_either(lay: Lay) -> None:

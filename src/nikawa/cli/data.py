@@ -218,12 +218,12 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a copy that other tools read."""
-    from nikawa.benchmarks import load
     from nikawa.benchmarks.load import named
     from nikawa.jobs.export import export as run
+    from nikawa.run.veil import load_veiled
 
     with status(f"exporting {name}", quiet):
-        dataset = load(name, data=data)
+        dataset = load_veiled(name, data=data)
         known = named(name)
         tasks = known.benchmark.tasks if known is not None else ()
         run(dataset, tasks, to, out, overwrite=overwrite)

@@ -15,6 +15,7 @@ from nikawa.benchmarks.own import canonical, is_own, training_splits
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.records import Dataset, Example, Task
+from nikawa.run.veil import load_veiled
 
 LABELLED = ("text", "inference", "relation")
 """Kinds whose answers form a confusion matrix."""
@@ -58,7 +59,7 @@ def _gold(task: Task, wanted: Wanted) -> tuple[Dataset, Collection[str]]:
     """The dataset or the split that is named, and splits that are other guises or parts of others."""
     name = task.dataset
     if is_own(name):
-        dataset = canonical(load(name))
+        dataset = canonical(load_veiled(name, data=wanted.data))
         views = training_splits(dataset)
         return (pick_split(dataset, wanted.split, name), ()) if wanted.split else (dataset, views)
     benchmark = benchmarks()[name]

@@ -18,6 +18,7 @@ from nikawa.jobs._export_croissant import write_croissant
 from nikawa.jobs._export_hf import write_hf
 from nikawa.jobs._export_manifest import refuse_strangers, write_manifest
 from nikawa.records import Dataset, Example, Task
+from nikawa.run.veil import veiled
 
 INHERITED = "inherited_"
 """What keys of meta begin with that hold the label of a parent."""
@@ -33,7 +34,7 @@ def export(dataset: Dataset, tasks: Sequence[Task], to: str, out: Path, *, overw
     for split in dataset.splits:
         check_split_name(split)
     with atomic_folder(out, overwrite=overwrite) as folder:
-        WRITERS[to](_public(dataset), tasks, folder)
+        WRITERS[to](_public(veiled(dataset)), tasks, folder)
         write_manifest(folder)
 
 

@@ -17,6 +17,7 @@ from nikawa.jobs._score_report import MetricNote, ScoreReport, Unparsed
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import confusion
 from nikawa.records import Example, Prediction, Score, Task
+from nikawa.run.veil import load_veiled
 
 SIMILARITIES = ("relatedness", "score")
 """Questions whose gold is a similarity."""
@@ -108,7 +109,7 @@ def score(
 def task_and_split(name: str, split: str | None = None) -> tuple[Task, str | None]:
     """The one task a name stands for, and the split it or `split` names."""
     base, colon, part = name.partition(":")
-    named = named_tasks(base)
+    named = named_tasks(base, load_veiled)
     if len(named) > 1:
         raise BadInput(f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(map(typed, named))}")
     return named[0], split or (part if colon else None)

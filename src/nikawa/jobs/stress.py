@@ -20,6 +20,7 @@ from nikawa.metrics._metric import mean
 from nikawa.metrics.accuracy import right
 from nikawa.perturb.choose import CASES, FAMILIES, case_of, family_of
 from nikawa.records import Dataset, Example, Prediction, Record, Task
+from nikawa.run.veil import load_veiled
 
 Sets = dict[str, tuple[Example, ...]]
 """Operation (`swap-o`) to the examples it made."""
@@ -64,7 +65,7 @@ def stress(
             raise BadInput("no such file or folder", file=path, cure="check the path")
     asked, split = task_and_split(task)
     where = how.sets or (f"{asked.dataset}:{split}" if split else asked.dataset)
-    dataset = load(where, data=data)
+    dataset = load_veiled(where, data=data)
     sets = sets_of(dataset, asked, where)
     parents = _originals(sets, asked, data)
     before = read_answers(original, parents.task, parents.examples, form=how.form)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nikawa.benchmarks import benchmarks, load
+from nikawa.benchmarks import benchmarks
 from nikawa.benchmarks.load import named, own_path, pick_split
 from nikawa.benchmarks.locate import data_root, missing_data, present
 from nikawa.benchmarks.own import canonical, is_own, training_splits
@@ -17,7 +17,7 @@ from nikawa.io.json import encode_json
 from nikawa.records import Dataset, Example, Task
 from nikawa.run.habits import habit_of
 from nikawa.run.value import DataSet
-from nikawa.run.veil import veiled
+from nikawa.run.veil import load_veiled
 
 KEPT = 12
 """Sets a process keeps in memory."""
@@ -116,8 +116,7 @@ def _loaded(spec: str, root: Path) -> Dataset:
 
 @lru_cache(KEPT)
 def _kept(spec: str, root: Path, _stamp: Stamp) -> Dataset:
-    found = load(spec, data=root)
-    return found if spec.partition(":")[0] in benchmarks() else veiled(found)
+    return load_veiled(spec, data=root)
 
 
 def _stamp(spec: str, root: Path) -> Stamp:
