@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from nikawa.jobs.run import Cell, RunReport
 
 NAMES = ("task", "variation", "set", "metric")
+CURES = {
+    "too long": "for those too long: fewer shots, a shorter prompt, a smaller max_tokens, or a server with a longer context",
+    "length": "for length: raise max_tokens",
+}
+"""What helps where questions were not answered for such a reason."""
 
 
 def show(report: RunReport, style: str | None, *, main: bool = False) -> None:
@@ -99,11 +104,18 @@ def figure(cell: Cell) -> str:
     return f"{mean} ({cell.low * times:.{digits}f} to {cell.high * times:.{digits}f})"
 
 
+def _why(reasons: Mapping[str, int]) -> str:
+    """The reasons with their counts, and what to do about those that have a cure."""
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in reasons.items())
+    cures = "; ".join(CURES[kind] for kind in reasons if kind in CURES)
+    return f" ({counted}); {cures or 'scores.json tells why'}"
+
+
 def _unanswered(cells: Sequence[Cell]) -> list[str]:
-    lost = {(c.task, c.model, c.variation, c.set): (c.unanswered, c.n * len(c.seeds)) for c in cells if c.unanswered and not c.where}  # fmt: skip
+    lost = {(c.task, c.model, c.variation, c.set): c for c in cells if c.unanswered and not c.where}
     said = [
-        f"{task} {model} {name}: {count:,} of {n:,} not answered; scores.json tells why"
-        for (task, model, _, name), (count, n) in lost.items()
+        f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.n * len(c.seeds):,} not answered{_why(c.reasons)}"
+        for c in lost.values()
     ]
     kept = {(c.task, c.set): c.hidden for c in cells if c.hidden}
     return said + [

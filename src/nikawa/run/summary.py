@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
+
+import msgspec
 
 from nikawa.metrics import metrics
 from nikawa.records import Record, Score, Unit
@@ -40,6 +43,8 @@ class Cell(Record, frozen=True, kw_only=True):
     seeds: tuple[int, ...]
     n: int
     unanswered: int
+    reasons: dict[str, int] = msgspec.field(default_factory=dict)
+    """Kind of reason to how many of them it kept from an answer."""
     hidden: int = 0
     """Further items of the set, answered but not scored: their labels are hidden."""
     few: bool = False
@@ -102,7 +107,9 @@ def _cell(
     scores = [score for _, score in values]
     single = scores[0] if len(scores) == 1 else None
     mean, sd = mean_and_sd([score.value for score in scores])
-    lost = sum(sum(part.unanswered.values()) for one, _ in values for part in one.scores if part.set == name)
+    lost = Counter[str]()
+    for part in (part for one, _ in values for part in one.scores if part.set == name):
+        lost.update(part.unanswered)
     return Cell(
         task=family.task.name,
         variation=family.variation.title,
@@ -119,7 +126,8 @@ def _cell(
         few=single is not None and mean is not None and single.low is None,
         seeds=tuple(one.run.seed for one, _ in values),
         n=scores[0].n,
-        unanswered=lost,
+        unanswered=lost.total(),
+        reasons=dict(sorted(lost.items())),
         hidden=next(part.hidden for one, _ in values for part in one.scores if part.set == name),
         protocol=family.protocol.mark,
         runs=tuple(one.run.folder for one, _ in values),

@@ -108,6 +108,58 @@ def test_one_question_that_fails_alone_does_not_stop_the_others(
     assert len(server.asked) == 12
 
 
+LONG: dict[str, Any] = {
+    "code": (400, {}, error("no", code="context_length_exceeded")),
+    "vLLM": (400, {}, error("This model's maximum context length is 64 tokens. However, you requested 90 tokens.", type="BadRequestError", code="400")),
+    "vLLM, the prompt alone": (400, {}, error("The decoder prompt (length 90) is longer than the maximum model length of 64.")),
+    "vLLM, no room for an answer": (400, {}, error("max_tokens must be at least 1, got -26.")),
+    "SGLang": (400, {}, b'{"object": "error", "message": "The input (90 tokens) is longer than the model\'s context length (64 tokens).", "code": 400}'),
+    "TGI": (422, {}, b'{"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 64. Given: 90", "error_type": "validation"}'),
+    "llama.cpp": (400, {}, b'{"error": {"code": 400, "message": "try increasing it", "type": "exceed_context_size_error"}}'),
+    "llama.cpp under 200": (200, {}, b'{"error": {"code": 400, "message": "request (90 tokens) exceeds the available context size (64 tokens)"}}'),
+    "llama.cpp under 500": (500, {}, error("Context size has been exceeded.", type="server_error")),
+    "413": (413, {}, b""),
+    "a hosted service": (400, {}, error("prompt is too long: 90 tokens > 64 maximum")),
+    "too large at once": (429, {}, error("Request too large for m: limit 64, requested 90")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", LONG.values(), ids=LONG)
+def test_a_question_that_is_too_long_is_an_answer_less(server: Any, chat: Any, fault: Any) -> None:
+    server.trouble = lambda n, question: fault if "3番" in question or "7番" in question else None
+    model = chat(how="parse")
+    found = model.predict(TASK, TEXTS)
+    assert [p.example for p in found if p.answer is None] == ["t3", "t7"]
+    assert all((p.why or "").startswith("too long: the server answers ") for p in found if p.answer is None)
+    assert {p.answer for p in found} == {"good", None}
+    assert (model.usage["none"], model.usage["retries"]) == ({"too long": 2}, 0)
+    assert len(server.asked) == 12
+
+
+def test_by_echo_too(server: Any, chat: Any) -> None:
+    server.can -= {"logprobs"}
+    server.trouble = lambda n, question: LONG["vLLM"] if "3番" in question else None
+    model = chat()
+    assert [p.why is None for p in model.predict(TASK, TEXTS[:5])] == [True, True, True, False, True]
+    assert model.about()["how"] == "echo"
+
+
+def test_a_longer_context_is_asked_again(server: Any, chat: Any, tmp_path: Path) -> None:
+    """What did not fit is not written down as an answer: the next server may have room for it."""
+    server.trouble = lambda n, question: LONG["vLLM"] if "3番" in question else None
+    assert [p.answer for p in chat(tmp_path, how="parse").predict(TASK, TEXTS[:5])].count(None) == 1
+    server.trouble = once(fault=None)
+    assert [p.answer for p in chat(tmp_path, how="parse").predict(TASK, TEXTS[:5])] == ["good"] * 5
+    assert len(server.asked) == 6
+
+
+def test_nothing_fits(server: Any, chat: Any) -> None:
+    server.trouble = lambda n, question: LONG["vLLM"]
+    what = r"all 12 questions are too long for chat:some/model: the server answers 400: This model's maximum context .*fewer shots"
+    with pytest.raises(BadInput, match=what):
+        chat(how="parse").predict(TASK, TEXTS)
+
+
 @pytest.mark.parametrize(
     ("fault", "told"),
     [

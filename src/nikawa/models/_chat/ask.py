@@ -16,12 +16,16 @@ from nikawa.models._chat.abilities import (
 )
 from nikawa.models._chat.forms import Form
 from nikawa.models._chat.journal import Reply
+from nikawa.models._chat.problems import Problem
 from nikawa.models._chat.reading import Options, Unreadable, json_in, quoted, refuses, unthought
 from nikawa.models._chat.scores import echoed, shares, softmax, weights
 from nikawa.models._chat.session import Session
 from nikawa.models._chat.settings import ChatSettings
 from nikawa.models._chat.shots import without
 from nikawa.records import Example, Prediction
+
+LONG = "too long"
+"""The kind of reason of a question that the server refuses for its length."""
 
 
 class Asker:
@@ -73,7 +77,15 @@ class Asker:
         return [*found, {"role": "user", "content": asked}]
 
     async def ask(self, session: Session, example: Example) -> Prediction:
-        """The prediction of one example."""
+        """The prediction of one example; none, with the reason, where the server says that the question is too long."""
+        try:
+            return await self._ask(session, example)
+        except Problem as problem:
+            if not problem.long:
+                raise
+            return Prediction(example=example.id, why=f"{LONG}: {problem.what}")
+
+    async def _ask(self, session: Session, example: Example) -> Prediction:
         options = self.form.options(example)
         messages = self.messages(example)
         if self.manner.way == "echo" and options is not None:

@@ -12,7 +12,7 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
-from nikawa.models._chat.ask import Asker
+from nikawa.models._chat.ask import LONG, Asker
 from nikawa.models._chat.client import Client, open_http, quiet_about
 from nikawa.models._chat.form_options import Choice, Labels, Relation
 from nikawa.models._chat.form_structures import Dialogue, Tagging, Tree
@@ -45,6 +45,9 @@ OUTSIDE = (
     "budget",
 )  # fmt: skip
 """Settings that change how questions are sent, never what is asked."""
+SHORTER = (
+    "ask with fewer shots, a shorter prompt or a smaller max_tokens, or give the server a longer context"
+)
 SAMPLE = 200
 """Examples looked at to tell the language of the texts."""
 
@@ -94,6 +97,7 @@ class Chat:
         finally:
             self._asked = asker.about()
             self._write_usage()
+        self._refuse_all_long(answers)
         self._count(answers)
         self._write_usage()
         return answers
@@ -132,6 +136,15 @@ class Chat:
         place, problem = min(failure.failed.items())
         what = f"{len(failure.failed)} of {failure.count} questions failed; example {examples[place].id!r}: {problem.what}"
         return BadInput(what, cure=self._cure(problem))
+
+    def _refuse_all_long(self, answers: Sequence[Prediction]) -> None:
+        """Where no question fits, it is the asking that must change: that is no result."""
+        reasons = [answer.why or "" for answer in answers]
+        if len(answers) > 1 and all(why.startswith(f"{LONG}:") for why in reasons):
+            what = (
+                f"all {len(answers)} questions are too long for {self.name}: {reasons[0].partition(': ')[2]}"
+            )
+            raise BadInput(what, cure=SHORTER)
 
     def _cure(self, problem: Problem) -> str:
         settings = self.settings

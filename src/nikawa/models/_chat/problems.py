@@ -15,29 +15,49 @@ SHOWN = 120
 """Characters of a server's own words in a message."""
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """Codes of status 429 that waiting does not cure."""
+TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "string_above_max_length")
+"""Codes and types of an error that say that a question is longer than the model reads."""
+_LONG = re.compile(
+    r"(?:context|maximum model) (?:length|size|window)|max_model_len|too many tokens"
+    r"|(?:prompt|input|request)\b[^.]{0,40} (?:is|are) too (?:long|large)|request too large"
+    r"|`inputs` tokens \+|must have less than \d+ tokens|max_tokens must be at least 1, got -"
+    r"|token count\b.{0,40}\bexceeds",
+    re.IGNORECASE,
+)
+"""The same in the words of servers that have no code for it: vLLM, SGLang, TGI, llama.cpp and hosted services."""
+_LONG_STATUS = (400, 413, 422, 429, 500)
 
 
 class Problem(Exception):
     """A request that was not answered, in one line without secrets."""
 
-    def __init__(self, what: str, then: Then, *, status: int = 0, after: float | None = None) -> None:
+    def __init__(
+        self, what: str, then: Then, *, status: int = 0, after: float | None = None, long: bool = False
+    ) -> None:
         super().__init__(what)
-        self.what, self.then, self.status, self.after = what, then, status, after
-        """`after`: the seconds the server asks to wait."""
+        self.what, self.then, self.status, self.after, self.long = what, then, status, after, long
+        """`after`: the seconds the server asks to wait. `long`: the question is longer than the model reads."""
 
 
 def of_status(status: int, headers: Mapping[str, str], found: Any, body: str) -> Problem:
     """The problem that a status other than 2xx tells; `found` is the body as JSON, where it is that."""
-    said = _words(found, body)
+    said, long = _words(found, body), too_long(status, found, body)
     told = f"the server answers {status}" + (f": {said}" if said else "")
     if status in (401, 403):  # what it says of the key may hold a part of it
         told = f"the server refuses the key ({status})"
     elif 300 <= status < 400:
         told = f"the server answers {status} and points elsewhere"
-    then = _then(status, _code(found))
-    return Problem(
-        told, then, status=status, after=retry_after(headers) if then in ("again", "wait") else None
-    )
+    then = "item" if long else _then(status, _code(found))
+    after = retry_after(headers) if then in ("again", "wait") else None
+    return Problem(told, then, status=status, after=after, long=long)
+
+
+def too_long(status: int, found: Any, body: str) -> bool:
+    """Whether an error says that the question does not fit into the model's context."""
+    error = _error(found)
+    codes = {str(error.get(name)) for name in ("code", "type")} if isinstance(error, dict) else set()
+    told = status in _LONG_STATUS and _LONG.search(_message(found, body)) is not None
+    return status == 413 or told or not codes.isdisjoint(TOO_LONG)
 
 
 def _then(status: int, code: str) -> Then:
@@ -85,7 +105,13 @@ def _code(found: Any) -> str:
 
 
 def _words(found: Any, body: str) -> str:
-    """What the server says, on one line: the message of an error, the title of a page, or its beginning."""
+    """What the server says, on one line and not too long."""
+    text = "".join(c if c.isprintable() else " " for c in _message(found, body))
+    return clip(" ".join(text.split()), SHOWN)
+
+
+def _message(found: Any, body: str) -> str:
+    """The message of an error, the title of a page, or its beginning."""
     error = _error(found)
     if isinstance(error, dict):
         said = error.get("message") or error.get("detail") or error.get("code") or ""
@@ -94,5 +120,4 @@ def _words(found: Any, body: str) -> str:
     else:
         title = re.search(r"<title[^>]*>([^<]*)", body[:4096], re.IGNORECASE)
         said = title[1] if title else re.sub(r"<[^>]*>", " ", body[:4096])
-    text = "".join(c if c.isprintable() else " " for c in str(said))
-    return clip(" ".join(text.split()), SHOWN)
+    return str(said)
