@@ -78,7 +78,7 @@ def test_from_text_to_an_encoder_that_plain_transformers_loads(corpus: Path, tmp
     pieces = tokenizer(f"{WHO[0]}は[MASK]で{WHAT[0]}。", return_tensors="pt")
     assert model(**pieces).logits.shape[-1] >= report["vocabulary"]["size"] == len(tokenizer)
     with pytest.raises(BadInput, match="holds a finished encoder; choose another --out"):
-        pretrain([corpus], out, choices(tokenizer="morphemes", size="tiny", steps=2, batch=512))
+        pretrain([corpus], out, choices(tokenizer="morphemes", size="tiny", steps=3, batch=512))
 
 
 def test_stages_are_done_once(corpus: Path, tmp_path: Path) -> None:
@@ -122,6 +122,7 @@ def test_packs_are_carried_without_the_text(corpus: Path, tmp_path: Path) -> Non
 
 
 def test_prepared_text_serves_several_vocabularies(corpus: Path, tmp_path: Path) -> None:
+    corpus.write_text("\n\n".join(f"{n}通目、{line}" for n in range(5) for line in LINES), "utf-8")
     pretrain([corpus], tmp_path / "a", choices(only="text"))
     for kind in ("characters", "morphemes"):
         report = pretrain([tmp_path / "a" / "work" / "text"], tmp_path / kind, choices(only="vocabulary", tokenizer=kind))  # fmt: skip
@@ -211,7 +212,7 @@ def test_what_is_shown(corpus: Path, tmp_path: Path) -> None:
         corpus, "--language", "ja", "--tokenizer", "characters", "--only", "pack", "--out", tmp_path / "out"
     )
     assert done.exit_code == 0, done.output
-    for said in ("1 broken lines were dropped: corpus.txt:", "email", "mini-ja", "Held out:", "crossing", "Packed train:"):  # fmt: skip
+    for said in ("1 broken line dropped: corpus.txt:", "email", "mini-ja", "Held out:", "crossing", "Packed train:"):  # fmt: skip
         assert said in done.stdout
     quiet = nikawa(corpus, "--language", "ja", "--tokenizer", "characters", "--only", "pack", "--out", tmp_path / "out", "-q")  # fmt: skip
     assert (quiet.exit_code, quiet.stdout) == (0, "")

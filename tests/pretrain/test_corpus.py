@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.pretrain.corpus import CHUNK, LONGEST, chunks, read, sources_of
+from nikawa.pretrain.corpus import CHUNK, LONGEST, chunks, read
+from nikawa.pretrain.sources import sources_of
 
 
 def lines_of(*paths: Path, key: str = "text", table: Path | None = None) -> list[tuple[str, str]]:
@@ -55,6 +56,23 @@ def test_records_are_documents(tmp_path: Path) -> None:
 def test_a_record_without_the_field_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"txet": "x"}\n', "utf-8")
     with pytest.raises(BadInput, match=r"a\.jsonl, line 1: .*'text'.*--field.*'txet'"):
+        lines_of(tmp_path / "a.jsonl")
+
+
+def test_a_record_whose_field_holds_no_text_is_counted(tmp_path: Path) -> None:
+    """Dumps have empty rows; the field is the right one."""
+    rows = ['\ufeff{"text": "一"}', '{"text": null}', '{"text": 5}', '{"text": ""}', '{"text": "二"}']
+    (tmp_path / "a.jsonl").write_text("\n".join(rows), "utf-8")
+    (source,) = sources_of([tmp_path / "a.jsonl"])
+    assert [line.text for line in read(source)] == ["一", "二"]
+    assert source.broken.places == ["a.jsonl:2", "a.jsonl:3"]
+
+
+def test_records_that_mostly_are_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "一"}\n' * 5 + "plain\n" * 100, "utf-8")
+    with pytest.raises(
+        BadInput, match=r"a\.jsonl, line 6: most of its lines are not JSON .*an object a line"
+    ):
         lines_of(tmp_path / "a.jsonl")
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.pretrain.contamination import Text
-from nikawa.pretrain.corpus import sources_of
 from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, Cleaned, Preparing, prepare
 from nikawa.pretrain.report import CorpusReport
+from nikawa.pretrain.sources import sources_of
 
 Invented = Callable[[str, int], list[str]]
 SECRET = "三毛猫が屋根の上で月を眺めながら静かに歌っていた。"
@@ -117,12 +117,42 @@ def test_nothing_is_written_where_nothing_is_left(tmp_path: Path) -> None:
         run(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     for wrong, said in (
-        (b"\n\n", "holds no text"),
-        ("古い橋。\n".encode("cp932"), "none of its lines can be read"),
+        (b"\n\n", ": holds no text"),
+        ("古い橋。\n".encode("cp932"), ", line 1: none of its lines can be read; .*iconv -f cp932"),
     ):
         path.write_bytes(wrong)
-        with pytest.raises(BadInput, match=rf"a\.txt: {said}"):
+        with pytest.raises(BadInput, match=rf"a\.txt{said}"):
             run(path, tmp_path / "out")
+
+
+def test_what_became_of_a_text_of_which_nothing_is_left(tmp_path: Path, invented: Invented) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("これも捨てる。\n" * 3, "utf-8")
+    with pytest.raises(BadInput, match=r"a\.txt: nothing is left of the text, lines removed: words 3"):
+        run(path, tmp_path / "out", texts=list)
+    path.write_text(invented("ja", 1)[0], "utf-8")
+    with pytest.raises(BadInput, match=r"a\.txt: all there is of the text was held out; .*--seed"):
+        run(path, tmp_path / "out", share=1.0)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_may_hold_a_short_file_that_tells_nothing(tmp_path: Path, invented: Invented) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, text in (
+        ("a.txt", "\n".join(invented("ja", 100))),
+        ("b.txt", ""),
+        ("c.txt", "目次 MIT License\n"),
+    ):
+        (folder / name).write_text(text, "utf-8")
+    assert run(folder, tmp_path / "out").train.lines == 101 - run(folder, tmp_path / "again").heldout.lines
+    (folder / "c.txt").write_text("\n".join(invented("ko", 100)), "utf-8")
+    with pytest.raises(BadInput, match=r"c\.txt: does not look Japanese"):
+        run(folder, tmp_path / "third")
+    (folder / "a.txt").unlink()
+    (folder / "c.txt").write_text("The licence of nothing.\n", "utf-8")
+    with pytest.raises(BadInput, match=r"texts: does not look Japanese"):
+        run(folder, tmp_path / "third")
 
 
 def test_another_language_is_refused_before_any_work(tmp_path: Path, invented: Invented) -> None:

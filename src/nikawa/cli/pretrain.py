@@ -105,7 +105,8 @@ def show(report: Report) -> None:
 def _show_text(text: CorpusReport) -> None:
     for file in text.files:
         if file.broken:
-            typer.echo(f"{file.broken:,} broken lines were dropped: {', '.join(file.broken_at)}")
+            more = "" if len(file.broken_at) == file.broken else ", …"
+            typer.echo(f"{_counted(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}")
         if file.cut:
             typer.echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
     rows = [(step, text.changed.get(step, 0), text.removed.get(step, 0)) for step in sorted({*text.changed, *text.removed})]  # fmt: skip
@@ -116,8 +117,17 @@ def _show_text(text: CorpusReport) -> None:
         print_table(columns, met, numbers=columns[1:4])
     for part, size in (("Text", text.train), ("Held out", text.heldout)):
         typer.echo(
-            f"{part}: {size.documents:,} documents, {size.lines:,} lines, {size.characters:,} characters"
+            f"{part}: {_counted(size.documents, 'document')}, {_counted(size.lines, 'line')}, {_counted(size.characters, 'character')}"
         )
+    if not text.heldout.lines:
+        typer.echo(
+            f"Nothing was held out of {_counted(text.train.documents, 'document')}, so no loss can be measured on "
+            "unseen text: part documents by blank lines, or name more text"
+        )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _show_coverage(covered: CoverageReport) -> None:
@@ -143,3 +153,5 @@ def _show_model(model: dict[str, Any]) -> None:
             f"Held-out loss {model['heldout']:.3f} (piece frequencies alone: {model['unigram']:.3f}), "
             f"masked pieces guessed right {model['accuracy']:.1%}"
         )
+    else:
+        typer.echo("No loss on held-out text: too little of it, or none")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nikawa.errors import unknown
+from nikawa.benchmarks.locate import require_folder
+from nikawa.errors import BadInput, missing_extra, unknown
 from nikawa.pretrain.coverage import CoverageReport
 from nikawa.pretrain.language import known_language
 from nikawa.pretrain.report import CorpusReport
-from nikawa.pretrain.vocabulary import KINDS, SAMPLE, VocabularyReport
+from nikawa.pretrain.vocabulary import SAMPLE, VocabularyReport, check_vocabulary
 from nikawa.records import Record
 from nikawa.text.analysers import ANALYSERS
 
@@ -67,18 +69,42 @@ class Report(Record, frozen=True, kw_only=True):
 def refuse(choices: Choices) -> None:
     """What would fail after the work was done fails before it."""
     known_language(choices.language)
-    for kind, said, known in (
-        ("tokenizer", choices.tokenizer, KINDS),
-        ("stage", choices.only or "text", ONLY),
-    ):
-        if said not in known:
-            raise unknown(kind, said, known)
-    if choices.segmenter and choices.segmenter not in ANALYSERS:
-        raise unknown("analyser", choices.segmenter, ANALYSERS)
+    check_vocabulary(choices.tokenizer, choices.vocabulary)
+    if choices.only and choices.only not in ONLY:
+        raise unknown("stage", choices.only, ONLY)
+    _refuse_segmenter(choices.segmenter, choices.language)
+    require_folder(choices.data)
+    if choices.only != "text" and find_spec("tokenizers") is None:
+        raise missing_extra("the package 'tokenizers'", "encoder")
     if not choices.only:
-        from nikawa.pretrain.settings import check_settings
+        _refuse_training(choices)
 
-        check_settings(settings_of(choices))
+
+def _refuse_segmenter(name: str, language: str) -> None:
+    if not name:
+        return
+    if name not in ANALYSERS:
+        raise unknown("analyser", name, ANALYSERS)
+    if ANALYSERS[name].language not in ("", language):
+        fit = ", ".join(known for known in ANALYSERS if ANALYSERS[known].language in ("", language))
+        raise BadInput(f"{name} does not segment the language {language}", cure=f"these do: {fit}")
+
+
+def _refuse_training(choices: Choices) -> None:
+    from nikawa.pretrain.settings import check_settings
+
+    check_settings(settings_of(choices))
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise missing_extra(f"the package {package!r}", "encoder")
+    if choices.device not in ("auto", "cpu"):
+        from nikawa.pretrain.device import device_for
+
+        device_for(choices.device)
+    if choices.attribution is not None:
+        from nikawa.pretrain.card import read_credits
+
+        read_credits(choices.attribution)
 
 
 def settings_of(choices: Choices) -> Any:

@@ -5,8 +5,10 @@ The marker is written last, so a stage that was killed has none and is made agai
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -18,6 +20,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
 
+TEXT, VOCABULARY, PACK, STATE, WORK = "text", "tokenizer", "pack", "state", "work"
 _END = 1 << 20
 """Bytes at either end of a file that stand for it."""
 
@@ -45,6 +48,55 @@ def fingerprint(path: Path) -> str:
 def key_of(made_from: dict[str, Any]) -> str:
     """What settings are known by."""
     return blake2b(msgspec.json.encode(made_from, order="deterministic"), digest_size=12).hexdigest()
+
+
+def read_made(path: Path, kind: Any) -> Any:
+    """What a stage wrote, as JSON; None where it is not there."""
+    if not path.is_file():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.MsgspecError as problem:
+        cure = "remove its folder: the stage is made again"
+        raise BadInput(f"cannot be read ({problem})", file=path, cure=cure) from None
+
+
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Hold the folder of the stages for this process: two runs into one would undo each other's work.
+
+    Where nothing comes of the run, folders that were made for it go again.
+    """
+    work = out / WORK
+    made = [folder for folder in (work, out) if not folder.exists()]
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise BadInput("is a file, or lies in one", file=out, cure="choose another --out") from None
+    descriptor = os.open(work, os.O_RDONLY) if os.name == "posix" else None
+    try:
+        if descriptor is not None and not _taken(descriptor):
+            raise BadInput("another run is at work in it", file=out, cure="wait for its end, or choose another --out")  # fmt: skip
+        yield
+    finally:
+        for folder in made:
+            with suppress(OSError):  # it is in use
+                folder.rmdir()
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _taken(descriptor: int) -> bool:
+    """Whether the lock could be had, or there are no locks here."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # not every file system has them
+        return True
+    return True
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 
 from nikawa.benchmarks import benchmarks
@@ -16,10 +14,12 @@ from nikawa.benchmarks.locate import present
 from nikawa.clean import Settings, Step, choose
 from nikawa.clean.engine import Cleaner
 from nikawa.clean.piece import Piece
+from nikawa.errors import BadInput
 from nikawa.io.lines import read_lines
 from nikawa.jobs._pretrain_stages import fingerprint
 from nikawa.pretrain.contamination import Text
 from nikawa.pretrain.prepare import Cleaned
+from nikawa.pretrain.processes import processes
 from nikawa.records import Dataset, reference, texts_inside
 from nikawa.text.starts import starts
 
@@ -90,11 +90,20 @@ def dataset_texts(dataset: Dataset) -> Iterator[Text]:
 
 
 def _further(spec: str, data: Path | None) -> Iterator[Text]:
-    path = Path(spec)
-    if ".txt" in path.suffixes:
-        yield from (Text(path.name, f"{path.name}:{number}", line) for number, line in read_lines(path))
-    else:
-        yield from dataset_texts(load(spec, data=data))
+    plain = ".txt" in Path(spec).suffixes
+    text = None
+    for text in _lines(Path(spec)) if plain else dataset_texts(load(spec, data=data)):
+        yield text
+    if text is None:
+        raise BadInput(
+            "holds no text to compare with", file=spec, cure="name another with --against, or none"
+        )
+
+
+def _lines(path: Path) -> Iterator[Text]:
+    return (
+        Text(path.name, f"{path.name}:{number}", line) for number, line in read_lines(path) if line.strip()
+    )
 
 
 def texts_by_benchmark(texts: BenchmarkTexts, language: str) -> Iterator[tuple[str, list[str]]]:
@@ -117,6 +126,6 @@ class Morphemes:
         if self.workers <= 1 or len(texts) < 2 * _LINES:
             return starts(texts, self.name)
         parts = [list(texts[at : at + _LINES]) for at in range(0, len(texts), _LINES)]
-        with ProcessPoolExecutor(self.workers, get_context("spawn")) as pool:
+        with processes(self.workers) as pool:
             found = pool.map(starts, parts, [self.name] * len(parts))
             return [places for part in found for places in part]

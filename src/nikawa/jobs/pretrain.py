@@ -6,28 +6,43 @@ machine and an encoder trained on another, with nothing but the folder carried o
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, MissingExtra
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
-from nikawa.jobs._pretrain_choices import Choices, Report, command, refuse, settings_of
-from nikawa.jobs._pretrain_stages import Stages, fingerprint, key_of
+from nikawa.jobs._pretrain_choices import Choices, Report, command, refuse
+from nikawa.jobs._pretrain_stages import (  # fmt: skip
+    PACK,
+    TEXT,
+    VOCABULARY,
+    WORK,
+    Stages,
+    alone,
+    fingerprint,
+    key_of,
+    read_made,
+)
 from nikawa.jobs._pretrain_text import BenchmarkTexts, CleanLines, Morphemes, texts_by_benchmark
-from nikawa.pretrain.corpus import sources_of
+from nikawa.jobs._pretrain_weights import Weights
 from nikawa.pretrain.coverage import CoverageReport
 from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, News, Preparing, prepare
 from nikawa.pretrain.report import CorpusReport
+from nikawa.pretrain.sources import sources_of
 from nikawa.pretrain.vocabulary import FLOOR, SIZES, VocabularyReport
 from nikawa.text.analysers import DEFAULTS
+from nikawa.text.starts import starts
+
+if TYPE_CHECKING:
+    from nikawa.pretrain.card import Story
 
 __all__ = ["Choices", "Report", "pretrain"]
 
-TEXT, VOCABULARY, PACK, STATE, WORK = "text", "tokenizer", "pack", "state", "work"
 ABOUT, COVERED = "vocabulary.json", "coverage.json"
 
 
@@ -40,12 +55,14 @@ def pretrain(
     """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is."""
     refuse(choices)
     job = _Job(list(corpus), out, choices, news)
-    for name, stage in (("text", job.text), ("vocabulary", job.vocabulary), ("pack", job.pack)):
-        stage()
-        if choices.only == name:
-            return job.report()
-    job.learn()
-    return job.report()
+    with alone(out):
+        job.refuse()
+        for name, stage in (("text", job.text), ("vocabulary", job.vocabulary), ("pack", job.pack)):
+            stage()
+            if choices.only == name:
+                return job.report()
+        job.learn()
+        return job.report()
 
 
 class _Job:
@@ -55,22 +72,35 @@ class _Job:
         self.corpus, self.out, self.choices, self.news = corpus, out, choices, news
         self.stages = Stages(out / WORK, choices.overwrite)
         self.texts = BenchmarkTexts(choices.data, choices.against)
+        self.weights = Weights(out, self.stages, choices, news)
         self.folder = self.stages.folder(TEXT)
         self.key = ""
         self.model: dict[str, Any] | None = None
         self.reached = 0
 
+    def refuse(self) -> None:
+        """What the folder and the machine are not fit for, before any work."""
+        if not self.choices.only:
+            self.weights.refuse()
+        if self.choices.only != "text" and self._segments() and self.stages.marker(PACK) is None:
+            starts(["\n"], self._segmenter())
+
+    def _segments(self) -> bool:
+        """Whether some stage cannot do without a segmenter."""
+        vocabulary = self.choices.tokenizer == "morphemes" and self.stages.marker(VOCABULARY) is None
+        return vocabulary or (self.choices.only != "vocabulary" and bool(self._words_by()))
+
     def text(self) -> None:
         """Prepared text: made here, made before, or carried over; or the folder of another run's."""
         self.reached = 1
-        if len(self.corpus) == 1 and (self.corpus[0] / REPORT).is_file():
+        if len(self.corpus) == 1 and all((self.corpus[0] / name).is_file() for name in (REPORT, TRAIN)):
             self.folder = self.corpus[0]
-            self.key = key_of({"text": fingerprint(self.folder / TRAIN)})
+            self.key = self._prepared()
             return
         if not self.corpus:
             self.key = self._carried()
             return
-        sources = sources_of(self.corpus, self.choices.field, self.choices.sources)
+        sources = sources_of(self.corpus, self.choices.field, self.choices.sources, self.out)
         c = self.choices
         made_from = {
             "corpus": [fingerprint(source.path) for source in sources],
@@ -82,6 +112,13 @@ class _Job:
             any_language=c.any_language, workers=c.workers, news=self.news,
         )  # fmt: skip
         self.key = self.stages.make(TEXT, made_from, lambda folder: prepare(sources, folder, how))
+
+    def _prepared(self) -> str:
+        """The key of a text that another run prepared."""
+        language = read_made(self.folder / REPORT, CorpusReport).language
+        if language != self.choices.language:
+            raise BadInput(f"is text of the language {language}", file=self.folder, cure=f"say --language {language}")  # fmt: skip
+        return key_of({"text": fingerprint(self.folder / TRAIN)})
 
     def _carried(self) -> str:
         """The key of the text that a later stage was made from, or of the text that is here."""
@@ -124,13 +161,22 @@ class _Job:
             normal_form="NFKC" if c.language == "ja" else "NFC",
         )  # fmt: skip
         self.news("measuring coverage", 0, None)
-        heldout = ("held-out text", list(text_lines(self._need(HELDOUT))))
-        covered = report(tokenizer, [heldout, *texts_by_benchmark(self.texts, c.language)], cuts)
+        heldout = list(text_lines(self._need(HELDOUT)))
+        sets = [("held-out text", heldout)] if heldout else []
+        covered = report(tokenizer, [*sets, *texts_by_benchmark(self.texts, c.language)], self._at_hand(cuts))
         with atomic_folder(folder) as place:
             save(tokenizer, place)
             (place / ABOUT).write_bytes(encode_json(about) + b"\n")
             (place / COVERED).write_bytes(encode_json(covered) + b"\n")
             (place / REPORT).write_bytes(self._need(REPORT).read_bytes())  # for those who carry no text
+
+    def _at_hand(self, cuts: Morphemes) -> Morphemes | None:
+        """The segmenter, if it is installed: only pieces that may cross morphemes are counted by it."""
+        try:
+            cuts(["\n"])
+        except MissingExtra:
+            return None
+        return cuts
 
     def _need(self, name: str) -> Path:
         path = self.folder / name
@@ -164,32 +210,22 @@ class _Job:
                 pack(self.stages.folder(VOCABULARY), self._need(name), whole, options)
                 if c.squeeze:
                     shrink(whole, part)
-                    _remove(whole)
+                    shutil.rmtree(whole)
 
     def learn(self) -> None:
         """Weights, card and figures."""
-        from nikawa.pretrain.card import Story
-        from nikawa.pretrain.learn import Course, learn
-        from nikawa.pretrain.state import read_figures, write_model
-
         self.reached = 4
-        c, packs = self.choices, self.stages.folder(PACK)
-        if (self.out / "config.json").is_file() and not c.overwrite:
-            cure = "choose another --out, or say --overwrite"
-            raise BadInput("holds a finished encoder", file=self.out, cure=cure)
-        tokenizer, heldout = self.stages.folder(VOCABULARY), packs / "heldout"
-        course = Course(
-            tokenizer, packs / "train", heldout if heldout.is_dir() else None, settings_of(c),
-            self.stages.folder(STATE), self.news,
-        )  # fmt: skip
-        learned = learn(course)
-        done = self.report()
-        story = Story(
-            name=c.name or self.out.resolve().name, language=c.language, command=command(c, self._named(done.text), self.out, learned.steps),
+        self.model = _plain(self.weights.learn(self._story))
+
+    def _story(self, steps: int) -> Story:
+        """What the card tells."""
+        from nikawa.pretrain.card import Story
+
+        c, done = self.choices, self.report()
+        return Story(
+            name=c.name or self.out.resolve().name, language=c.language, command=command(c, self._named(done.text), self.out, steps),
             sources=c.attribution, licence=c.licence, corpus=_plain(done.text), vocabulary=_plain(done.vocabulary),
         )  # fmt: skip
-        write_model(learned, tokenizer, self.out, story, overwrite=c.overwrite)
-        self.model = _plain(read_figures(self.out))
 
     def _named(self, text: CorpusReport | None) -> list[str]:
         """The corpus as a command names it: that of a prepared text by the names of its files."""
@@ -202,28 +238,18 @@ class _Job:
     def report(self) -> Report:
         """What is there, as far as the run went."""
         tokenizer, packs = self.stages.folder(VOCABULARY), self.stages.folder(PACK)
-        text = _read(self.folder / REPORT, CorpusReport) or _read(tokenizer / REPORT, CorpusReport)
+        text = read_made(self.folder / REPORT, CorpusReport) or read_made(tokenizer / REPORT, CorpusReport)
         return Report(
             out=str(self.out),
             text=text,
-            vocabulary=_read(tokenizer / ABOUT, VocabularyReport) if self.reached > 1 else None,
-            coverage=_read(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
-            pack={name: about for name in ("train", "heldout") if (about := _read(packs / name / "pack.json", dict))} if self.reached > 2 else None,
+            vocabulary=read_made(tokenizer / ABOUT, VocabularyReport) if self.reached > 1 else None,
+            coverage=read_made(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
+            pack={name: about for name in ("train", "heldout") if (about := read_made(packs / name / "pack.json", dict))} if self.reached > 2 else None,
             model=self.model,
             command=command(self.choices, self._named(text), self.out, self.model["steps"] if self.model else 0),
         )  # fmt: skip
 
 
-def _read(path: Path, kind: Any) -> Any:
-    return msgspec.json.decode(path.read_bytes(), type=kind) if path.is_file() else None
-
-
 def _plain(value: Any) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(value) or {}
     return found
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder)

@@ -82,7 +82,7 @@ A {language} encoder of {figures.parameters / 1e6:.1f} million parameters ({size
 def _use(story: Story) -> str:
     return f"""## Use
 
-    nikawa run TASK --model encoder:{story.name}
+    nikawa run --tasks TASK --model encoder:{story.name}
 
 or `AutoModel.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)` with transformers. Made again by
 
@@ -152,13 +152,19 @@ def _credits(story: Story) -> str:
     """The sections of the sources' file that name sources of this language, their limits and whom to credit."""
     if story.sources is None:
         return ""
-    try:
-        text = story.sources.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise BadInput("cannot be read as text", file=story.sources, cure="name the file that credits the sources") from None  # fmt: skip
+    text = read_credits(story.sources)
     parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     kept = [part.strip() for part in parts if _wanted(part, story.language)]
     return "\n\n".join(kept or [f"## Sources and attribution\n\n{text.strip()}"]) + "\n"
+
+
+def read_credits(path: Path) -> str:
+    """The text of a file that names sources."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        cure = "name the file that credits the sources, as UTF-8 text"
+        raise BadInput("cannot be read as text", file=path, cure=cure) from None
 
 
 def _wanted(part: str, language: str) -> bool:

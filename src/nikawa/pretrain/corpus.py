@@ -6,19 +6,17 @@ a document a record. Memory stays flat whatever the file holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
 from nikawa.errors import BadInput, suggest
 from nikawa.io.chunks import by_characters
-from nikawa.io.lines import guess_encoding, open_bytes, read_lines
+from nikawa.io.lines import open_bytes
+from nikawa.pretrain.sources import NAMED, Source, unreadable
 
-KINDS = tuple(f"{kind}{packed}" for kind in (".txt", ".jsonl") for packed in ("", ".gz", ".zst", ".xz"))
-"""Names that a folder is searched for."""
 LONGEST = 1 << 18
 """Bytes of a line held at once; a longer one is cut where a sentence ends."""
 RECORD = 1 << 26
@@ -27,8 +25,6 @@ DOCUMENT_LINES, DOCUMENT_SIZE = 1_000, 200_000
 """Lines and characters after which a document counts as two: one without end could not be held out."""
 CHUNK = 300_000
 """Characters handed to a worker at a time."""
-NAMED = 20
-"""Broken lines whose numbers are told."""
 _ENDS = ("。", "！", "？", ". ", "! ", "? ", "\t", " ", "、")  # fmt: skip
 _BLOCK = 1 << 17
 _JSON = msgspec.json.Decoder(dict[str, Any])
@@ -40,84 +36,6 @@ class Line(NamedTuple):
     document: str
     """`file:line.n`, the n-th that begins in that line: no other document has it."""
     text: str
-
-
-@dataclass
-class Broken:
-    """Lines that could not be read."""
-
-    count: int = 0
-    places: list[str] = field(default_factory=list)
-    """`file:line` of the first of them."""
-
-    def add(self, place: str) -> None:
-        """One more."""
-        self.count += 1
-        if len(self.places) < NAMED:
-            self.places.append(place)
-
-
-@dataclass
-class Source:
-    """One file and what came of reading it."""
-
-    path: Path
-    name: str
-    key: str = "text"
-    """The field of JSON lines that holds the text."""
-    starts: frozenset[int] | None = None
-    """Lines (from 1) at which documents begin, where a table tells."""
-    table: str = ""
-    """The name of that table."""
-    broken: Broken = field(default_factory=Broken)
-    cut: int = 0
-    """Places at which lines that were too long were cut."""
-    lines: int = 0
-    characters: int = 0
-
-
-def sources_of(given: Sequence[Path], text_field: str = "text", table: Path | None = None) -> list[Source]:
-    """The files that are meant, folders searched; each once."""
-    files = [file for path in given for file in _files(path)]
-    if not files:
-        raise BadInput("no text was named", cure="name a .txt or .jsonl file, or a folder of them")
-    if len({file.resolve() for file in files}) < len(files):
-        raise BadInput("a file is named twice", cure="name each once")
-    if table is not None and len(files) > 1:
-        raise BadInput("a table of sources is about one file", file=table, cure="name one file")
-    names = [file.name for file in files]
-    starts = _starts(table) if table else None
-    return [
-        Source(
-            file,
-            file.name if names.count(file.name) == 1 else file.as_posix(),
-            text_field,
-            starts,
-            table.name if table else "",
-        )
-        for file in files
-    ]
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted(file for file in path.rglob("*") if file.name.endswith(KINDS) and file.is_file())
-    if not found:
-        raise BadInput("holds no text", file=path, cure=f"it may hold {', '.join(KINDS)}")
-    return found
-
-
-def _starts(table: Path) -> frozenset[int]:
-    """First lines (from 1) of the documents a table of first line (from 0), number of lines and source names."""
-    starts = set()
-    for number, line in read_lines(table):
-        first = line.split("\t")[0]
-        if not first.isdecimal():
-            cure = "write first line (from 0), number of lines and source, with tabs between"
-            raise BadInput("is not a row of sources", file=table, line=number, cure=cure)
-        starts.add(int(first) + 1)
-    return frozenset(starts)
 
 
 def read(source: Source) -> Iterator[Line]:
@@ -160,23 +78,26 @@ def _records(source: Source) -> Iterator[tuple[int, str, bool]]:
         if not raw.strip():
             continue
         try:
-            record = _JSON.decode(raw)
+            text = _field(_JSON.decode(raw.removeprefix(BOM_UTF8) if number == 1 else raw), source, number)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            source.broken.add(f"{source.name}:{number}")
+            text = None
+        if text is None:
+            _drop(raw, source, number, "most of its lines are not JSON records with a text")
             continue
-        for place, text in enumerate(filter(str.strip, _field(record, source, number).splitlines())):
-            yield number, text, place == 0
+        for place, part in enumerate(filter(str.strip, text.splitlines())):
+            yield number, part, place == 0
 
 
-def _field(record: dict[str, Any], source: Source, number: int) -> str:
+def _field(record: dict[str, Any], source: Source, number: int) -> str | None:
+    """The text of a record; None where the field is there and holds something else."""
     inputs = record.get("inputs")
     holder = inputs if isinstance(inputs, dict) and source.key not in record else record
-    text = holder.get(source.key)
-    if not isinstance(text, str):
-        what = f"has no text in the field {source.key!r}"
-        cure = f"name it with --field; {suggest(source.key, holder)}"
+    if source.key not in holder:
+        what = f"has no field {source.key!r}"
+        cure = f"name the one that holds the text with --field; {suggest(source.key, holder)}"
         raise BadInput(what, file=source.path, line=number, cure=cure)
-    return text
+    text = holder[source.key]
+    return text if isinstance(text, str) else None
 
 
 def _raw(source: Source, longest: int) -> Iterator[tuple[int, bytes]]:
@@ -220,17 +141,16 @@ def _text(raw: bytes, source: Source, number: int) -> str | None:
     try:
         text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
-        source.broken.add(f"{source.name}:{number}")
-        if number <= 2 * source.broken.count and source.broken.count > NAMED:
-            raise _not_utf8(raw, source.path) from None
+        _drop(raw, source, number, "most of its lines are not UTF-8")
         return None
     return text.removesuffix("\r")
 
 
-def _not_utf8(raw: bytes, path: Path) -> BadInput:
-    guess = guess_encoding(raw)
-    cure = f"convert it, e.g. with iconv -f {guess} -t UTF-8" if guess else "save it as UTF-8"
-    return BadInput("most of its lines are not UTF-8", file=path, cure=cure)
+def _drop(raw: bytes, source: Source, number: int, what: str) -> None:
+    """Count a line that cannot be read; where most cannot, the file is refused."""
+    source.broken.add(f"{source.name}:{number}", raw)
+    if number <= 2 * source.broken.count and source.broken.count > NAMED:
+        raise unreadable(source, what)
 
 
 def chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:

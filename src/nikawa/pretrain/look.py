@@ -12,8 +12,8 @@ from nikawa.pretrain.pack import Packed, joined
 from nikawa.pretrain.settings import TrainSettings
 from nikawa.pretrain.windows import Order, cut
 
-MOST = 1 << 18
-"""Pieces that are looked at."""
+LEAST, MOST = 126, 1 << 18
+"""Pieces from which on a loss says something, and that are looked at."""
 SEED = 20_190_524
 """Of the masks, whatever the seed of the training: two trainings are compared on the same ones."""
 
@@ -36,6 +36,7 @@ class Watch:
         """The mean loss of masked pieces, and the share of them that is predicted right."""
         import torch
 
+        length = min(length, len(self.stream) + 2)  # a short text is read in one window
         order = Order(len(self.stream), length, 1, 0, self.packed.folder)
         starts = torch.arange(order.each, device=self.stream.device) * order.span
         sums = torch.zeros(3, dtype=torch.float64, device=self.stream.device)

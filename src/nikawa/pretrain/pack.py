@@ -217,11 +217,10 @@ def _encoded(reader: Reader, work: Iterator[Lines], workers: int) -> Iterator[tu
     if workers <= 1:
         yield from ((lines, reader.encode(lines)) for lines in work)
         return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
+    from nikawa.pretrain.processes import processes
 
     waiting: deque[tuple[Lines, Future[Encoded]]] = deque()
-    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (reader,)) as pool:
+    with processes(workers, _begin, (reader,)) as pool:
         for lines in work:
             waiting.append((lines, pool.submit(_encode, lines)))
             if len(waiting) > AHEAD * workers:

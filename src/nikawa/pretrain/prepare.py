@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from zlib import crc32
 
-from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.pretrain.contamination import RUN, SHORT, Index, Searcher, Text, build, met
-from nikawa.pretrain.corpus import Line, Source, chunks, read
-from nikawa.pretrain.language import SAMPLE, refuse_other
+from nikawa.pretrain.corpus import Line, chunks, read
 from nikawa.pretrain.personal import guarded, with_placeholders
+from nikawa.pretrain.processes import processes
+from nikawa.pretrain.refuse import nothing_left, refuse_others
 from nikawa.pretrain.report import CorpusReport, Met, Size, file_report
+from nikawa.pretrain.sources import Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,22 +125,18 @@ def _parts(given: Iterator[list[Line]], how: Preparing, index: Index | None) -> 
         yield from map(Worker(how.clean, index), given)
         return
     waiting: deque[Future[_Part]] = deque()
-    pool = ProcessPoolExecutor(how.workers, get_context("spawn"), _begin, (how.clean, index))
-    try:
+    with processes(how.workers, _begin, (how.clean, index)) as pool:
         for chunk in given:
             waiting.append(pool.submit(_work, chunk))
             if len(waiting) == how.workers * AHEAD:
                 yield waiting.popleft().result()
         yield from (future.result() for future in waiting)
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def prepare(sources: Sequence[Source], out: Path, how: Preparing, *, overwrite: bool = False) -> CorpusReport:
     """Write `train.txt`, `heldout.txt` and `corpus.json` into the folder `out`, all or none."""
     if not how.any_language:
-        for source in sources:
-            _look(source, how.language)
+        refuse_others(sources, how.language)
     how.news("reading benchmarks", 0, None)
     counts: Counter[str] = Counter()
     index = build(_counted(how.texts(), counts))
@@ -153,7 +149,7 @@ def prepare(sources: Sequence[Source], out: Path, how: Preparing, *, overwrite: 
                 run.take(part)
         report = run.report(sources, index, counts)
         if not report.train.lines:
-            raise BadInput("nothing is left of the text", cure="name more text; the steps: nikawa clean")
+            raise nothing_left(sources, report)
         (folder / REPORT).write_bytes(encode_json(report) + b"\n")
     return report
 
@@ -162,21 +158,6 @@ def _counted(texts: Iterable[Text], counts: Counter[str]) -> Iterator[Text]:
     for text in texts:
         counts[text.benchmark] += 1
         yield text
-
-
-def _look(source: Source, language: str) -> None:
-    """Refuse a file in another language by its first part, before any work."""
-    first, size = [], 0
-    looked = Source(source.path, source.name, source.key)
-    for line in read(looked):
-        first.append(line.text)
-        size += len(line.text)
-        if size >= SAMPLE:
-            break
-    if not first:
-        what = "none of its lines can be read" if looked.broken.count else "holds no text"
-        raise BadInput(what, file=source.path, cure="name a file of UTF-8 text, or of JSON lines")
-    refuse_other(first, language, source.path)
 
 
 class _Output:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nikawa.pretrain.corpus import Source
+from nikawa.pretrain.sources import Source
 from nikawa.records import Record
 
 

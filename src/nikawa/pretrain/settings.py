@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
@@ -60,6 +61,8 @@ def check_settings(settings: TrainSettings) -> None:
         raise BadInput(
             "give the steps or the minutes of the training", cure="say --steps 2000, or --minutes 8"
         )
+    if not math.isfinite(settings.minutes):
+        raise BadInput(f"a training cannot take {settings.minutes} minutes", cure="say --minutes 8")
     shares = sum(share for _, share in settings.lengths)
     if not settings.lengths or abs(shares - 1) > 1e-6 or any(share < 0 for _, share in settings.lengths):
         raise BadInput("the shares of the lengths must make 1", cure="for example 128: 0.9, 512: 0.1")

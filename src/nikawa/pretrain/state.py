@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,17 +47,34 @@ def save_state(folder: Path, tensors: dict[str, Any], marks: Marks) -> None:
 
 def load_state(folder: Path, key: str) -> tuple[dict[str, Any], Marks] | None:
     """The state a training of this key left; None where there is none, or another's."""
-    from safetensors import SafetensorError, safe_open
+    with _state(folder) as file:
+        if file is None or (marks := _marks(file)).key != key:
+            return None
+        return {name: file.get_tensor(name) for name in file.keys()}, marks  # noqa: SIM118  (no mapping)
 
+
+def read_marks(folder: Path) -> Marks | None:
+    """Where the training stands that left its state here."""
+    with _state(folder) as file:
+        return None if file is None else _marks(file)
+
+
+def _marks(file: Any) -> Marks:
+    return msgspec.json.decode(file.metadata()["marks"], type=Marks)
+
+
+@contextmanager
+def _state(folder: Path) -> Iterator[Any]:
+    """The state that is kept in a folder, open; None where there is none."""
     path = folder / NAME
     if not path.is_file():
-        return None
+        yield None
+        return
+    from safetensors import SafetensorError, safe_open
+
     try:
         with safe_open(path, framework="pt") as file:
-            marks = msgspec.json.decode(file.metadata()["marks"], type=Marks)
-            if marks.key != key:
-                return None
-            return {name: file.get_tensor(name) for name in file.keys()}, marks  # noqa: SIM118  (no mapping)
+            yield file
     except (SafetensorError, KeyError, TypeError, msgspec.DecodeError):
         raise BadInput("the state of the training cannot be read", file=path, cure="remove the file to start again") from None  # fmt: skip
 

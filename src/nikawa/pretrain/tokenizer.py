@@ -101,7 +101,8 @@ def save(tokenizer: Any, folder: Path) -> None:
         "clean_up_tokenization_spaces": False,
         **names,
     }
-    tokenizer.save(str(folder / "tokenizer.json"))
+    # not by its own method, which does not say in a way of Python's that the disk is full
+    (folder / "tokenizer.json").write_bytes(tokenizer.to_str(pretty=True).encode())
     (folder / "tokenizer_config.json").write_bytes(encode_json(config) + b"\n")
     (folder / "special_tokens_map.json").write_bytes(encode_json(names) + b"\n")
 

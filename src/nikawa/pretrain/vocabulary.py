@@ -90,7 +90,9 @@ class VocabularyReport(Record, frozen=True, kw_only=True):
 
 def learn_vocabulary(lines: Lines, plan: Plan) -> Learned:
     """Learn pieces and scores from text; `lines` is asked for twice."""
-    _refuse(plan)
+    check_vocabulary(plan.kind, plan.size)
+    if plan.kind == "morphemes" and plan.cuts is None:
+        raise ValueError("morphemes need a segmenter")
     normal = normaliser(plan.language)
     counts = _characters(lines(), normal)
     total = int(counts.sum())
@@ -105,15 +107,14 @@ def learn_vocabulary(lines: Lines, plan: Plan) -> Learned:
     return Learned(_scored(cut, plan.language, names), len(alphabet), total, sum(map(len, sample)))
 
 
-def _refuse(plan: Plan) -> None:
-    if plan.kind not in KINDS:
-        raise unknown("tokenizer", plan.kind, KINDS)
+def check_vocabulary(kind: str, size: int = 0) -> None:
+    """Refuse a kind that is none, and a size (0: the default) that no text can be written with."""
+    if kind not in KINDS:
+        raise unknown("tokenizer", kind, KINDS)
     least = FIRST + 100
-    if plan.pieces < least:
+    if (pieces := size or SIZES[kind]) < least:
         cure = f"say --vocabulary {least} or more: {FIRST} pieces are bytes and special ones"
-        raise BadInput(f"a vocabulary of {plan.pieces} pieces holds no text", cure=cure)
-    if plan.kind == "morphemes" and plan.cuts is None:
-        raise ValueError("morphemes need a segmenter")
+        raise BadInput(f"a vocabulary of {pieces} pieces holds no text", cure=cure)
 
 
 def _drawn(line: str, seed: int, share: float) -> bool:

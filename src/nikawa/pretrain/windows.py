@@ -22,7 +22,7 @@ class Order:
         self.span, self.rows, self.seed = length - 2, rows, seed
         if pieces < self.span:
             what = f"holds {pieces:,} pieces, a window takes {self.span}"
-            raise BadInput(what, file=file, cure="give more text, or shorter lengths")
+            raise BadInput(what, file=file, cure="give more text")
         self.each = max(1, pieces // self.span - 1)
         self._slack = pieces - self.each * self.span
         self._last: tuple[int, np.ndarray] | None = None
