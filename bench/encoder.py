@@ -189,6 +189,7 @@ def main() -> None:
     words.add_argument("--only", default=",".join(LONGEST))
     words.add_argument("--ways", default="float32,bf16,ours,inference,profile,equal")
     words.add_argument("--seeds", type=int, default=5, help="of the comparison of both loops")
+    words.add_argument("--model", type=Path, help="of that comparison: an encoder's folder instead of random weights")  # fmt: skip
     words.add_argument("--share", type=float, default=1.0, help="of its epochs")
     asked = words.parse_args()
     names, ways = asked.only.split(","), asked.ways.split(",")
@@ -224,14 +225,14 @@ def _print_table(table: dict[str, Any]) -> None:
 
 
 def _equal(folder: Path, asked: Any) -> list[dict[str, Any]]:
-    """The comparison of both loops, with the same vocabulary and a small model."""
+    """The comparison of both loops, with the same vocabulary and a small model, or with the one that is named."""
     from shutil import copytree
 
     from transformers import AutoTokenizer
 
     from bench._encoder_equal import EPOCHS, equal, small
 
-    place = asked.out / "small"
+    place = asked.model or asked.out / "small"
     if not place.is_dir():
         copytree(folder, place)
         small(place, len(AutoTokenizer.from_pretrained(place)))
