@@ -16,6 +16,9 @@ from nikawa.run.summary import DIFFERENCE
 from studies._pairs import Contest
 
 PARTED = ("seen", "unseen", DIFFERENCE)
+CASES = ("", "o", "de")
+GOLD = ("", "entailment", "contradiction", "neutral")
+"""How rows of the stress test follow one another, all together first; others come after these, by name."""
 
 
 def main_table(cells: Sequence[Cell]) -> str:
@@ -71,15 +74,25 @@ def grid_table(runs: Path, names: dict[str, str]) -> str:
 
 
 def stress_table(sections: Iterable[dict[str, Any]]) -> str:
-    """How often answers stay when a sentence is perturbed, by operation and case, as Table 16 of JSICK's paper."""
+    """How often answers stay when a sentence is perturbed, by operation, case and label, as Table 16 of JSICK's paper."""
     columns = ["task", "operation", "case", "gold", "n", "unchanged", "became neutral"]
     rows = [
         [found["task"], cell["operation"], cell["case"] or "all", cell["gold"] or "all", str(cell["n"]), _number(cell["value"]), _number(cell["to_neutral"])]
         for section in sections
         for found in map(_inner, section.get("stress", ()))
-        for cell in found["cells"]
+        for cell in sorted(found["cells"], key=_stress_order)
     ]  # fmt: skip
     return Table(columns, rows, columns[4:]).markdown()
+
+
+def _stress_order(cell: dict[str, Any]) -> tuple[str, int, str, int, str]:
+    """By operation, case and label of the original."""
+    case, gold = cell["case"], cell["gold"]
+    return cell["operation"], _rank(case, CASES), case, _rank(gold, GOLD), gold
+
+
+def _rank(word: str, known: Sequence[str]) -> int:
+    return known.index(word) if word in known else len(known)
 
 
 def _inner(stress: dict[str, Any]) -> dict[str, Any]:
