@@ -21,6 +21,8 @@ from nikawa.report.page import document, standalone, write_report
 from nikawa.report.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
 from nikawa.report.page_grids import Heat, heat, reliability
 from nikawa.report.page_items import ALPHABET, POINTS, Items, block, cut_at, packed
+from nikawa.report.page_more import figure
+from nikawa.report.page_sheets import SHEET, in_parts
 from nikawa.report.page_tables import comma_separated, latex, latex_seen, markdown
 
 NASTY = '</script><script>alert("&")</script>'
@@ -251,6 +253,47 @@ def test_a_long_name_loses_its_middle_and_a_legend_takes_lines() -> None:
     picture = plots.dot_plot(lines, "t", (0, 100), [f"{name} {i}" for i in range(4)])
     assert f"<title>{name}</title>" in picture
     assert len(set(re.findall(r'y="([\d.]+)" text-anchor="start">encoder[^<]* \d<', picture))) > 1
+
+
+def rows(count: int, systems: int) -> list[plots.Line]:
+    """Slices in two groups, of several systems."""
+    return [
+        plots.Line(f"行{i}", [plots.Dot(20.0 + i, 10.0 + i, 30.0 + i, s) for s in range(systems)], "tag" if i < 18 else "source")
+        for i in range(count)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("systems", [1, 2, 4])
+def test_a_plot_taller_than_a_sheet_comes_in_parts_of_whole_rows(systems: int) -> None:
+    lines, names = rows(40, systems), [f"m{i}" for i in range(systems)]
+    whole = plots.dot_plot(lines, "t", (0, 100), names, 40.0)
+    assert whole.count("<svg") == 1
+    parts = plots.dot_plot(lines, "t", (0, 100), names, 40.0, SHEET).removesuffix("</svg>").split("</svg>")
+    assert len(parts) == -(-(len(lines) * max(26, 11 * systems + 16 if systems > 1 else 0) + 96) // SHEET)
+    heights = [float(re.search(r'height="(\d+)"', part)[1]) for part in parts]  # type: ignore[index]
+    assert max(heights) < SHEET + 80
+    assert max(heights) - min(heights) < 130, "no part is left with a row or two"
+    shown = [re.findall(r'class="name"[^>]*>(行\d+)<', part) for part in parts]
+    assert [name for part in shown for name in part] == [line.name for line in lines]
+    ticks = {
+        tuple(re.findall(r'class="soft" x="([\d.]+)"[^>]*text-anchor="middle">(\d+)<', part))
+        for part in parts
+    }
+    assert len({frozenset(each) for each in ticks}) == 1, "one axis for all"
+    assert all(f"<title>t, part {i} of {len(parts)}</title>" in part for i, part in enumerate(parts, 1))
+    assert all('class="group"' in part and 'class="mean"' in part for part in parts)
+
+
+def test_a_figure_of_parts_may_be_broken_between_them() -> None:
+    section = page(row("a", 80.0)).sections[0]
+    assert figure("<svg></svg>", section, "slices", "x.json").startswith("<figure data-src=")
+    assert figure("<svg></svg><svg></svg>", section, "slices", "x.json").startswith('<figure class="parts" ')
+
+
+def test_parts_hold_a_single_row_that_is_too_tall() -> None:
+    assert in_parts([900, 100, 100], sum, 720, 26) == [[900], [100, 100]]
+    assert in_parts([100] * 8, sum, 720, 26) == [[100] * 4] * 2
+    assert in_parts([], sum, 720, 26) == [[]]
 
 
 def test_axes_have_round_ends_and_hold_all_values() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 
 from nikawa.analyse.results import PartialInput, StressCell, Suspects
 from nikawa.report import page_plots as plots
 from nikawa.report.page_data import Number, Section, Sourced
 from nikawa.report.page_more import dot, figure, spread
 from nikawa.report.page_plots import Dot, Line, within
+from nikawa.report.page_sheets import SHEET
 from nikawa.report.page_source import inside, source, source_line
 from nikawa.report.page_words import Cell, counted, detail, figures, number, p_value, table, text
 
@@ -32,7 +34,7 @@ def across(found: Section, digits: int) -> Iterator[str]:
         yield f'<div class="block"><h3>What the inputs give away</h3>{shown}{source_line(place)}</div>'
     if found.stress:
         place = " ".join(s.source for s in found.stress)
-        picture = figure(stress_plot(found), found, "stress", place)
+        picture = figure(stress_plot(found, SHEET), found, "stress", place)
         listed = detail(
             "By gold label and case, as a table", _stress_table(found, digits, place) + source_line(place)
         )
@@ -71,7 +73,7 @@ def curve_plot(found: Section) -> str:
     return plots.curves(paths, title, "training examples", within(first.unit, first.metric))
 
 
-def stress_plot(found: Section) -> str:
+def stress_plot(found: Section, tallest: float = inf) -> str:
     """Operations against the share of answers that stay."""
     each, models = [s.found for s in found.stress], _models(found)
     cells = {
@@ -86,7 +88,8 @@ def stress_plot(found: Section) -> str:
         dots = [_stays(cell, i, models[i], place) for i, cell, place in own]
         lines.append(Line(operation, dots, note=f"{own[0][1].n:,}"))
     low = -100.0 if each[0].measure == "pearson" else 0.0
-    return plots.dot_plot(lines, f"Answers that stay, {found.name}", (low, 100.0), models) if lines else ""
+    title = f"Answers that stay, {found.name}"
+    return plots.dot_plot(lines, title, (low, 100.0), models, tallest=tallest) if lines else ""
 
 
 def _models(found: Section) -> list[str]:

@@ -19,7 +19,8 @@ def figure(picture: str, found: Section, kind: str, place: str) -> str:
         return ""
     file = f"figures/{slug(found.name)}-{kind}.svg"
     made = f'{source_line(place)}<a class="file" href="{file}">svg</a>'
-    return f"<figure{source(place)}>{picture}<figcaption>{made}</figcaption></figure>"
+    parts = ' class="parts"' if picture.count("</svg>") > 1 else ""
+    return f"<figure{parts}{source(place)}>{picture}<figcaption>{made}</figcaption></figure>"
 
 
 def dot(found: Number | Figure, series: int = 0, note: str = "", place: str = "") -> Dot:

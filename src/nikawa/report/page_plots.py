@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 
 from nikawa.report._labels import text_width
 from nikawa.report.agreement_plots import text
+from nikawa.report.page_sheets import in_parts
 from nikawa.report.page_source import source
 
 SIZE, ROW, WIDTH = 13, 26, 720
 SHAPES = 6
 TALL = 500
 """Pixels from which on a plot names its ticks at the top too."""
+GROUP = 32
+"""Pixels that the name of a group of rows takes."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +140,42 @@ def dot_plot(
     within: tuple[float, float],
     series: Sequence[str] = (),
     rule: float | None = None,
+    tallest: float = inf,
 ) -> str:
-    """Rows of dots with whiskers on one axis; `rule` is a value to read them against."""
+    """Rows of dots with whiskers on one axis; `rule` is a value to read them against.
+
+    Rows that are taller than `tallest` together come as several pictures with the same axis, each of whole rows.
+    """
     left = min(300.0, 16 + max((text_width(line.name, SIZE) for line in lines), default=0))
     right = WIDTH - 24 - max((text_width(line.note, SIZE) for line in lines), default=0)
     values = [v for line in lines for dot in line.dots for v in (dot.value, dot.low, dot.high)]
     axis = axis_of([*values, rule], left + 8, right - 8, within)
+    parts = in_parts(lines, _tall, tallest, ROW)
+    names = [f"{title}, part {i} of {len(parts)}" for i in range(1, len(parts) + 1)]
+    return "".join(
+        _dots(part, name, _Frame(axis, left, right, rule), series)
+        for part, name in zip(parts, names if len(parts) > 1 else [title], strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What the parts of a plot share."""
+
+    axis: Axis
+    left: float
+    right: float
+    rule: float | None
+
+
+def _tall(lines: Sequence[Line]) -> float:
+    """The height of some rows and of the names of their groups."""
+    groups = sum(1 for group, _ in groupby(lines, key=lambda line: line.group) if group)
+    return sum(map(_height, lines)) + GROUP * groups
+
+
+def _dots(lines: Sequence[Line], title: str, frame: _Frame, series: Sequence[str]) -> str:
+    axis, rule = frame.axis, frame.rule
     key, top = _legend(series) if len(series) > 1 else ([], 8.0)
     tall = sum(map(_height, lines)) > TALL
     body, y = key, top + (14.0 if tall else 0.0)
@@ -150,9 +183,9 @@ def dot_plot(
     for group, found in groupby(lines, key=lambda line: line.group):
         if group:
             body.append(label(0, y + 24, group, "group"))
-            y += 32
+            y += GROUP
         for line in found:
-            body += _row(line, axis, (y, _height(line)), (left, right))
+            body += _row(line, axis, (y, _height(line)), (frame.left, frame.right))
             y += _height(line)
             if len(line.dots) > 1:
                 body.append(f'<path class="rule" d="M0,{y:.1f}H{WIDTH}"/>')

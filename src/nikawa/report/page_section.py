@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from nikawa.report import page_plots as plots
 from nikawa.report.page_across import across, suspects
@@ -11,6 +12,7 @@ from nikawa.report.page_labels import confusion_plot, confusions, cross
 from nikawa.report.page_more import calibration, dot, figure, overlap, reliability_plot
 from nikawa.report.page_parts import further, seen_unseen
 from nikawa.report.page_plots import Line, within
+from nikawa.report.page_sheets import SHEET
 from nikawa.report.page_slices import slices
 from nikawa.report.page_source import inside, source, source_line
 from nikawa.report.page_words import Cell, detail, figures, note, number, p_value, slug, table, text
@@ -95,7 +97,7 @@ def _scores(found: Section, digits: int) -> str:
     shown = [row if lost else row[:-1] for row in rows]
     place = inside(found.place, "rows")
     main = table(columns, shown, range(1, len(columns)), f"Scores on {found.set}", place)
-    return f'<div class="block">{main}{source_line(scores_of(found), place)}{figure(score_plot(found), found, "scores", place)}</div>'
+    return f'<div class="block">{main}{source_line(scores_of(found), place)}{figure(score_plot(found, SHEET), found, "scores", place)}</div>'
 
 
 def scores_of(found: Section) -> str:
@@ -115,7 +117,7 @@ def _unanswered(row: SystemRow) -> Cell:
     return Cell(f'<span title="{text(said)}">{total:,}</span>' if total else "0", row.lost)
 
 
-def score_plot(found: Section) -> str:
+def score_plot(found: Section, tallest: float = inf) -> str:
     """Systems on the axis of the first metric."""
     metric = found.metrics[0]
     rows = [
@@ -130,7 +132,7 @@ def score_plot(found: Section) -> str:
         for system, one, place in rows
     ]
     title = f"{metric} of every system on {found.name}, 95% intervals"
-    return plots.dot_plot(lines, title, within(rows[0][1].unit, metric))
+    return plots.dot_plot(lines, title, within(rows[0][1].unit, metric), tallest=tallest)
 
 
 def _pairs(found: Section, digits: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from nikawa.analyse.result_parts import LEAST_UNITS, TOO_FEW, Slice
 from nikawa.records import Unit
@@ -10,6 +11,7 @@ from nikawa.report import page_plots as plots
 from nikawa.report.page_data import Analysed, Number, Section
 from nikawa.report.page_more import figure
 from nikawa.report.page_plots import Dot, Line, within
+from nikawa.report.page_sheets import SHEET
 from nikawa.report.page_source import inside, source, source_line
 from nikawa.report.page_words import Cell, counted, detail, figures, number, table, text
 
@@ -38,7 +40,7 @@ def slices(found: Section, digits: int) -> str:
         words += f" The best {DRAWN} systems are drawn; the table has all."
     places = [inside(part.source, "slices") for part in parts]
     drawn, every = " ".join(places[:DRAWN]), " ".join(places)
-    picture = figure(slice_plot(found), found, "slices", drawn)
+    picture = figure(slice_plot(found, SHEET), found, "slices", drawn)
     listed = detail("All slices as a table", _table(parts, digits, every) + source_line(every))
     return f'<div class="block"><h3>Slices</h3><p class="soft"{source(every)}>{text(words)}</p>{picture}{listed}</div>'
 
@@ -51,7 +53,7 @@ def _sure(one: Slice) -> bool:
     return one.p_holm is not None and one.p_holm < 0.05
 
 
-def slice_plot(found: Section) -> str:
+def slice_plot(found: Section, tallest: float = inf) -> str:
     """Slices as rows, the best systems as dots."""
     parts = [part for part in found.analysed if part.analysis.slices][:DRAWN]
     if not parts:
@@ -63,7 +65,8 @@ def slice_plot(found: Section) -> str:
         Line(where, _dots(tables, (by, where), names), by, f"{n:,}") for (by, where), n in keys.items() if (by, where) in kept
     ]  # fmt: skip
     title = f"{first.metric} by slice on {found.name}"
-    return plots.dot_plot(lines, title, within(first.unit, first.metric), names, first.score.value)
+    possible = within(first.unit, first.metric)
+    return plots.dot_plot(lines, title, possible, names, first.score.value, tallest)
 
 
 def _keys(parts: Sequence[Analysed]) -> dict[Key, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from base64 import b64encode
@@ -9,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nikawa.report import page_plots as plots
+from nikawa.report.page import asset
+from nikawa.report.page_sheets import SHEET
 
 pytestmark = pytest.mark.slow
 
@@ -126,6 +131,32 @@ def test_sources_are_printed_and_tools_are_not(seen: tuple[str, Any], tmp_path: 
     assert not page.locator(".browser, nav, #theme, a.file").first.is_visible()
     page.pdf(path=tmp_path / "report.pdf", format="A4")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(("width", "height"), [(688, 1001), (710, 935)], ids=["A4", "letter"])
+def test_tall_plots_are_printed_in_parts_that_fit_on_a_sheet(
+    visit: Any, tmp_path: Path, width: int, height: int
+) -> None:
+    """Sheets without their margins; four systems on forty slices are some 2,500 pixels high."""
+    lines = [
+        plots.Line(f"値 {i}", [plots.Dot(20.0 + i, 10.0 + i, 30.0 + i, s) for s in range(4)], "tag")
+        for i in range(40)
+    ]
+    picture = plots.dot_plot(lines, "t", (0, 100), list("abcd"), 40.0, SHEET)
+    body = f'<h3>Slices</h3><p class="soft">Each row …</p><figure class="parts">{picture}</figure>'
+    (tmp_path / "tall.html").write_text(
+        f'<!doctype html><meta charset="utf-8"><style>{asset("page.css")}</style><main>{body}</main>', "utf-8"
+    )
+    page = visit(tmp_path / "tall.html", viewport={"width": width, "height": height})
+    page.emulate_media(media="print")
+    parts = page.locator("figure.parts > svg")
+    assert parts.count() == 4
+    head = parts.first.bounding_box()["y"]
+    assert max(part.bounding_box()["height"] for part in parts.all()) + head < height
+    inside = "e => getComputedStyle(e).breakInside"
+    assert (parts.first.evaluate(inside), page.locator("figure").evaluate(inside)) == ("avoid", "auto")
+    page.pdf(path=tmp_path / "tall.pdf", width=f"{width}px", height=f"{height}px")
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", (tmp_path / "tall.pdf").read_bytes())) == 4
 
 
 @pytest.mark.parametrize(("language", "letters"), [("ja", "犬猫薔薇がポ"), ("ko", "한글뷁책")])
