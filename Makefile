@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SHELL  := /bin/bash
 TORCH  ?= 2.13.0
-MINUTES ?= 8
+MINUTES ?=
 
 .PHONY: demo test check bench models soak format clean help
 
@@ -45,7 +45,8 @@ models: $(VENV)/.dev ## nikawa-mini-ja and nikawa-mini-ko from text of your own:
 	@for l in ja ko; do file=$$(ls $(CORPUS)/$$l.txt* 2>/dev/null | head -1); \
 	  test -n "$$file" || { echo "make models: there is no $$l.txt or $$l.txt.xz in $(CORPUS)"; exit 2; }; \
 	  test -f models/nikawa-mini-$$l/config.json || \
-	  $(BIN)/nikawa pretrain $$file --language $$l --size mini --minutes $(MINUTES) --out models/nikawa-mini-$$l \
+	  $(BIN)/nikawa pretrain $$file --language $$l --size mini $(if $(MINUTES),--minutes $(MINUTES),--steps 14000)$(if $(LICENCE), --licence $(LICENCE)) --out models/nikawa-mini-$$l \
+	    $$(test $$l = ja || echo --segmenter mecab-ko) \
 	    $$(for f in $(CORPUS)/$$l.sources.tsv*; do test ! -f $$f || echo --sources $$f; done) \
 	    $$(test ! -f $(CORPUS)/README.md || echo --attribution $(CORPUS)/README.md) || exit 1; done
 
