@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 Place = tuple[int, int]
 """Start and end (exclusive) of characters."""
@@ -18,6 +19,8 @@ MARKS = ("##", "▁", "Ġ")
 BYTE = re.compile(r"<0x([0-9A-F]{2})>\Z")
 CANDIDATES = 32
 """Places a run of known pieces is looked for after an unknown one."""
+STATES = 16
+"""Ends that are followed up after each run: a text of mostly unknown pieces has thousands."""
 UNITS = (
     re.compile(r"\S+"),
     re.compile(r"[一-鿿㐀-䶿々〆]|[^\W_一-鿿㐀-䶿々〆]+|[^\w\s]|_"),
@@ -107,10 +110,10 @@ State = tuple[float, tuple[int, ...]]
 def _aligned(text: str, pieces: Sequence[str], unknown: str | None, strip: bool) -> list[Place] | None:
     """Every run where it is found whole, at the least cost; None where one is not found."""
     folded, place = _fold(text, strip)
-    runs = _runs(pieces, unknown, strip)
+    runs, gaps = _runs(pieces, unknown, strip), _Gaps(text)
     ends: dict[int, State] = {0: (0.0, ())}
     for run in runs:
-        ends = _placed(run, ends, text, folded, place)
+        ends = _fewer(_placed(run, ends, gaps, folded, place))
     last = runs[-1]
     if last.pieces or not last.unknown:
         ends = {end: state for end, state in ends.items() if end == len(folded)}
@@ -120,17 +123,46 @@ def _aligned(text: str, pieces: Sequence[str], unknown: str | None, strip: bool)
     return _spread(text, len(pieces), runs, starts, place)
 
 
-def _placed(run: _Run, ends: dict[int, State], text: str, folded: str, place: list[int]) -> dict[int, State]:
+def _fewer(ends: dict[int, State]) -> dict[int, State]:
+    """The cheapest states, and the one that leaves most of the text."""
+    if len(ends) <= STATES:
+        return ends
+    cheap = sorted(ends, key=lambda end: (ends[end][0], end))[:STATES]
+    return {end: ends[end] for end in {*cheap, min(ends)}}
+
+
+class _Gaps:
+    """How many units of each size a stretch of a text has, counted once for all stretches."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._begun: list[list[int]] = []
+        self._inside: list[list[bool]] = []
+        for units in UNITS:
+            begins, inside = [0] * (len(text) + 1), [False] * (len(text) + 1)
+            for start, end in (match.span() for match in units.finditer(text)):
+                begins[start + 1] += 1
+                inside[start + 1 : end] = [True] * (end - start - 1)
+            self._begun.append(list(accumulate(begins)))
+            self._inside.append(inside)
+
+    def counts(self, start: int, end: int) -> list[int]:
+        """For each size the units between two places, a part of one counted as one."""
+        if end <= start:
+            return [0] * len(UNITS)
+        return [b[end] - b[start] + i[start] for b, i in zip(self._begun, self._inside, strict=True)]
+
+
+def _placed(run: _Run, ends: dict[int, State], gaps: _Gaps, folded: str, place: list[int]) -> dict[int, State]:  # fmt: skip
     """The states after one more run, the cheapest for each end."""
     whole = "".join(run.texts)
     made: dict[int, State] = {}
     for end, (cost, starts) in ends.items():
         for start in _candidates(whole, run, end, folded):
-            here = cost + _cost(run, text, place[end] if end else 0, place[start])
+            here = cost + _cost(run, gaps, place[end] if end else 0, place[start])
             stop = start + len(whole)
-            state = (here, (*starts, start))
-            if stop not in made or state < made[stop]:
-                made[stop] = state
+            if stop not in made or here < made[stop][0] or (here, (*starts, start)) < made[stop]:
+                made[stop] = (here, (*starts, start))
     return made
 
 
@@ -149,12 +181,12 @@ def _candidates(whole: str, run: _Run, end: int, folded: str) -> list[int]:
     return found
 
 
-def _cost(run: _Run, text: str, start: int, end: int) -> float:
+def _cost(run: _Run, gaps: _Gaps, start: int, end: int) -> float:
     """How ill the gap before a run fits the unknown pieces in it, and the place fits the run's first piece."""
     if not run.unknown:
         return 0.0
-    counts = [len(units.findall(text, start, end)) for units in UNITS]
-    cost = min(abs(count - run.unknown) + level / 4 for level, count in enumerate(counts))
+    text = gaps.text
+    cost = min(abs(count - run.unknown) + level / 4 for level, count in enumerate(gaps.counts(start, end)))
     if run.first.startswith("##") or (run.first.startswith("▁") and not text[end - 1 : end].isspace()):
         cost += 1.5
     within = text[end - 1 : end].isalnum() and text[end : end + 1].isalnum()
