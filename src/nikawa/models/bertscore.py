@@ -122,7 +122,8 @@ class BertScore:
         if not -layers - 1 <= self.settings.layer <= layers:
             what = f"{self._setup.argument} has {layers} layers, none of them {self.settings.layer}"
             raise BadInput(what, cure=f"set layer to 0 (embeddings) to {layers}, or -1 for the last")
-        self._reader = Reader(backbone.tokenizer, words_by(self.settings.segmentation))
+        backbone.reads(self.settings.max_length)
+        self._reader = Reader(backbone.tokenizer, words_by(self.settings.segmentation), backbone.segments)
         self._model = backbone.model("AutoModel", EncoderSettings()).eval()
 
 

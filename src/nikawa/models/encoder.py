@@ -11,11 +11,11 @@ import msgspec
 
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings, words_by
-from nikawa.models.base import Model, Setup, gold_of, not_fitted, settings_of
+from nikawa.models.base import Model, Scorer, Setup, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
 
-MOST_UNKNOWN, MOST_LOST = 0.8, 0.1
-"""Unknown pieces, and characters without a piece, as shares of all pieces: more is refused."""
+DIVERGED = "diverged: the scores are no numbers"
+NO_DEV = "there was no dev set to look at: the last state answers, and nothing stops early"
 
 
 class Encoder:
@@ -31,24 +31,33 @@ class Encoder:
         self._work: Any = None
         self.history: list[dict[str, float]] = []
         """Losses and dev scores by step."""
+        self._unwatched = False
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Fine-tune; goes on from the state in the setup's folder where one is."""
-        gold_of(task, examples)
+        from nikawa.models._encoder.gold import check_gold
+
+        check_gold(task, examples)
         work, model = self._prepare(task, examples)
+        from nikawa.models._encoder.enough import has_vectors, read_enough
         from nikawa.models._encoder.learn import Course, device_of, learn
         from nikawa.models._encoder.lora import merged
         from nikawa.models._encoder.shared import rows_of
 
         rows = rows_of(self._head, work, examples, learn=True)
-        _read_enough(work, rows, self._setup.argument)
+        read_enough(work, rows, examples, self._setup.argument)
+        has_vectors(model, rows, self._setup.argument)
         self._model, self._work, self.history = model, work, []
         course = Course(model, rows, self._head.loss, self.settings, self._setup.seed, device_of(self.settings))  # fmt: skip
         course.folder, course.progress, course.history = self._setup.folder, self._setup.progress, self.history  # fmt: skip
         if dev and self._setup.score is not None:
             score, asked = self._setup.score, [_unlabelled(e) for e in dev]
-            course.watch = lambda: score(task, dev, self.predict(task, asked))
+            course.watch = lambda: _first_metric(score, task, dev, self.predict(task, asked))
+        self._unwatched = course.watch is None and bool(self.settings.keep == "best" or self.settings.early_stop)  # fmt: skip
         learn(course)
+        if course.diverged:
+            self._model = None
+            raise BadInput(f"the training of {task.name} diverged: its weights are no numbers", cure="set a smaller learning_rate")  # fmt: skip
         merged(model)
 
     def _prepare(self, task: Task, examples: Sequence[Example]) -> tuple[Any, Any]:
@@ -62,10 +71,11 @@ class Encoder:
         from nikawa.models._encoder.lora import adapted
         from nikawa.models._encoder.pieces import Reader
 
-        self._head, backbone = head_for(task), open_backbone(self._setup.argument)
-        _fits(self.settings.max_length, backbone.positions(), self._setup.argument)
+        self._head, backbone = head_for(task, self.settings.head), open_backbone(self._setup.argument)
+        backbone.reads(self.settings.max_length)
         classes = backbone.classes(self._head.classes(task), self.settings)
-        work = Work(task, Reader(backbone.tokenizer, words_by(self.settings.segmentation)), self.settings, classes)  # fmt: skip
+        reader = Reader(backbone.tokenizer, words_by(self.settings.segmentation), backbone.segments)
+        work = Work(task, reader, self.settings, classes)
         with torch.random.fork_rng():  # the caller's randomness stays as it is
             torch.manual_seed(self._setup.seed)
             model = self._head.model(work, backbone, examples)
@@ -81,55 +91,53 @@ class Encoder:
         if self._model is None:  # what the folder holds answers as it is
             self._work, self._model = self._prepare(task, ())
             self._model.eval()
-        from nikawa.models._encoder.infer import infer
+        self._same(task)
+        from nikawa.models._encoder.enough import has_vectors
+        from nikawa.models._encoder.infer import inferred
         from nikawa.models._encoder.learn import device_of, is_low, one_line
         from nikawa.models._encoder.shared import rows_of
 
         work, device = replace(self._work, task=task), device_of(self.settings)
         rows = rows_of(self._head, work, examples, learn=False)
+        has_vectors(self._model, rows, self._setup.argument)
         with one_line(self.settings):
             low = is_low(self.settings, device) and task.kind != "similarity"  # bf16 would round scores
-            found = infer(self._model, rows, self._head.outputs, device, low)
+            found, strange = inferred(self._model, rows, self._head.outputs, device, low)
         answers: list[Prediction] = self._head.answers(work, examples, rows, found)
-        return answers
+        none = {rows.owner[row] for row in strange}
+        return [Prediction(example=a.example, why=DIVERGED) if i in none else a for i, a in enumerate(answers)]  # fmt: skip
 
-    def save(self, folder: Path) -> None:
-        """Weights (safetensors), configuration and tokenizer, as plain transformers reads them."""
+    def _same(self, task: Task) -> None:
+        """A head answers the kind of task and the labels it learned."""
+        learned = self._work.task
+        if (learned.kind, sorted(learned.labels)) != (task.kind, sorted(task.labels)):
+            what = f"the model {self.name} has learned {learned.name}, not {task.name}"
+            raise BadInput(what, cure="call fit with the task, or ask one of the same kind and labels")
+
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
+        """Weights (safetensors), configuration and tokenizer, as plain transformers reads them; all or nothing."""
         if self._model is None:
             raise BadInput("there is nothing to save yet", cure="call fit first")
-        self._model.save_pretrained(folder)
-        self._work.reader.tokenizer.save_pretrained(folder)
+        from nikawa.models._encoder.saving import saved_to
+
+        with saved_to(Path(folder), overwrite) as place:
+            self._model.save_pretrained(place)
+            self._work.reader.tokenizer.save_pretrained(place)
 
     def about(self) -> dict[str, Any]:
         """What a reader of the run should know beside its settings."""
         lost = self._work.reader.lost if self._work is not None else {}
-        return {"history": self.history, **({"characters without a piece": dict(lost)} if lost else {})}
+        told = {"characters without a piece": dict(lost), "notes": [NO_DEV] if self._unwatched else []}
+        return {"history": self.history, **{name: value for name, value in told.items() if value}}
+
+
+def _first_metric(score: Scorer, task: Task, dev: Sequence[Example], answers: list[Prediction]) -> float:
+    """How good the answers are; no number where some are none, which no state is the best by."""
+    return score(task, dev, answers) if all(a.answer is not None for a in answers) else float("nan")
 
 
 def _unlabelled(example: Example) -> Example:
     return msgspec.structs.replace(example, gold={})
-
-
-def _fits(length: int, most: int, source: str) -> None:
-    if length > most:
-        what = f"max_length is {length}, but {source} reads no more than {most} sub-words"
-        raise BadInput(what, cure=f"set max_length={most}")
-
-
-def _read_enough(work: Any, rows: Any, source: str) -> None:
-    """A checkpoint of another language, or characters that vanish, must not pass for a poor model."""
-    reader, parts = work.reader, rows.tokens["input_ids"]
-    unknown, whole = sum(int((p == reader.tokenizer.unk_token_id).sum()) for p in parts), sum(map(len, parts))
-    if unknown > MOST_UNKNOWN * whole:
-        what = f"the tokenizer of {source} knows {1 - unknown / whole:.0%} of the pieces of {work.task.name}"
-        raise BadInput(
-            what, cure="take a checkpoint of this language, and the segmentation it was trained on"
-        )
-    lost = sum(reader.lost.values())
-    if lost > whole * MOST_LOST:
-        worst = ", ".join(repr(c) for c, _ in reader.lost.most_common(3))
-        what = f"the tokenizer of {source} loses {lost:,} characters of {work.task.name}, such as {worst}"
-        raise BadInput(what, cure="take a tokenizer that keeps them, or one that says where its pieces stand")
 
 
 def _torch() -> None:

@@ -10,12 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput, listed, missing_extra
+from nikawa.models._encoder.fitting import (
+    encoder_alone,
+    no_such_head,
+    same_vocabulary,
+    trained,
+    unusable,
+    whole,
+)
 from nikawa.models._encoder.settings import EncoderSettings
 
 OWN = re.compile(r"nikawa-(mini|small)-(ja|ko)")
 """Encoders that Nikawa's users train themselves."""
 MODELS = "NIKAWA_MODELS"
-SHIFTED = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer"})
+SHIFTED = frozenset({
+    "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "luke", "mluke", "mpnet", "roberta-prelayernorm",
+    "data2vec-text", "ibert", "xmod", "esm", "lilt", "markuplm",
+})  # fmt: skip
+"""Architectures that count positions from the one after the padding's."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +44,23 @@ class Backbone:
 
         kind = getattr(transformers, auto)
         config = _changed(self.config, settings, changes)
-        with _quiet():
-            if settings.scratch:
-                return kind.from_config(config)
+        if problem := no_such_head(self.source, config, auto):
+            raise problem
+        told: dict[str, Any] = {}
+        with quiet():
             try:
-                found, told = kind.from_pretrained(self.source, config=config, local_files_only=True, ignore_mismatched_sizes=True, output_loading_info=True)  # fmt: skip
+                if settings.scratch:
+                    found = kind.from_config(config)
+                else:
+                    found, told = kind.from_pretrained(self.source, config=config, local_files_only=True, ignore_mismatched_sizes=True, output_loading_info=True)  # fmt: skip
             except Exception as problem:  # whatever a damaged file makes a reader raise
                 raise _unusable(self.source, problem) from None
-        _whole(self.source, found, told)
-        _same_vocabulary(self.source, found, self.tokenizer)
+        encoder_alone(self.source, found, auto)
+        if told:
+            whole(self.source, found, told, auto)
+        if told and settings.epochs <= 0:
+            trained(self.source, told, auto)
+        same_vocabulary(self.source, found, self.tokenizer)
         return found
 
     def classes(self, wanted: tuple[str, ...], settings: EncoderSettings) -> tuple[str, ...]:
@@ -57,9 +77,21 @@ class Backbone:
     def positions(self) -> int:
         """The longest input the checkpoint takes."""
         most = int(getattr(self.config, "max_position_embeddings", 0) or 0)
-        # RoBERTa and its kin count positions from the one after the padding's
         offset = (self.config.pad_token_id or 0) + 1 if self.config.model_type in SHIFTED else 0
         return most - offset if most > 0 else 1 << 20
+
+    def reads(self, length: int) -> None:
+        """Refuse inputs longer than the checkpoint takes."""
+        if length > self.positions():
+            what = (
+                f"max_length is {length}, but {self.source} reads no more than {self.positions()} sub-words"
+            )
+            raise BadInput(what, cure=f"set max_length={self.positions()}")
+
+    @property
+    def segments(self) -> int | None:
+        """How many segments the model tells apart; None where its configuration does not say."""
+        return int(getattr(self.config, "type_vocab_size", 0) or 0) or None
 
 
 def open_backbone(source: str) -> Backbone:
@@ -70,10 +102,10 @@ def open_backbone(source: str) -> Backbone:
         raise missing_extra("the package 'transformers'", "encoder") from None
     source = located(source)
     try:
-        with _quiet():
-            config = transformers.AutoConfig.from_pretrained(source, local_files_only=True)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=True)
-    except (OSError, ValueError, KeyError, ImportError) as problem:
+        with quiet():  # code that a checkpoint brings is neither run nor asked about
+            config = transformers.AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)  # fmt: skip
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=True, trust_remote_code=False)  # fmt: skip
+    except Exception as problem:  # whatever a damaged file makes a reader raise
         raise _unusable(source, problem) from None
     return Backbone(source, config, tokenizer)
 
@@ -107,37 +139,16 @@ def _changed(config: Any, settings: EncoderSettings, changes: Mapping[str, Any])
 
 
 def _unusable(source: str, problem: Exception) -> BadInput:
-    first = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
     if own := OWN.fullmatch(source):
         looked = ", ".join(str(place) for place in places())
         train = (
             f"nikawa pretrain CORPUS --language {own[2]} --size {own[1]} --minutes 8 --out models/{source}"
         )
         return BadInput(f"the encoder {source} is not in {looked}", cure=f"train it on text of your own: {train}; or name its folder in {MODELS}")  # fmt: skip
-    if Path(source).is_dir():
-        return BadInput(f"the encoder cannot be read: {first}", file=Path(source), cure="give a folder saved by save_pretrained")  # fmt: skip
-    cure = "give a folder, or fetch it once: hf download " + source
-    return BadInput(f"the encoder {source} is neither a folder nor in the local cache", cure=cure)
+    return unusable(source, problem)
 
 
-def _whole(source: str, model: Any, told: Mapping[str, Any]) -> None:
-    """Only a head may be new: an encoder without weights of its own would be a random one in disguise."""
-    prefix = f"{model.base_model_prefix}."
-    ours = [k for k in told["missing_keys"] if k.startswith(prefix) and ".pooler." not in f".{k}"]
-    ours += [k[0] for k in told["mismatched_keys"] if k[0].startswith(prefix)]
-    if ours:
-        what = f"the weights of {source} do not fit its configuration: {listed(sorted(ours))}"
-        raise BadInput(what, cure="give the folder a checkpoint was saved to")
-
-
-def _same_vocabulary(source: str, model: Any, tokenizer: Any) -> None:
-    rows = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > rows:
-        what = f"the tokenizer of {source} has {len(tokenizer):,} pieces, the model {rows:,}"
-        raise BadInput(what, cure="take the tokenizer the model was trained with")
-
-
-class _quiet:  # noqa: N801  (reads as a word where it is used)
+class quiet:  # noqa: N801  (reads as a word where it is used)
     """Keep transformers' advice about new heads from the screen."""
 
     def __enter__(self) -> None:

@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 from nikawa.errors import BadInput
 
+OF_CARDS = ("CUDA", "cuda", "cuDNN", "CUDNN", "CUBLAS", "cuBLAS", "NCCL", "NVML")
+"""Words by which an error of the graphics card or its libraries is known."""
+
 
 class Placed(Protocol):
     """Settings that say where to compute, and how exactly."""
@@ -28,9 +31,11 @@ def device_of(settings: Placed) -> Any:
 
     if settings.device != "auto":
         try:
-            return torch.zeros(0, device=settings.device).device
+            tried = torch.zeros(1, device=settings.device)
+            tried.cpu()  # a device may be known and hold nothing
         except (RuntimeError, AssertionError) as problem:
             raise BadInput(f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}", cure="set device=auto") from None  # fmt: skip
+        return tried.device
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -63,7 +68,7 @@ def one_line(settings: Any) -> Any:
     except RuntimeError as problem:
         if "can't allocate memory" in str(problem):
             raise _full("the memory is full", settings) from None
-        if "CUDA" not in str(problem) and "cuda" not in str(problem):
+        if not any(word in str(problem) for word in OF_CARDS):
             raise
         first = str(problem).splitlines()[0]
         raise BadInput(f"the graphics card failed: {first}", cure="run the same command again: it goes on where it stopped") from None  # fmt: skip

@@ -17,10 +17,15 @@ TOKENS = 32768
 
 def infer(model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = False) -> list[tuple[np.ndarray, ...]]:  # fmt: skip
     """The outputs of every row, in order; with `low` in bf16."""
+    return inferred(model, rows, outputs, device, low)[0]
+
+
+def inferred(model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = False) -> tuple[list[tuple[np.ndarray, ...]], set[int]]:  # fmt: skip
+    """The outputs of every row, in order, and the rows whose outputs are no numbers."""
     import torch
 
     if not len(rows):
-        return []
+        return [], set()
     card = device.type == "cuda"
     used = _lighter(model, device) if low and card else model.to(device)
     store = Store(rows, device)
@@ -31,12 +36,15 @@ def infer(model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = Fal
         for length, batch in _batches(store.row_lengths(), store.width, card):
             at = torch.from_numpy(batch).to(device)
             held.append((batch, outputs(used, store.gather(at, length))))
+    strange: set[int] = set()
     for batch, tensors in held:  # copied once everything is under way, so that the device never waits
         arrays = [t.float().cpu().numpy() for t in tensors]
         for place, row in enumerate(batch.tolist()):
             if row < len(rows):
                 found[row] = tuple(array[place] for array in arrays)
-    return found
+        if not all(np.isfinite(array).all() for array in arrays):
+            strange |= {r for r in batch.tolist() if r < len(rows) and not all(np.isfinite(a).all() for a in found[r])}  # fmt: skip
+    return found, strange
 
 
 def _lighter(model: Any, device: Any) -> Any:

@@ -35,15 +35,18 @@ class Course:
     progress: Progress = lambda _what, _done, _total: None
     watch: Watch | None = None
     history: list[dict[str, float]] = field(default_factory=list)
+    diverged: bool = False
+    """Whether a weight is no number in the end."""
 
 
 def learn(course: Course) -> None:
     """Train the model in place; a killed training goes on from the last state in the folder."""
-    with seeded(course.seed), one_line(course.settings):
+    with one_line(course.settings), seeded(course.seed):
         if course.settings.epochs <= 0:
             course.model.to(course.device).float().eval()
             return
         _Loop(course).run()
+        course.diverged = _diverged(course.model)
 
 
 class _Loop:
@@ -51,6 +54,7 @@ class _Loop:
         import torch
 
         self.course, settings = course, course.settings
+        self.model = _marks_of(course.model) if course.folder is not None else ""
         low = is_low(settings, course.device)
         self.exact = (
             {n: p.detach().float().clone() for n, p in course.model.named_parameters()} if low else {}
@@ -91,13 +95,16 @@ class _Loop:
         self.steps.skip(first)
         began, last = time.perf_counter(), min(self.each, self.total - number * self.each)
         looks = {round(self.each * i / settings.checks) for i in range(1, settings.checks + 1)} | {last}
+        due = False  # a look that falls between two steps of the optimiser waits for the next
         for place in range(first, last):
             self.steps.step(place)
             self.done += 1
             self._since += 1
             if self.done % max(1, min(50, self.each)) == 0:
                 self._say(place - first + 1, began)
-            if place + 1 in looks and self.steps.rests(place):
+            due = due or place + 1 in looks
+            if due and self.steps.rests(place):
+                due = False
                 self._after()
                 if self._given_up():
                     break
@@ -155,13 +162,14 @@ class _Loop:
         self._since = 0
         began = time.perf_counter()
         if self.course.folder is not None and began >= self._resting:
-            marks = {"key": self.key, "done": self.done, "best": self.best, "bad": self.bad, "history": self.course.history}  # fmt: skip
+            marks = {"key": self.key, "model": self.model, "done": self.done, "best": self.best, "bad": self.bad, "history": self.course.history}  # fmt: skip
             save_state(self.course.folder, self.steps.update.state(), self._kept, marks)
             now = time.perf_counter()
             self._resting = now + 10 * (now - began)
 
     def _resume(self) -> None:
-        found = load_state(self.course.folder, self.course.device, self.key) if self.course.folder else None
+        keys = {"key": self.key, "model": self.model}
+        found = load_state(self.course.folder, self.course.device, keys) if self.course.folder else None
         if found is None:
             return
         state, self._kept, marks = found
@@ -182,7 +190,9 @@ def key_of(course: Course) -> str:
 
     import msgspec
 
-    settings = msgspec.structs.replace(course.settings, **dict.fromkeys(OUTSIDE, 0))
+    settings = msgspec.to_builtins(msgspec.structs.replace(course.settings, **dict.fromkeys(OUTSIDE, 0)))
+    if settings["head"] == "auto":  # states from before it could be chosen are taken up
+        del settings["head"]
     told = msgspec.json.encode([settings, course.seed, course.rows.width])
     digest = blake2b(told, digest_size=16)
     for parts in course.rows.tokens.values():
@@ -191,3 +201,22 @@ def key_of(course: Course) -> str:
     for values in course.rows.dense.values():
         digest.update(values.tobytes())
     return digest.hexdigest()
+
+
+def _marks_of(model: Any) -> str:
+    """What a model is known by before it learns: names, shapes and the first weights of its parts."""
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=16)
+    for name, weights in model.named_parameters():
+        digest.update(f"{name}{tuple(weights.shape)}".encode())
+        digest.update(weights.detach().flatten()[:16].float().cpu().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _diverged(model: Any) -> bool:
+    """Whether a weight is no number; waits for the device."""
+    import torch
+
+    sums = torch.stack([weights.detach().sum().float() for weights in model.parameters()])
+    return not bool(torch.isfinite(sums).all())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.errors import missing_extra
+from nikawa.errors import BadInput, missing_extra
 from nikawa.models._encoder.settings import EncoderSettings
 
 
@@ -21,6 +21,8 @@ def adapted(model: Any, settings: EncoderSettings) -> Any:
         raise missing_extra("the package 'peft'", "lora") from None
     encoder = model.base_model
     layers = sorted({name.split(".")[-1] for name, part in encoder.named_modules() if _linear(part)})
+    if not layers:
+        raise BadInput("this architecture has no linear layers to put adapters beside", cure="set lora=0")
     config = peft.LoraConfig(r=settings.lora, lora_alpha=2 * settings.lora, lora_dropout=0.0, target_modules=layers)  # fmt: skip
     words = encoder.get_input_embeddings().weight
     peft.inject_adapter_in_model(config, encoder)

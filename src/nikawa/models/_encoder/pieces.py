@@ -42,13 +42,15 @@ class Frame:
 class Reader:
     """A tokenizer with the word segmentation it was trained on."""
 
-    def __init__(self, tokenizer: Any, words: Words | None = None) -> None:
+    def __init__(self, tokenizer: Any, words: Words | None = None, segments: int | None = None) -> None:
         self.tokenizer = tokenizer
         self._words = words
         """Text to the places of its words, for vocabularies learned on segmented text; None: as it is."""
-        self.frame = _frame(tokenizer)
+        self.frame = _frame(tokenizer, segments)
         self.lost: Counter[str] = Counter()
         """Characters that no piece stands for, of the texts whose characters were asked for."""
+        self.counted: set[str] = set()
+        """The rows, by their keys, whose lost characters are among them."""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The pieces of many texts at once, without special ones."""
@@ -102,7 +104,7 @@ class Reader:
         """What the tokenizer is known by; ask once its vocabulary is whole."""
         fast = getattr(self.tokenizer, "backend_tokenizer", None)
         told = fast.to_str() if fast is not None and hasattr(fast, "to_str") else repr((sorted(self.tokenizer.get_vocab().items()), str(self.tokenizer)))  # fmt: skip
-        return blake2b(told.encode(), digest_size=16).hexdigest()
+        return blake2b(f"{self.frame}{told}".encode(), digest_size=16).hexdigest()
 
     def pair(self, first: Sequence[int], second: Sequence[int] | None, longest: int) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Input ids and segments of one or two texts, the longer cut first until they fit."""
@@ -155,8 +157,8 @@ def fit(first: int, second: int, room: int) -> tuple[int, int]:
     return max(0, first - rest // 2), max(0, second - (rest - rest // 2))
 
 
-def _frame(tokenizer: Any) -> Frame:
-    """Learn the special pieces by framing two known pieces."""
+def _frame(tokenizer: Any, segments: int | None) -> Frame:
+    """Learn the special pieces by framing two known pieces; a model of fewer segments than they have is given none."""
     bare = tokenizer("1", add_special_tokens=False)["input_ids"]
     if not bare:
         raise BadInput("the tokenizer makes nothing of '1'", cure="take another tokenizer")
@@ -166,7 +168,7 @@ def _frame(tokenizer: Any) -> Frame:
     at = _find(alone, bare, 0)
     a = _find(ids, bare, 0)
     b = _find(ids, bare, a + len(bare))
-    typed = "token_type_ids" in tokenizer.model_input_names
+    typed = "token_type_ids" in tokenizer.model_input_names and max(kinds) < (segments or len(ids))
     return Frame(
         one=(alone[:at], alone[at + len(bare) :]),
         two=(ids[:a], ids[a + len(bare) : b], ids[b + len(bare) :]),

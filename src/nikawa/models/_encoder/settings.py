@@ -15,29 +15,33 @@ OUTSIDE = ("device", "checkpoint_steps")
 """Settings that tell how the work is done, not what comes out."""
 
 
+LARGE = 1e9
+"""Above this a number is a slip; what is not finite is refused by it too."""
+
+
 class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of `encoder:PATH`; presets (`nikawa run --preset`) fill them in."""
 
-    learning_rate: float = 3e-5
-    epochs: Annotated[float, msgspec.Meta(ge=0)] = 3
+    learning_rate: Annotated[float, msgspec.Meta(ge=0, le=LARGE)] = 3e-5
+    epochs: Annotated[float, msgspec.Meta(ge=0, le=LARGE)] = 3
     """0: answer with the head the folder holds."""
     batch: Annotated[int, msgspec.Meta(ge=1)] = 32
     accumulate: Annotated[int, msgspec.Meta(ge=1)] = 1
     """Batches whose gradients make one step."""
     warmup: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
     """Share of the steps in which the rate rises; then it falls to zero in a straight line."""
-    weight_decay: float = 0.01
-    clip: float = 1.0
+    weight_decay: Annotated[float, msgspec.Meta(ge=0, le=LARGE)] = 0.01
+    clip: Annotated[float, msgspec.Meta(ge=0, le=LARGE)] = 1.0
     """Largest norm of the gradient; 0: no limit."""
-    dropout: float | None = None
+    dropout: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """Replaces the checkpoint's own dropout."""
     max_length: Annotated[int, msgspec.Meta(ge=8)] = 128
     """Longest input in sub-words; the longer side is cut first."""
     doc_stride: Annotated[int, msgspec.Meta(ge=0)] = 128
     """Sub-words shared by neighbouring windows of a long paragraph."""
-    max_answer: int = 30
+    max_answer: Annotated[int, msgspec.Meta(ge=1)] = 30
     """Longest answer of reading comprehension, in sub-words."""
-    n_best: int = 20
+    n_best: Annotated[int, msgspec.Meta(ge=1)] = 20
     segmentation: str = "none"
     """The analyser whose words the tokenizer was trained on (`ja-ipadic`, `ko-kiwi`, …); `none` where it needs none."""
     markers: Literal["typed", "untyped"] = "typed"
@@ -61,6 +65,8 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Random weights instead of the checkpoint's: what pre-training is worth."""
     lora: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Rank of the low-rank adapters that are trained instead of all weights; 0: train all."""
+    head: str = "auto"
+    """The head by its file's name, where a kind of task has more than one."""
 
 
 def words_by(name: str) -> Any:

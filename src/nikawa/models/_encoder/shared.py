@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from nikawa.errors import BadInput
 from nikawa.models._encoder.heads._base import Head, Work
 from nikawa.models._encoder.store import Rows
 from nikawa.records import Example
@@ -23,10 +24,15 @@ _rows: OrderedDict[str, Rows] = OrderedDict()
 
 def rows_of(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
     """The head's rows of some examples, made once; they are not to be changed."""
-    key = _key(work, examples, learn)
+    key, reader = _key(head, work, examples, learn), work.reader
+    before = reader.lost.copy()
     if key not in _rows:
         _rows[key] = head.rows(work, examples, learn)
+        _rows[key].lost = reader.lost - before
     _rows.move_to_end(key)
+    # a reader that did not make the rows must tell the same of them, and each row set counts once
+    reader.lost = before if key in reader.counted else before + _rows[key].lost
+    reader.counted.add(key)
     while len(_rows) > KEPT:
         _rows.popitem(last=False)
     return _rows[key]
@@ -37,12 +43,17 @@ def forget() -> None:
     _rows.clear()
 
 
-def _key(work: Work, examples: Sequence[Example], learn: bool) -> str:
+def _key(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> str:
     encode: Callable[[Any], bytes] = msgspec.json.Encoder(order="deterministic").encode
     digest = blake2b(digest_size=16)
     settings = {name: getattr(work.settings, name) for name in MATTERS}
-    digest.update(encode([work.reader.digest, work.task, work.classes, work.known, settings, learn]))
+    name = f"{type(head).__module__}.{type(head).__qualname__}"
+    digest.update(encode([name, work.reader.digest, work.task, work.classes, work.known, settings, learn]))
     for example in examples:
         gold = example.gold.get(work.task.question) if learn else None
-        digest.update(encode([example.id, example.inputs, gold]))
+        try:
+            digest.update(encode([example.id, example.inputs, gold]))
+        except UnicodeEncodeError:
+            what = f"example {example.id!r} holds half a character (a lone surrogate)"
+            raise BadInput(what, cure="read its file as UTF-8") from None
     return digest.hexdigest()

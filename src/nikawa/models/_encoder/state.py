@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,27 @@ def save_state(folder: Path, state: dict[str, Any], kept: dict[str, Any] | None,
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f".{NAME}.part"
     whole = {"state": _copy(state), "kept": kept and _copy(kept), "marks": marks, "random": _random()}
-    with draft.open("wb") as file:
-        torch.save(whole, file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(folder / NAME)
+    try:
+        with draft.open("wb") as file:
+            torch.save(whole, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(folder / NAME)
+    except (OSError, RuntimeError) as problem:  # torch tells a full disk by an error of its own
+        draft.unlink(missing_ok=True)
+        raise _unwritten(folder / NAME, problem) from None
 
 
-def load_state(folder: Path, device: Any, key: str) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]] | None:  # fmt: skip
-    """The state that was left by the training of this key, with the random numbers put back; None without one."""
+def _unwritten(path: Path, problem: BaseException) -> BadInput:
+    told: BaseException | None = problem
+    while told is not None and not isinstance(told, OSError):
+        told = told.__cause__ or told.__context__
+    why = (told.strerror if isinstance(told, OSError) else "") or " ".join(str(problem).split())
+    return BadInput(f"the state of the training cannot be written: {why}", file=path, cure="make room, and run the same command again: it goes on from the state before")  # fmt: skip
+
+
+def load_state(folder: Path, device: Any, keys: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]] | None:  # fmt: skip
+    """The state that was left by the training of these keys, with the random numbers put back; None without one."""
     import torch
 
     path = folder / NAME
@@ -37,7 +50,8 @@ def load_state(folder: Path, device: Any, key: str) -> tuple[dict[str, Any], dic
         whole = torch.load(path, map_location=device, weights_only=True)
     except Exception as problem:
         raise BadInput(f"the state of the training cannot be read: {type(problem).__name__}", file=path, cure="remove the file to start again") from None  # fmt: skip
-    if whole["marks"].get("key") != key:
+    marks = whole["marks"]
+    if marks.get("key") != keys["key"] or marks.get("model", keys["model"]) != keys["model"]:
         return None
     torch.set_rng_state(whole["random"]["cpu"].cpu())
     if "cuda" in whole["random"] and torch.cuda.is_available():

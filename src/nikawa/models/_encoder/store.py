@@ -6,6 +6,7 @@ captured graph), so no row is padded twice and no batch crosses to the device wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,8 @@ class Rows:
     """The example each row came from; a long paragraph makes several rows."""
     notes: list[Any] = field(default_factory=list)
     """What the head needs to read the answer back, a row; never leaves the host."""
+    lost: Counter[str] = field(default_factory=Counter)
+    """Characters that no piece stands for, where characters were asked for."""
 
     def __len__(self) -> int:
         return len(self.owner)

@@ -30,7 +30,7 @@ class Choices:
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row an example, a sequence a choice; the question stands first."""
-        widths = {len(example.inputs["choices"]) for example in examples} or {1}
+        widths = {len(_choices(example)) for example in examples} or {2}
         if len(widths) > 1:
             raise BadInput(f"examples have {min(widths)} to {max(widths)} choices", cure="give all as many")
         width = widths.pop()
@@ -66,6 +66,14 @@ class Choices:
             best = int(np.argmax(row[0]))
             made.append(Prediction(example=example.id, answer=best, scores={str(i): s for i, s in enumerate(shares)}))  # fmt: skip
         return made
+
+
+def _choices(example: Example) -> Sequence[str]:
+    found = example.inputs.get("choices")
+    if not isinstance(found, list | tuple) or len(found) < 2 or not all(isinstance(c, str) for c in found):
+        what = f"example {example.id!r} has no list of two choices or more"
+        raise BadInput(what, cure="give its choices as a list of texts")
+    return found
 
 
 HEAD = Choices()

@@ -46,12 +46,12 @@ class Trees:
     def _known(self, work: Work, train: Sequence[Example]) -> dict[str, Any]:
         trees = trees_of(work.task, train)
         labels = work.task.labels or sorted({label for tree in trees for label in tree["labels"]})
-        tags = sorted({tag for e in train for word in words_of(work.task, e) for tag in _tags(word)})
+        tags = sorted({tag for e in train for word in _words(work.task, e) for tag in _tags(word)})
         return {"tags": tags, "labels": list(labels)}
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row an example; places, tags, heads and labels a word, to the number of words of the longest."""
-        sentences = [words_of(work.task, example) for example in examples]
+        sentences = [_words(work.task, example) for example in examples]
         most = max((len(words) for words in sentences), default=1) or 1
         made = Rows(owner=list(range(len(examples))), notes=[len(words) for words in sentences])
         pieces = iter(work.reader.ids([_form(word) for words in sentences for word in words]))
@@ -116,6 +116,13 @@ class Trees:
             labels = [names[int(best[i, head])] for i, head in enumerate(heads)]
             made.append(Prediction(example=example.id, answer={"heads": heads, "labels": labels}))
         return made
+
+
+def _words(task: Task, example: Example) -> Sequence[Word]:
+    words = words_of(task, example)
+    if not all(isinstance(word, Mapping) for word in words):
+        raise BadInput(f"example {example.id!r} has a word without a form", cure="give form, lemma and pos")
+    return words
 
 
 def _form(word: Word) -> str:
