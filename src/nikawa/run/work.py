@@ -37,7 +37,7 @@ class Scoring:
     """The task's first metric alone, for models that stop early."""
 
 
-ERROR = "error.txt"
+ERROR, TRAINED = "error.txt", "trained"
 SHAPES: dict[str, tuple[type, ...]] = {
     "similarity": (float, int), "choice": (int,), "tagging": (list, tuple), "tree": (dict,), "dialogue": (list, tuple),
 }  # fmt: skip
@@ -140,7 +140,7 @@ class _Job:
         if not open_:
             return
         made = self.make("model")
-        self.learn(made, self.material.train)
+        self.learn(made, self.material.train, "model")
         for name, examples in open_.items():
             write_predictions(self.stored.answers_file(name), self.ask(made, task, examples))
 
@@ -154,7 +154,7 @@ class _Job:
             path = self.stored.state / f"fold-{fold}.jsonl"
             if not path.exists():
                 made = self.make(f"model-{fold}")
-                self.learn(made, varied(self.spec, self.material.task, learned))
+                self.learn(made, varied(self.spec, self.material.task, learned), f"model-{fold}")
                 write_predictions(path, self.ask(made, self.material.seen, asked))
             found = read_predictions(path, self.material.task, asked)
             answers |= {prediction.example: prediction for prediction in found}
@@ -174,14 +174,16 @@ class _Job:
             score=self.score.first,
         )
 
-    def learn(self, made: Predictor, examples: Sequence[Example]) -> None:
-        """Let the model learn, if it is one that does."""
+    def learn(self, made: Predictor, examples: Sequence[Example], folder: str) -> None:
+        """Let the model learn, if it is one that does; what can be saved is kept with its state, where that is kept."""
         if not isinstance(made, Trainable) or not examples:
             return
         begin, task = time.perf_counter(), self.material.seen
         made.fit(task, to_learn(task, examples), to_learn(task, self.material.select))
         self.clock.time("fit", begin)
         self.clock.trained = len(examples)
+        if self.place.keep_state and hasattr(made, "save"):
+            made.save(self.stored.state / folder / TRAINED, overwrite=True)
 
     def ask(self, made: Predictor, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The model's answers, one an example and in order."""
