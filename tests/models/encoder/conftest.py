@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -81,3 +82,13 @@ def made(tiny: Path) -> Callable[..., Encoder]:
 def tiny_maker() -> Callable[..., Path]:
     """Save a small random BERT with a vocabulary of these characters."""
     return save_tiny
+
+
+@pytest.fixture(scope="session")
+def shared_golden() -> Path:
+    """The folder of golden files; tests that ask for it are skipped where it is absent."""
+    given = os.environ.get("NIKAWA_SHARED")
+    folder = (Path(given) if given else Path(__file__).parents[4] / "shared") / "golden"
+    if not folder.is_dir():
+        pytest.skip("no golden files here: set NIKAWA_SHARED to a folder that holds golden/")
+    return folder

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nikawa.models._encoder import align as align_module
 from nikawa.models._encoder.align import align
 from nikawa.models._encoder.pieces import Reader, cover
 from nikawa.models._encoder.settings import words_by
@@ -174,3 +175,26 @@ def test_a_sentencepiece_tokenizer_without_offsets_gives_its_places(tmp_path: Pa
         (found,) = reader.pieces([text])
         assert "".join(text[a:b] for a, b in found.spans) == "".join(text.split())
     assert not reader.lost
+
+
+def test_many_unknown_pieces_are_found_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = 0
+    cost = align_module._cost
+
+    def counted(*given: Any) -> float:
+        nonlocal tried
+        tried += 1
+        return cost(*given)
+
+    monkeypatch.setattr(align_module, "_cost", counted)
+    text, pieces = "の😀は、" * 100, ["の", "[UNK]", "は", "、"] * 100
+    assert [text[a:b] for a, b in align(text, pieces, "[UNK]")] == list(text)
+    bound = (align_module.STATES + 1) * (align_module.CANDIDATES + 1)
+    assert tried <= 100 * bound
+
+
+@given(st.text("のはabc 😀가1_", max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_units_of_a_stretch_are_those_found_in_it(text: str, start: int, end: int) -> None:
+    start, end = min(start, len(text)), min(end, len(text))
+    found = [len(units.findall(text, start, end)) for units in align_module.UNITS]
+    assert align_module._Gaps(text).counts(start, end) == found

@@ -1,0 +1,182 @@
+"""What is kept of a training, and what it tells of itself: full disks, other checkpoints, looks at dev, numbers that are none."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nikawa.errors import BadInput
+from nikawa.models import model
+from nikawa.models._encoder import learn, state, steps
+from nikawa.models._encoder.infer import inferred
+from nikawa.models._encoder.learn import one_line
+from nikawa.models._encoder.settings import EncoderSettings
+from nikawa.models._encoder.store import Rows
+from nikawa.records import Kind
+
+
+class _Full:
+    """A file on a disk that is full after some bytes."""
+
+    def __init__(self, file: Any, room: int) -> None:
+        self._file, self._room = file, room
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def __enter__(self) -> _Full:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def write(self, data: Any) -> int:
+        self._room -= len(data)
+        if self._room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return int(self._file.write(data))
+
+
+@pytest.mark.parametrize("room", [0, 5000, 100_000])
+def test_a_full_disk_is_one_line_and_the_state_before_stays(
+    room: int, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    case = invented["text"]
+    made(tmp_path, epochs=1).fit(case.task, case.learn)
+    before = (tmp_path / state.NAME).read_bytes()
+    opened = Path.open
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", lambda path, mode="r", **more: _Full(opened(path, mode, **more), room) if mode == "wb" else opened(path, mode, **more))  # fmt: skip
+        with pytest.raises(BadInput, match=r"training\.pt: the state of the training cannot be written: No space left on device; make room"):  # fmt: skip
+            made(tmp_path, epochs=2).fit(case.task, case.learn)
+    assert (tmp_path / state.NAME).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [state.NAME]
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"num_hidden_layers": 1}, {"hidden_size": 64}, {"initializer_range": 0.03}]
+)
+def test_the_state_of_another_checkpoint_is_not_taken_up(
+    sizes: dict[str, Any], tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
+    import json
+    from shutil import copytree
+
+    from transformers import BertConfig, BertModel
+
+    case, other = invented["text"], tmp_path / "other"
+    copytree(tiny, other)
+    config = {**json.loads((tiny / "config.json").read_text("utf-8")), **sizes}
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        BertModel(BertConfig(**config)).save_pretrained(other)
+    made(tmp_path / "state").fit(case.task, case.learn[:16])
+    again, fresh = made(tmp_path / "state", checkpoint=other), made(checkpoint=other)
+    for encoder in (again, fresh):
+        encoder.fit(case.task, case.learn[:16])
+    assert again.predict(case.task, case.ask) == fresh.predict(case.task, case.ask)
+
+
+def test_a_state_from_before_checkpoints_were_told_apart_is_taken_up(
+    made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = invented["text"]
+    made(tmp_path).fit(case.task, case.learn[:16])
+    whole = torch.load(tmp_path / state.NAME, weights_only=True)
+    del whole["marks"]["model"]
+    torch.save(whole, tmp_path / state.NAME)
+
+    def never(*_: object) -> None:
+        raise AssertionError("all is learned already")
+
+    monkeypatch.setattr(steps.Plain, "step", never)
+    made(tmp_path).fit(case.task, case.learn[:16])
+
+
+def test_the_key_of_a_training_is_what_it_was_before_heads_had_names() -> None:
+    def key(head: str) -> str:
+        rows = Rows(tokens={"input_ids": [np.array([2, 7, 3])]}, owner=[0])
+        return learn.key_of(learn.Course(None, rows, lambda *_: None, EncoderSettings(head=head), 1, None))
+
+    assert key("auto") == "d94b2fa5abc82d47ed331c9450869c6c"
+    assert key("auto") != key("sequence")
+
+
+def test_looks_that_fall_between_two_steps_are_not_lost(tiny: Path, invented: Mapping[Kind, Any]) -> None:
+    case = invented["text"]
+    settings = {"epochs": 2, "batch": 8, "accumulate": 4, "checks": 3, "keep": "best", "device": "cpu"}
+    found: Any = model(f"encoder:{tiny}", settings=settings, score=lambda *_: 0.5)
+    found.fit(case.task, case.learn[:48], case.ask)
+    assert [entry["step"] for entry in found.history if "dev" in entry] == [4, 6, 10, 12]
+
+
+@pytest.mark.parametrize(("settings", "told"), [({"keep": "best"}, True), ({"early_stop": 2}, True), ({}, False)])  # fmt: skip
+def test_a_best_state_without_a_dev_set_is_noted(
+    settings: dict[str, Any], told: bool, made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    case, encoder = invented["text"], made(**settings)
+    encoder.fit(case.task, case.learn[:8])
+    assert ("notes" in encoder.about()) == told
+
+
+@pytest.mark.parametrize("kind", ["text", "tagging"])
+def test_weights_that_are_no_numbers_do_not_answer(
+    kind: Kind, made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    case, encoder = invented[kind], made(learning_rate=1e9, clip=0.0, epochs=6)
+    with pytest.raises(
+        BadInput, match=f"the training of invented-{kind} diverged: .* set a smaller learning"
+    ):
+        encoder.fit(case.task, case.learn)
+    with pytest.raises(BadInput, match="has not learned"):
+        encoder.predict(case.task, case.ask)
+
+
+def test_scores_that_are_no_numbers_leave_an_answer_empty(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    case, encoder = invented["similarity"], made()
+    encoder.fit(case.task, case.learn[:8])
+    plain = encoder._head.outputs
+
+    class Strange(type(encoder._head)):  # type: ignore[misc]
+        def outputs(self, found: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
+            (logits,) = plain(found, batch)
+            return (torch.where(batch["input_ids"][:, 1:2] == 5, torch.nan, logits),)
+
+    before = encoder.predict(case.task, case.ask)
+    encoder._head = Strange()
+    rows = encoder._head.rows(encoder._work, case.ask, False)
+    rows.tokens["input_ids"][2][1] = 5
+    _, strange = inferred(encoder._model, rows, encoder._head.outputs, torch.device("cpu"))
+    assert strange == {2}
+    found = [a for a in encoder.predict(case.task, case.ask) if a.answer is not None]
+    assert found == [a for a in before if a.example in {f.example for f in found}]
+
+
+def test_errors_of_the_libraries_of_a_card_are_one_line() -> None:
+    for said in ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "NVML_SUCCESS == r INTERNAL ASSERT FAILED"):
+        with pytest.raises(BadInput, match="the graphics card failed"), one_line(EncoderSettings()):
+            raise RuntimeError(said)
+
+
+def test_a_device_that_holds_nothing(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
+    case = invented["text"]
+    with pytest.raises(BadInput, match=r"the device meta cannot be used: .*; set device=auto"):
+        made(device="meta").fit(case.task, case.learn)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"learning_rate": -1.0}, {"learning_rate": float("nan")}, {"epochs": float("inf")}, {"dropout": 1.5}, {"clip": -1.0},
+     {"weight_decay": float("nan")}, {"max_answer": 0}, {"n_best": 0}],
+)  # fmt: skip
+def test_settings_out_of_range(settings: dict[str, Any], made: Callable[..., Any]) -> None:
+    with pytest.raises(BadInput, match=f"a setting is wrong: {next(iter(settings))}: expected"):
+        made(**settings)
