@@ -65,3 +65,30 @@ def test_a_run_that_keeps_its_state_keeps_the_trained_checkpoint(
     assert run(again, Options(tmp_path / "again", threads=1)).done == 1
     first, second = (next((tmp_path / name).glob("*/predictions/test.jsonl")).read_bytes() for name in ("runs", "again"))  # fmt: skip
     assert first == second
+
+
+def test_a_saved_head_that_lacks_what_training_has_is_made_anew(
+    made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
+    for kind, few, part in (("dialogue", 1, "slots"), ("tree", 1, "tags")):
+        case, encoder = invented[kind], made(seed=4)  # type: ignore[index]
+        encoder.fit(case.task, case.learn[:few])
+        encoder.save(tmp_path / kind)
+        more, same = made(checkpoint=tmp_path / kind), made(checkpoint=tmp_path / kind)
+        _, again = same._prepare(case.task, case.learn[:few])
+        assert again.known == encoder._model.known
+        _, grown = more._prepare(case.task, case.learn)
+        assert set(grown.known[part]) > set(encoder._model.known[part])
+
+
+@pytest.mark.parametrize("told", ["[]", "{}", '{"kind": "tree", "known": {}}', '{"kind": "tree", "known": 3}', "no"])  # fmt: skip
+def test_a_damaged_head_is_one_line(
+    told: str, fitted: Any, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
+    fitted.save(tmp_path / "saved")
+    (tmp_path / "saved" / "nikawa_head.json").write_text(told, "utf-8")
+    case = invented["tree"]
+    with pytest.raises(
+        BadInput, match=r"nikawa_head\.json: the head cannot be read: \w+; save the model again"
+    ):
+        made(checkpoint=tmp_path / "saved", epochs=0).predict(case.task, case.ask)

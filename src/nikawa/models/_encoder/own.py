@@ -13,6 +13,8 @@ from nikawa.models._encoder.backbone import Backbone
 from nikawa.models._encoder.settings import EncoderSettings
 
 WEIGHTS, KNOWN = "nikawa_head.safetensors", "nikawa_head.json"
+NEEDED = {"dialogue": ("slots",), "tree": ("tags", "labels"), "relation": ("labels",)}
+"""What the heads that are here keep beside weights."""
 
 
 class OwnModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by the type checker
@@ -70,6 +72,11 @@ def saved(kind: str, backbone: Backbone, settings: EncoderSettings) -> dict[str,
 def _read(path: Path, kind: str) -> dict[str, Any] | None:
     try:
         told = json.loads(path.read_text("utf-8"))
-        return told["known"] if told["kind"] == kind else None
+        if told["kind"] != kind:
+            return None
+        known: dict[str, Any] = {**told["known"]}
+        for part in NEEDED.get(kind, ()):
+            _ = known[part]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadInput(f"the head cannot be read: {type(problem).__name__}", file=path, cure="save the model again") from None  # fmt: skip
+    return known

@@ -8,7 +8,7 @@ are values like others. The last turns are read where a dialogue is too long.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,14 @@ class Dialogues:
         from nikawa.models._encoder.slots import SlotModel
 
         known = saved(SlotModel.kind, backbone, work.settings)
-        model = SlotModel(backbone.model("AutoModel", work.settings), known or {"slots": ontology(work.task, train)})  # fmt: skip
-        if known is not None:
-            model.take(backbone.source)
+        if known is None or (
+            work.settings.epochs > 0 and not _holds(known["slots"], ontology(work.task, train))
+        ):
+            return SlotModel(
+                backbone.model("AutoModel", work.settings), {"slots": ontology(work.task, train)}
+            )
+        model = SlotModel(backbone.model("AutoModel", work.settings), known)
+        model.take(backbone.source)
         return model
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
@@ -110,6 +115,11 @@ def ontology(task: Task, examples: Sequence[Example]) -> dict[str, list[str]]:
     if not found:
         raise BadInput(f"no example of {task.name} has a state", cure="give training examples with states")
     return {slot: sorted(found[slot]) for slot in sorted(found)}
+
+
+def _holds(known: Mapping[str, Sequence[str]], slots: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a head that was trained before has every slot and value of these."""
+    return all(slot in known and set(values) <= set(known[slot]) for slot, values in slots.items())
 
 
 def numbered(slots: dict[str, list[str]]) -> dict[tuple[str, str], int]:

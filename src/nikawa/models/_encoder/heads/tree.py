@@ -37,10 +37,10 @@ class Trees:
         from nikawa.models._encoder.own import saved
 
         known = saved(TreeModel.kind, backbone, work.settings)
-        fresh = known or self._known(work, train)
-        model = TreeModel(backbone.model("AutoModel", work.settings), fresh)
-        if known is not None:
-            model.take(backbone.source)
+        if known is None or (work.settings.epochs > 0 and not _holds(known, self._known(work, train))):
+            return TreeModel(backbone.model("AutoModel", work.settings), self._known(work, train))
+        model = TreeModel(backbone.model("AutoModel", work.settings), known)
+        model.take(backbone.source)
         return model
 
     def _known(self, work: Work, train: Sequence[Example]) -> dict[str, Any]:
@@ -123,6 +123,11 @@ def _words(task: Task, example: Example) -> Sequence[Word]:
     if not all(isinstance(word, Mapping) for word in words):
         raise BadInput(f"example {example.id!r} has a word without a form", cure="give form, lemma and pos")
     return words
+
+
+def _holds(known: Mapping[str, Sequence[str]], wanted: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a head that was trained before has every tag and label of these."""
+    return all(set(names) <= set(known[part]) for part, names in wanted.items())
 
 
 def _form(word: Word) -> str:
