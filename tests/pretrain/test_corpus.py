@@ -42,6 +42,18 @@ def test_a_row_that_is_none_is_refused(tmp_path: Path) -> None:
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
 
 
+def test_a_table_of_another_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("一\n二\n", "utf-8")
+    (tmp_path / "a.jsonl").write_text('{"text": "一"}\n', "utf-8")
+    (tmp_path / "t.tsv").write_text("0\t1\tx\n7\t3\tx\n", "utf-8")
+    with pytest.raises(
+        BadInput, match=r"a\.txt: has 2 lines, and by t\.tsv a document begins in line 8; name"
+    ):
+        lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
+    with pytest.raises(BadInput, match=r"t\.tsv: a table of sources is about one file of plain text"):
+        lines_of(tmp_path / "a.jsonl", table=tmp_path / "t.tsv")
+
+
 def test_records_are_documents(tmp_path: Path) -> None:
     rows = [{"body": "첫째 줄\n둘째 줄"}, {"body": "다른 글"}]
     text = "".join(json.dumps(row) + "\n" for row in rows) + "{broken\n"

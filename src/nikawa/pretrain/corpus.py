@@ -15,7 +15,7 @@ import msgspec
 from nikawa.errors import BadInput, suggest
 from nikawa.io.chunks import by_characters
 from nikawa.io.lines import open_bytes
-from nikawa.pretrain.sources import NAMED, Source, unreadable
+from nikawa.pretrain.sources import NAMED, Source, holds_records, unreadable
 
 LONGEST = 1 << 18
 """Bytes of a line held at once; a longer one is cut where a sentence ends."""
@@ -40,8 +40,7 @@ class Line(NamedTuple):
 
 def read(source: Source) -> Iterator[Line]:
     """The lines of a file that can be read, blank ones left out."""
-    records = any(source.path.name.endswith(f".jsonl{packed}") for packed in ("", ".gz", ".zst", ".xz"))
-    found = _records(source) if records else _plain(source)
+    found = _records(source) if holds_records(source.path) else _plain(source)
     for text, document in _documents(found, source.name):
         source.characters += len(text)
         yield Line(document, text)
@@ -71,6 +70,9 @@ def _plain(source: Source) -> Iterator[tuple[int, str, bool]]:
         if text.strip():
             yield number, text, begins
             begins = False
+    if source.starts and max(source.starts) > source.lines:
+        what = f"has {source.lines:,} lines, and by {source.table} a document begins in line {max(source.starts):,}"
+        raise BadInput(what, file=source.path, cure="name the table that belongs to it with --sources")
 
 
 def _records(source: Source) -> Iterator[tuple[int, str, bool]]:

@@ -65,8 +65,8 @@ def sources_of(
     if not files:
         raise BadInput("no text was named", cure="name a .txt or .jsonl file, or a folder of them")
     _refuse_names([file for file, _ in files])
-    if table is not None and len(files) > 1:
-        raise BadInput("a table of sources is about one file", file=table, cure="name one file")
+    if table is not None and (len(files) > 1 or holds_records(files[0][0])):
+        raise BadInput("a table of sources is about one file of plain text", file=table, cure="name one file")
     names = Counter(file.name for file, _ in files)
     starts = _starts(table) if table else None
     return [
@@ -76,6 +76,11 @@ def sources_of(
         )
         for file, found in files
     ]  # fmt: skip
+
+
+def holds_records(path: Path) -> bool:
+    """Whether a file is JSON lines, by its name."""
+    return path.name.endswith(tuple(kind for kind in KINDS if kind.startswith(".jsonl")))
 
 
 def _files(path: Path, out: Path | None) -> list[Path]:
