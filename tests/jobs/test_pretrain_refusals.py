@@ -95,6 +95,20 @@ def test_the_folder_of_the_text_may_hold_the_encoder(corpus: Path, tmp_path: Pat
     assert [file.file for file in report.text.files] == ["corpus.txt"]
 
 
+def test_what_is_to_be_replaced_stays_until_there_is_something_else(corpus: Path, tmp_path: Path) -> None:
+    out, other = tmp_path / "out", tmp_path / "other.txt"
+    run(corpus, out, only="text")
+    other.write_text("Not a word of it is in the language.\n" * 9, "utf-8")
+    with pytest.raises(BadInput, match="does not look Japanese"):
+        run(other, out, only="text", overwrite=True)
+    assert run([], out, only="vocabulary").vocabulary
+    other.write_text("別の話をここに書いておく。\n" * 9, "utf-8")
+    report = run(other, out, only="text", overwrite=True)
+    assert report.text is not None
+    assert report.text.lines == 9
+    assert sorted(path.name for path in (out / "work").glob("text*")) == ["text", "text.json"]
+
+
 def test_prepared_text_of_another_language_is_refused(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "ja", only="text")
     prepared = tmp_path / "ja" / "work" / "text"

@@ -134,10 +134,15 @@ class Stages:
             raise BadInput(
                 f"was made with another {' and '.join(other) or 'version'}", file=folder, cure=cure
             )
-        marker = self.work / f"{name}.json"
-        marker.unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        build(folder)
+        marker, new = self.work / f"{name}.json", self.work / f"{name}.new"
+        shutil.rmtree(new, ignore_errors=True)
+        if found is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        build(folder if found is None else new)
+        if found is not None:  # what was there stays until there is something to take its place
+            marker.unlink()
+            shutil.rmtree(folder)
+            new.rename(folder)
         with atomic_write(marker, overwrite=True) as stream:
             stream.write(encode_json(Marker(key, made_from)) + b"\n")
         return key
