@@ -417,6 +417,17 @@ def test_rates_are_limited(serve: Serve) -> None:
     assert (guesses[0], guesses[-1]) == (403, 429)
 
 
+@pytest.mark.parametrize("path", ["", "/next", "/answer"])
+def test_unknown_links_are_limited_by_address_and_known_ones_are_not(serve: Serve, path: str) -> None:
+    here = serve()
+    body = {"lease": "x", "key": "x", "answer": {}}
+    ask = here.client.get if path != "/answer" else lambda link: here.client.post(link, json=body)
+    statuses = [ask(f"/w/{'x' * 20}{n}{path}").status_code for n in range(80)]
+    assert (statuses[0], statuses[-1]) == (404, 429)
+    assert set(statuses) == {404, 429}
+    assert here.client.get(f"{here.base}/next").status_code == 200
+
+
 def test_platforms(serve: Serve) -> None:
     here = serve(
         crowd={"join": True, "parameter": "PROLIFIC_PID", "completion_code": "C0DE", "max_workers": 3}

@@ -42,7 +42,9 @@ never leave the server. `key` is any text the page makes for one submission: sen
 **Owner routes** need the cookie of a log-in; each POST needs the header or field `X-CSRF-Token`:
 
     GET, POST /login; POST /logout; GET /owner, /owner/adjudicate (pages); GET /openapi.json
-    GET  /owner/data               {progress, workers, time, reports, analyses}: what a dashboard shows
+    GET  /owner/data               {progress, workers, time, reports, analyses, analysed}: what a dashboard shows;
+                                   analysed = {name: {at, working}}: when each analysis was made (null: never yet, and
+                                   then it is null), and whether a newer one is under way
     GET  /owner/items?state=&after= [{ref, asked, done, leased, reports, state}]
     GET  /owner/disagreements?after=&undecided= {cases: [case], after}: where the next page starts, null at the end
     GET  /owner/case?ref=          {ref, inputs, answers: [{worker, answer, comment, seconds, problems}], decision,

@@ -76,9 +76,12 @@ def _worker_routes(site: Site) -> list[BaseRoute]:
     here = WorkerRoutes(site)
     posts = ("answer", "draft", "undo", "report", "check", "language")
     return [
-        Route("/w/{token}", here.page),
-        Route("/w/{token}/next", here.next),
-        *(Route(f"/w/{{token}}/{name}", getattr(here, name), methods=["POST"]) for name in posts),
+        Route("/w/{token}", here.counted(here.page)),
+        Route("/w/{token}/next", here.counted(here.next)),
+        *(
+            Route(f"/w/{{token}}/{name}", here.counted(getattr(here, name)), methods=["POST"])
+            for name in posts
+        ),
         Route("/join/{key}", here.join),
     ]
 

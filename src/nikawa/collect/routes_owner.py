@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import partial
 from itertools import chain
@@ -56,15 +57,18 @@ class OwnerRoutes(LoginRoutes):
         return self.site.page(name, language, csrf=person.csrf, user=user, words=dict(words(language)))
 
     async def data(self, request: Request) -> Response:
-        """What a dashboard shows; the analyses are computed at most every half minute."""
+        """What a dashboard shows: figures of now, and the last analyses, of which newer ones may be under way."""
         await self.person(request)
         found = await self.site.once(
             "overview", FRESH, lambda: self.store.ask(lambda link: overview.overview(link, self.project))
         )
-        analyses = {
-            name: await self.site.once(name, ANALYSED, self._analysis(name)) for name in self.site.analyses
-        }
-        return answer({**found, "analyses": analyses})
+        names = list(self.site.analyses)
+        kept = await asyncio.gather(
+            *(self.site.latest.get(name, ANALYSED, self._analysis(name)) for name in names)
+        )
+        told = {name: {"at": one.at, "working": one.working} for name, one in zip(names, kept, strict=True)}
+        values = {name: one.value for name, one in zip(names, kept, strict=True)}
+        return answer({**found, "analyses": values, "analysed": told})
 
     def _analysis(self, name: str) -> Any:
         def make() -> Any:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from nikawa.collect.database import Link
 
+UNKNOWN = "link_unknown"
+"""The code of the refusal of a link that nobody has."""
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 
@@ -31,6 +33,19 @@ class WorkerRoutes:
 
     def __init__(self, site: Site) -> None:
         self.site, self.desk, self.project = site, site.desk, site.project
+
+    def counted(self, handler: Handler) -> Handler:
+        """A handler that counts unknown links by the address they are tried from: nobody may try many."""
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except Refused as problem:
+                if problem.code == UNKNOWN:
+                    self.site.strangers.take(sender_of(request))
+                raise
+
+        return handle
 
     def token(self, request: Request) -> str:
         """The hash of the link, once the rate is within its limit."""
@@ -130,7 +145,7 @@ class WorkerRoutes:
         key = request.path_params["key"]
         name = request.query_params.get(settings.crowd.parameter, "").strip()
         if not settings.crowd.join or hashed(key) != hashed(self.project.join_key):
-            raise Refused("link_unknown", 404)
+            raise Refused(UNKNOWN, 404)
         if not can_be_called(name):
             raise Refused("bad_request", 400)
         token = self.project.token(name)

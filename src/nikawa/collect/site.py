@@ -18,6 +18,7 @@ from nikawa.collect.desk import Desk
 from nikawa.collect.form import LANGUAGES, Problem
 from nikawa.collect.guard import Limiter, body_of, refuse_elsewhere
 from nikawa.collect.i18n import say, table
+from nikawa.collect.latest import Latest
 from nikawa.collect.markdown import render
 from nikawa.collect.workers import Refused
 
@@ -56,6 +57,7 @@ class Site:
         self.requests = Limiter(limits.requests_per_second, 3 * limits.requests_per_second)
         self.strangers = Limiter(5, 60)
         self.logins = Limiter(0.2, 8)
+        self.latest = Latest(clock)
         self.kept: dict[str, tuple[float, Any]] = {}
         self.busy: dict[str, asyncio.Lock] = {}
 

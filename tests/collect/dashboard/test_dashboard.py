@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from threading import Event
 from typing import Any
 
 import pytest
@@ -57,6 +58,28 @@ def test_what_the_dashboard_asks_for(site: Site) -> None:
     assert {row["worker"] for row in told["judged"]["workers"]} == {"aki", "beni", "chie"}
     assert told["judged"]["time"]["median"] == 4.0
     assert told["gate"]["texts"] == 1
+
+
+def test_nobody_waits_for_an_analysis_that_takes_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nikawa.collect.latest.PATIENCE", 0.05)
+    done, ended = Event(), Event()
+
+    def long(*_: object) -> dict[str, int]:
+        done.wait(10)
+        ended.set()
+        return {"texts": 7}
+
+    app = create_app(site.project, site.crowd.store, analyses={"gate": long}, clock=lambda: 50.0)
+    site.client = TestClient(app, base_url="http://here")
+    site.log_in("owner")
+    told = site.client.get("/owner/data").json()
+    assert told["progress"]["answers"] == 3
+    assert (told["analyses"], told["analysed"]) == ({"gate": None}, {"gate": {"at": None, "working": True}})
+    done.set()
+    assert ended.wait(10)
+    monkeypatch.setattr("nikawa.collect.latest.PATIENCE", 10)
+    told = site.client.get("/owner/data").json()
+    assert (told["analyses"]["gate"], told["analysed"]["gate"]["at"]) == ({"texts": 7}, 50.0)
 
 
 def test_an_analysis_that_fails_leaves_the_rest(site: Site) -> None:

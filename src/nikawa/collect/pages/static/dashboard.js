@@ -97,14 +97,25 @@ function flagged({ items, reports }) {
     ...(said.length ? [make("h3", {}, words.reports), table([words.item, words.worker, words.why, words.comment], said, 20)] : [])];
 }
 
+const clock = (date) => date.toLocaleTimeString(document.documentElement.lang);
+
+// The oldest of them counts: what the page shows is at least as new.
+function analysed(told) {
+  if (!told.length) return "";
+  const working = told.some((one) => one.working);
+  if (told.some((one) => one.at === null)) return working ? words.analysing_first : "";
+  return say(working ? "analysing" : "analysed", { time: clock(new Date(1000 * Math.min(...told.map((one) => one.at)))) });
+}
+
 async function refresh() {
   const data = await get("/owner/data");
   if (!data) return;
   const judged = data.analyses.judged ?? { writes: false, agreement: [], workers: [], time: null, flagged: { items: [] } };
   const done = { ...data.progress, pay: data.pay, hours: data.time.hours };
   show("progress", done, () => progress(done));
+  const waited = (name) => data.analysed[name]?.at === null && data.analysed[name].working; // the first time: nothing can be said yet
   const agreed = { found: judged.agreement, writes: judged.writes };
-  show("agreement", agreed, () => agreement(agreed));
+  if (!waited("judged")) show("agreement", agreed, () => agreement(agreed));
   const people = { rows: data.workers, judged: judged.workers };
   show("workers", people, () => workers(people));
   const times = { under: data.time.under, items: judged.time };
@@ -112,8 +123,9 @@ async function refresh() {
   const odd = { items: judged.flagged.items, reports: data.reports };
   show("flagged", odd, () => flagged(odd));
   const gate = data.analyses.gate ?? { texts: 0 };
-  show("gate", gate, () => showGate(gate));
-  byId("updated").textContent = say("updated", { time: new Date().toLocaleTimeString(document.documentElement.lang) });
+  if (!waited("gate")) show("gate", gate, () => showGate(gate));
+  byId("updated").textContent = say("updated", { time: clock(new Date()) });
+  byId("analysed").textContent = analysed(Object.values(data.analysed));
 }
 
 byId("make-links")?.addEventListener("submit", async (event) => {
