@@ -198,3 +198,15 @@ def test_units_of_a_stretch_are_those_found_in_it(text: str, start: int, end: in
     start, end = min(start, len(text)), min(end, len(text))
     found = [len(units.findall(text, start, end)) for units in align_module.UNITS]
     assert align_module._Gaps(text).counts(start, end) == found
+
+
+def test_hangul_taken_apart_stays_with_its_syllable(
+    tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    reader, case = Reader(_tokenizer(tiny)), invented["tagging"]
+    for text in (e.inputs["text"] for e in case.ask):
+        apart = unicodedata.normalize("NFD", text)
+        (found,), (whole,) = reader.pieces([apart]), reader.pieces([text])
+        assert found.ids == whole.ids
+        assert [unicodedata.normalize("NFC", apart[a:b]) for a, b in found.spans] == [text[a:b] for a, b in whole.spans]  # fmt: skip
+    assert not reader.lost

@@ -32,12 +32,19 @@ def _trimmed(text: str, start: int, end: int) -> Place:
     return start + left, start + max(left, len(part.rstrip()))
 
 
+def _joins(character: str) -> bool:
+    """Whether it joins the character before it: accents and marks, and vowels and finals of Hangul taken apart."""
+    if "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff":
+        return True
+    return not folded(character, True) and not character.isspace()
+
+
 def _close(text: str, made: list[Place], lost: list[str], gap: Place) -> None:
     """Give the marks at the start of a gap to the piece before it; what else is not white space is lost."""
     start, end = gap
     if start < end and made and made[-1][1] == start:
         stop = start
-        while stop < end and not folded(text[stop], True) and not text[stop].isspace():
+        while stop < end and _joins(text[stop]):
             stop += 1
         last = len(made) - 1
         while last > 0 and made[last][0] == made[last][1]:  # empty pieces hold nothing to join
