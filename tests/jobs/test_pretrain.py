@@ -106,8 +106,13 @@ def test_a_stage_without_its_marker_is_made_again(corpus: Path, tmp_path: Path) 
     (out / "work" / "text.json").unlink()
     whole = (out / "work" / "text" / "train.txt").read_bytes()
     (out / "work" / "text" / "train.txt").write_bytes(whole[:100])
-    pretrain([corpus], out, choices(only="text"))
+    pretrain([corpus], out, choices(only="pack"))
     assert (out / "work" / "text" / "train.txt").read_bytes() == whole
+    for lost in ("pack/train", "tokenizer"):
+        shutil.rmtree(out / "work" / lost)
+        report = pretrain([corpus], out, choices(only="pack"))
+        assert report.pack is not None
+        assert "train" in report.pack
 
 
 def test_packs_are_carried_without_the_text(corpus: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli._main import build
+from nikawa.cli.pretrain import show
 from nikawa.errors import BadInput, missing_extra
 from nikawa.jobs._pretrain_stages import alone
 from nikawa.jobs.pretrain import Choices, Report, pretrain
@@ -169,3 +170,9 @@ def test_a_full_disk_while_a_vocabulary_is_written_is_told(corpus: Path, tmp_pat
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert sorted(path.name for path in (tmp_path / "out" / "work").iterdir()) == ["text", "text.json"]
+
+
+def test_what_the_training_notes_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    model = {"parameters": 9, "steps": 1, "seconds": 2.0, "pieces_a_second": 3, "device": "processor"}
+    show(Report(out="here", model={**model, "notes": ["one step was made"]}))
+    assert "Note: one step was made\n" in capsys.readouterr().out

@@ -155,3 +155,5 @@ def _show_model(model: dict[str, Any]) -> None:
         )
     else:
         typer.echo("No loss on held-out text: too little of it, or none")
+    for note in model.get("notes", ()):
+        typer.echo(f"Note: {note}")

@@ -21,6 +21,8 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
 
 TEXT, VOCABULARY, PACK, STATE, WORK = "text", "tokenizer", "pack", "state", "work"
+HEARTS = {VOCABULARY: "tokenizer.json", PACK: "train/pack.json"}
+"""Files without which a stage is not there; of the text only its folder, once it was packed."""
 _END = 1 << 20
 """Bytes at either end of a file that stand for it."""
 
@@ -113,7 +115,7 @@ class Stages:
     def marker(self, name: str) -> Marker | None:
         """What a finished stage was made from; None where it is not finished."""
         path = self.work / f"{name}.json"
-        if not path.is_file() or not self.folder(name).is_dir():
+        if not path.is_file() or not (self.folder(name) / HEARTS.get(name, "")).exists():
             return None
         try:
             return msgspec.json.decode(path.read_bytes(), type=Marker)
