@@ -13,6 +13,8 @@ from nikawa.analyse import results as r
 from nikawa.io.json import pack_json
 from nikawa.report.page_data import (
     Analysed,
+    Choices,
+    Chooser,
     Note,
     Number,
     Page,
@@ -22,7 +24,9 @@ from nikawa.report.page_data import (
     Section,
     Sourced,
     SystemRow,
+    Tried,
 )
+from nikawa.report.page_traces import Trace, Training
 
 LABELS = ("含意 関係", "矛盾/対立")
 """With what a pointer must escape: a blank and a slash."""
@@ -105,6 +109,55 @@ def _sourced(found: r.Across) -> dict[str, Any]:
     }  # fmt: skip
 
 
+RATES = {0.0001: (41.25, 3.75), 0.0003: (62.75, 2.25), 0.001: (52.5, 1.5)}
+"""Learning rate to the mean over two seeds, and the deviation, where settings are chosen."""
+
+
+def choices(task: str = "t") -> tuple[Choices, dict[str, Any]]:
+    """Three learning rates of one system, and the files of the runs that chose."""
+    files: dict[str, Any] = {}
+    tried = []
+    for rate, (mean, off) in RATES.items():
+        places = [f"my%20runs/{task} {rate} {seed}/scores.json" for seed in (0, 1)]
+        for place, value in zip(places, (mean - off, mean + off), strict=True):
+            files[place.replace("%20", " ")] = [{"n": 1995, "scores": [{"value": value}]}]
+        source = " ".join(f"{place.replace(' ', '%20')}#/0/scores/0" for place in places)
+        score = Number(value=mean, sd=off * 2**0.5, n=1995, source=source)
+        tried.append(
+            Tried(
+                settings={"learning_rate": rate},
+                defaults=("learning_rate",) if rate == 0.001 else (),
+                scores={"good": score},
+                seeds={"good": 2},
+                chosen=("good",) if rate == 0.0003 else (),
+                reported=("good",) if rate == 0.001 else (),
+            )
+        )
+    chooser = Chooser(system="good", set="d:train", kept_out=True, n=1995, seeds=(0, 1))
+    names = ("learning_rate",)
+    return Choices(task=task, metric="accuracy", names=names, systems=(chooser,), tried=tuple(tried)), files
+
+
+def training() -> tuple[Training, dict[str, Any]]:
+    """The losses of two seeds, and the file that holds them."""
+    losses = {0: (1.25, 0.75, 0.625), 1: (1.125, 0.875, 0.5)}
+    folder = "my runs/good-{}/about.json"
+    files: dict[str, Any] = {
+        folder.format(seed): {"model": {"history": [{"step": 50 * (i + 1), "loss": loss} for i, loss in enumerate(found)]}}
+        for seed, found in losses.items()
+    }  # fmt: skip
+    traces = tuple(
+        Trace(
+            seed=seed,
+            points=tuple((50 * (i + 1), loss) for i, loss in enumerate(found)),
+            source=f"my%20runs/good-{seed}/about.json#/model/history",
+            end=f"my%20runs/good-{seed}/about.json#/model/history/2/loss",
+        )
+        for seed, found in losses.items()
+    )
+    return Training(system="good", traces=traces, runs=2), files
+
+
 def rich_page() -> tuple[Page, dict[str, bytes]]:
     """The page, and the files it names."""
     files: dict[str, Any] = {
@@ -148,10 +201,12 @@ def rich_page() -> tuple[Page, dict[str, bytes]]:
         title="Agreement", text="40 items, 3 workers.", columns=("measure", "value"), rows=(("alpha", "0.712"),),
         numbers=("value",), source="dataset/t-agreement.json", sources=("dataset/t-agreement.json#/measures/0",),
     )  # fmt: skip
+    (chosen, more), (other, others), (learned, told) = choices(), choices("u"), training()
+    files |= {**more, **others, **told}
     section = Section(
         name="t", title="A task", dataset="d", kind="inference", language="ja", set="test", n=40, protocol="5 folds of dev", protocol_why="no test",
         metrics=("accuracy",), lower_is_better=(), labels=LABELS, rows=tuple(rows), pairs=(pair,), parts=(part,),
-        analysed=tuple(analysed), derived=("swap-ni",), findings=(note,),
+        analysed=tuple(analysed), derived=("swap-ni",), findings=(note,), choices=chosen, training=(learned,),
         **_sourced(across()),
     )  # fmt: skip
     runs = tuple(
@@ -160,7 +215,7 @@ def rich_page() -> tuple[Page, dict[str, bytes]]:
     )  # fmt: skip
     page = Page(
         title="Invented", version="0", systems=("good", "poor"), sections=(section,), runs=runs, commands=("nikawa report runs",),
-        rounds=2000, tests=1,
+        rounds=2000, tests=1, choices=(other,), choosing=runs[:1],
     )  # fmt: skip
     return page, {name: pack_json(value) for name, value in files.items()}
 

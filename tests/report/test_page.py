@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from nikawa.report import page_curves
 from nikawa.report import page_plots as plots
 from nikawa.report.page import document, standalone, write_report
 from nikawa.report.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
@@ -231,8 +232,11 @@ def test_figures_are_whole_documents() -> None:
         plots.dot_plot(lines, "a & b", (0, 100), ["x", "y"], 11.0),
         heat(Heat(["犬", "b"], ["犬", "b", "(unread)"], [[3, 0, 1], [0, 0, 0]], "x.json#/counts"), "t"),
         reliability([(0.5, 0.4, 0.3, 0.5, 10), (0.9, 1.0, 0.8, 1.0, 9)], "t"),
-        plots.curves(
-            [plots.Path("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])], "t", "n", (0, 100)
+        page_curves.curves(
+            [page_curves.Path("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])],
+            "t",
+            page_curves.Scale("n"),
+            (0, 100),
         ),
     ):
         root = ElementTree.fromstring(standalone(picture).encode())

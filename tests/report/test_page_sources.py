@@ -85,6 +85,11 @@ def test_the_number_shown_is_the_number_there(
         ("67.3–75.3", "numbers.json#/sections/0/rows/0/metrics/accuracy"),
         ("71.3", "my%20runs/good/scores.json#/0/scores/0"),
         ("3", "my%20runs/good/scores.json#/0/unanswered"),
+        ("± 3.2", "numbers.json#/sections/0/choices/tried/1/scores/good"),
+        (
+            "last loss 0.500–0.625",
+            "my%20runs/good-0/about.json#/model/history/2/loss my%20runs/good-1/about.json#/model/history/2/loss",
+        ),
     ],
 )
 def test_where_numbers_are_from(rich: Rich, numbers_of: Numbers, words: str, place: str | None) -> None:

@@ -69,19 +69,24 @@ class TaskRuns:
 def find_runs(given: Sequence[str]) -> list[StoredRun]:
     """Finished runs of what a user names: run folders, folders of runs, or patterns of either."""
     found: dict[Path, StoredRun] = {}
-    for word in given:
-        places = [Path(word)] if Path(word).exists() else _matching(word)
-        if not places:
-            raise BadInput(
-                "no such run", file=word, cure="name a run's folder, or the folder nikawa run wrote"
-            )
-        for run in (run for place in places for run in _below(place)):
-            found.setdefault(run.path.resolve(), run)
+    for run in (run for place in places(given) for run in _below(place)):
+        found.setdefault(run.path.resolve(), run)
     if not found:
         raise BadInput(
             "holds no finished run", file=given[0], cure="run: nikawa run --model M --tasks T --out DIR"
         )
     return list(found.values())
+
+
+def places(given: Sequence[str]) -> Iterator[Path]:
+    """Folders that a user names, or patterns of them match."""
+    for word in given:
+        found = [Path(word)] if Path(word).exists() else _matching(word)
+        if not found:
+            raise BadInput(
+                "no such run", file=word, cure="name a run's folder, or the folder nikawa run wrote"
+            )
+        yield from found
 
 
 def _matching(pattern: str) -> list[Path]:
@@ -202,7 +207,7 @@ def _systems(answered: Iterable[Answered]) -> Iterator[SystemRuns]:
         spec = run.spec
         key = encode_json((spec.model, spec.settings, spec.variation, spec.protocol, spec.data))
         groups.setdefault(key, []).append(run)
-    plain = [_title(runs[0].spec) for runs in groups.values()]
+    plain = [titled(runs[0].spec) for runs in groups.values()]
     for title, runs in zip(plain, groups.values(), strict=True):
         spec = runs[0].spec
         settings = ", ".join(f"{k}={v}" for k, v in spec.settings.items())
@@ -211,7 +216,8 @@ def _systems(answered: Iterable[Answered]) -> Iterator[SystemRuns]:
         yield SystemRuns(name, tuple(sorted(runs, key=lambda run: run.spec.seed)))
 
 
-def _title(spec: RunSpec) -> str:
+def titled(spec: RunSpec) -> str:
+    """What a system is called: its model, and how it departs from the task."""
     return f"{spec.model} ({spec.variation.title})" if spec.variation.title else spec.model
 
 

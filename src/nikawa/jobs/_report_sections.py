@@ -11,6 +11,7 @@ from nikawa.analyse.stored import ACROSS, FOLDER, Analyses
 from nikawa.benchmarks.own import card_of
 from nikawa.jobs._report_runs import SystemRuns, TaskRuns
 from nikawa.jobs._report_scores import Compared, pair_rows, part_rows, scored_items, system_rows
+from nikawa.jobs._report_training import training_of
 from nikawa.metrics import metrics
 from nikawa.records import Example
 from nikawa.report.page_data import Analysed, Note, Section, Sourced
@@ -32,7 +33,7 @@ def task_section(
         protocol_why=spec.protocol.why, metrics=tuple(m for m in task.metrics if any(m in r.metrics for r in rows)),
         lower_is_better=tuple(m for m in task.metrics if metrics()[m].better == "lower"), labels=task.labels,
         rows=rows, pairs=pair_rows(part, compared), parts=tuple(part_rows(part)),
-        findings=notes, derived=tuple(name for name, found in part.sets.items() if _derived(found)),
+        training=training_of(part), findings=notes, derived=tuple(name for name, found in part.sets.items() if _derived(found)),
     )  # fmt: skip
     return found if analyses is None else _analysed(found, part, analyses)
 

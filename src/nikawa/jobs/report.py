@@ -17,10 +17,11 @@ from nikawa.benchmarks.own import name_of
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
+from nikawa.jobs._report_choices import find_choices, find_choosing
 from nikawa.jobs._report_findings import Finding, findings
 from nikawa.jobs._report_items import example_items, text_lengths
 from nikawa.jobs._report_own import data_commands
-from nikawa.jobs._report_runs import SystemRuns, TaskRuns, find_runs, remake, task_runs
+from nikawa.jobs._report_runs import TaskRuns, find_runs, remake, seen_from, task_runs, titled
 from nikawa.jobs._report_scores import Compared, compare_tasks
 from nikawa.jobs._report_sections import task_section
 from nikawa.jobs.analyse import How, compute
@@ -78,6 +79,8 @@ def report(runs: Sequence[str], out: Path, options: Options | None = None) -> Re
     _refuse(out, how.overwrite)
     how.told("reading runs")
     found = find_runs(runs)
+    results = [run for run in found if run.spec.stage == "result"]
+    found, choosing = results or found, find_choosing(runs) if results else []
     parts = task_runs(found, how.data, out)
     how.told("comparing systems")
     compared = compare_tasks(parts, how.rounds)
@@ -87,6 +90,7 @@ def report(runs: Sequence[str], out: Path, options: Options | None = None) -> Re
     told = {part.name: findings(part, how.data) if how.dataset else () for part in parts}
     notes = {name: tuple(one.note for one in each) for name, each in told.items()}
     page = _page(parts, compared, analyses, notes, how)
+    page = _with_choices(page, parts, choosing, out)
     page = replace(page, commands=(*page.commands, _command(runs, out, how)))
     cut = cut_at((n for part in parts for n in text_lengths(part)), BUDGET)
     items = {
@@ -130,13 +134,21 @@ def _page(
         systems=tuple(_ranked(sections, list(order))),
         sections=sections,
         runs=tuple(
-            _run_row(part, s, i) for part in parts for s in (*part.systems, *part.shares) for i in range(len(s.runs))
+            _run_row(run.stored, run.folder, s.name) for part in parts for s in (*part.systems, *part.shares) for run in s.runs
         ),
         commands=tuple(dict.fromkeys((*data_commands(p.task.dataset for p in parts), *_remakes(parts)))),
         rounds=compared.rounds,
         tests=compared.tests,
         made=how.made,
     )  # fmt: skip
+
+
+def _with_choices(page: Page, parts: Sequence[TaskRuns], runs: Sequence[StoredRun], out: Path) -> Page:
+    """The page with the settings that were tried, where runs that chose among them were given too."""
+    own, others = find_choices(parts, runs, out)
+    sections = (replace(found, choices=own.get(found.name)) for found in page.sections)
+    rows = (_run_row(run, seen_from(out, run.path), titled(run.spec)) for run in runs)
+    return replace(page, sections=tuple(sections), choices=others, choosing=tuple(rows))
 
 
 def _title(parts: Sequence[TaskRuns]) -> str:
@@ -169,16 +181,15 @@ def _found_files(findings: Iterable[Finding]) -> dict[str, bytes]:
     return {file: pack_json(whole, Path(file)) + b"\n" for file, whole in kept}
 
 
-def _run_row(part: TaskRuns, system: SystemRuns, number: int) -> RunRow:
-    run = system.runs[number]
-    about = run.stored.about()
+def _run_row(stored: StoredRun, folder: str, system: str) -> RunRow:
+    spec, about = stored.spec, stored.about()
     return RunRow(
-        folder=run.folder,
-        task=part.task.name,
-        system=system.name,
-        seed=run.spec.seed,
-        settings=run.spec.settings,
-        data=tuple((d.name, d.version, d.digest, d.n) for d in run.spec.data),
+        folder=folder,
+        task=spec.task,
+        system=system,
+        seed=spec.seed,
+        settings=spec.settings,
+        data=tuple((d.name, d.version, d.digest, d.n) for d in spec.data),
         packages=about.packages,
         python=about.python,
     )

@@ -20,8 +20,10 @@ from nikawa.report.page_data import Page, Section, placed
 from nikawa.report.page_items import Items, block
 from nikawa.report.page_method import method
 from nikawa.report.page_section import score_cell, scores_of, section
+from nikawa.report.page_settings import OTHERS, other, other_settings, settings_plot
 from nikawa.report.page_source import NUMBERS, inside, source, source_line
 from nikawa.report.page_tables import column_name, comma_separated, latex, latex_seen, legend, markdown
+from nikawa.report.page_training import training_pictures
 from nikawa.report.page_words import Cell, slug, table, text
 
 DIGITS = 1
@@ -87,6 +89,7 @@ def document(page: Page, items: Mapping[str, Items], digits: int = DIGITS) -> st
 def _body(page: Page, digits: int) -> Iterator[str]:
     yield '<a class="skip" href="#main">Skip to the results</a>'
     links = "".join(f'<a href="#{slug(s.name)}">{text(s.name)}</a>' for s in page.sections)
+    links += f'<a href="#{OTHERS}">Settings</a>' if page.choices else ""
     yield (
         f'<nav aria-label="Sections"><div><a href="#summary">Summary</a>{links}<a href="#method">How made</a></div>'
         '<button type="button" id="theme" hidden>Theme: auto</button></nav>'
@@ -94,6 +97,7 @@ def _body(page: Page, digits: int) -> Iterator[str]:
     yield f'<main id="main" tabindex="-1"><header class="top"><h1>{text(page.title)}</h1>{_lead(page)}</header>'
     yield _summary(page, digits)
     yield from (section(found, digits) for found in page.sections)
+    yield other_settings(page, digits)
     yield method(page)
     made = f" · made {text(page.made)}" if page.made else ""
     yield f'</main><footer><p>Nikawa {text(page.version)}{made} · <span class="keys"><kbd>/</kbd> search · <kbd>j</kbd> <kbd>k</kbd> next and previous example</span></p></footer>'
@@ -150,12 +154,17 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
             "slices": page_slices.slice_plot,
             "curve": page_across.curve_plot if found.curves else None,
             "stress": page_across.stress_plot if found.stress else None,
+            "settings": lambda one: settings_plot(one.choices) if one.choices is not None else "",
         }
         for kind, make in makers.items():
             picture = make(found) if make is not None else ""
             if picture:
                 yield f"{slug(found.name)}-{kind}", picture
         yield from page_section.system_pictures(found)
+        yield from training_pictures(found)
+    for i, one in enumerate(page.choices):
+        if picture := settings_plot(one):
+            yield f"{slug(one.name)}-{other(i)}", picture
 
 
 def standalone(picture: str) -> str:

@@ -7,6 +7,7 @@ from math import inf
 
 from nikawa.analyse.results import PartialInput, StressCell, Suspects
 from nikawa.report import page_plots as plots
+from nikawa.report.page_curves import Path, Scale, curves
 from nikawa.report.page_data import Number, Section, Sourced
 from nikawa.report.page_more import dot, figure, spread
 from nikawa.report.page_plots import Dot, Line, within
@@ -59,7 +60,7 @@ def curve_plot(found: Section) -> str:
     """Score against training examples."""
     first = found.curves[0].found
     paths = [
-        plots.Path(
+        Path(
             curve.found.model,
             [
                 (float(p.trained), dot(p.score, note=f"{p.trained:,} examples: {p.score.value}", place=inside(curve.source, "points", i)))
@@ -70,7 +71,7 @@ def curve_plot(found: Section) -> str:
         if curve.found.metric == first.metric
     ]  # fmt: skip
     title = f"{first.metric} on {found.name} by training examples"
-    return plots.curves(paths, title, "training examples", within(first.unit, first.metric))
+    return curves(paths, title, Scale("training examples"), within(first.unit, first.metric))
 
 
 def stress_plot(found: Section, tallest: float = inf) -> str:

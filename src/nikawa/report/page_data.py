@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from nikawa.analyse.results import Analysis, Curve, PartialInput, Stress, Suspects
 from nikawa.records import Record, Unit
 from nikawa.report.page_source import NUMBERS, inside
+from nikawa.report.page_traces import Training
 
 T = TypeVar("T")
 
@@ -112,6 +113,55 @@ class Note(Record, frozen=True, kw_only=True):
     """Whether it is to be opened first."""
 
 
+class Chooser(Record, frozen=True, kw_only=True):
+    """A system whose settings were chosen."""
+
+    system: str
+    set: str
+    """What they were chosen on: a set, or the training data some examples were kept out of."""
+    kept_out: bool
+    """Whether these examples were kept out of the training data."""
+    n: int
+    """How many examples they were chosen on."""
+    seeds: tuple[int, ...]
+    """The seeds that chose."""
+
+
+class Tried(Record, frozen=True, kw_only=True):
+    """One combination of settings."""
+
+    settings: dict[str, Any]
+    """Those that vary; what no model here has that tried it is left out."""
+    defaults: tuple[str, ...] = ()
+    """Settings that were left as they come."""
+    scores: dict[str, Number]
+    """System to its mean over the seeds that chose."""
+    seeds: dict[str, int]
+    """System to how many of them there are."""
+    chosen: tuple[str, ...] = ()
+    """Systems that do best with it."""
+    reported: tuple[str, ...] = ()
+    """Systems whose scores on the page are of runs with it."""
+
+
+class Choices(Record, frozen=True, kw_only=True):
+    """The settings of a task that were tried, on what they were chosen on."""
+
+    task: str
+    metric: str
+    names: tuple[str, ...]
+    """Settings that vary."""
+    systems: tuple[Chooser, ...]
+    tried: tuple[Tried, ...]
+    place: str = ""
+    """Where this is in `numbers.json`."""
+
+    @property
+    def name(self) -> str:
+        """As a task is called."""
+        return self.task
+
+
 class Section(Record, frozen=True, kw_only=True):
     """One task."""
 
@@ -135,6 +185,8 @@ class Section(Record, frozen=True, kw_only=True):
     stress: tuple[Sourced[Stress], ...] = ()
     partial: tuple[Sourced[PartialInput], ...] = ()
     suspects: tuple[Sourced[Suspects], ...] = ()
+    choices: Choices | None = None
+    training: tuple[Training, ...] = ()
     derived: tuple[str, ...] = ()
     """Sets whose examples were made from others, such as perturbed ones."""
     findings: tuple[Note, ...] = ()
@@ -173,11 +225,21 @@ class Page(Record, frozen=True, kw_only=True):
     """Resamples of intervals over seeds and of paired tests."""
     tests: int
     """Paired tests corrected together."""
+    choices: tuple[Choices, ...] = ()
+    """Of tasks that have no result here."""
+    choosing: tuple[RunRow, ...] = ()
+    """Runs that settings were chosen by."""
     made: str = ""
     """When, where that was asked for."""
 
 
 def placed(page: Page) -> Page:
-    """The page with the place of each section in `numbers.json`."""
-    sections = (replace(s, place=inside(NUMBERS, "sections", i)) for i, s in enumerate(page.sections))
-    return replace(page, sections=tuple(sections))
+    """The page with the place of each section, and of what was chosen, in `numbers.json`."""
+    sections = (_placed(s, inside(NUMBERS, "sections", i)) for i, s in enumerate(page.sections))
+    choices = (replace(one, place=inside(NUMBERS, "choices", i)) for i, one in enumerate(page.choices))
+    return replace(page, sections=tuple(sections), choices=tuple(choices))
+
+
+def _placed(found: Section, place: str) -> Section:
+    chosen = found.choices and replace(found.choices, place=inside(place, "choices"))
+    return replace(found, place=place, choices=chosen)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from nikawa.report.page_data import Page
+from nikawa.report.page_data import Page, RunRow
 from nikawa.report.page_parts import parted
 from nikawa.report.page_source import NUMBERS, inside, source, source_line
 from nikawa.report.page_words import Cell, command, detail, table, text
@@ -43,7 +43,9 @@ def _parts(page: Page) -> Iterator[str]:
     )
     yield "<h3>Make them anew</h3>" + command("\n".join(page.commands))
     yield "<h3>Files</h3>" + _files(page)
-    yield '<h3 id="runs">Runs</h3>' + _runs(page)
+    yield '<h3 id="runs">Runs</h3>' + _runs(page.runs, "runs", "")
+    if page.choosing:
+        yield _runs(page.choosing, "choosing", " that chose settings")
     yield detail("Versions of packages", _packages(page))
     yield detail("Data", _data(page))
 
@@ -69,7 +71,7 @@ def _files(page: Page) -> str:
     return table(["file", "holds"], rows)
 
 
-def _runs(page: Page) -> str:
+def _runs(runs: Sequence[RunRow], key: str, which: str) -> str:
     rows: list[list[str | Cell]] = [
         [
             f'<code id="run-{text(run.folder.rpartition("--")[2])}"><a href="{text(run.folder)}/run.json">{text(run.folder)}</a></code>',
@@ -78,13 +80,12 @@ def _runs(page: Page) -> str:
             Cell(str(run.seed), f"{run.folder}/run.json#/seed"),
             Cell(text(", ".join(f"{k}={v}" for k, v in run.settings.items())), f"{run.folder}/run.json#/settings"),
         ]
-        for run in page.runs
+        for run in runs
     ]  # fmt: skip
-    place = inside(NUMBERS, "runs")
-    shown = table(["run", "task", "system", "seed", "settings"], rows, (3,), "Runs", place)
-    return detail(
-        _plural(len(rows)), shown + source_line(*(f"{r.folder}/run.json" for r in page.runs)), place
-    )
+    place = inside(NUMBERS, key)
+    shown = table(["run", "task", "system", "seed", "settings"], rows, (3,), f"Runs{which}", place)
+    files = source_line(*(f"{run.folder}/run.json" for run in runs))
+    return detail(_plural(len(rows)) + which, shown + files, place)
 
 
 def _plural(n: int) -> str:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from nikawa.analyse.result_parts import Figure, Overlap
 from nikawa.records import Unit
 from nikawa.report import page_grids
-from nikawa.report.page_data import Analysed, Number, Section
+from nikawa.report.page_data import Analysed, Number
 from nikawa.report.page_plots import Dot
 from nikawa.report.page_source import inside, source, source_line
 from nikawa.report.page_words import Cell, counted, detail, figures, number, slug, table, text
 
 
-def figure(picture: str, found: Section, kind: str, place: str) -> str:
+class Named(Protocol):
+    """What figures are called after."""
+
+    @property
+    def name(self) -> str:
+        """As it stands on the page."""
+        ...
+
+
+def figure(picture: str, found: Named, kind: str, place: str) -> str:
     """A picture with what it is from and the name of its file."""
     if not picture:
         return ""

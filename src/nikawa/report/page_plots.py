@@ -1,4 +1,4 @@
-"""The plots of a report as SVG: intervals, dots by slice, curves. No script, no outside file.
+"""The plots of a report as SVG: intervals, dots by slice, and what other plots are made of. No script, no outside file.
 
 Colours are CSS variables, so that a plot follows the light or dark scheme of what holds it; systems differ in shape too.
 """
@@ -33,6 +33,8 @@ class Dot:
     series: int = 0
     note: str = ""
     source: str = ""
+    ring: bool = False
+    """Whether a curve draws a ring around it."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def _tall(lines: Sequence[Line]) -> float:
 
 def _dots(lines: Sequence[Line], title: str, frame: _Frame, series: Sequence[str]) -> str:
     axis, rule = frame.axis, frame.rule
-    key, top = _legend(series) if len(series) > 1 else ([], 8.0)
+    key, top = legend(series) if len(series) > 1 else ([], 8.0)
     tall = sum(map(_height, lines)) > TALL
     body, y = key, top + (14.0 if tall else 0.0)
     first = y
@@ -201,13 +203,13 @@ def _height(line: Line) -> float:
     return float(max(ROW, 11 * len(line.dots) + 16)) if len(line.dots) > 1 else ROW
 
 
-def _legend(series: Sequence[str]) -> tuple[list[str], float]:
+def legend(series: Sequence[str], width: float = WIDTH) -> tuple[list[str], float]:
     """The marks of systems with their names, in as many lines as they need, and where they end."""
     found, x, y = list[str](), 6.0, 9.0
     for i, name in enumerate(series):
-        shown = shortened(name, WIDTH - 24)
+        shown = shortened(name, width - 24)
         wide = 36 + text_width(shown, SIZE)
-        if x > 6.0 and x + wide > WIDTH:
+        if x > 6.0 and x + wide > width:
             x, y = 6.0, y + 22
         found += [mark(x, y, i), label(x + 11, y + 4.5, shown)]
         x += wide
@@ -228,41 +230,3 @@ def _row(line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float,
         if dot.low is not None and dot.high is not None:
             yield f'<path class="whisker s{dot.series % SHAPES}" d="M{axis.at(dot.low):.1f},{middle:.1f}H{axis.at(dot.high):.1f}"/>'
         yield mark(axis.at(dot.value), middle, dot.series, dot.note, dot.source)
-
-
-@dataclass(frozen=True)
-class Path:
-    """A curve: (x, dot) from left to right."""
-
-    name: str
-    points: Sequence[tuple[float, Dot]]
-
-
-def curves(paths: Sequence[Path], title: str, below: str, within: tuple[float, float]) -> str:
-    """Values against amounts on a logarithmic axis."""
-    key, top = _legend([path.name for path in paths])
-    left, right, bottom = 56.0, WIDTH - 20.0, top + 256.0
-    amounts = sorted({x for path in paths for x, _ in path.points if x > 0})
-    ends = (log10(amounts[0]), log10(amounts[-1])) if amounts else (0.0, 1.0)
-    across = Axis(ends[0] - 0.05, max(ends[1], ends[0] + 0.3) + 0.05, left, right)
-    values = [v for path in paths for _, d in path.points for v in (d.value, d.low, d.high)]
-    up = axis_of(values, bottom, top, within)
-    parts = [f'<path class="rule" d="M{left},{up.at(t):.1f}H{right}"/>' for t in up.ticks()]
-    parts += [label(left - 8, up.at(t) + 4.5, f"{t:g}", "soft", "end") for t in up.ticks()]
-    spots: list[float] = []
-    for amount in amounts:
-        x = across.at(log10(amount))
-        if all(abs(x - other) > 46 for other in spots):
-            spots.append(x)
-            parts.append(label(x, bottom + 18, f"{amount:,.0f}", "soft", "middle"))
-    parts.append(label((left + right) / 2, bottom + 40, below, "soft", "middle"))
-    parts += key
-    for i, path in enumerate(paths):
-        known = [(across.at(log10(x)), dot) for x, dot in path.points if x > 0 and dot.value is not None]
-        line = " ".join(f"{x:.1f},{up.at(dot.value or 0):.1f}" for x, dot in known)
-        parts.append(f'<polyline class="path s{i % SHAPES}" points="{line}"/>')
-        for x, dot in known:
-            if dot.low is not None and dot.high is not None:
-                parts.append(f'<path class="whisker s{i % SHAPES}" d="M{x:.1f},{up.at(dot.low):.1f}V{up.at(dot.high):.1f}"/>')  # fmt: skip
-            parts.append(mark(x, up.at(dot.value or 0), i, dot.note, dot.source))
-    return svg(WIDTH, bottom + 48, parts, title)

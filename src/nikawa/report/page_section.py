@@ -1,4 +1,4 @@
-"""One task of a report: scores, differences, confusion, slices, calibration, curves, examples, the dataset."""
+"""One task of a report: scores, differences, confusion, slices, calibration, curves, settings, examples, the dataset."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from nikawa.report.page_labels import confusion_plot, confusions, cross
 from nikawa.report.page_more import calibration, dot, figure, overlap, reliability_plot
 from nikawa.report.page_parts import further, seen_unseen
 from nikawa.report.page_plots import Line, within
+from nikawa.report.page_settings import settings
 from nikawa.report.page_sheets import SHEET
 from nikawa.report.page_slices import slices
 from nikawa.report.page_source import inside, source, source_line
+from nikawa.report.page_training import training
 from nikawa.report.page_words import Cell, detail, figures, note, number, p_value, slug, table, text
 
 KINDS = {
@@ -44,6 +46,8 @@ def _parts(found: Section, digits: int) -> Iterator[str]:
     yield calibration(found.analysed)
     yield overlap(found.analysed, digits)
     yield from across(found, digits)
+    yield settings(found, digits)
+    yield training(found)
     yield suspects(found)
     yield _browser(found)
     if found.findings:
