@@ -110,6 +110,24 @@ def test_what_is_to_be_replaced_stays_until_there_is_something_else(corpus: Path
     assert sorted(path.name for path in (out / "work").glob("text*")) == ["text", "text.json"]
 
 
+def test_a_text_that_was_edited_in_its_middle_is_another(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nikawa.jobs._pretrain_stages._END", 100)
+    out, said = tmp_path / "out", {"only": "vocabulary", "tokenizer": "characters"}
+    run(corpus, out, **said)
+    corpus.write_bytes(corpus.read_bytes())  # written anew, the same
+    run(corpus, out, **said)
+    corpus.write_text(
+        corpus.read_text("utf-8").replace(LINES[16], LINES[16].replace("書庫", "洞窟")), "utf-8"
+    )
+    with pytest.raises(BadInput, match=r"work/text: was made with another corpus; .*--overwrite"):
+        run(corpus, out, **said)
+    run(corpus, out, **said, overwrite=True)
+    assert "洞窟" in "".join(path.read_text("utf-8") for path in (out / "work" / "text").glob("*.txt"))
+    assert run(corpus, out, **said).vocabulary
+
+
 def test_prepared_text_of_another_language_is_refused(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "ja", only="text")
     prepared = tmp_path / "ja" / "work" / "text"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import blake2b
+from functools import partial
+from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
 
-TEXT, VOCABULARY, PACK, STATE, WORK = "text", "tokenizer", "pack", "state", "work"
+STAGES = TEXT, VOCABULARY, PACK = "text", "tokenizer", "pack"
+STATE, WORK = "state", "work"
 HEARTS = {VOCABULARY: "tokenizer.json", PACK: "train/pack.json"}
 """Files without which a stage is not there; of the text only its folder, once it was packed."""
 _END = 1 << 20
@@ -32,6 +34,8 @@ class Marker(msgspec.Struct, frozen=True):
 
     key: str
     made_from: dict[str, Any]
+    contents: tuple[str, ...] = ()
+    """What each file held, from end to end."""
 
 
 def fingerprint(path: Path) -> str:
@@ -45,6 +49,12 @@ def fingerprint(path: Path) -> str:
     except FileNotFoundError:
         raise BadInput("no such file", file=path, cure="check the path") from None
     return f"{size}:{blake2b(ends, digest_size=12).hexdigest()}"
+
+
+def content(path: Path) -> str:
+    """What a file holds, all of it."""
+    with path.open("rb") as stream:
+        return file_digest(stream, partial(blake2b, digest_size=12)).hexdigest()
 
 
 def key_of(made_from: dict[str, Any]) -> str:
@@ -124,27 +134,41 @@ class Stages:
                 "is no marker of a stage", file=path, cure="remove it: the stage is made again"
             ) from None
 
-    def make(self, name: str, made_from: dict[str, Any], build: Callable[[Path], object]) -> str:
+    def make(
+        self,
+        name: str,
+        made_from: dict[str, Any],
+        build: Callable[[Path], object],
+        files: Sequence[Path] = (),
+    ) -> str:
         """Build a stage unless it is there; its key. One made from something else is replaced only if asked."""
         found, key = self.marker(name), key_of(made_from)
-        if found is not None and found.key == key:
+        edited = found is not None and self._edited(name, found, files)
+        if found is not None and found.key == key and not edited:
             return key
-        folder = self.folder(name)
         if found is not None and not self.overwrite:
             other = sorted(k for k in made_from if made_from[k] != found.made_from.get(k))
-            cure = "choose another --out, or say --overwrite"
-            raise BadInput(
-                f"was made with another {' and '.join(other) or 'version'}", file=folder, cure=cure
-            )
-        marker, new = self.work / f"{name}.json", self.work / f"{name}.new"
-        shutil.rmtree(new, ignore_errors=True)
-        if found is None:
-            shutil.rmtree(folder, ignore_errors=True)
-        build(folder if found is None else new)
-        if found is not None:  # what was there stays until there is something to take its place
-            marker.unlink()
+            what = f"was made with another {' and '.join(other) or ('corpus' if edited else 'version')}"
+            raise BadInput(what, file=self.folder(name), cure="choose another --out, or say --overwrite")
+        marker = Marker(key, made_from, tuple(map(content, files)))
+        self._build(name, build, replace=found is not None)
+        with atomic_write(self.work / f"{name}.json", overwrite=True) as stream:
+            stream.write(encode_json(marker) + b"\n")
+        return key
+
+    def _build(self, name: str, build: Callable[[Path], object], *, replace: bool) -> None:
+        """Build into the folder; what is to be replaced stays until there is something to take its place."""
+        folder, new = self.folder(name), self.work / f"{name}.new"
+        shutil.rmtree(new if replace else folder, ignore_errors=True)
+        build(new if replace else folder)
+        if replace:
+            for later in STAGES[STAGES.index(name) :]:
+                (self.work / f"{later}.json").unlink(missing_ok=True)
             shutil.rmtree(folder)
             new.rename(folder)
-        with atomic_write(marker, overwrite=True) as stream:
-            stream.write(encode_json(Marker(key, made_from)) + b"\n")
-        return key
+
+    def _edited(self, name: str, found: Marker, files: Sequence[Path]) -> bool:
+        """Whether a file was written to since, and holds something else than it did: its ends may be the same."""
+        made = (self.work / f"{name}.json").stat().st_mtime_ns
+        pairs = zip(files, found.contents, strict=False)  # earlier markers tell of none
+        return any(path.stat().st_mtime_ns > made and content(path) != told for path, told in pairs)

@@ -111,7 +111,8 @@ class _Job:
             c.language, CleanLines(c.language, c.any_language), self.texts, c.seed,
             any_language=c.any_language, workers=c.workers, news=self.news,
         )  # fmt: skip
-        self.key = self.stages.make(TEXT, made_from, lambda folder: prepare(sources, folder, how))
+        files = [source.path for source in sources]
+        self.key = self.stages.make(TEXT, made_from, lambda folder: prepare(sources, folder, how), files)
 
     def _prepared(self) -> str:
         """The key of a text that another run prepared."""
