@@ -54,6 +54,37 @@ def test_the_dashboard_shows_and_updates(own: Own, language: str) -> None:
     assert owned.faults == []
 
 
+@pytest.mark.parametrize(("language", "last", "first"), [
+    ("en", r"^Analyses of .*\d:\d\d.*, being worked out again$", "^Analyses are being worked out$"),
+    ("ja", r"^分析は .*\d:\d\d.* のもの、新しい分析を計算中$", "^分析を計算中$"),
+], ids=["en", "ja"])  # fmt: skip
+def test_it_says_of_what_time_the_analyses_are(own: Own, language: str, last: str, first: str) -> None:
+    """The last ones stand while newer ones are made; before the first, nothing is said of agreement."""
+    owned = own("choice", pairs(6), labels=list(LABELS))
+    owned.take(labels(6))
+    page, state = owned.enter("/owner", locale=language), {"at": 1_700_000_000.0, "working": True}
+
+    def told(route: Any) -> None:
+        reply = route.fetch()
+        data = {**reply.json(), "analysed": {"judged": dict(state), "gate": dict(state)}}
+        none = {"judged": None, "gate": None}
+        route.fulfill(response=reply, json=data if state["at"] else {**data, "analyses": none})
+
+    page.wait_for_selector("#agreement tbody tr")
+    page.route("**/owner/data", told)
+    shown = "pattern => new RegExp(pattern).test(document.getElementById('analysed').textContent)"
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # looks at once
+    page.wait_for_function(shown, arg=last)
+    assert page.locator("#agreement tbody tr").count() > 3
+    state["at"] = None  # type: ignore[assignment]
+    page.reload()
+    page.wait_for_function(shown, arg=first)
+    assert page.locator("#agreement tbody tr").count() == 0
+    assert page.locator("#agreement .empty").count() == 1
+    assert page.locator("#workers tbody tr").count() == 3
+    assert owned.faults == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_gate_names_words_and_writers(own: Own, scheme: str) -> None:
     owned = own(
