@@ -124,7 +124,7 @@ class BertScore:
             raise BadInput(what, cure=f"set layer to 0 (embeddings) to {layers}, or -1 for the last")
         backbone.reads(self.settings.max_length)
         self._reader = Reader(backbone.tokenizer, words_by(self.settings.segmentation), backbone.segments)
-        self._model = backbone.model("AutoModel", EncoderSettings()).eval()
+        self._model = backbone.model("AutoModel", EncoderSettings()).float().eval()
 
 
 def compare(vectors: Any, mask: Any, weights: Any) -> Any:

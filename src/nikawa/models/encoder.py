@@ -90,7 +90,7 @@ class Encoder:
             return []
         if self._model is None:  # what the folder holds answers as it is
             self._work, self._model = self._prepare(task, ())
-            self._model.eval()
+            self._model.float().eval()  # a folder may hold half precision, which would round scores
         self._same(task)
         from nikawa.models._encoder.enough import has_vectors
         from nikawa.models._encoder.infer import inferred

@@ -167,6 +167,28 @@ def test_a_file_and_a_missing_package_are_told_by_name(
         open_backbone(str(folder))
 
 
+def test_a_home_folder_that_the_shell_did_not_write_out() -> None:
+    with pytest.raises(
+        BadInput, match=r"encoder ~/mine is neither .*; write the folder out: the shell leaves ~"
+    ):
+        open_backbone("~/mine")
+
+
+@pytest.mark.parametrize("kind", ["similarity", "dialogue"])
+def test_a_folder_of_half_precision_answers_in_full(
+    kind: Kind, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
+    case, encoder = invented[kind], made()
+    encoder.fit(case.task, case.learn[:16])
+    encoder._model.base_model.to(torch.bfloat16)
+    encoder.save(tmp_path)
+    answers = [made(checkpoint=tmp_path, epochs=0) for _ in range(2)]
+    answers[0].fit(case.task, case.learn[:1])
+    first, second = (a.predict(case.task, case.ask) for a in answers)
+    assert first == second
+    assert answers[1]._model.base_model.dtype == torch.float32
+
+
 def test_a_damaged_checkpoint_of_the_cache_is_not_called_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -28,7 +28,8 @@ def unusable(source: str, problem: Exception) -> BadInput:
         return BadInput("is a file, not a folder", file=Path(source), cure="give the folder it lies in")
     if _cached(source):
         return BadInput(f"{source} in the local cache cannot be read: {first}", cure=f"fetch it again: hf download {source} --force-download")  # fmt: skip
-    cure = "give a folder, or fetch it once: hf download " + source
+    home = "write the folder out: the shell leaves ~ as it is after a colon"
+    cure = home if source.startswith("~") else f"give a folder, or fetch it once: hf download {source}"
     return BadInput(f"the encoder {source} is neither a folder nor in the local cache", cure=cure)
 
 
