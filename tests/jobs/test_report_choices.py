@@ -64,7 +64,10 @@ def test_what_was_chosen_is_what_run_chose(swept: tuple[Path, RunReport], made: 
     assert found["names"] == ["longest"]
     assert found["metric"] == chosen["char-linear"].metric
     assert [tried["settings"]["longest"] for tried in found["tried"]] == list(LONGEST)
-    assert [tried["defaults"] for tried in found["tried"]] == [[], ["longest"]]
+    assert [tried["defaults"] for tried in found["tried"]] == [
+        {},
+        {"longest": ["char-linear", "pair-linear"]},
+    ]
     for model, one in chosen.items():
         (best,) = [tried for tried in found["tried"] if model in tried["chosen"]]
         assert best["settings"]["longest"] == one.settings.get("longest", 3)
@@ -123,6 +126,9 @@ def test_a_task_without_results_is_told_too(runs: Path) -> None:
     assert one.task == "mini-ja-nli"
     assert {name for tried in one.tried for name in tried.chosen} == {"char-linear", "pair-linear"}
     assert not any(tried.reported for tried in one.tried)
+    for system in ("char-linear", "pair-linear"):
+        values = [tried.scores[system].value or 0.0 for tried in one.tried]
+        assert [system in tried.chosen for tried in one.tried].index(True) == values.index(max(values))
 
 
 def test_the_seeds_and_examples_that_chose(made: Path) -> None:

@@ -126,7 +126,7 @@ def choices(task: str = "t") -> tuple[Choices, dict[str, Any]]:
         tried.append(
             Tried(
                 settings={"learning_rate": rate},
-                defaults=("learning_rate",) if rate == 0.001 else (),
+                defaults={"learning_rate": ("good",)} if rate == 0.001 else {},
                 scores={"good": score},
                 seeds={"good": 2},
                 chosen=("good",) if rate == 0.0003 else (),

@@ -79,6 +79,14 @@ def test_what_a_system_did_not_try_is_a_dot_and_fewer_seeds_are_told(rich: Rich)
     assert html.count("1 of 2 seeds") == 1
 
 
+def test_a_default_of_some_systems_is_told_as_theirs(rich: Rich) -> None:
+    row = tried(50.0, epochs=3)
+    both = replace(row, scores={"m": row.scores["m"], "o": row.scores["m"]}, seeds={"m": 1, "o": 1}, defaults={"epochs": ("o",)})  # fmt: skip
+    assert ">default of o<" in shown(rich[0], choices(both, tried(60.0, epochs=4), names=("epochs",)))
+    alone = replace(both, defaults={"epochs": ("o", "m")})
+    assert ">default<" in shown(rich[0], choices(alone, tried(60.0, epochs=4), names=("epochs",)))
+
+
 def test_learning_rates_lie_on_a_logarithmic_axis_and_the_chosen_one_has_a_ring() -> None:
     plot = settings_plot(choices(tried(50.0, learning_rate=1e-5), tried(60.0, True, learning_rate=1e-4), tried(55.0, learning_rate=1e-3)))  # fmt: skip
     (points,) = re.findall(r'points="([^"]+)"', plot)

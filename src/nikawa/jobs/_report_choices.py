@@ -124,7 +124,7 @@ def _choices(runs: Sequence[Choosing], part: TaskRuns | None = None) -> Choices:
         metric=task.metrics[0],
         names=tuple(names),
         systems=tuple(_chooser(column, task) for column in columns),
-        tried=tuple(sorted(rows.values(), key=lambda tried: _order(tried, names))),
+        tried=tuple(sorted(rows.values(), key=lambda tried: _order(tried.settings, names))),
     )
 
 
@@ -164,17 +164,16 @@ def _reported(column: _Column, part: TaskRuns | None) -> set[bytes]:
 
 
 def _tried(column: _Column, names: Sequence[str], reported: set[bytes], lower: bool) -> dict[bytes, Tried]:
-    numbers = {
-        key: stored_number([(run.score, run.place) for run in runs]) for key, runs in column.by.items()
-    }
+    keys = sorted(column.by, key=lambda key: _order(column.settings(key), names))
+    numbers = {key: stored_number([(run.score, run.place) for run in column.by[key]]) for key in keys}
     best = _best(numbers, reported, lower)
     found: dict[bytes, Tried] = {}
     for key, number in numbers.items():
         whole, given = column.settings(key), column.by[key][0].spec.settings
         settings = {name: whole[name] for name in names if name in whole}
-        found[encode_json(settings)] = Tried(
+        found[_key(settings)] = Tried(
             settings=settings,
-            defaults=tuple(name for name in settings if name not in given),
+            defaults={name: (column.name,) for name in settings if name not in given},
             scores={column.name: number},
             seeds={column.name: len(column.by[key])},
             chosen=(column.name,) if key == best else (),
@@ -183,8 +182,17 @@ def _tried(column: _Column, names: Sequence[str], reported: set[bytes], lower: b
     return found
 
 
+def _key(settings: Settings) -> bytes:
+    """The same for the same settings, whether a number has a point or not."""
+    return encode_json({name: float(v) if _is_number(v) else v for name, v in settings.items()})
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _best(numbers: dict[bytes, Number], reported: set[bytes], lower: bool) -> bytes | None:
-    """The settings with the best mean, as `nikawa run` chooses; of equals those the results were made with."""
+    """The settings with the best mean, as `nikawa run` chooses; of equals those of the results, else the first of the table."""
     known = {key: number.value for key, number in numbers.items() if number.value is not None}
     if not known:
         return None
@@ -197,7 +205,10 @@ def _joined(one: Tried, two: Tried) -> Tried:
     """The same settings of two systems."""
     return replace(
         one,
-        defaults=tuple(dict.fromkeys((*one.defaults, *two.defaults))),
+        defaults={
+            name: one.defaults.get(name, ()) + two.defaults.get(name, ())
+            for name in {**one.defaults, **two.defaults}
+        },
         scores=one.scores | two.scores,
         seeds=one.seeds | two.seeds,
         chosen=one.chosen + two.chosen,
@@ -218,11 +229,11 @@ def _chooser(column: _Column, task: Task) -> Chooser:
     )
 
 
-def _order(tried: Tried, names: Sequence[str]) -> list[tuple[int, float, str]]:
+def _order(settings: Settings, names: Sequence[str]) -> list[tuple[int, float, str]]:
     """Numbers by size, then words; what a model does not have last."""
     found = []
     for name in names:
-        value = tried.settings.get(name)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        found.append((0 if number else 1 if name in tried.settings else 2, float(value) if number else 0.0, str(value)))  # fmt: skip
+        value: Any = settings.get(name)
+        kind = 0 if _is_number(value) else 1 if name in settings else 2
+        found.append((kind, 0.0 if kind else float(value), str(value)))
     return found

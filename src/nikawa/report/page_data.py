@@ -132,8 +132,8 @@ class Tried(Record, frozen=True, kw_only=True):
 
     settings: dict[str, Any]
     """Those that vary; what no model here has that tried it is left out."""
-    defaults: tuple[str, ...] = ()
-    """Settings that were left as they come."""
+    defaults: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Setting to the systems that left it as it comes."""
     scores: dict[str, Number]
     """System to its mean over the seeds that chose."""
     seeds: dict[str, int]

@@ -94,8 +94,15 @@ def _row(found: Choices, i: int, digits: int) -> list[str | Cell]:
 def _setting(tried: Tried, name: str, place: str) -> str | Cell:
     if name not in tried.settings:
         return '<span class="soft" title="no model that tried this has it">·</span>'
-    kept = '<span class="ci">default</span>' if name in tried.defaults else ""
-    return Cell(text(said(tried.settings[name])) + kept, inside(place, "settings", name))
+    kept = _default(tried, name)
+    shown = f'<span class="ci">{text(kept)}</span>' if kept else ""
+    return Cell(text(said(tried.settings[name])) + shown, inside(place, "settings", name))
+
+
+def _default(tried: Tried, name: str) -> str:
+    """Whether a setting was left as it comes, and by whom where not by all."""
+    systems = tried.defaults.get(name, ())
+    return "" if not systems else "default" if set(systems) == set(tried.scores) else f"default of {', '.join(systems)}"  # fmt: skip
 
 
 def said(value: Any) -> str:
