@@ -57,11 +57,11 @@ def test_the_last_figures_come_at_once() -> None:
     until(lambda: slow.calls == 1 and not kept._kept["a"].working)
     slow.go.clear()
     kept._kept["a"].until = 0.0
-    old = ask(kept, slow)
+    old = ask(kept, slow, seconds=60)
     assert (old.value, old.at, old.working) == (1, 100.0, True)
     slow.go.set()
     until(lambda: not kept._kept["a"].working)
-    new = ask(kept, slow, seconds=60)
+    new = ask(kept, slow)
     assert (new.value, new.at, slow.calls) == (2, 200.0, 2)
 
 
