@@ -48,7 +48,8 @@ class Site:
 
 
 @pytest.fixture
-def site(crowd: Any) -> Site:
+def site(crowd: Any, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setattr("nikawa.collect.latest.PATIENCE", 30)  # a busy machine must not fail a test
     return Site(crowd(items=1))
 
 
