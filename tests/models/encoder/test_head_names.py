@@ -30,9 +30,9 @@ def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     sys.modules.pop(f"{heads.__name__}.first_text", None)
 
 
-def test_every_kind_has_a_head_and_every_file_is_listed() -> None:
+def test_every_kind_has_a_head_of_its_own_first() -> None:
     assert set(heads.kinds()) == set(get_args(Kind))
-    assert set(heads._heads()) == set(heads.FIRST)
+    assert list(heads._heads())[: len(heads.FIRST)] == list(heads.FIRST)
 
 
 def test_the_head_of_the_page_is_found_by_its_name(
