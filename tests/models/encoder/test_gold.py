@@ -82,3 +82,15 @@ def test_a_model_answers_the_kind_and_labels_it_learned(
     assert len(encoder.predict(turned, text.ask)) == len(text.ask)
     with pytest.raises(BadInput, match="not invented-text"):
         encoder.predict(replace(text.task, labels=("yes", "no")), text.ask)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hidden"), [("reading", "context"), ("tagging", "text"), ("choice", "choices")]
+)
+def test_an_input_that_is_not_shown_is_told_as_such(
+    kind: Kind, hidden: str, made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    case = invented[kind]
+    bare = [replace(e, inputs={name: v for name, v in e.inputs.items() if name != hidden}) for e in case.learn[:4]]  # fmt: skip
+    with pytest.raises(BadInput, match=rf"has no (text '{hidden}'|list of two choices)"):
+        made().fit(case.task, bare)

@@ -25,6 +25,12 @@ def _number(gold: Any, kind: type) -> bool:
     return isinstance(gold, kind) and not isinstance(gold, bool)
 
 
+def _size(example: Example, name: str) -> float:
+    """The length of a text; without limit where it is not shown, which the head tells."""
+    text = example.inputs.get(name)
+    return len(text) if isinstance(text, str) else float("inf")
+
+
 def _label(_example: Example, gold: Any) -> str:
     return "" if isinstance(gold, str) or gold is None else "no label"
 
@@ -35,14 +41,16 @@ def _score(_example: Example, gold: Any) -> str:
 
 def _choice(example: Example, gold: Any) -> str:
     choices = example.inputs.get("choices")
-    count = len(choices) if isinstance(choices, list | tuple) else 0
+    if not isinstance(choices, list | tuple):  # not shown: the head tells
+        return ""
+    count = len(choices)
     return "" if _number(gold, Integral) and 0 <= gold < count else f"none of its {count} choices"
 
 
 def _answers(example: Example, gold: Any) -> str:
     if not isinstance(gold, list | tuple):
         return "no list of answers"
-    size = len(str(example.inputs.get("context") or ""))
+    size = _size(example, "context")
     for answer in gold:
         if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
             return "no list of answers with text and start"
@@ -55,7 +63,7 @@ def _answers(example: Example, gold: Any) -> str:
 def _spans(example: Example, gold: Any) -> str:
     if not isinstance(gold, list | tuple) or not all(isinstance(span, Span) for span in gold):
         return "no list of spans"
-    size = len(str(example.inputs.get("text") or ""))
+    size = _size(example, "text")
     return "" if all(0 <= s.start < s.end <= size for s in gold) else "not inside its text"
 
 
