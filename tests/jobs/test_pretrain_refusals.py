@@ -45,6 +45,7 @@ def run(corpus: Path | Sequence[Path], out: Path, **more: Any) -> Report:
     [
         ({"vocabulary": 300}, "a vocabulary of 300 pieces holds no text; say --vocabulary 366 or more"),
         ({"minutes": float("inf"), "steps": 0}, "a training cannot take inf minutes; say --minutes 8"),
+        ({"seed": 1 << 63, "only": "text"}, "the seed is 9223372036854775808; choose a number from 0 on"),
         ({"device": "quantum"}, "there is no device 'quantum' to train on"),
         ({"attribution": Path("nowhere.md")}, r"nowhere\.md: cannot be read as text; name the file that"),
         ({"data": Path("nowhere")}, "nowhere: no such folder; name the folder that holds"),

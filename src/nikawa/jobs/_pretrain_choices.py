@@ -13,6 +13,7 @@ from nikawa.errors import BadInput, missing_extra, unknown
 from nikawa.pretrain.coverage import CoverageReport
 from nikawa.pretrain.language import known_language
 from nikawa.pretrain.report import CorpusReport
+from nikawa.pretrain.settings import TrainSettings, check_seed, check_settings
 from nikawa.pretrain.vocabulary import SAMPLE, VocabularyReport, check_vocabulary
 from nikawa.records import Record
 from nikawa.text.analysers import ANALYSERS
@@ -72,6 +73,7 @@ def refuse(choices: Choices) -> None:
     check_vocabulary(choices.tokenizer, choices.vocabulary)
     if choices.only and choices.only not in ONLY:
         raise unknown("stage", choices.only, ONLY)
+    check_seed(choices.seed)
     _refuse_segmenter(choices.segmenter, choices.language)
     require_folder(choices.data)
     if choices.only != "text" and find_spec("tokenizers") is None:
@@ -91,8 +93,6 @@ def _refuse_segmenter(name: str, language: str) -> None:
 
 
 def _refuse_training(choices: Choices) -> None:
-    from nikawa.pretrain.settings import check_settings
-
     check_settings(settings_of(choices))
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
@@ -107,10 +107,8 @@ def _refuse_training(choices: Choices) -> None:
         read_credits(choices.attribution)
 
 
-def settings_of(choices: Choices) -> Any:
+def settings_of(choices: Choices) -> TrainSettings:
     """What the training is told."""
-    from nikawa.pretrain.settings import TrainSettings
-
     said: dict[str, Any] = {"batch": choices.batch} if choices.batch else {}
     names = ("size", "steps", "minutes", "seed", "device")
     return TrainSettings(**said, **{name: getattr(choices, name) for name in names})

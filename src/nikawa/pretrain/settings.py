@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import msgspec
@@ -12,6 +11,9 @@ from nikawa.pretrain.sizes import LONGEST, size_of
 
 OUTSIDE = ("minutes", "device", "compile", "looks", "checkpoint_seconds")
 """Settings that say how the work is done, not what comes out: a state is taken up whatever they are."""
+
+LONGEST_MINUTES = 1e7
+"""Nineteen years."""
 
 
 class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +56,12 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.learning_rate or size_of(self.size).rate
 
 
+def check_seed(seed: int) -> None:
+    """Refuse what no source of random numbers begins with."""
+    if not 0 <= seed < 1 << 63:
+        raise BadInput(f"the seed is {seed}", cure="choose a number from 0 on, with 18 digits at most")
+
+
 def check_settings(settings: TrainSettings) -> None:
     """Refuse what cannot be trained."""
     size_of(settings.size)
@@ -61,7 +69,7 @@ def check_settings(settings: TrainSettings) -> None:
         raise BadInput(
             "give the steps or the minutes of the training", cure="say --steps 2000, or --minutes 8"
         )
-    if not math.isfinite(settings.minutes):
+    if not settings.minutes < LONGEST_MINUTES:
         raise BadInput(f"a training cannot take {settings.minutes} minutes", cure="say --minutes 8")
     shares = sum(share for _, share in settings.lengths)
     if not settings.lengths or abs(shares - 1) > 1e-6 or any(share < 0 for _, share in settings.lengths):
@@ -73,7 +81,6 @@ def check_settings(settings: TrainSettings) -> None:
             )
         if settings.batch < length:
             raise BadInput(f"a batch of {settings.batch} pieces holds no window of {length}", cure="choose a larger batch")  # fmt: skip
-    if settings.seed < 0:
-        raise BadInput(f"the seed is {settings.seed}", cure="choose a number from 0 on")
+    check_seed(settings.seed)
     if not 0 < settings.mask < 0.9:
         raise BadInput(f"the share of masked pieces is {settings.mask}", cure="choose 0.15, say")
