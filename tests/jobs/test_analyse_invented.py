@@ -79,6 +79,13 @@ def test_labels_by_similarity_are_counted(meadow: Path) -> None:
     )
 
 
+def test_a_model_from_a_file_has_its_name_wherever_that_lies(meadow: Path) -> None:
+    (meadow.parent / "far").mkdir()
+    lines: list[dict[str, object]] = [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)]
+    one = replayed("meadow-label", lines, "far/away")
+    assert one.system.model == "replay:away.jsonl"
+
+
 def test_answers_without_probabilities_have_no_calibration(meadow: Path) -> None:
     one = replayed("meadow-label", [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)])
     assert (one.calibration, one.no_calibration) == (None, "the model gives no probabilities")

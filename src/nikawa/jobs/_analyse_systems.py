@@ -148,7 +148,7 @@ def _system(runs: Sequence[StoredRun], spec: RunSpec, task: Task, language: str)
         kind=task.kind,
         dataset=task.dataset,
         language=language,
-        model=spec.predictor,
+        model=spec.model,
         settings=spec.settings,
         variation=spec.variation.title,
         inputs=spec.variation.inputs,
