@@ -90,11 +90,12 @@ def test_one_run_at_a_time(corpus: Path, tmp_path: Path) -> None:
         run(corpus, tmp_path / "file", only="text")
 
 
-def test_the_folder_of_the_text_may_hold_the_encoder(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("inside", ["encoder", "."])
+def test_the_folder_of_the_text_may_hold_the_encoder(inside: str, corpus: Path, tmp_path: Path) -> None:
     for only in ("text", "vocabulary"):
-        report = run(tmp_path, tmp_path / "encoder", only=only)
-    assert report.text is not None
-    assert [file.file for file in report.text.files] == ["corpus.txt"]
+        report = run(tmp_path, tmp_path / inside, only=only)
+        assert report.text is not None
+        assert [file.file for file in report.text.files] == ["corpus.txt"]
 
 
 def test_what_is_to_be_replaced_stays_until_there_is_something_else(corpus: Path, tmp_path: Path) -> None:

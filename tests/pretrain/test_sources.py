@@ -20,7 +20,7 @@ def write(*paths: Path) -> None:
 def test_hidden_files_and_what_was_made_here_are_not_text(tmp_path: Path) -> None:
     write(tmp_path / "a.txt", tmp_path / "._a.txt", tmp_path / ".git" / "b.txt")
     write(tmp_path / "encoder" / "work" / "text" / "train.txt")
-    found = sources_of([tmp_path], out=tmp_path / "encoder")
+    found = sources_of([tmp_path], made=tmp_path / "encoder" / "work")
     assert [source.path for source in found] == [tmp_path / "a.txt"]
     assert found[0].found == tmp_path
     assert sources_of([tmp_path / "._a.txt"])[0].found is None

@@ -100,7 +100,7 @@ class _Job:
         if not self.corpus:
             self.key = self._carried()
             return
-        sources = sources_of(self.corpus, self.choices.field, self.choices.sources, self.out)
+        sources = sources_of(self.corpus, self.choices.field, self.choices.sources, self.stages.work)
         c = self.choices
         made_from = {
             "corpus": [fingerprint(source.path) for source in sources],

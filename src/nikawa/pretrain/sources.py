@@ -58,10 +58,10 @@ class Source:
 
 
 def sources_of(
-    given: Sequence[Path], text_field: str = "text", table: Path | None = None, out: Path | None = None
+    given: Sequence[Path], text_field: str = "text", table: Path | None = None, made: Path | None = None
 ) -> list[Source]:
-    """The files that are meant, folders searched (but for `out`, where what is made of them is written); each once."""
-    files = [(file, path if file != path else None) for path in given for file in _files(path, out)]
+    """The files that are meant, folders searched (but for `made`, where what is made of them is written); each once."""
+    files = [(file, path if file != path else None) for path in given for file in _files(path, made)]
     if not files:
         raise BadInput("no text was named", cure="name a .txt or .jsonl file, or a folder of them")
     _refuse_names([file for file, _ in files])
@@ -83,20 +83,20 @@ def holds_records(path: Path) -> bool:
     return path.name.endswith(tuple(kind for kind in KINDS if kind.startswith(".jsonl")))
 
 
-def _files(path: Path, out: Path | None) -> list[Path]:
+def _files(path: Path, made: Path | None) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.name.endswith(KINDS) and _meant(file, path, out))
+    found = sorted(file for file in path.rglob("*") if file.name.endswith(KINDS) and _meant(file, path, made))
     if not found:
         raise BadInput("holds no text", file=path, cure=f"it may hold {', '.join(KINDS)}")
     return found
 
 
-def _meant(file: Path, folder: Path, out: Path | None) -> bool:
+def _meant(file: Path, folder: Path, made: Path | None) -> bool:
     """Whether a file of a folder is text to read: not hidden, and not made here before."""
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    made = out is not None and file.resolve().is_relative_to(out.resolve())
-    return not hidden and not made and file.is_file()
+    ours = made is not None and file.resolve().is_relative_to(made.resolve())
+    return not hidden and not ours and file.is_file()
 
 
 def _refuse_names(files: Sequence[Path]) -> None:
