@@ -17,6 +17,7 @@ from nikawa.models._encoder.align import align
 from nikawa.models._encoder.pieces import Reader, cover
 from nikawa.models._encoder.settings import words_by
 from nikawa.models._encoder.settle import settle
+from nikawa.models._encoder.units import UNITS, Gaps
 from nikawa.records import Kind
 
 UNKNOWN = "[UNK]"
@@ -196,8 +197,8 @@ def test_many_unknown_pieces_are_found_in_bounded_time(monkeypatch: pytest.Monke
 @given(st.text("のはabc 😀가1_", max_size=40), st.integers(0, 40), st.integers(0, 40))
 def test_units_of_a_stretch_are_those_found_in_it(text: str, start: int, end: int) -> None:
     start, end = min(start, len(text)), min(end, len(text))
-    found = [len(units.findall(text, start, end)) for units in align_module.UNITS]
-    assert align_module._Gaps(text).counts(start, end) == found
+    found = [len(units.findall(text, start, end)) for units in UNITS]
+    assert Gaps(text).counts(start, end) == found
 
 
 def test_hangul_taken_apart_stays_with_its_syllable(

@@ -11,7 +11,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+
+from nikawa.models._encoder.units import UNITS, Gaps
 
 Place = tuple[int, int]
 """Start and end (exclusive) of characters."""
@@ -21,12 +22,6 @@ CANDIDATES = 32
 """Places a run of known pieces is looked for after an unknown one."""
 STATES = 16
 """Ends that are followed up after each run: a text of mostly unknown pieces has thousands."""
-UNITS = (
-    re.compile(r"\S+"),
-    re.compile(r"[一-鿿㐀-䶿々〆]|[^\W_一-鿿㐀-䶿々〆]+|[^\w\s]|_"),
-    re.compile(r"\S"),
-)
-"""What an unknown piece may stand for, from the largest: a word, a part of one script or a sign, a character."""
 
 
 def align(text: str, pieces: Sequence[str], unknown: str | None) -> list[Place]:
@@ -110,7 +105,7 @@ State = tuple[float, tuple[int, ...]]
 def _aligned(text: str, pieces: Sequence[str], unknown: str | None, strip: bool) -> list[Place] | None:
     """Every run where it is found whole, at the least cost; None where one is not found."""
     folded, place = _fold(text, strip)
-    runs, gaps = _runs(pieces, unknown, strip), _Gaps(text)
+    runs, gaps = _runs(pieces, unknown, strip), Gaps(text)
     ends: dict[int, State] = {0: (0.0, ())}
     for run in runs:
         ends = _fewer(_placed(run, ends, gaps, folded, place))
@@ -131,29 +126,7 @@ def _fewer(ends: dict[int, State]) -> dict[int, State]:
     return {end: ends[end] for end in {*cheap, min(ends)}}
 
 
-class _Gaps:
-    """How many units of each size a stretch of a text has, counted once for all stretches."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._begun: list[list[int]] = []
-        self._inside: list[list[bool]] = []
-        for units in UNITS:
-            begins, inside = [0] * (len(text) + 1), [False] * (len(text) + 1)
-            for start, end in (match.span() for match in units.finditer(text)):
-                begins[start + 1] += 1
-                inside[start + 1 : end] = [True] * (end - start - 1)
-            self._begun.append(list(accumulate(begins)))
-            self._inside.append(inside)
-
-    def counts(self, start: int, end: int) -> list[int]:
-        """For each size the units between two places, a part of one counted as one."""
-        if end <= start:
-            return [0] * len(UNITS)
-        return [b[end] - b[start] + i[start] for b, i in zip(self._begun, self._inside, strict=True)]
-
-
-def _placed(run: _Run, ends: dict[int, State], gaps: _Gaps, folded: str, place: list[int]) -> dict[int, State]:  # fmt: skip
+def _placed(run: _Run, ends: dict[int, State], gaps: Gaps, folded: str, place: list[int]) -> dict[int, State]:  # fmt: skip
     """The states after one more run, the cheapest for each end."""
     whole = "".join(run.texts)
     made: dict[int, State] = {}
@@ -181,7 +154,7 @@ def _candidates(whole: str, run: _Run, end: int, folded: str) -> list[int]:
     return found
 
 
-def _cost(run: _Run, gaps: _Gaps, start: int, end: int) -> float:
+def _cost(run: _Run, gaps: Gaps, start: int, end: int) -> float:
     """How ill the gap before a run fits the unknown pieces in it, and the place fits the run's first piece."""
     if not run.unknown:
         return 0.0
