@@ -31,7 +31,7 @@ EPOCHS: dict[str, dict[str, float]] = {
 TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-nli": 1}, "ko": {"mini-ko-ner": 1}}  # fmt: skip
 LONGER = 2
 """Random weights learn so many times as long."""
-RATES = {False: (5e-5, 1e-4, 3e-4), True: (1e-4, 3e-4, 1e-3)}
+RATES = {False: (1e-4, 3e-4, 6e-4), True: (1e-4, 3e-4, 1e-3)}
 """By whether the weights are random: each kind has its own range."""
 SETTINGS: dict[str, dict[str, Any]] = {"jamp": {"batch": 64}, "klue-ner": {"max_length": 256}, "klue-dp": {"max_length": 256}}  # fmt: skip
 PREFIX = "random-"

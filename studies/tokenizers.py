@@ -31,7 +31,7 @@ EPOCHS: dict[str, dict[str, float]] = {
 }
 TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-ner": 1}}  # fmt: skip
 LENGTHS = {"jsquad": 384, "klue-ner": 256}
-RATES = (1e-4, 3e-4)
+RATES = (3e-4, 6e-4)
 PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", "subwords"))
 SAMPLE = 500
 """Texts of a task that pieces are counted in."""

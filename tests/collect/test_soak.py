@@ -63,6 +63,6 @@ def test_workers_wait_while_postgres_is_started_again() -> None:
 def test_several_workers_at_once() -> None:
     words = ("--workers", "20", "--seconds", "3", "--items", "100", "--slow", "5000")
     found = soak("collect_load", *words, "--judgements", "100", "--asked", "4")
-    assert found["answers"] >= 40
+    assert found["answers"] >= 20  # one a worker, however slow the machine
     assert found["errors"] == 0
     assert found["page_bytes"] < 100_000
