@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import get_context
 
 import msgspec
 
@@ -18,6 +17,7 @@ from nikawa.clean.piece import Piece
 from nikawa.clean.source import Document
 from nikawa.clean.tally import Tally
 from nikawa.io.chunks import by_characters
+from nikawa.io.processes import processes
 
 CHUNK = 100_000
 """Characters of a chunk."""
@@ -65,7 +65,7 @@ def parts(given: Iterator[list[Document]], work: Work, workers: int) -> Iterator
         yield from (clean_chunk(chunk, work) for chunk in given)
         return
     waiting: deque[Future[Part]] = deque()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as pool:
         try:
             for chunk in given:
                 waiting.append(pool.submit(clean_chunk, chunk, work))

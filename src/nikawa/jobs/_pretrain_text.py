@@ -16,10 +16,10 @@ from nikawa.clean.engine import Cleaner
 from nikawa.clean.piece import Piece
 from nikawa.errors import BadInput
 from nikawa.io.lines import read_lines
+from nikawa.io.processes import processes
 from nikawa.jobs._pretrain_stages import fingerprint
 from nikawa.pretrain.contamination import Text
 from nikawa.pretrain.prepare import Cleaned
-from nikawa.pretrain.processes import processes
 from nikawa.records import Dataset, reference, texts_inside
 from nikawa.text.starts import starts
 

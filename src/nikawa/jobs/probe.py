@@ -122,11 +122,12 @@ def _labels(tally: Tally) -> tuple[str, ...]:
 def _tally(stream: Iterator[Item], sides: tuple[str, ...], tokeniser: str, workers: int) -> Tally:
     if workers <= 1:
         return count(stream, sides, analyser(tokeniser, cache=0))
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from multiprocessing import get_context
+    from concurrent.futures import Future
+
+    from nikawa.io.processes import processes
 
     whole, waiting = Tally(sides), deque[Future[Tally]]()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as pool:
         while chunk := list(islice(stream, CHUNK)):
             waiting.append(pool.submit(_count_chunk, chunk, sides, tokeniser))
             if len(waiting) > 2 * workers:  # read no further ahead than the workers need

@@ -217,7 +217,7 @@ def _encoded(reader: Reader, work: Iterator[Lines], workers: int) -> Iterator[tu
     if workers <= 1:
         yield from ((lines, reader.encode(lines)) for lines in work)
         return
-    from nikawa.pretrain.processes import processes
+    from nikawa.io.processes import processes
 
     waiting: deque[tuple[Lines, Future[Encoded]]] = deque()
     with processes(workers, _begin, (reader,)) as pool:

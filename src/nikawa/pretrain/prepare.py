@@ -18,10 +18,10 @@ from zlib import crc32
 
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
+from nikawa.io.processes import processes
 from nikawa.pretrain.contamination import RUN, SHORT, Index, Searcher, Text, build, met
 from nikawa.pretrain.corpus import Line, chunks, read
 from nikawa.pretrain.personal import guarded, with_placeholders
-from nikawa.pretrain.processes import processes
 from nikawa.pretrain.refuse import nothing_left, refuse_others
 from nikawa.pretrain.report import CorpusReport, Met, Size, file_report
 from nikawa.pretrain.sources import Source

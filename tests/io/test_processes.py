@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.pretrain.processes import processes
+from nikawa.io.processes import processes
 
 PARENT = """
 import os, time
-from nikawa.pretrain.processes import processes
+from nikawa.io.processes import processes
 if __name__ == "__main__":
     with processes(2) as pool:
         print(*{found.result() for found in [pool.submit(os.getpid) for _ in range(50)]}, flush=True)
