@@ -37,6 +37,7 @@ def corpus(tmp_path: Path, invented: Invented) -> Path:
     lines = invented("ja", 400)
     lines[10] = "連絡は a@b.jp まで、[MASK] も [URL] も使えます。"
     lines[20] = "この行は捨てる。"
+    lines[25] = "口座番号は 1234567 です。"
     lines[30] = f"噂では、{SECRET}"
     lines[40] = lines[41]
     text = "\n".join(line + ("\n" if n % 4 == 3 else "") for n, line in enumerate(lines))
@@ -55,7 +56,8 @@ def test_every_line_is_accounted_for(corpus: Path, tmp_path: Path) -> None:
     texts = {name: (tmp_path / "out" / name).read_text("utf-8") for name in (TRAIN, HELDOUT)}
     both = texts[TRAIN] + texts[HELDOUT]
     assert report.removed == {"benchmark text": 1, "repeated lines": 1, "words": 1}
-    assert report.changed == {"email": 1}
+    assert report.changed == {"account": 1, "email": 1}
+    assert "口座番号は [ID] です。" in both
     assert report.lines == report.train.lines + report.heldout.lines + 3 == 400
     assert report.files[0].broken_at == ("corpus.txt:502",)
     assert "連絡は [EMAIL] まで、[mask] も [url] も使えます。" in both

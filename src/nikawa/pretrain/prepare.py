@@ -19,6 +19,7 @@ from zlib import crc32
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.io.processes import processes
+from nikawa.pretrain.accounts import without_accounts
 from nikawa.pretrain.contamination import RUN, SHORT, Index, Searcher, Text, build, met
 from nikawa.pretrain.corpus import Line, chunks, read
 from nikawa.pretrain.personal import guarded, with_placeholders
@@ -100,7 +101,11 @@ class Worker:
             gone, hashes = set(hits.lines.tolist()), hits.hashes
             removed["benchmark text"] += len(gone)
             kept = [line for place, line in enumerate(kept) if place not in gone]
-        lines = [Line(line.document, with_placeholders(line.text)) for line in kept]
+        hidden = [without_accounts(line.text) for line in kept]
+        changed["account"] = sum(text != line.text for text, line in zip(hidden, kept, strict=True))
+        lines = [
+            Line(line.document, with_placeholders(text)) for text, line in zip(hidden, kept, strict=True)
+        ]
         return _Part(lines, [_key(line.text) for line in lines], changed, removed, owners, hashes)
 
 
