@@ -34,6 +34,27 @@ def test_settings_that_are_the_defaults_or_tell_how_define_nothing(spy: Any) -> 
     assert only(settings={"level": 1}).options == ({"level": 1},)
 
 
+def test_an_encoder_counts_by_what_makes_it_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NIKAWA_MODELS", "kept")
+    folder = Path("kept/own")
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    first = only(models=("encoder:own",)).runs({})[0]
+    assert first.data[-1].name == "encoder:own"
+    assert only(models=("encoder:kept/own",)).runs({})[0].hash == first.hash
+    for name in ("README.md", "work/pack/ids", ".cache/x", "pretraining.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("told")
+    assert only(models=("encoder:own",)).runs({})[0].hash == first.hash
+    (folder / "model.safetensors").write_bytes(b"others")
+    assert only(models=("encoder:own",)).runs({})[0].hash != first.hash
+
+
 def test_a_grid_is_every_combination_and_choosing_never_names_the_test_set(spy: Any) -> None:
     family = only(grid={"level": (0, 1), "trouble": ("", "x", "y")}, seeds=(0, 1))
     assert len(family.options) == 6

@@ -79,6 +79,8 @@ class Model:
     """What must follow the colon (`FILE`, `NAME`); empty: the name stands alone."""
     outside: tuple[str, ...] = ()
     """Settings that tell how the work is done, not what comes out: a run is the same whatever they are."""
+    home: Callable[[str], str] = str
+    """The file or folder that its argument stands for; its content is a part of what defines a run."""
 
 
 S = TypeVar("S", bound=msgspec.Struct)

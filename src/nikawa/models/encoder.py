@@ -11,6 +11,7 @@ import msgspec
 
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings, words_by
+from nikawa.models._encoder.where import located
 from nikawa.models.base import Model, Scorer, Setup, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
 
@@ -156,5 +157,6 @@ MODELS = (
         EncoderSettings,
         "PATH",
         OUTSIDE,
+        located,
     ),
 )

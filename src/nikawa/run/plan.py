@@ -172,7 +172,7 @@ def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Ite
     made = model(predictor, settings=options[0] | outside_of(kind, request.settings))
     shown = any(settings.get("shots", "shots" not in _setting_names(kind)) for settings in options)
     learns = isinstance(made, Trainable) and shown  # one that is shown examples, but none, learns nothing
-    files = tuple(_files(predictor, argument, options))
+    files = tuple(_files(predictor, kind.home(argument), options))
     for variation in _variations(task, request):
         for name in variation.train:
             shelf.training(name, task, variation.labels)  # labels that do not fit are told now

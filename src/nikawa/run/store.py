@@ -200,10 +200,17 @@ def _with_nan(raw: Any, path: Path) -> SetScores:
         raise BadInput(f"is not a list of scores: {problem}", file=path, cure="score the run again") from None
 
 
+BESIDE = ("work", "state", "pretraining.json")
+"""What lies in a checkpoint's folder and tells how it was made, not what it is."""
+
+
 def digest_of(path: Path) -> str:
-    """The digest of a file, or of all files of a folder with their names."""
+    """The digest of a file, or of all files of a folder with their names; of a checkpoint's, those that make the model."""
     if path.is_dir():
-        parts = [(str(f.relative_to(path)), digest_of(f)) for f in sorted(path.rglob("*")) if f.is_file()]
+        found = [f.relative_to(path) for f in sorted(path.rglob("*")) if f.is_file()]
+        if (path / "config.json").is_file():
+            found = [f for f in found if f.suffix != ".md" and f.parts[0] not in BESIDE and not any(part.startswith(".") for part in f.parts)]  # fmt: skip
+        parts = [(str(f), digest_of(path / f)) for f in found]
         return blake2b(encode_json(parts), digest_size=8).hexdigest()
     state = blake2b(digest_size=8)
     with path.open("rb") as stream:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput, listed, missing_extra
@@ -19,10 +17,10 @@ from nikawa.models._encoder.fitting import (
     whole,
 )
 from nikawa.models._encoder.settings import EncoderSettings
+from nikawa.models._encoder.where import MODELS, located, places
 
 OWN = re.compile(r"nikawa-(mini|small)-(ja|ko)")
 """Encoders that Nikawa's users train themselves."""
-MODELS = "NIKAWA_MODELS"
 SHIFTED = frozenset({
     "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "luke", "mluke", "mpnet", "roberta-prelayernorm",
     "data2vec-text", "ibert", "xmod", "esm", "lilt", "markuplm",
@@ -108,22 +106,6 @@ def open_backbone(source: str) -> Backbone:
     except Exception as problem:  # whatever a damaged file makes a reader raise
         raise _unusable(source, problem) from None
     return Backbone(source, config, tokenizer)
-
-
-def places() -> list[Path]:
-    """Where encoders are kept: `NIKAWA_MODELS`, `models` in this folder, the user's own data folder."""
-    named = os.environ.get(MODELS)
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    own = [Path("models"), Path(home) / "nikawa" / "models"]
-    return [Path(named).expanduser(), *own] if named else own
-
-
-def located(source: str) -> str:
-    """The folder of an encoder that is given by its bare name; anything else stays as it is."""
-    if Path(source).is_dir() or Path(source).name != source:
-        return source
-    found = (place / source for place in places() if (place / source / "config.json").is_file())
-    return str(next(found, source))
 
 
 def _changed(config: Any, settings: EncoderSettings, changes: Mapping[str, Any]) -> Any:
