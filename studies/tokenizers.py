@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput, NikawaError
+from nikawa.io.atomic import atomic_write
+from nikawa.io.json import encode_json, read_json
 from nikawa.jobs.report import Options, report
 from nikawa.jobs.run import Cell, Request, RunReport
 from nikawa.records import texts_inside
@@ -33,6 +35,8 @@ TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-n
 LENGTHS = {"jsquad": 384, "klue-ner": 256}
 RATES = (3e-4, 6e-4)
 PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", "subwords"))
+SIZES = "encoders.json"
+"""What the encoders are, written beside the runs: the report needs neither their weights nor their machine."""
 SAMPLE = 500
 """Texts of a task that pieces are counted in."""
 SAID = """Mean ± standard deviation over seeds; the learning rate was chosen by one seed where the table of the grid tells. Differences are second
@@ -68,7 +72,7 @@ def requests(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[Req
     ]
 
 
-def tell_all(models: Mapping[str, Mapping[str, Path]], place: Place) -> None:
+def tell_all(place: Place) -> None:
     """The page of the runs, and the tables in Markdown."""
     page = place.out / "report"
     how = Options(place.data, "Characters, sub-words, morphemes", rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell)  # fmt: skip
@@ -80,7 +84,7 @@ def tell_all(models: Mapping[str, Mapping[str, Path]], place: Place) -> None:
         "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
         SAID.format(tests=len(found)),
         section("Results", figures(COLUMNS, _rows(cells, found))),
-        section("The encoders", figures(("language", "encoder", "pieces", "parameters", "pieces a character"), _sizes(models, place))),
+        section("The encoders", figures(("language", "encoder", "pieces", "parameters", "pieces a character"), read_json(place.out / SIZES, list[list[Any]]))),
         section("The grid", grid_table(place.runs, {f"encoder:{kind}": kind for kind in KINDS})),
     ]  # fmt: skip
     write_page(place.out / "results.md", parts)
@@ -101,6 +105,16 @@ def _rows(cells: Sequence[Cell], found: Sequence[Contest]) -> Iterator[list[Any]
         where = f"{first.set}{f' ({first.protocol})' if first.protocol else ''}"
         held = [row.get(f"encoder:{kind}") for kind in KINDS]
         yield [key[0], key[1], where, first.n, *held, *(tests.get((*key, f"encoder:{a}", f"encoder:{b}")) for a, b in PAIRS)]  # fmt: skip
+
+
+def _keep_sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> None:
+    path = place.out / SIZES
+    others = (
+        [row for row in read_json(path, list[list[Any]]) if row[0] not in models] if path.is_file() else []
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, overwrite=True) as file:
+        file.write(encode_json([*others, *_sizes(models, place)]))
 
 
 def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[list[Any]]:
@@ -150,10 +164,12 @@ def main(given: Sequence[str] | None = None) -> int:
     if not given_:
         return said(BadInput("no encoder is named", cure="give --ja DIR or --ko DIR with three encoders each"))  # fmt: skip
     try:
-        models = folders(given_)
+        if "train" in place.parts or not (place.out / SIZES).is_file():
+            models = folders(given_)
+            _keep_sizes(models, place)
         done: RunReport | None = start(requests(models, place), place) if "train" in place.parts else None
         if "report" in place.parts:
-            tell_all(models, place)
+            tell_all(place)
     except NikawaError as problem:
         return said(problem)
     return 1 if done is not None and done.problems else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
 
 import pytest
 
@@ -23,6 +23,12 @@ def test_three_encoders_are_held_against_each_other(tmp_path: Path, encoder: Cal
     assert all(cell.strip(" |") for cell in ner)
     assert sum(row[0] == "| ko" and float(row[4].strip(" |")) > 0.9 for row in rows) == 3
     assert (out / "report" / "index.html").is_file()
+    told = (out / "results.md").read_bytes()
+    rmtree(tmp_path / "ko")
+    assert (
+        tokenizers.main(["--out", str(out), "--ko", str(tmp_path / "ko"), "--tiny", "--only", "report"]) == 0
+    )
+    assert (out / "results.md").read_bytes() == told
 
 
 def test_a_missing_encoder_is_told_with_the_command_that_makes_it(
