@@ -36,6 +36,7 @@ for _info in (
     AnalyserInfo("ipadic", "ja", "ja", "japanese:load_ipadic"),
     AnalyserInfo("unidic", "ja", "ja-unidic", "japanese:load_unidic"),
     AnalyserInfo("juman", "ja", "ja-juman", "japanese:load_juman"),
+    AnalyserInfo("jumanpp", "ja", "", "jumanpp:load_jumanpp"),
     AnalyserInfo("sudachi", "ja", "ja-sudachi", "sudachi:load_sudachi"),
     AnalyserInfo("sudachi-a", "ja", "ja-sudachi", "sudachi:load_sudachi_a"),
     AnalyserInfo("ginza", "ja", "ja-ginza", "ginza:load_ginza"),

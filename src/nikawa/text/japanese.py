@@ -16,7 +16,7 @@ from nikawa.text.protocol import Engine, Token
 
 # An empty -O: the type that UniDic's own settings name would override -F.
 _FORMAT = r'-O "" -F "%m\\t%H\\n" -U "%m\\t%H\\n"'
-_TO_KATAKANA = {code: code + 0x60 for code in (*range(0x3041, 0x3097), 0x309D, 0x309E)}
+TO_KATAKANA = {code: code + 0x60 for code in (*range(0x3041, 0x3097), 0x309D, 0x309E)}
 
 
 class _Entry(NamedTuple):
@@ -98,5 +98,5 @@ def _juman(feature: str) -> _Entry:
     f = _fields(feature)
     notes = _said(f, 6)
     headword = next((n.split(":", 1)[1] for n in notes.split() if n.startswith("代表表記:")), "")
-    reading = _said(f, 5).translate(_TO_KATAKANA)
+    reading = _said(f, 5).translate(TO_KATAKANA)
     return _Entry(_said(f, 4), tuple(f[:2]), reading, _said(f, 2), _said(f, 3), headword, notes)
