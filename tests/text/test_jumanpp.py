@@ -329,6 +329,21 @@ def test_a_forked_child_starts_its_own(fake: Any, jumanpp: Loaded) -> None:
     assert len(set(fake.log("start"))) == 2
 
 
+def test_a_forked_child_does_not_keep_the_program_alive(jumanpp: Loaded) -> None:
+    """It would hold the other end of a pipe whose closing tells the program to end."""
+    jumanpp.analyse("猫")
+    (pipe,) = [child._running.stdin for child in _child._ALL if child._running and child._running.stdin]
+    place, child = pipe.fileno(), os.fork()
+    if child == 0:
+        try:
+            os.fstat(place)
+        except OSError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert jumanpp.analyse("が")[0].surface == "が"
+
+
 def _gone(pid: int) -> bool:
     until = time.monotonic() + 10
     while time.monotonic() < until:
