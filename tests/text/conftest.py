@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
@@ -93,11 +94,6 @@ class Fake:
         (self.program.parent / "blank").write_text(told_as, "utf-8")
 
 
-def _forget() -> None:
-    for known in (analysers._loaded, analysers._shared):
-        known.cache_clear()
-
-
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[[str], Path]:
     """Write a program called jumanpp into a folder of its own."""
@@ -118,11 +114,11 @@ def fake(program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Ite
     path = program(FAKE)
     monkeypatch.delenv("JUMANPP", raising=False)
     monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
-    _forget()
+    for name in ("_loaded", "_shared"):
+        monkeypatch.setattr(analysers, name, cache(getattr(analysers, name).__wrapped__))
     yield Fake(path)
     for child in list(_child._ALL):
         child.close()
-    _forget()
 
 
 @pytest.fixture

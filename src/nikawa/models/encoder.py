@@ -7,16 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-import msgspec
-
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings, words_by
 from nikawa.models._encoder.where import located
-from nikawa.models.base import Model, Scorer, Setup, not_fitted, settings_of
+from nikawa.models.base import Model, Setup, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
 
 DIVERGED = "diverged: the scores are no numbers"
-NO_DEV = "there was no dev set to look at: the last state answers, and nothing stops early"
 
 
 class Encoder:
@@ -32,12 +29,14 @@ class Encoder:
         self._work: Any = None
         self.history: list[dict[str, float]] = []
         """Losses and dev scores by step."""
-        self._unwatched = False
+        self._notes: list[str] = []
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Fine-tune; goes on from the state in the setup's folder where one is."""
         from nikawa.models._encoder.gold import check_gold
+        from nikawa.models._encoder.watching import judged, notes, watch
 
+        by = judged(task, self.settings)
         check_gold(task, examples)
         work, model = self._prepare(task, examples)
         from nikawa.models._encoder.enough import has_vectors, read_enough
@@ -52,9 +51,8 @@ class Encoder:
         course = Course(model, rows, self._head.loss, self.settings, self._setup.seed, device_of(self.settings))  # fmt: skip
         course.folder, course.progress, course.history = self._setup.folder, self._setup.progress, self.history  # fmt: skip
         if dev and self._setup.score is not None:
-            score, asked = self._setup.score, [_unlabelled(e) for e in dev]
-            course.watch = lambda: _first_metric(score, task, dev, self.predict(task, asked))
-        self._unwatched = course.watch is None and bool(self.settings.keep == "best" or self.settings.early_stop)  # fmt: skip
+            course.watch = watch(self._setup.score, by, dev, lambda asked: self.predict(task, asked))
+        self._notes = notes(self.settings, course.watch is not None)
         learn(course)
         if course.diverged:
             self._model = None
@@ -128,17 +126,8 @@ class Encoder:
     def about(self) -> dict[str, Any]:
         """What a reader of the run should know beside its settings."""
         lost = self._work.reader.lost if self._work is not None else {}
-        told = {"characters without a piece": dict(lost), "notes": [NO_DEV] if self._unwatched else []}
+        told = {"characters without a piece": dict(lost), "notes": self._notes}
         return {"history": self.history, **{name: value for name, value in told.items() if value}}
-
-
-def _first_metric(score: Scorer, task: Task, dev: Sequence[Example], answers: list[Prediction]) -> float:
-    """How good the answers are; no number where some are none, which no state is the best by."""
-    return score(task, dev, answers) if all(a.answer is not None for a in answers) else float("nan")
-
-
-def _unlabelled(example: Example) -> Example:
-    return msgspec.structs.replace(example, gold={})
 
 
 def _torch() -> None:

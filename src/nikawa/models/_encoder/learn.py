@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.models._encoder.device import device_of, is_low, one_line, seeded
-from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings
+from nikawa.models._encoder.settings import FIRST, OUTSIDE, EncoderSettings
 from nikawa.models._encoder.state import load_state, save_state
 from nikawa.models._encoder.steps import Graphs, Loss, Plain
 from nikawa.models._encoder.store import Batch, Rows, Store, epoch_plan, lengths_for
+from nikawa.models._encoder.watching import watches
 from nikawa.models.base import Progress
 
 __all__ = ["Course", "Watch", "device_of", "is_low", "key_of", "learn", "one_line"]
 
+LATER = {"head": "auto", "best_by": FIRST}
+"""Settings that came later, with what held before: states of that time are taken up."""
 Watch = Callable[[], float]
 """How good the model is on dev now; more is better."""
 
@@ -121,8 +124,8 @@ class _Loop:
 
     def _after(self) -> None:
         """Look at dev; remember the best."""
-        course, settings = self.course, self.course.settings
-        if course.watch is not None and (settings.keep == "best" or settings.early_stop):
+        course = self.course
+        if course.watch is not None and watches(course.settings):
             course.model.eval()
             value = course.watch()
             course.model.train()
@@ -191,8 +194,9 @@ def key_of(course: Course) -> str:
     import msgspec
 
     settings = msgspec.to_builtins(msgspec.structs.replace(course.settings, **dict.fromkeys(OUTSIDE, 0)))
-    if settings["head"] == "auto":  # states from before it could be chosen are taken up
-        del settings["head"]
+    for name, default in LATER.items():
+        if settings[name] == default:
+            del settings[name]
     told = msgspec.json.encode([settings, course.seed, course.rows.width])
     digest = blake2b(told, digest_size=16)
     for parts in course.rows.tokens.values():

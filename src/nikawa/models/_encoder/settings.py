@@ -15,6 +15,8 @@ OUTSIDE = ("device", "checkpoint_steps")
 """Settings that tell how the work is done, not what comes out."""
 
 
+FIRST = "first"
+"""The task's first metric, whichever it is."""
 LARGE = 1e9
 """Above this a number is a slip; what is not finite is refused by it too."""
 
@@ -55,7 +57,9 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     early_stop: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Stop after so many looks at dev without a better score; 0: never."""
     keep: Literal["best", "last"] = "last"
-    """Which state answers: the best on dev (the task's first metric), or the last."""
+    """Which state answers: the best on dev, or the last."""
+    best_by: str = FIRST
+    """The metric of the task that tells which state is the best, for `keep` and `early_stop`."""
     precision: Precision = "auto"
     """`auto`: bf16 with float32 master weights on a graphics card, float32 on a processor."""
     device: str = "auto"
