@@ -78,6 +78,9 @@ def main() -> None:
         build(_asked(sys.argv[1:]))()
     except NikawaError as problem:
         _say(str(problem))
+    except BrokenPipeError:  # where the signal is held back, while processes help
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(141)  # as a shell tells of that signal
     except OSError as problem:
         _say(_os_line(problem))
     sys.exit(2)

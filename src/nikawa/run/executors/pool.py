@@ -46,18 +46,19 @@ class Pool:
 
     def _together(self, runs: Sequence[RunSpec], workers: int) -> Iterator[Outcome]:
         context, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
-        with threads_told(self.threads), broken_pipes_told():  # a process that ended must not end this one
-            pool = ProcessPoolExecutor(max(1, min(workers, len(runs))), context, _start)
-            futures: list[Future[Outcome]] = [pool.submit(self.work, run) for run in runs]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-            pool.shutdown()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in set(multiprocessing.active_children()) - set(others):
-                process.terminate()
-            raise
+        with broken_pipes_told():  # a process that ended must not end this one, whenever that is noticed
+            with threads_told(self.threads):
+                pool = ProcessPoolExecutor(max(1, min(workers, len(runs))), context, _start)
+                futures: list[Future[Outcome]] = [pool.submit(self.work, run) for run in runs]
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+            except BaseException:
+                for process in set(multiprocessing.active_children()) - set(others):
+                    process.terminate()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
 
 
 def _start() -> None:
