@@ -192,6 +192,19 @@ def test_a_killed_process_leaves_everything_to_go_on_with(tmp_path: Path, sent: 
     assert all(path.stat().st_mtime_ns == time for path, time in marked.items())
 
 
+def test_an_output_that_nobody_reads_ends_it_quietly(tmp_path: Path) -> None:
+    words = ["run", "--model", "majority", "--tasks", "mini-ja-nli", "--seeds", "2", "--workers", "2", "--out", str(tmp_path)]  # fmt: skip
+    command = [sys.executable, "-c", "from nikawa.cli import main; main()", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode in (141, -signal.SIGPIPE)
+    assert b"Traceback" not in said
+    assert len(list(tmp_path.glob("*/done.json"))) == 2
+
+
 def test_few_examples_are_said_to_have_no_interval(tmp_path: Path) -> None:
     said = call(*MINI, "--out", str(tmp_path)).output
     assert "(—)" in said
