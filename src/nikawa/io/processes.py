@@ -24,7 +24,7 @@ def processes(workers: int, begin: Begin | None = None, given: tuple[Any, ...] =
     """So many processes that start clean, each by calling `begin` with what is given."""
     context = multiprocessing.get_context("spawn")
     with broken_pipes_told():  # writing to a process that was killed must not end this one
-        pool = ProcessPoolExecutor(workers, context, _start, (begin, *given))
+        pool = ProcessPoolExecutor(workers, context, start_helper, (begin, *given))
         try:
             yield pool
         except BrokenProcessPool:
@@ -34,7 +34,7 @@ def processes(workers: int, begin: Begin | None = None, given: tuple[Any, ...] =
             pool.shutdown(cancel_futures=True)
 
 
-def _start(begin: Begin | None, *given: Any) -> None:
+def start_helper(begin: Begin | None = None, *given: Any) -> None:
     """Leave an interruption to the parent, and end with it: a killed one cannot tell its processes to."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.connection import wait
 
 from nikawa.io.command import broken_pipes_told
+from nikawa.io.processes import start_helper
 from nikawa.run.executors._base import ExecutorKind, Work, threads_told
 from nikawa.run.value import Outcome, RunSpec
 
@@ -48,7 +45,7 @@ class Pool:
         context, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
         with broken_pipes_told():  # a process that ended must not end this one, whenever that is noticed
             with threads_told(self.threads):
-                pool = ProcessPoolExecutor(max(1, min(workers, len(runs))), context, _start)
+                pool = ProcessPoolExecutor(max(1, min(workers, len(runs))), context, start_helper)
                 futures: list[Future[Outcome]] = [pool.submit(self.work, run) for run in runs]
             try:
                 for future in as_completed(futures):
@@ -59,19 +56,6 @@ class Pool:
                 raise
             finally:
                 pool.shutdown(cancel_futures=True)
-
-
-def _start() -> None:
-    """Leave an interruption to the parent, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
 
 
 EXECUTOR = ExecutorKind("pool", "a pool of processes on this machine", Pool)
