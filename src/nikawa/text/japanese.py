@@ -19,7 +19,9 @@ _FORMAT = r'-O "" -F "%m\\t%H\\n" -U "%m\\t%H\\n"'
 TO_KATAKANA = {code: code + 0x60 for code in (*range(0x3041, 0x3097), 0x309D, 0x309E)}
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
+    """What a dictionary says of a morpheme; base and norm are empty where it says nothing."""
+
     base: str
     pos: tuple[str, ...]
     reading: str
@@ -44,7 +46,7 @@ def load_juman() -> Engine:
     return _mecab(require("fugashi", "ja-juman"), require("jumandic", "ja-juman").DICDIR, _juman)
 
 
-def _mecab(fugashi: Any, folder: str, entry: Callable[[str], _Entry]) -> Engine:
+def _mecab(fugashi: Any, folder: str, entry: Callable[[str], Entry]) -> Engine:
     parse = fugashi.GenericTagger(f'-r {os.devnull} -d "{folder}" {_FORMAT}').parse
     known = lru_cache(maxsize=1 << 16)(entry)
 
@@ -57,7 +59,7 @@ def _mecab(fugashi: Any, folder: str, entry: Callable[[str], _Entry]) -> Engine:
     return run
 
 
-def _tokens(text: str, safe: str, lines: list[str], known: Callable[[str], _Entry]) -> list[Token]:
+def _tokens(text: str, safe: str, lines: list[str], known: Callable[[str], Entry]) -> list[Token]:
     tokens, end = [], 0
     for line in lines:
         surface, _, feature = line.partition("\t")
@@ -84,19 +86,19 @@ def _said(fields: list[str], index: int) -> str:
     return "" if value == "*" else value
 
 
-def _ipadic(feature: str) -> _Entry:
+def _ipadic(feature: str) -> Entry:
     f = _fields(feature)
-    return _Entry(_said(f, 6), tuple(f[:4]), _said(f, 7), _said(f, 4), _said(f, 5), "", "")
+    return Entry(_said(f, 6), tuple(f[:4]), _said(f, 7), _said(f, 4), _said(f, 5), "", "")
 
 
-def _unidic(feature: str) -> _Entry:
+def _unidic(feature: str) -> Entry:
     f = _fields(feature)
-    return _Entry(_said(f, 10), tuple(f[:4]), _said(f, 17), _said(f, 4), _said(f, 5), _said(f, 7), "")
+    return Entry(_said(f, 10), tuple(f[:4]), _said(f, 17), _said(f, 4), _said(f, 5), _said(f, 7), "")
 
 
-def _juman(feature: str) -> _Entry:
+def _juman(feature: str) -> Entry:
     f = _fields(feature)
     notes = _said(f, 6)
     headword = next((n.split(":", 1)[1] for n in notes.split() if n.startswith("代表表記:")), "")
     reading = _said(f, 5).translate(TO_KATAKANA)
-    return _Entry(_said(f, 4), tuple(f[:2]), reading, _said(f, 2), _said(f, 3), headword, notes)
+    return Entry(_said(f, 4), tuple(f[:2]), reading, _said(f, 2), _said(f, 3), headword, notes)

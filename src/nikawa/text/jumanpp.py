@@ -19,7 +19,7 @@ from typing import NamedTuple
 from nikawa.errors import BadInput, MissingExtra
 from nikawa.text._child import Child
 from nikawa.text._engine import cuts
-from nikawa.text.japanese import TO_KATAKANA
+from nikawa.text.japanese import TO_KATAKANA, Entry
 from nikawa.text.normalise import Normalised, normalise, normalise_with_offsets
 from nikawa.text.protocol import Engine, Token
 from nikawa.text.sentences import sentences
@@ -39,19 +39,8 @@ _ENTRY = re.compile(r"((?:\\.|[^ \\])+) (.*? .*?)" + 4 * " ([^ ]+) [0-9]+" + r"(
 _BETWEEN = re.compile(r"(?<!\\) ")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"␣": " ", "t": " "}
-
-
-class _Entry(NamedTuple):
-    surface: str
-    """As the program prints it, blanks as blanks."""
-    base: str
-    """"" where the word is unknown."""
-    pos: tuple[str, ...]
-    reading: str
-    ctype: str
-    cform: str
-    norm: str
-    notes: str
+_Said = tuple[str, Entry]
+"""A surface as the program prints it, blanks as blanks, and what it says of it."""
 
 
 class _Seen(NamedTuple):
@@ -124,18 +113,19 @@ def _room(copy: str, start: int, end: int) -> int:
 
 
 def _tokens(
-    seen: _Seen, place: tuple[int, int], lines: list[str], known: Callable[[str], _Entry | None]
+    seen: _Seen, place: tuple[int, int], lines: list[str], known: Callable[[str], _Said | None]
 ) -> Iterator[Token]:
     at, stop = place
     for line in lines:
         # Another entry of the same morpheme, in the order of the dictionary; a remark. The text has neither sign.
         if line.startswith(("@ ", "# ")) and line != ERROR:
             continue
-        entry = known(line)
-        start = -1 if entry is None else _found(seen.copy, at, stop, entry.surface)
-        if entry is None or start < 0:
+        said = known(line)
+        start = -1 if said is None else _found(seen.copy, at, stop, said[0])
+        if said is None or start < 0:
             raise _refused(seen.copy[place[0] : stop], line)
-        at = start + len(entry.surface)
+        surface, entry = said
+        at = start + len(surface)
         token = _token(seen, start, at, entry)
         if token is not None:
             yield token
@@ -161,7 +151,7 @@ def _found(copy: str, at: int, stop: int, surface: str) -> int:
         at += 1
 
 
-def _token(seen: _Seen, start: int, end: int, entry: _Entry) -> Token | None:
+def _token(seen: _Seen, start: int, end: int, entry: Entry) -> Token | None:
     """The token on characters of the copy; None for white space, but not for the full-width space of the text."""
     first, last = seen.original(start, end)
     whole = seen.text[first:last]
@@ -175,7 +165,7 @@ def _token(seen: _Seen, start: int, end: int, entry: _Entry) -> Token | None:
     )  # fmt: skip
 
 
-def _entry(line: str) -> _Entry | None:
+def _entry(line: str) -> _Said | None:
     """What a line says, or None where it is none of the format."""
     found = _ENTRY.match(line)
     if found is None:
@@ -187,10 +177,10 @@ def _entry(line: str) -> _Entry | None:
     known = pos != UNKNOWN and "未知語" not in notes
     reading, base = (" ".join(words[:half]), " ".join(words[half:])) if known else ("", "")
     norm = next((note.partition(":")[2] for note in notes.split(" ") if note.startswith("代表表記:")), "")
-    return _Entry(
-        _plain(surface), base, (pos, fine), reading.translate(TO_KATAKANA), ctype.strip("*"), cform.strip("*"),
-        norm if known else "", notes,
+    entry = Entry(
+        base, (pos, fine), reading.translate(TO_KATAKANA), ctype.strip("*"), cform.strip("*"), norm if known else "", notes
     )  # fmt: skip
+    return _plain(surface), entry
 
 
 def _plain(field: str) -> str:
