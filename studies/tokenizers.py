@@ -28,7 +28,7 @@ from studies._tables import figures, grid_table, section, write_page
 
 KINDS = ("characters", "subwords", "morphemes")
 EPOCHS: dict[str, dict[str, float]] = {
-    "ja": {"jsquad": 3, "jsick-nli": 6, "jsts": 5},
+    "ja": {"jsquad": 2, "jsick-nli": 6, "jsts": 4},
     "ko": {"klue-ner": 6, "klue-nli": 6, "klue-sts": 10},
 }
 TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-ner": 1}}  # fmt: skip
