@@ -34,7 +34,12 @@ LONGER = 2
 AS_LONG = ("jamp",)
 RATES = {False: (1e-4, 3e-4, 6e-4), True: (1e-4, 3e-4, 1e-3)}
 """By whether the weights are random: each kind has its own range."""
-SETTINGS: dict[str, dict[str, Any]] = {"jamp": {"batch": 64}, "klue-ner": {"max_length": 256}, "klue-dp": {"max_length": 256}}  # fmt: skip
+SETTINGS: dict[str, dict[str, Any]] = {
+    "jamp": {"batch": 64},
+    "klue-nli": {"batch": 64},
+    "klue-ner": {"batch": 64, "max_length": 256},
+    "klue-dp": {"batch": 64, "max_length": 256},
+}
 PREFIX = "random-"
 SAID = """Mean ± standard deviation over seeds. Settings were chosen by one seed on the set in the table of the grid; random weights learned
 {longer} times as long ({but}: as long), with rates of their own. A difference stands with its 95% interval and p (bootstrap over items and seeds, Holm over

@@ -20,6 +20,8 @@ __all__ = ["Course", "Watch", "device_of", "is_low", "key_of", "learn", "one_lin
 
 LATER = {"head": "auto", "best_by": FIRST}
 """Settings that came later, with what held before: states of that time are taken up."""
+WORTH = 10.0
+"""Seconds of work that are worth a state on disk at the end of an epoch."""
 Watch = Callable[[], float]
 """How good the model is on dev now; more is better."""
 
@@ -76,7 +78,7 @@ class _Loop:
             for name, master in zip(self.steps.update.names, self.steps.update.masters, strict=True):
                 if low:
                     master.copy_(self.exact.pop(name))
-        self.done, self.best, self.bad = 0, float("-inf"), 0
+        self.done, self.best, self.bad, self._written = 0, float("-inf"), 0, time.perf_counter()
         self.key = key_of(course) if course.folder is not None else ""
 
     def run(self) -> None:
@@ -133,7 +135,8 @@ class _Loop:
             self.bad = 0 if value > self.best else self.bad + 1
             if value > self.best:
                 self.best, self._kept = value, {k: v.clone() for k, v in self.steps.update.state().items()}
-        self._save()
+        if self._since >= course.settings.checkpoint_steps or time.perf_counter() - self._written >= WORTH:
+            self._save()
 
     _kept: dict[str, Any] | None = None
     _since = 0
@@ -167,8 +170,8 @@ class _Loop:
         if self.course.folder is not None and began >= self._resting:
             marks = {"key": self.key, "model": self.model, "done": self.done, "best": self.best, "bad": self.bad, "history": self.course.history}  # fmt: skip
             save_state(self.course.folder, self.steps.update.state(), self._kept, marks)
-            now = time.perf_counter()
-            self._resting = now + 10 * (now - began)
+            self._written = time.perf_counter()
+            self._resting = self._written + 10 * (self._written - began)
 
     def _resume(self) -> None:
         keys = {"key": self.key, "model": self.model}
