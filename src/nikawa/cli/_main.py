@@ -1,6 +1,6 @@
 """Build the `nikawa` command from the files beside this one and turn errors into one line and a status.
 
-Exit status: 0 done, 1 done but the check failed, 2 bad input, 130 interrupted.
+Exit status: 0 done, 1 done but the check failed or not done, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from pathlib import Path
 from types import ModuleType
 
 import typer
+from typer.main import get_command
 
 import nikawa.cli
 from nikawa import __version__
+from nikawa.cli._usage import WRONG, bad_words
 from nikawa.errors import NikawaError
 from nikawa.registry import scan
 
@@ -75,15 +77,32 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):  # end quietly in `nikawa … | head`; a server must take the signal back
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        build(_asked(sys.argv[1:]))()
+        sys.exit(_run(sys.argv[1:]))
     except NikawaError as problem:
         _say(str(problem))
+    except typer.Abort:  # a question was left without an answer
+        _say("nothing was done; answer the question, or give the answer as an option")
+        sys.exit(1)
     except BrokenPipeError:  # where the signal is held back, while processes help
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(141)  # as a shell tells of that signal
     except OSError as problem:
         _say(_os_line(problem))
     sys.exit(2)
+
+
+def _run(words: Sequence[str]) -> int:
+    """Do what the words ask for; the exit status."""
+    command = get_command(build(_asked(words)))
+    try:
+        status = command.main(prog_name="nikawa", standalone_mode=False)
+    except WRONG as problem:
+        if line := bad_words(problem, words, command):
+            raise line from None
+        return 2
+    return int(
+        status or 0
+    )  # a verb returns nothing; what typer.Exit carries comes back instead of being raised
 
 
 def _survive_any_terminal() -> None:
