@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nikawa.jobs._report_runs import SystemRuns, TaskRuns, find_runs, task_runs
+from nikawa.jobs._report_runs import SystemRuns, TaskRuns, task_runs
 from nikawa.jobs._report_scores import compare_tasks
 from nikawa.metrics import metrics
 from studies._place import Place
+from studies._stored import told_runs
 
 ROUNDS, FEW = 10_000, 500
 
@@ -33,7 +34,7 @@ class Contest:
 
 def contests(runs: Path, pairs: Sequence[tuple[str, str]], place: Place) -> list[Contest]:
     """Every pair of models wherever both answered the same examples after the same training."""
-    parts = [found for part in task_runs(find_runs([str(runs)]), place.data) for found in _asked(part, pairs)]
+    parts = [found for part in task_runs(told_runs(runs), place.data) for found in _asked(part, pairs)]
     if not parts:
         return []
     compared = compare_tasks(parts, FEW if place.tiny else ROUNDS)

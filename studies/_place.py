@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nikawa.errors import NikawaError
+from nikawa.errors import BadInput, NikawaError, listed
 from nikawa.jobs.run import Options, Request, RunReport, run_all
 from nikawa.run.plan import plan
 from nikawa.run.value import Outcome
@@ -55,7 +55,7 @@ def place_of(asked: argparse.Namespace) -> Place:
     """The place that options spell."""
     parts = tuple(word for word in asked.only.split(",") if word)
     if strange := set(parts) - set(PARTS):
-        raise SystemExit(f"--only knows {', '.join(PARTS)}, not {', '.join(sorted(strange))}")
+        raise SystemExit(said(BadInput(f"--only knows no part {listed(sorted(strange))}", cure=f"name some of {listed(PARTS)}")))  # fmt: skip
     return Place(
         asked.out, asked.data, asked.workers, asked.threads, asked.device, asked.seeds, asked.tiny, parts
     )
@@ -94,8 +94,8 @@ def _placed(request: Request, place: Place) -> Mapping[str, Any]:
 
 def _told(outcome: Outcome | None, done: int, total: int) -> None:
     if outcome is not None and outcome.status != "skipped":
-        run = outcome.run
-        tell(f"{done}/{total} {run.task} {run.model} {run.variation.title} seed {run.seed}: {outcome.status}, {outcome.seconds:.1f} s")  # fmt: skip
+        run, why = outcome.run, f": {outcome.problem}" if outcome.problem else ""
+        tell(f"{done}/{total} {run.task} {run.model} {run.variation.title} seed {run.seed}: {outcome.status}, {outcome.seconds:.1f} s{why}")  # fmt: skip
 
 
 def tell(line: str) -> None:

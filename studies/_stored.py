@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
+from statistics import fmean
 
 from nikawa.io.json import encode_json
+from nikawa.metrics import metrics
 from nikawa.run.data import Shelf
-from nikawa.run.material import task_of
+from nikawa.run.material import SELECT, task_of
 from nikawa.run.plan import Family, Settings
-from nikawa.run.store import stored_runs
+from nikawa.run.store import StoredRun, scores_of, stored_runs
 from nikawa.run.summary import Cell, summarise
 from nikawa.run.value import RunSpec, Stage
 
@@ -27,14 +30,49 @@ class _Done(Family):
 
 
 def stored_cells(runs: Path, data: Path | None = None) -> list[Cell]:
-    """Every figure of the finished runs of a folder, in the order of their tasks as they were first met."""
+    """Every figure of the runs that count, in the order of their tasks as they were first met."""
     groups: dict[bytes, list[RunSpec]] = {}
-    for stored in stored_runs(runs):
-        if stored.done and stored.spec.stage == "result":
-            spec = stored.spec
-            key = encode_json((spec.task, spec.model, spec.settings, spec.variation, spec.protocol))
-            groups.setdefault(key, []).append(spec)
+    for spec in (stored.spec for stored in told_runs(runs)):
+        key = encode_json((spec.task, spec.model, spec.settings, spec.variation, spec.protocol))
+        groups.setdefault(key, []).append(spec)
     return [cell for specs in groups.values() for cell in _cells(specs, runs, Shelf(data))]
+
+
+def told_runs(runs: Path) -> list[StoredRun]:
+    """Finished runs that count: where several settings were tried, those of the best, whatever else was once run.
+
+    A study that was widened leaves results of settings that are no longer the best. They are not told, and neither is the
+    best before its results are there.
+    """
+    done = [stored for stored in stored_runs(runs) if stored.done]
+    told = [stored for stored in done if stored.spec.stage == "result"]
+    there = {(_family(stored.spec), _key(stored.spec)) for stored in told}
+    best = _best((stored for stored in done if stored.spec.stage == "selection"), there)
+    return [stored for stored in told if best.get(_family(stored.spec), _key(stored.spec)) == _key(stored.spec)]  # fmt: skip
+
+
+def _best(chosen: Iterator[StoredRun], there: Collection[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """By family the settings that did best where settings are chosen; of equals those that results are there for."""
+    values: dict[bytes, dict[bytes, list[float]]] = {}
+    for stored in chosen:
+        spec, metric = stored.spec, task_of(stored.spec).metrics[0]
+        sign = -1 if metrics()[metric].better == "lower" else 1
+        found = [sign * s.value for s in scores_of(stored.scores(), SELECT) if s.metric == metric]
+        values.setdefault(_family(spec), {}).setdefault(_key(spec), []).extend(v for v in found if not isnan(v))  # fmt: skip
+    best: dict[bytes, bytes] = {}
+    for family, tried in values.items():
+        ranked = [(fmean(found), (family, key) in there, key) for key, found in tried.items() if found]
+        if ranked:
+            best[family] = max(ranked)[2]
+    return best
+
+
+def _family(spec: RunSpec) -> bytes:
+    return encode_json((spec.task, spec.model, spec.variation))
+
+
+def _key(spec: RunSpec) -> bytes:
+    return encode_json(dict(sorted(spec.settings.items())))
 
 
 def _cells(specs: Sequence[RunSpec], runs: Path, shelf: Shelf) -> Iterator[Cell]:

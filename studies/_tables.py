@@ -64,7 +64,9 @@ def grid_table(runs: Path, names: dict[str, str]) -> str:
         if stored.done and stored.spec.stage == "selection":
             spec, score = stored.spec, stored.scores()[0].scores[0]
             shown = {k: v for k, v in spec.settings.items() if k in {"learning_rate", "epochs", "model"}}
-            setting = ", ".join(f"{k} {v}" for k, v in shown.items())
+            setting = ", ".join(
+                f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in shown.items()
+            )
             model = names.get(spec.model, spec.model)
             key = (spec.task, f"{model} {spec.variation.title}".strip(), setting, score.metric)
             found.setdefault(key, []).append(score.value * (100 if score.unit == "fraction" else 1))
@@ -129,6 +131,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, Cell):
         return figure(value)
     if isinstance(value, Contest):
-        words = f"{value.difference:+.2f} ({value.low:+.2f} to {value.high:+.2f}), p {value.p:.3f}"
+        between = "too few for an interval" if isnan(value.low) else f"{value.low:+.2f} to {value.high:+.2f}"
+        words = f"{value.difference:+.2f} ({between}), p {value.p:.3f}"
         return f"**{words}**" if value.p < 0.05 else words
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -115,12 +115,19 @@ def _rows(cells: Sequence[Cell], found: Sequence[Contest], side: Sides) -> Itera
     for cell in cells:
         if not cell.where:
             by_model.setdefault(cell.model, {})[cell.task, cell.variation, cell.set, cell.metric] = cell
-    for key, cell in by_model.get(side.trained, {}).items():
+    for key, cell in sorted(by_model.get(side.trained, {}).items(), key=_place_of_row):
         others = [by_model.get(name, {}).get(key) for name in (side.random, side.baseline)]
         tests = [_test(found, key, name, side.trained) for name in (side.random, side.baseline)]
         learned = key[1].removeprefix("trained on ") or "its own"
         where = f"{cell.set}{f' ({cell.protocol})' if cell.protocol else ''}"
         yield [cell.task, learned, cell.metric, where, cell.n, cell, *others, *tests]
+
+
+def _place_of_row(row: tuple[Key, Cell]) -> tuple[int, str, str]:
+    """Tasks in the order of the study, what was trained as published before other training sets."""
+    task, variation, name, _ = row[0]
+    order = [task for found in EPOCHS.values() for task in found]
+    return order.index(task) if task in order else len(order), variation, name
 
 
 def _test(found: Sequence[Contest], key: Key, first: str, second: str) -> Contest | None:

@@ -39,6 +39,16 @@ RATES = (3e-4, 6e-4)
 PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", "subwords"))
 SIZES = "encoders.json"
 """What the encoders are, written beside the runs: the report needs neither their weights nor their machine."""
+ENCODERS = (
+    "language",
+    "encoder",
+    "pieces",
+    "parameters",
+    "pieces a character",
+    "steps",
+    "pieces learned from",
+    "held-out loss",
+)
 SAMPLE = 500
 """Texts of a task that pieces are counted in."""
 SAID = """Mean ± standard deviation over seeds; the learning rate was chosen by one seed where the table of the grid tells. Differences are second
@@ -82,16 +92,19 @@ def requests(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[Req
 def tell_all(place: Place) -> None:
     """The page of the runs, and the tables in Markdown."""
     page = place.out / "report"
-    how = Options(place.data, "Characters, sub-words, morphemes", rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell)  # fmt: skip
+    title = f"Characters, sub-words, morphemes{': a trial, whose figures mean nothing' if place.tiny else ''}"
+    how = Options(place.data, title, rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell)  # fmt: skip
     report([str(place.runs)], page, how)
     cells = stored_cells(place.runs, place.data)
     found = contests(place.runs, [(f"encoder:{a}", f"encoder:{b}") for a, b in PAIRS], place)
+    encoders = read_json(place.out / SIZES, list[list[Any]])
     parts = [
         "# Characters, sub-words and sub-words inside morphemes",
         "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
         SAID.format(tests=len(found)),
         section("Results", figures(COLUMNS, _rows(cells, found))),
-        section("The encoders", figures(("language", "encoder", "pieces", "parameters", "pieces a character"), read_json(place.out / SIZES, list[list[Any]]))),
+        section("The encoders", figures(ENCODERS, encoders)),
+        "\n".join(unlike(encoders)),
         section("The grid", grid_table(place.runs, {f"encoder:{kind}": kind for kind in KINDS})),
     ]  # fmt: skip
     write_page(place.out / "results.md", parts)
@@ -114,14 +127,17 @@ def _rows(cells: Sequence[Cell], found: Sequence[Contest]) -> Iterator[list[Any]
         yield [key[0], key[1], where, first.n, *held, *(tests.get((*key, f"encoder:{a}", f"encoder:{b}")) for a, b in PAIRS)]  # fmt: skip
 
 
-def _keep_sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> None:
+def _keep_sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[str]:
+    """Write down what the encoders are; what is unlike in them."""
     path = place.out / SIZES
     others = (
         [row for row in read_json(path, list[list[Any]]) if row[0] not in models] if path.is_file() else []
     )
     path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [*others, *_sizes(models, place)]
     with atomic_write(path, overwrite=True) as file:
-        file.write(encode_json([*others, *_sizes(models, place)]))
+        file.write(encode_json(rows))
+    return unlike(rows)
 
 
 def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[list[Any]]:
@@ -131,7 +147,27 @@ def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[l
         length = sum(len("".join(text.split())) for text in texts)
         for kind, folder in found.items():
             pieces, made, weights = _counted(folder, texts)
-            yield [language, kind, pieces, weights, f"{made / length:.3f}" if length else ""]
+            density = f"{made / length:.3f}" if length else ""
+            yield [language, kind, pieces, weights, density, *_training(folder)]
+
+
+def _training(folder: Path) -> list[Any]:
+    """Steps, pieces and the loss on held-out text; nothing of an encoder that comes from elsewhere."""
+    path = folder / "pretraining.json"
+    told = read_json(path, dict[str, Any]) if path.is_file() else {}
+    loss = told.get("heldout")
+    return [told.get("steps"), told.get("pieces"), "" if loss is None else f"{loss:.3f}"]
+
+
+def unlike(encoders: Sequence[Sequence[Any]]) -> list[str]:
+    """What keeps the encoders of a language from being compared: the study wants the same steps of the same size."""
+    said = []
+    for language in dict.fromkeys(row[0] for row in encoders):
+        budgets = {row[1]: (row[5], row[6]) for row in encoders if row[0] == language}
+        if len(set(budgets.values())) > 1:
+            each = ", ".join(f"{kind} {steps or 'unknown'} steps" for kind, (steps, _) in budgets.items())
+            said.append(f"The encoders for {language} were not trained alike ({each}): their differences are not those of their pieces alone.")  # fmt: skip
+    return said
 
 
 def _counted(folder: Path, texts: Sequence[str]) -> tuple[int, int, int]:
@@ -173,7 +209,8 @@ def main(given: Sequence[str] | None = None) -> int:
     try:
         if "train" in place.parts or not (place.out / SIZES).is_file():
             models = folders(given_)
-            _keep_sizes(models, place)
+            for line in _keep_sizes(models, place):
+                tell(line)
         done: RunReport | None = start(requests(models, place), place) if "train" in place.parts else None
         if "report" in place.parts:
             tell_all(place)

@@ -60,6 +60,8 @@ def test_tables_need_no_runs_to_be_planned(made: Path, invented_data: Path) -> N
     assert (made / "results.md").read_bytes() == before
 
 
-def test_parts_that_do_not_exist_are_told(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="--only knows train, baselines, report, not tea"):
+def test_parts_that_do_not_exist_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
         scratch.main(["--out", str(tmp_path), "--only", "tea"])
+    told = "studies: --only knows no part tea; name some of train, baselines, report\n"
+    assert (stopped.value.code, capsys.readouterr().err) == (2, told)

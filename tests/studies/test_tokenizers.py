@@ -39,3 +39,12 @@ def test_a_missing_encoder_is_told_with_the_command_that_makes_it(
     first, second = capsys.readouterr().err.splitlines()
     assert "make it: nikawa pretrain CORPUS --language ja --tokenizer characters --minutes 3 --out" in first
     assert second.startswith("studies: no encoder is named")
+
+
+def test_encoders_that_were_not_trained_alike_are_told() -> None:
+    rows = [["ko", kind, 600, 9000, "1.0", steps, 10 * steps, "2.0"] for kind, steps in zip(tokenizers.KINDS, (60, 60, 600), strict=True)]  # fmt: skip
+    (said,) = tokenizers.unlike([*rows, ["ja", "characters", 600, 9000, "1.0", 5, 50, "2.0"]])
+    assert (
+        "for ko were not trained alike (characters 60 steps, subwords 60 steps, morphemes 600 steps)" in said
+    )
+    assert tokenizers.unlike(rows[:2]) == []

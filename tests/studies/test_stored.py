@@ -1,0 +1,55 @@
+"""Which of the stored runs a study tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nikawa.jobs.run import Options, Request, run
+
+pytestmark = pytest.mark.slow
+
+TASK = "mini-ja-nli"
+
+
+MODELS = ("majority", "pair-linear")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[Path, str]:
+    """A choice between two models, with the results of the better; then the results of the worse, run by themselves."""
+    how = Options(tmp_path / "runs", executor="here")
+    found = run(Request((TASK,), ("baseline",), (0, 1), grid={"model": MODELS}), how)
+    best = found.chosen[0].settings["model"]
+    (other,) = set(MODELS) - {best}
+    run(Request((TASK,), ("baseline",), (0, 1), {"model": other}), how)
+    return how.out, best
+
+
+def test_only_the_settings_that_were_chosen_are_told(made: tuple[Path, str]) -> None:
+    from studies._stored import stored_cells, told_runs
+
+    runs, best = made
+    assert {stored.spec.settings["model"] for stored in told_runs(runs)} == {best}
+    cells = [cell for cell in stored_cells(runs) if not cell.where and cell.metric == "accuracy"]
+    assert [cell.seeds for cell in cells] == [(0, 1)]
+
+
+def test_a_choice_without_results_yet_is_not_told_by_older_ones(made: tuple[Path, str]) -> None:
+    from studies._stored import told_runs
+
+    from nikawa.run.store import stored_runs
+
+    runs, best = made
+    for stored in stored_runs(runs):
+        if stored.spec.stage == "result" and stored.spec.settings["model"] == best:
+            (stored.path / "done.json").unlink()
+    assert told_runs(runs) == []
+
+
+def test_results_without_a_choice_are_all_told(tmp_path: Path) -> None:
+    from studies._stored import told_runs
+
+    run(Request((TASK,), ("baseline",), (0,), {"model": "majority"}), Options(tmp_path, executor="here"))
+    assert len(told_runs(tmp_path)) == 1
