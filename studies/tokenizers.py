@@ -28,8 +28,8 @@ from studies._tables import figures, grid_table, section, write_page
 
 KINDS = ("characters", "subwords", "morphemes")
 EPOCHS: dict[str, dict[str, float]] = {
-    "ja": {"jsquad": 2, "jsick-nli": 6, "jsts": 4},
-    "ko": {"klue-ner": 6, "klue-nli": 6, "klue-sts": 10},
+    "ja": {"jsquad": 2, "jsick-nli": 8, "jsts": 5},
+    "ko": {"klue-ner": 12, "klue-nli": 12, "klue-sts": 20},
 }
 TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-ner": 1}}  # fmt: skip
 LENGTHS = {"jsquad": 384, "klue-ner": 256}
