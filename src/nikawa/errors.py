@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from difflib import get_close_matches
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +17,8 @@ WHAT, CURE, PLACE, QUOTED = 200, 400, 240, 60
 """Most characters of a message's parts: what a file holds must not flood the terminal."""
 LISTED = 240
 """Characters after which a message stops listing names."""
+TORCH = ("encoder", "lora", "all", "dev")
+"""Extras that bring torch."""
 
 _QUOTE = re.compile(rf"(?<![^\s(\[{{=:])(['\"`])((?:\\.|(?!\1).){{{QUOTED + 1},}})\1(?!\w)")
 
@@ -105,4 +109,60 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
 
 def missing_extra(what: str, extra: str) -> MissingExtra:
     """The error for a missing optional package, with the command that installs it."""
-    return MissingExtra(f"{what} is not installed", cure=f"run: pip install 'nikawa[{extra}]'")
+    return MissingExtra(f"{what} is not installed", cure=f"run: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """What adds an extra to this very installation: a checkout, a copy of one, or a package from an index."""
+    origin = _origin()
+    folder = _folder(origin)
+    pip = _pip(folder)
+    if folder is not None:
+        flag = "-e " if origin is None or origin.get("dir_info", {}).get("editable") else ""
+        there = "" if folder.samefile(Path()) else f"cd {quote(str(folder))} && "
+        return f"{there}{pip} install {flag}'.[{extra}]'{_heavy(extra)}"
+    if origin and "dir_info" not in origin:
+        return f"{pip} install 'nikawa[{extra}] @ ADDRESS'; the address it came from is {origin.get('url')}"
+    return f"{pip} install 'nikawa[{extra}]'{_heavy(extra)}"
+
+
+def _heavy(extra: str) -> str:
+    return " (GPU libraries come along; docs/install.md tells how to do without)" if extra in TORCH else ""
+
+
+def _pip(folder: Path | None) -> str:
+    """How to call the pip of this Python from a folder: by its short name where that is the one the shell finds."""
+    from shutil import which
+
+    python, found = Path(sys.executable), which("pip")
+    if found and Path(found).parent == python.parent:
+        return "pip"
+    if folder is not None and python.is_relative_to(folder):
+        python = python.relative_to(folder)
+    return f"{quote(str(python))} -m pip"
+
+
+def _origin() -> dict[str, Any] | None:
+    """Where pip took this from (PEP 610): empty for an index, None where nikawa was never installed."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return dict(json.loads(distribution("nikawa").read_text("direct_url.json") or "{}"))
+    except PackageNotFoundError:
+        return None
+    except ValueError:
+        return {}
+
+
+def _folder(origin: dict[str, Any] | None) -> Path | None:
+    """The checkout that this runs from or was installed from, if it is still there."""
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    folder = Path(__file__).parents[2]
+    if origin is not None:
+        if "dir_info" not in origin:
+            return None
+        folder = Path(url2pathname(urlsplit(str(origin.get("url", ""))).path))
+    return folder if (folder / "pyproject.toml").is_file() else None

@@ -145,6 +145,6 @@ def test_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"nikawa\[tables\]"):
+    with pytest.raises(MissingExtra, match=r"install .*\[tables\]'"):
         write_records(tmp_path / "x.parquet", [Example(id="1", inputs={"text": "橋"})])
     assert list(tmp_path.iterdir()) == []

@@ -75,7 +75,7 @@ def test_wrong_kinds_and_missing_packages_are_told(
     with pytest.raises(BadInput, match="a setting is wrong"):
         model("crf", settings={"iterations": 0})
     monkeypatch.setitem(sys.modules, "pycrfsuite", None)
-    with pytest.raises(MissingExtra, match=r"nikawa\[models\]"):
+    with pytest.raises(MissingExtra, match=r"install .*\[models\]'"):
         found.fit(case.task, case.learn)
 
 

@@ -101,7 +101,7 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr(_linear, "import_module", missing)
-    with pytest.raises(MissingExtra, match=r"nikawa\[models\]"):
+    with pytest.raises(MissingExtra, match=r"install .*\[models\]'"):
         learned("char-linear")
 
 

@@ -278,7 +278,7 @@ def test_inside_a_running_loop(server: Any, chat: Any) -> None:
 
 def test_without_httpx(server: Any, chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(MissingExtra, match=r"nikawa\[chat\]"):
+    with pytest.raises(MissingExtra, match=r"install .*\[chat\]'"):
         chat().predict(TASK, TEXTS)
 
 
