@@ -1,32 +1,50 @@
-# Two commands do everything: `make demo` and `make test`. Both set up .venv by themselves.
+# Two commands do everything: `make demo` and `make test`. Both set up .venv by themselves, each with what it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SHELL  := /bin/bash
+# This release has a build for processors, which pip prefers where an index offers it; a looser range brings gigabytes
+# of GPU libraries. With a card: make TORCH= … takes the newest. See docs/install.md.
 TORCH  ?= 2.13.0
+CORPUS ?=
 MINUTES ?=
+LICENCE ?=
+export CORPUS MINUTES LICENCE
+AGAIN  := $(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo test check bench models soak format clean help
 
 help:            ## this list
-	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */|/' | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
+	@echo "Settings: PYTHON=python3.12 (3.11 or newer), TORCH=$(TORCH) (empty: the newest, for a graphics card)"
 
 $(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit("Nikawa needs Python 3.11 or newer; set PYTHON=python3.12, say") if sys.version_info < (3, 11) else 0'
-	$(PYTHON) -m venv $(VENV)
+	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON) here; name a Python of 3.11 or newer: make PYTHON=python3.12 …" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: Nikawa needs Python 3.11 or newer, this is $$($(PYTHON) --version); name another: make PYTHON=python3.12 …" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.user: pyproject.toml | $(BIN)/python
 	$(PIP) install -q -e '.[light]'
 	@touch $@
 
+$(VENV)/.encoder: pyproject.toml | $(BIN)/python
+	$(if $(TORCH),$(PIP) install -q torch==$(TORCH))
+	$(PIP) install -q -e '.[encoder,ja,ko-mecab]'
+	@touch $@
+
+$(VENV)/.ruff: pyproject.toml | $(BIN)/python
+	$(PIP) install -q "$$(grep -oE 'ruff>=[0-9.]+' pyproject.toml)"
+	@touch $@
+
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(PIP) install -q torch==$(TORCH) # a looser range brings gigabytes of GPU libraries
+	$(if $(TORCH),$(PIP) install -q torch==$(TORCH))
 	$(PIP) install -q -e '.[dev]'
-	@touch $@ $(VENV)/.user
+	@touch $@ $(VENV)/.user $(VENV)/.encoder $(VENV)/.ruff
 
 demo: $(VENV)/.user ## the whole life of a benchmark, offline, in minutes; leaves a report to open
 	@$(BIN)/nikawa demo
+	@echo "From here on: source $(BIN)/activate && nikawa --help (or $(BIN)/nikawa --help)"
 
 test: $(VENV)/.dev ## all tests
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
@@ -40,23 +58,36 @@ check: $(VENV)/.dev ## ruff, strict types, the import contract
 bench: $(VENV)/.dev ## speed comparisons with peers, in one run
 	$(BIN)/python -m bench
 
-models: $(VENV)/.dev ## nikawa-mini-ja and nikawa-mini-ko from text of your own: CORPUS=folder with ja.txt.xz and ko.txt.xz
-	@test -n "$(CORPUS)" || { echo "make models: name the folder that holds ja.txt.xz and ko.txt.xz (.txt, .gz and .zst do too): make models CORPUS=DIR"; exit 2; }
-	@for l in ja ko; do file=$$(ls $(CORPUS)/$$l.txt* 2>/dev/null | head -1); \
-	  test -n "$$file" || { echo "make models: there is no $$l.txt or $$l.txt.xz in $(CORPUS)"; exit 2; }; \
-	  test -f models/nikawa-mini-$$l/config.json || \
-	  $(BIN)/nikawa pretrain $$file --language $$l --size mini $(if $(MINUTES),--minutes $(MINUTES),--steps 14000)$(if $(LICENCE), --licence $(LICENCE)) --out models/nikawa-mini-$$l \
-	    $$(test $$l = ja || echo --segmenter mecab-ko) \
-	    $$(for f in $(CORPUS)/$$l.sources.tsv*; do test ! -f $$f || echo --sources $$f; done) \
-	    $$(test ! -f $(CORPUS)/README.md || echo --attribution $(CORPUS)/README.md) || exit 1; done
+# Arguments first: nothing is installed for a command that cannot run.
+models: ## nikawa-mini-ja and nikawa-mini-ko from text of your own: CORPUS=folder with ja.txt.xz and ko.txt.xz; MINUTES=10, LICENCE=name
+	@fail() { echo "make models: $$1" >&2; exit 2; }; \
+	[[ -n "$$CORPUS" ]] || fail "name the folder that holds ja.txt.xz and ko.txt.xz (.txt, .gz and .zst do too): make models CORPUS=DIR"; \
+	[[ -e "$$CORPUS" ]] || fail "there is no folder $$CORPUS; make models CORPUS=DIR"; \
+	[[ -d "$$CORPUS" ]] || fail "$$CORPUS is not a folder; name the one that holds ja.txt.xz and ko.txt.xz"; \
+	[[ -z "$$MINUTES" || "$$MINUTES" =~ ^[0-9]*\.?[0-9]+$$ && "$$MINUTES" =~ [1-9] ]] || fail "MINUTES=$$MINUTES is no number of minutes; say MINUTES=10, or leave it out for 14,000 steps"; \
+	for l in ja ko; do found=("$$CORPUS/$$l".txt{,.xz,.gz,.zst}); \
+	  for f in "$${found[@]}"; do [[ ! -f "$$f" ]] || continue 2; done; \
+	  fail "there is no $$l.txt or $$l.txt.xz (.gz, .zst) in $$CORPUS"; done
+	@test -f models/nikawa-mini-ja/config.json -a -f models/nikawa-mini-ko/config.json || $(AGAIN) $(VENV)/.encoder
+	@for l in ja ko; do out=models/nikawa-mini-$$l; \
+	  if [[ -f $$out/config.json ]]; then echo "$$out is there already; remove it to train it again"; continue; fi; \
+	  for f in "$$CORPUS/$$l".txt{,.xz,.gz,.zst}; do [[ ! -f "$$f" ]] || break; done; \
+	  more=(); [[ -z "$$MINUTES" ]] && more+=(--steps 14000) || more+=(--minutes "$$MINUTES"); \
+	  [[ -z "$$LICENCE" ]] || more+=(--licence "$$LICENCE"); \
+	  [[ $$l == ja ]] || more+=(--segmenter mecab-ko); \
+	  for s in "$$CORPUS/$$l".sources.tsv*; do [[ ! -f "$$s" ]] || more+=(--sources "$$s"); done; \
+	  [[ ! -f "$$CORPUS/README.md" ]] || more+=(--attribution "$$CORPUS/README.md"); \
+	  $(BIN)/nikawa pretrain "$$f" --language $$l --size mini "$${more[@]}" --out $$out || exit; done
 
-soak: $(VENV)/.dev ## the annotation server killed and loaded at full length
+soak: ## the annotation server killed and loaded at full length; wants PostgreSQL
+	@command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || { echo "make soak: there is no PostgreSQL here; install the package postgresql" >&2; exit 2; }
+	@$(AGAIN) $(VENV)/.dev
 	for d in sqlite postgres; do $(BIN)/python -m tests.soak.collect_kill --database $$d && \
 	$(BIN)/python -m tests.soak.collect_load --database $$d && \
 	$(BIN)/python -m tests.soak.collect_load --database $$d --judgements 1000000 --asked 30 --items 40000 --owner --seconds 120 || exit 1; done
 	$(BIN)/python -m tests.soak.collect_kill --database postgres --what database --kills 10 --seconds 60
 
-format: $(VENV)/.dev ## rewrite to the house style
+format: $(VENV)/.ruff ## rewrite to the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
