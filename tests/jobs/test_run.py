@@ -79,6 +79,49 @@ def test_one_seed_chooses_and_requests_are_run_together(tmp_path: Path) -> None:
     assert [(c.task, c.seeds) for c in report.cells][:2] == [("mini-ja-nli", (0, 1)), ("mini-ja-sts", (0,))]
 
 
+@pytest.mark.slow
+def test_one_pool_of_processes_chooses_and_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from concurrent.futures import ProcessPoolExecutor as Whole
+
+    from nikawa.run.executors import pool
+
+    started: list[int] = []
+
+    def noted(workers: int, *given: Any) -> Whole:
+        started.append(workers)
+        return Whole(workers, *given)
+
+    monkeypatch.setattr(pool, "ProcessPoolExecutor", noted)
+    asked = Request(("mini-ja-sts",), ("baseline",), (0, 1), grid={"model": ("majority", "char-overlap")})
+    report = run(asked, Options(out=tmp_path / "two", workers=2))
+    assert (started, report.done, report.problems) == ([2], 6, ())
+    again = run(asked, Options(out=tmp_path / "one", workers=1))
+    assert [(c.metric, c.runs) for c in again.cells] == [(c.metric, c.runs) for c in report.cells]
+
+
+def test_long_runs_are_begun_first_where_several_run_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nikawa.run import RunSpec
+    from nikawa.run.executors import Executor, ExecutorKind, executors
+
+    begun: list[RunSpec] = []
+
+    class Noting:
+        def submit(self, runs: Any) -> Any:
+            begun.extend(runs)
+            return iter(())
+
+    def make(*_: Any) -> Executor:
+        return Noting()
+
+    monkeypatch.setitem(executors()._things, "noting", ExecutorKind("noting", "", make))
+    several = Request(("mini-ja-nli",), ("majority",), shares=(0.5, 1.0))
+    few = Request(("mini-ja-nli",), ("char-linear",), shots=1)
+    run_all((few, several), Options(out=tmp_path, executor="noting"))
+    assert [(r.variation.share, r.variation.shots) for r in begun] == [(1.0, 0), (0.5, 0), (1.0, 1)]
+
+
 def test_choosing_alone_asks_no_test_set(tmp_path: Path) -> None:
     request = Request(("mini-ja-nli",), ("baseline",), grid={"model": ("majority", "char-linear")})
     report = run_all((request,), Options(out=tmp_path, workers=1, only_choose=True))

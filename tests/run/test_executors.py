@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -58,6 +60,44 @@ def test_a_process_that_is_killed_costs_its_own_run_only() -> None:
         0: ("done", ""),
         1: ("failed", KILLED),
     }
+
+
+def process_of(run: RunSpec) -> Outcome:
+    """Work that tells its process; seed 9 takes long."""
+    time.sleep(60 if run.seed == 9 else 0)
+    return Outcome(run=run, status="done", problem=str(os.getpid()))
+
+
+@pytest.mark.slow
+def test_an_entered_pool_keeps_its_processes_and_leaves_none_behind() -> None:
+    first, second = (specs("majority", seeds=(n,)) for n in (0, 1))
+    with Pool(process_of, 2) as pool:
+        (one,) = pool.submit(first)
+        (two,) = pool.submit(second)
+        assert one.problem == two.problem != str(os.getpid())
+        os.kill(int(two.problem), signal.SIGKILL)  # one that dies between two lists costs nothing
+        (three,) = pool.submit(first)
+        assert (three.status, three.problem) != ("done", one.problem)
+        assert three.status == "done"
+    assert multiprocessing.active_children() == []
+    (alone,) = Pool(process_of, 2).submit(first)
+    assert alone.status == "done"
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.slow
+def test_an_interruption_ends_what_is_under_way() -> None:
+    begin = time.monotonic()
+
+    def interrupted() -> None:
+        with Pool(process_of, 2) as pool:
+            for _ in pool.submit(specs("majority", seeds=(0, 9))):
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert multiprocessing.active_children() == []
+    assert time.monotonic() - begin < 30
 
 
 @pytest.mark.slow

@@ -14,7 +14,9 @@ from nikawa.jobs._run_score import SCORING
 from nikawa.models import named
 from nikawa.models.base import Progress, _silent
 from nikawa.records import Record
-from nikawa.run.executors import Executor, executors
+from nikawa.run.executors import Executor, entered, executors
+from nikawa.run.executors.here import Here
+from nikawa.run.order import longest_first
 from nikawa.run.plan import Family, Plan, Request, Settings, plan
 from nikawa.run.store import StoredRun
 from nikawa.run.summary import Cell, choose, summarise
@@ -100,10 +102,14 @@ def run_all(requests: Sequence[Request], options: Options | None = None) -> RunR
     if _open(planned, how.out):
         _writable(how.out)
     executor = _executor(how, requests, planned)
-    choosing = [spec for family in planned.families for spec in family.choosing()]
-    tally = _Tally(how.told)
+    with entered(executor):  # one pool of processes chooses and tells
+        return _carried_out(planned, how, executor)
+
+
+def _carried_out(planned: Plan, how: Options, executor: Executor) -> RunReport:
+    tally = _Tally(how.told, list if isinstance(executor, Here) else longest_first)
     more = 0 if how.only_choose else sum(len(f.seeds) for f in planned.families)
-    tally.take(executor, choosing, more=more)
+    tally.take(executor, [spec for family in planned.families for spec in family.choosing()], more=more)
     winners = [(family, _settings(family, how.out, tally.broken)) for family in planned.families]
     final = [(family, found[1]) for family, found in winners if found is not None and not how.only_choose]
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
@@ -190,6 +196,8 @@ class _Tally:
     """Counts outcomes as they come."""
 
     told: Told
+    order: Callable[[Sequence[RunSpec]], list[RunSpec]] = list
+    """In which order runs are begun."""
     done: int = 0
     skipped: int = 0
     seen: int = 0
@@ -205,7 +213,7 @@ class _Tally:
         """Do runs; `more` will follow."""
         self.total = self.seen + len(runs) + more
         self.told(None, self.seen, self.total)
-        for outcome in executor.submit(runs) if runs else ():
+        for outcome in executor.submit(self.order(runs)) if runs else ():
             self.seen += 1
             self.done += outcome.status == "done"
             self.skipped += outcome.status == "skipped"

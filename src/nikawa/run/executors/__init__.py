@@ -10,9 +10,9 @@ import sys
 from functools import cache
 
 from nikawa.registry import Registry, scan
-from nikawa.run.executors._base import Executor, ExecutorKind, Work
+from nikawa.run.executors._base import Executor, ExecutorKind, Work, entered
 
-__all__ = ["Executor", "ExecutorKind", "Work", "executors"]
+__all__ = ["Executor", "ExecutorKind", "Work", "entered", "executors"]
 
 
 @cache

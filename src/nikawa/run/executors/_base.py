@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,11 +18,16 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 
 class Executor(Protocol):
-    """Does runs somewhere."""
+    """Does runs somewhere. One that can be entered by `with` is: it may keep what it started from one `submit` to the next."""
 
     def submit(self, runs: Sequence[RunSpec]) -> Iterator[Outcome]:
         """One outcome a run, as they are done; closing the iterator early ends what is under way."""
         ...
+
+
+def entered(executor: Executor) -> AbstractContextManager[object]:
+    """The executor as something to enter, whether or not it has anything to keep."""
+    return executor if isinstance(executor, AbstractContextManager) else nullcontext()
 
 
 @dataclass(frozen=True)
