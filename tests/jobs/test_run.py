@@ -79,24 +79,30 @@ def test_one_seed_chooses_and_requests_are_run_together(tmp_path: Path) -> None:
     assert [(c.task, c.seeds) for c in report.cells][:2] == [("mini-ja-nli", (0, 1)), ("mini-ja-sts", (0,))]
 
 
-@pytest.mark.slow
-def test_one_pool_of_processes_chooses_and_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from concurrent.futures import ProcessPoolExecutor as Whole
+def test_an_executor_is_entered_once_to_choose_and_to_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nikawa.run.executors import ExecutorKind, executors
+    from nikawa.run.executors.here import Here
 
-    from nikawa.run.executors import pool
+    heard: list[str] = []
 
-    started: list[int] = []
+    class Kept(Here):
+        def __enter__(self) -> None:
+            heard.append("entered")
 
-    def noted(workers: int, *given: Any) -> Whole:
-        started.append(workers)
-        return Whole(workers, *given)
+        def __exit__(self, *_: object) -> None:
+            heard.append("left")
 
-    monkeypatch.setattr(pool, "ProcessPoolExecutor", noted)
-    asked = Request(("mini-ja-sts",), ("baseline",), (0, 1), grid={"model": ("majority", "char-overlap")})
-    report = run(asked, Options(out=tmp_path / "two", workers=2))
-    assert (started, report.done, report.problems) == ([2], 6, ())
-    again = run(asked, Options(out=tmp_path / "one", workers=1))
-    assert [(c.metric, c.runs) for c in again.cells] == [(c.metric, c.runs) for c in report.cells]
+        def submit(self, runs: Any) -> Any:
+            heard.append(runs[0].stage)
+            return super().submit(runs)
+
+    kind = ExecutorKind("kept", "", lambda work, *_: Kept(work))
+    monkeypatch.setitem(executors()._things, "kept", kind)
+    asked = Request(("mini-ja-nli",), ("baseline",), grid={"model": ("majority", "char-linear")})
+    assert run(asked, Options(out=tmp_path, executor="kept")).done == 3
+    assert heard == ["entered", "selection", "result", "left"]
 
 
 def test_long_runs_are_begun_first_where_several_run_at_a_time(
