@@ -119,3 +119,10 @@ def test_models_that_are_there_need_nothing(make: Make, tmp_path: Path) -> None:
     done = make("models", "CORPUS=.")
     assert (done.returncode, done.stdout.count("is there already; remove it to train it again")) == (0, 2)
     assert not (tmp_path / ".venv").exists()
+
+
+def test_an_empty_torch_leaves_the_choice_to_pip(make: Make, ready: Path) -> None:
+    (ready / ".venv" / ".encoder").unlink()
+    assert "<install><-q><torch==" in make(".venv/.encoder").stdout
+    (ready / ".venv" / ".encoder").unlink()
+    assert "torch==" not in make(".venv/.encoder", "TORCH=").stdout
