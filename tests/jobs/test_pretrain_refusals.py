@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli._main import build
-from nikawa.cli.pretrain import show
+from nikawa.cli._pretrain_show import show_stage
 from nikawa.errors import BadInput, missing_extra
 from nikawa.jobs._pretrain_stages import alone
 from nikawa.jobs.pretrain import Choices, Report, pretrain
@@ -47,7 +47,7 @@ def run(corpus: Path | Sequence[Path], out: Path, **more: Any) -> Report:
         ({"minutes": float("inf"), "steps": 0}, "a training cannot take inf minutes; say --minutes 8"),
         ({"seed": 1 << 63, "only": "text"}, "the seed is 9223372036854775808; choose a number from 0 on"),
         ({"device": "quantum"}, "there is no device 'quantum' to train on"),
-        ({"attribution": Path("nowhere.md")}, r"nowhere\.md: cannot be read as text; name the file that"),
+        ({"attribution": Path("nowhere.md")}, r"nowhere\.md: no such file; name the file that"),
         ({"data": Path("nowhere")}, "nowhere: no such folder; name the folder that holds"),
         ({"segmenter": "kiwi"}, "kiwi does not segment the language ja; these do: ipadic"),
         ({"against": ("blank.txt",)}, r"blank\.txt: holds no text to compare with"),
@@ -194,5 +194,5 @@ def test_a_full_disk_while_a_vocabulary_is_written_is_told(corpus: Path, tmp_pat
 
 def test_what_the_training_notes_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     model = {"parameters": 9, "steps": 1, "seconds": 2.0, "pieces_a_second": 3, "device": "processor"}
-    show(Report(out="here", model={**model, "notes": ["one step was made"]}))
+    show_stage("model", Report(out="here", model={**model, "notes": ["one step was made"]}))
     assert "Note: one step was made\n" in capsys.readouterr().out

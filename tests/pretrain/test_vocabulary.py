@@ -96,3 +96,20 @@ def test_bad_wishes() -> None:
 def test_prepared_text_is_read_without_its_blank_lines(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("一\n\n二\n", "utf-8")
     assert list(text_lines(tmp_path / "a.txt")) == ["一", "二"]
+
+
+@pytest.mark.parametrize("kind", ["subwords", "morphemes"])
+def test_characters_leave_a_third_of_the_room_for_longer_pieces(invented: Invented, kind: str) -> None:
+    rare = [f"{a}{b}の庭" for a, b in pairwise(map(chr, range(0x5000, 0x5200)))] * FLOOR
+    found = learned([*invented("ja", 300), *rare], "ja", kind, 600)
+    long = [name for name, _ in found.pieces if len(name) > 1]
+    assert found.alphabet == int((600 - FIRST) * 2 / 3)
+    assert len(long) == 600 - FIRST - found.alphabet
+    assert found.crowded > 300
+    assert learned([*invented("ja", 300), *rare], "ja", "characters", 600).alphabet == 600 - FIRST
+
+
+def test_a_vocabulary_with_room_for_all_is_as_it_always_was(invented: Invented) -> None:
+    found = learned(invented("ja", 300), "ja", "subwords", 600)
+    assert found.crowded == 0
+    assert found.alphabet == len({c for line in invented("ja", 300) for c in line}) + 1

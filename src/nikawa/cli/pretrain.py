@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_table, progress
+from nikawa.cli._pretrain_show import Teller
+from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json
 
 if TYPE_CHECKING:
     from nikawa.jobs.pretrain import Choices, Report
-    from nikawa.pretrain.coverage import CoverageReport
-    from nikawa.pretrain.report import CorpusReport
 
 PANEL = "Evaluate"
 EXAMPLE = "Example: nikawa pretrain corpus.txt --language ja --size mini --minutes 8 --out my-encoder"
@@ -31,10 +30,11 @@ def pretrain(
     tokenizer: Annotated[str, typer.Option(help="characters, subwords or morphemes.", autocompletion=complete_from("characters", "subwords", "morphemes"))] = "morphemes",
     vocabulary: Annotated[int, typer.Option(help="Pieces of the vocabulary; 0: 16,000, of characters 8,000 at most.", min=0, max=1 << 20)] = 0,
     steps: Annotated[int, typer.Option(help="Steps of training.", min=0)] = 0,
-    minutes: Annotated[float, typer.Option(help="Instead: as many steps as fit into so many minutes.", min=0)] = 0,
+    minutes: Annotated[float, typer.Option(help="Instead: as many steps as fit into so many minutes, which count from the training's start.", min=0)] = 0,
     seed: Annotated[int, typer.Option(help="Another seed holds out other documents and draws other weights.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
-    batch: Annotated[int, typer.Option(help="Pieces a step; fewer where memory or time is short; 0: 65,536.", min=0)] = 0,
+    batch: Annotated[int, typer.Option(help="Pieces a step; 0: 65,536 on a card, 2,048 on a processor.", min=0)] = 0,
+    threads: Annotated[int, typer.Option(help="Threads of the processor while training, fewer beside other work; 0: a thread a core. Weights are the same for the same number.", min=0, max=1024)] = 0,
     only: Annotated[str, typer.Option(help="End after this stage: text, vocabulary or pack.", autocompletion=complete_from("text", "vocabulary", "pack"))] = "",
     segmenter: Annotated[str, typer.Option(help="The analyser that tells morphemes; never needed to use the encoder.")] = "",
     sample: Annotated[int | None, typer.Option(help="Characters that sub-words are learned from.", min=1000)] = None,
@@ -63,7 +63,7 @@ def pretrain(
         raise BadInput("no language was named", cure="say --language ja or --language ko")
     choices = Choices(
         language=language, size=size, tokenizer=tokenizer, vocabulary=vocabulary, steps=steps, minutes=minutes,
-        seed=seed, device=device, batch=batch, only=only, segmenter=segmenter, sample=SAMPLE if sample is None else sample,
+        seed=seed, device=device, batch=batch, threads=threads, only=only, segmenter=segmenter, sample=SAMPLE if sample is None else sample,
         against=tuple(against or ()), data=data, field=field, sources=sources, attribution=attribution,
         licence=licence, name=name, any_language=any_language, squeeze=squeeze, workers=workers, overwrite=overwrite,
     )  # fmt: skip
@@ -71,89 +71,16 @@ def pretrain(
     if json:
         print_json(report)
     elif not quiet:
-        show(report)
+        typer.echo(f"Written to {report.out}")
 
 
 def _run(corpus: list[Path], out: Path, choices: Choices, quiet: bool) -> Report:
     from nikawa.jobs.pretrain import pretrain as run
 
-    with progress(quiet) as bar:
-        task = bar.add_task("pre-training", total=None)
-
-        def news(what: str, done: int, total: int | None) -> None:
-            bar.update(task, description=what, completed=done, total=total)
-
-        return run(corpus, out, choices, news)
-
-
-def show(report: Report) -> None:
-    """The counts of each stage that was reached."""
-    if report.text is not None:
-        _show_text(report.text)
-    if report.vocabulary is not None and report.coverage is not None:
-        v = report.vocabulary
-        typer.echo(f"Vocabulary: {v.size:,} pieces ({v.tokenizer}), {v.alphabet:,} characters among them")
-        _show_coverage(report.coverage)
-    if report.pack is not None:
-        for name, about in report.pack.items():
-            typer.echo(f"Packed {name}: {about['pieces']:,} pieces, {about['words']:,} words")
-    if report.model is not None:
-        _show_model(report.model)
-    typer.echo(f"Written to {report.out}")
-
-
-def _show_text(text: CorpusReport) -> None:
-    for file in text.files:
-        if file.broken:
-            more = "" if len(file.broken_at) == file.broken else ", …"
-            typer.echo(f"{_counted(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}")
-        if file.cut:
-            typer.echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
-    rows = [(step, text.changed.get(step, 0), text.removed.get(step, 0)) for step in sorted({*text.changed, *text.removed})]  # fmt: skip
-    print_table(("step", "lines changed", "lines removed"), rows, numbers=("lines changed", "lines removed"))
-    met = [(b.benchmark, b.texts, b.lines, b.examples, ", ".join(b.ids[:3])) for b in text.benchmarks]
-    if met:
-        columns = ("benchmark", "texts", "lines removed", "examples met", "first")
-        print_table(columns, met, numbers=columns[1:4])
-    for part, size in (("Text", text.train), ("Held out", text.heldout)):
-        typer.echo(
-            f"{part}: {_counted(size.documents, 'document')}, {_counted(size.lines, 'line')}, {_counted(size.characters, 'character')}"
-        )
-    if not text.heldout.lines:
-        typer.echo(
-            f"Nothing was held out of {_counted(text.train.documents, 'document')}, so no loss can be measured on "
-            "unseen text: part documents by blank lines, or name more text"
-        )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def _show_coverage(covered: CoverageReport) -> None:
-    columns = ("texts", "characters", "pieces a character", "unknown", "in bytes", "exact", "crossing")
-    rows: list[tuple[Any, ...]] = [
-        (
-            c.texts, c.characters, f"{c.pieces_a_character:.3f}", f"{c.unknown:.4%}", f"{c.in_bytes:.4%}",
-            f"{c.exact:.2%}", "" if c.crossing is None else f"{c.crossing:.1%}",
-        )
-        for c in covered.sets
-    ]  # fmt: skip
-    print_table(columns, rows, numbers=columns[1:])
-    typer.echo(f"Longest pieces: {' '.join(covered.longest)}")
-
-
-def _show_model(model: dict[str, Any]) -> None:
-    typer.echo(
-        f"Trained {model['parameters']:,} parameters in {model['steps']:,} steps, {model['seconds']:.0f} s, "
-        f"{model['pieces_a_second']:,} pieces a second on {model['device']}"
-    )
-    if model.get("heldout") is not None:
-        typer.echo(
-            f"Held-out loss {model['heldout']:.3f} (piece frequencies alone: {model['unigram']:.3f}), "
-            f"masked pieces guessed right {model['accuracy']:.1%}"
-        )
-    else:
-        typer.echo("No loss on held-out text: too little of it, or none")
-    for note in model.get("notes", ()):
-        typer.echo(f"Note: {note}")
+    try:
+        with Teller(quiet) as teller:
+            return run(corpus, out, choices, teller.news, teller.staged, teller.say)
+    except KeyboardInterrupt as stop:
+        said = str(stop) or "stopped; what is finished is kept, and the same command goes on"
+        typer.echo(f"nikawa: {said}", err=True)
+        raise typer.Exit(130) from None

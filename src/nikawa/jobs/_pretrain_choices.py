@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nikawa.benchmarks.locate import require_folder
+from nikawa.benchmarks.locate import VARIABLE, require_folder
 from nikawa.errors import BadInput, missing_extra, unknown
 from nikawa.pretrain.coverage import CoverageReport
 from nikawa.pretrain.language import known_language
@@ -34,7 +35,9 @@ class Choices(Record, frozen=True, kw_only=True):
     seed: int = 0
     device: str = "auto"
     batch: int = 0
-    """Pieces a step; 0: the default of the training."""
+    """Pieces a step; 0: the default of the device."""
+    threads: int = 0
+    """Of the processor while training; 0: as many as torch takes."""
     only: str = ""
     """The stage to end after."""
     segmenter: str = ""
@@ -114,17 +117,31 @@ def settings_of(choices: Choices) -> TrainSettings:
     return TrainSettings(**said, **{name: getattr(choices, name) for name in names})
 
 
-def command(choices: Choices, corpus: Sequence[str], out: Path, steps: int = 0) -> str:
-    """The command that makes the same again: steps in the place of minutes."""
+def command(
+    choices: Choices, corpus: Sequence[str], out: Path, model: Mapping[str, Any] | None = None
+) -> str:
+    """The command that makes the same again: steps in the place of minutes, and the batch that was trained with."""
     c = choices
+    steps, batch = (model["steps"], model["settings"]["batch"]) if model else (c.steps, c.batch)
     said: list[tuple[str, Any, Any]] = [
-        ("language", c.language, ""), ("size", c.size, ""), ("tokenizer", c.tokenizer, ""),
-        ("vocabulary", c.vocabulary, 0), ("steps", steps or c.steps, 0), ("seed", c.seed, 0), ("batch", c.batch, 0),
-        ("segmenter", c.segmenter, ""), ("sample", c.sample, SAMPLE), ("field", c.field, "text"),
-        ("sources", c.sources, None), ("attribution", c.attribution, None), ("licence", c.licence, ""), ("name", c.name, ""),
+        ("language", c.language, ""), ("size", c.size, ""), ("tokenizer", c.tokenizer, ""), ("vocabulary", c.vocabulary, 0),
+        ("steps", steps, 0), ("minutes", 0 if steps else c.minutes, 0), ("seed", c.seed, 0), ("batch", batch, 0),
+        ("threads", c.threads, 0), ("device", c.device, "auto"), ("only", c.only, ""), ("segmenter", c.segmenter, ""),
+        ("sample", c.sample, SAMPLE), ("data", _named_data(c.data), None), ("field", c.field, "text"), ("sources", c.sources, None),
+        ("attribution", c.attribution, None), ("licence", c.licence, ""), ("name", c.name, ""),
     ]  # fmt: skip
+    flags = [("--any-language", c.any_language), ("--squeeze", c.squeeze)]
     words = ["nikawa", "pretrain", *corpus]
-    words += [word for name, value, usual in said if value != usual for word in (f"--{name}", str(value))]
+    words += [word for name, value, usual in said if value != usual for word in (f"--{name}", _word(value))]
     words += [word for spec in c.against for word in ("--against", spec)]
-    words += ["--any-language"] if c.any_language else []
+    words += [flag for flag, wanted in flags if wanted]
     return shlex.join([*words, "--out", str(out)])
+
+
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _named_data(data: Path | None) -> Path | None:
+    """The data folder where it was named; one that the environment names is whoever's who reads the command."""
+    return None if data is None or str(data) == os.environ.get(VARIABLE) else data

@@ -7,9 +7,9 @@ machine and an encoder trained on another, with nothing but the folder carried o
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -29,7 +29,7 @@ from nikawa.jobs._pretrain_stages import (  # fmt: skip
     read_made,
 )
 from nikawa.jobs._pretrain_text import BenchmarkTexts, CleanLines, Morphemes, texts_by_benchmark
-from nikawa.jobs._pretrain_weights import Weights
+from nikawa.jobs._pretrain_weights import Say, Weights
 from nikawa.pretrain.coverage import CoverageReport
 from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, News, Preparing, prepare
 from nikawa.pretrain.report import CorpusReport
@@ -39,10 +39,11 @@ from nikawa.text.analysers import DEFAULTS
 from nikawa.text.starts import starts
 
 if TYPE_CHECKING:
-    from nikawa.pretrain.card import Story
+    from nikawa.pretrain.card import Figures, Story
 
 __all__ = ["Choices", "Report", "pretrain"]
 
+Staged = Callable[[str, Report], None]
 ABOUT, COVERED = "vocabulary.json", "coverage.json"
 
 
@@ -51,28 +52,41 @@ def pretrain(
     out: Path,
     choices: Choices,
     news: News = lambda what, done, total: None,
+    staged: Staged = lambda stage, report: None,
+    say: Say = lambda line: None,
 ) -> Report:
-    """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is."""
+    """Prepare text, learn a vocabulary, pack and train; what is done already is taken as it is.
+
+    `staged` hears the name of each stage that is there, with all that is known by then; `say` a line of news to keep.
+    """
     refuse(choices)
-    job = _Job(list(corpus), out, choices, news)
+    job = _Job(list(corpus), out, choices, Hears(news, say))
+    stages = (("text", job.text), ("vocabulary", job.vocabulary), ("pack", job.pack), ("model", job.learn))
     with alone(out):
         job.refuse()
-        for name, stage in (("text", job.text), ("vocabulary", job.vocabulary), ("pack", job.pack)):
+        for name, stage in stages:
             stage()
+            staged(name, job.report())
             if choices.only == name:
-                return job.report()
-        job.learn()
+                break
         return job.report()
+
+
+class Hears(NamedTuple):
+    """Who is told what."""
+
+    news: News
+    say: Say
 
 
 class _Job:
     """One call: where things are and what was made."""
 
-    def __init__(self, corpus: list[Path], out: Path, choices: Choices, news: News) -> None:
-        self.corpus, self.out, self.choices, self.news = corpus, out, choices, news
+    def __init__(self, corpus: list[Path], out: Path, choices: Choices, hears: Hears) -> None:
+        self.corpus, self.out, self.choices, (self.news, self.say) = corpus, out, choices, hears
         self.stages = Stages(out / WORK, choices.overwrite)
         self.texts = BenchmarkTexts(choices.data, choices.against)
-        self.weights = Weights(out, self.stages, choices, news)
+        self.weights = Weights(out, self.stages, choices, *hears)
         self.folder = self.stages.folder(TEXT)
         self.key = ""
         self.model: dict[str, Any] | None = None
@@ -159,7 +173,7 @@ class _Job:
             language=c.language, tokenizer=c.tokenizer, size=tokenizer.get_vocab_size(), first_piece=FIRST,
             alphabet=learned.alphabet, floor=FLOOR, characters=learned.characters, sampled=learned.sampled, seed=c.seed,
             segmenter=self._segmenter() if c.tokenizer == "morphemes" else "",
-            normal_form="NFKC" if c.language == "ja" else "NFC",
+            normal_form="NFKC" if c.language == "ja" else "NFC", crowded=learned.crowded or msgspec.UNSET,
         )  # fmt: skip
         self.news("measuring coverage", 0, None)
         heldout = list(text_lines(self._need(HELDOUT)))
@@ -218,23 +232,19 @@ class _Job:
         self.reached = 4
         self.model = _plain(self.weights.learn(self._story))
 
-    def _story(self, steps: int) -> Story:
+    def _story(self, figures: Figures) -> Story:
         """What the card tells."""
         from nikawa.pretrain.card import Story
 
         c, done = self.choices, self.report()
         return Story(
-            name=c.name or self.out.resolve().name, language=c.language, command=command(c, self._named(done.text), self.out, steps),
-            sources=c.attribution, licence=c.licence, corpus=_plain(done.text), vocabulary=_plain(done.vocabulary),
+            name=c.name or self.out.resolve().name, language=c.language, command=self._command(_plain(figures)),
+            sources=c.attribution, licence=c.licence, corpus=_plain(done.text), vocabulary=_plain(done.vocabulary), folder=str(self.out),
         )  # fmt: skip
 
-    def _named(self, text: CorpusReport | None) -> list[str]:
-        """The corpus as a command names it: that of a prepared text by the names of its files."""
-        prepared = not self.corpus or self.folder == self.corpus[0]
-        if not prepared or text is None:
-            return [str(path) for path in self.corpus]
-        table = ["--sources", text.sources] if text.sources else []
-        return [*(file.file for file in text.files), *table]
+    def _command(self, model: dict[str, Any] | None) -> str:
+        """The command that makes the same: from the corpus as it was named, or from what was carried here."""
+        return command(self.choices, [str(path) for path in self.corpus], self.out, model)
 
     def report(self) -> Report:
         """What is there, as far as the run went."""
@@ -247,7 +257,7 @@ class _Job:
             coverage=read_made(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
             pack={name: about for name in ("train", "heldout") if (about := read_made(packs / name / "pack.json", dict))} if self.reached > 2 else None,
             model=self.model,
-            command=command(self.choices, self._named(text), self.out, self.model["steps"] if self.model else 0),
+            command=self._command(self.model),
         )  # fmt: skip
 
 

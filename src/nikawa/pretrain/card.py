@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,8 @@ from nikawa.errors import BadInput
 from nikawa.pretrain.settings import TrainSettings
 from nikawa.pretrain.sizes import LONGEST, size_of
 
+SHOWN = 10
+"""Files of the text that are named."""
 LANGUAGES = {"ja": "Japanese", "ko": "Korean"}
 
 
@@ -32,6 +35,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     pieces_a_second: int
     share_of_peak: float | None = None
     device: str = ""
+    threads: int = 0
+    """Of the processor; the same number makes the same weights."""
     unigram: float | None = None
     """Held-out loss of a model that knows only the frequency of each piece."""
     loss: float | None = None
@@ -55,12 +60,21 @@ class Story:
     corpus: Mapping[str, Any] = field(default_factory=dict)
     vocabulary: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    folder: str = ""
+    """Where it was written, as a command names it; empty: by its name."""
 
 
 def render(story: Story, figures: Figures) -> str:
     """The card as Markdown, with the front matter hubs read."""
     parts = [_front(story), _intro(story, figures), _use(story), _training(story, figures), _limits(story), _credits(story)]  # fmt: skip
     return "\n".join(part for part in parts if part)
+
+
+def tells(card: str, story: Story, figures: Figures) -> bool:
+    """Whether a card, be it one that an earlier version wrote, says what the story's owner says: name, licence, sources."""
+    first = "\n".join((_front(story), _intro(story, figures)))
+    last = "\n".join(filter(None, (_limits(story), _credits(story))))
+    return card.startswith(first) and card.endswith(last)
 
 
 def _front(story: Story) -> str:
@@ -82,9 +96,9 @@ A {language} encoder of {figures.parameters / 1e6:.1f} million parameters ({size
 def _use(story: Story) -> str:
     return f"""## Use
 
-    nikawa run --tasks TASK --model encoder:{story.name}
+    {shlex.join(["nikawa", "run", "--tasks", f"mini-{story.language}-nli", "--model", f"encoder:{story.folder or story.name}"])}
 
-or `AutoModel.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)` with transformers. Made again by
+with any other task in the place of that one, or `AutoModel.from_pretrained(FOLDER)` and `AutoTokenizer.from_pretrained(FOLDER)` with transformers. Made again by
 
     {story.command}
 """
@@ -99,9 +113,10 @@ def _training(story: Story, figures: Figures) -> str:
         ("steps", f"{figures.steps:,} of {settings.batch:,} pieces; {lengths}"),
         ("objective", f"whole words masked, {settings.mask:.0%} of the pieces"),
         ("learning rate", f"{settings.rate():g}, {settings.schedule}, warm-up {settings.warmup:.0%}"),
-        ("device", figures.device),
+        ("device", f"{figures.device}, {figures.threads} thread{'s' * (figures.threads > 1)}" if figures.threads else figures.device),
         ("time", f"{figures.seconds:,.0f} s, {figures.pieces_a_second:,} pieces a second"),
         *_measured(figures),
+        *_files(story.corpus),
         *_rows("text", story.corpus),
         *_rows("vocabulary", story.vocabulary),
     ]  # fmt: skip
@@ -120,8 +135,19 @@ def _measured(figures: Figures) -> list[tuple[str, str]]:
     return [*found, *(("note", note) for note in figures.notes)]
 
 
-SAID = ("language", "seed")
-"""What the card says elsewhere, or not at all."""
+SAID = ("language", "seed", "run", "short", "floor", "first_piece", "crowded")
+"""What the card says elsewhere, in other words, or not at all."""
+
+
+def _files(corpus: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The files of the text by their names, and what was looked for in them."""
+    names = [str(file["file"]) for file in corpus.get("files", ())]
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    found = [("text: files", ", ".join(names[:SHOWN]) + more)] if names else []
+    if "run" in corpus and "short" in corpus:
+        what = f"lines that share {corpus['run']} characters with a benchmark, or hold a whole text of {corpus['short']} or more"
+        found.append(("text: taken out", what))
+    return found
 
 
 def _rows(about: str, report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -162,6 +188,8 @@ def read_credits(path: Path) -> str:
     """The text of a file that names sources."""
     try:
         return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BadInput("no such file", file=path, cure="name the file that credits the sources") from None
     except (OSError, UnicodeDecodeError):
         cure = "name the file that credits the sources, as UTF-8 text"
         raise BadInput("cannot be read as text", file=path, cure=cure) from None

@@ -67,6 +67,22 @@ def repeatable(wanted: bool) -> Iterator[None]:
 
 
 @contextmanager
+def threaded(threads: int) -> Iterator[None]:
+    """So many threads of the processor, or as many as torch takes by itself; what held before is put back."""
+    if not threads:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
 def told(settings: TrainSettings) -> Iterator[None]:
     """Memory that runs out and a card that fails, in one line."""
     import torch

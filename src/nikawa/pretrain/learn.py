@@ -14,10 +14,12 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.pretrain.card import Figures
-from nikawa.pretrain.device import computes_low, device_for, peak_of, repeatable, told
+from nikawa.pretrain.device import computes_low, device_for, repeatable, threaded, told
 from nikawa.pretrain.encode import fingerprint
-from nikawa.pretrain.look import Watch, unigram
+from nikawa.pretrain.look import Watch
 from nikawa.pretrain.mask import Pieces
+from nikawa.pretrain.measured import figures_of
+from nikawa.pretrain.minutes import MEASURED, TRIED, Budget
 from nikawa.pretrain.network import Network, build, same
 from nikawa.pretrain.pack import Packed, joined, open_pack
 from nikawa.pretrain.plan import Plan
@@ -25,12 +27,11 @@ from nikawa.pretrain.settings import OUTSIDE, TrainSettings, check_settings
 from nikawa.pretrain.sizes import size_of
 from nikawa.pretrain.state import Marks, load_state, save_state
 from nikawa.pretrain.steps import ROUND, Steps
+from nikawa.pretrain.stop import Interrupted, interruptible
 from nikawa.pretrain.windows import Order
 
 TIMED = 20
-"""Steps that are timed where minutes are given; on a processor fewer."""
-RESERVE = 0.04
-"""Share of the minutes kept for looks, states and the end."""
+"""Steps of each length that are timed on a card where minutes are given."""
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -45,6 +46,10 @@ class Course:
     settings: TrainSettings = field(default_factory=lambda: TrainSettings(minutes=8))
     state: Path | None = None
     progress: Progress = lambda _what, _done, _total: None
+    say: Callable[[str], None] = lambda _line: None
+    """Hears what stays true for the whole training: the plan."""
+    threads: int = 0
+    """Of the processor; 0: as many as torch takes."""
 
 
 @dataclass
@@ -64,7 +69,8 @@ def learn(course: Course) -> Learned:
     """Train; goes on from the state in the course's folder where it left one."""
     check_settings(course.settings)
     device = device_for(course.settings.device)
-    with told(course.settings), repeatable(course.settings.repeatable and device.type == "cuda"):
+    exact = course.settings.repeatable and device.type == "cuda"
+    with told(course.settings), repeatable(exact), threaded(course.threads):
         return Training(course, device).run()
 
 
@@ -113,28 +119,88 @@ class Training:
             self.marks = left[1]
             self.steps.restore(left[0])
             self.steps.seen = self.marks.seen
-        self.steps.total.fill_(float(self.marks.total))
-        self.plan = Plan(self.settings, self.marks.total)
-        self._saved = self._paused = time.perf_counter()
-        while self.marks.done < self.marks.total:
-            self._round()
+        self._begin()
+        with interruptible(self.course.state is not None) as asked:
+            while self.marks.done < self.marks.total:
+                self._round()
+                self._correct()
+                if asked() and self.marks.done < self.marks.total:
+                    self._save()
+                    raise Interrupted(self.marks.done, self.marks.total)
         if self.course.state:
             self._save()
-        return Learned(self.network.model.cpu().eval(), self._figures())
+        return Learned(self.network.model.cpu().eval(), figures_of(self))
+
+    def _begin(self) -> None:
+        """The plan of all steps, once their number is known."""
+        self.steps.total.fill_(float(self.marks.total))
+        looks = self.marks.looks or self.settings.looks
+        self.plan = Plan(msgspec.structs.replace(self.settings, looks=looks), self.marks.total)
+        self._saved = self._paused = time.perf_counter()
+        if self.marks.done < self.marks.total:
+            self._tell_plan()
+
+    def _tell_plan(self) -> None:
+        steps, pieces = self.marks.total, self.marks.total * self._batch()
+        what = f"{steps:,} step{'s' * (steps > 1)} of {self._batch():,} pieces, {pieces / max(1, self.packed.pieces):.2g} times the text"
+        if self.marks.done:
+            what += f"; {self.marks.done:,} are done"
+        if self._budget is not None:
+            left = round(self._budget.each * steps + self.marks.looks * self._budget.look)
+            what += f", about {left // 60}:{left % 60:02} from here"
+        self.course.say(f"Plan: {what}")
 
     def _prepare(self, total: int) -> None:
         """Compile, capture, and turn minutes into a number of steps."""
-        timed = 0 if total else TIMED if self.device.type == "cuda" else 3
-        if timed or self.device.type == "cuda" or self.network.fused:
-            self.course.progress("preparing the steps", 0, None)
-            spent = self.steps.settle(self.orders, timed, self.marks.notes.append)
-        if not total:
-            each = sum(share * spent[length] for length, share in self.settings.lengths if share > 0)
-            left = self.settings.minutes * 60 * (1 - RESERVE) - (time.perf_counter() - self.began)
-            total = max(1, int(left / each))
-            if left < each:
-                self.marks.notes.append("preparing took all the minutes there were: one step was made")
-        self.marks.total = total
+        card = self.device.type == "cuda"
+        spent: dict[int, float] = {}
+        if card or self.network.fused or not total:
+            self.course.progress("preparing the steps" if total or card else "measuring the speed", 0, None)
+            timed = TIMED if card and not total else 0
+            seconds = 0.0 if card or total else MEASURED * 60 * self.settings.minutes
+            spent = self.steps.settle(self.orders, timed, self.marks.notes.append, seconds)
+        self.marks.total = total or self._fitting(spent)
+
+    _budget: Budget | None = None
+    """Of a training that has minutes, until its plan has proved right or was corrected."""
+
+    def _fitting(self, spent: dict[int, float]) -> int:
+        """Steps that fit into the minutes."""
+        look = 0.0
+        if self.device.type != "cuda" and self.watch is not None:  # without learning, a third of the work
+            look = self.watch.most / self._batch() * spent[self.lengths[0]] / 3
+        self._budget = Budget(self.settings, self.began, spent, look)
+        if self.device.type != "cuda":
+            self._first = {name: value.clone() for name, value in self.steps.state().items()}
+        return self._planned(self._budget)
+
+    def _planned(self, budget: Budget) -> int:
+        self.marks.looks = budget.looks() if budget.look else 0
+        steps = budget.steps()
+        if not steps:
+            self.marks.notes.append("preparing took all the minutes there were: one step was made")
+        return max(1, steps)
+
+    def _correct(self) -> None:
+        """Begin anew with another number of steps, once, where the first ones take another time than was measured.
+
+        The rate of every step depends on the number of all, so a plan cannot be changed under way.
+        """
+        budget, marks = self._budget, self.marks
+        if budget is None or self.device.type == "cuda" or marks.seconds < TRIED * budget.seconds:
+            return
+        self._budget = None
+        first = self.plan.phases[0]
+        if marks.done >= min(first.end, self.plan.looks[0]):
+            return
+        better = budget.corrected(first.length, marks.seconds, marks.done)
+        if better is not None and (total := max(1, better.steps())) != marks.total:
+            self.steps.restore(self._first)
+            self.steps.seen = 0
+            self.marks = Marks(key=marks.key, total=total, notes=marks.notes, looks=better.looks() if better.look else 0)  # fmt: skip
+            self._budget = better
+            self._begin()
+            self._budget = None
 
     _pace = 1
     """Steps between two waits for the device: about a second's worth."""
@@ -166,8 +232,7 @@ class Training:
         self._paused = time.perf_counter()
 
     def _tell(self, loss: float, speed: float) -> None:
-        left = round((self.marks.total - self.marks.done) / speed)
-        what = f"loss {loss:.3f}, {speed * self._batch():,.0f} pieces/s, {left // 60}:{left % 60:02} left"
+        what = f"training, loss {loss:.3f}, {speed * self._batch():,.0f} pieces/s"
         self.course.progress(what, self.marks.done, self.marks.total)
 
     def _batch(self) -> int:
@@ -189,40 +254,6 @@ class Training:
         now = time.perf_counter()
         # never more than a tenth of the time for states
         self._saved = max(now, now + 10 * (now - began) - self.settings.checkpoint_seconds)
-
-    def _figures(self) -> Figures:
-        meta, marks = self.packed.meta, self.marks
-        pieces, work = 0, 0.0
-        for phase in self.plan.phases:
-            part = (phase.end - phase.first) * self.steps.rows(phase.length) * phase.length
-            pieces += part
-            work += part * self.size.operations(phase.length, meta.vocabulary, self.settings.mask)
-        peak, last = peak_of(self.device), marks.history[-1] if marks.history else {}
-        return Figures(
-            settings=msgspec.structs.replace(self.settings, steps=marks.total, minutes=0.0),
-            parameters=sum(weight.numel() for weight in self.steps.weights),
-            vocabulary=meta.vocabulary,
-            text_pieces=meta.pieces,
-            steps=marks.total,
-            pieces=pieces,
-            seconds=round(marks.seconds, 1),
-            pieces_a_second=round(pieces / max(1e-9, marks.seconds)),
-            share_of_peak=round(work / marks.seconds / peak, 4) if peak and marks.seconds else None,
-            device=told_device(self.device),
-            unigram=unigram(self.packed, self.watch.packed) if self.watch else None,
-            loss=last.get("loss"),
-            heldout=last.get("heldout"),
-            accuracy=last.get("accuracy"),
-            history=marks.history,
-            notes=marks.notes,
-        )
-
-
-def told_device(device: Any) -> str:
-    """The device by name."""
-    import torch
-
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "processor"
 
 
 def key_of(course: Course, packed: Packed) -> str:

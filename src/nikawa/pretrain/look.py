@@ -12,8 +12,8 @@ from nikawa.pretrain.pack import Packed, joined
 from nikawa.pretrain.settings import TrainSettings
 from nikawa.pretrain.windows import Order, cut
 
-LEAST, MOST = 126, 1 << 18
-"""Pieces from which on a loss says something, and that are looked at."""
+LEAST, MOST, MOST_SLOW = 126, 1 << 18, 1 << 14
+"""Pieces from which on a loss says something, and that are looked at: on a card, and on a processor."""
 SEED = 20_190_524
 """Of the masks, whatever the seed of the training: two trainings are compared on the same ones."""
 
@@ -29,7 +29,9 @@ class Watch:
             network.model, network.low
         )  # not fused: compiling for a few looks does not pay
         device = next(network.model.parameters()).device
-        stream = joined(packed.ids()[:MOST], packed.begins()[:MOST])
+        self.most = min(packed.pieces, MOST if device.type == "cuda" else MOST_SLOW)
+        """Pieces that are looked at."""
+        stream = joined(packed.ids()[: self.most], packed.begins()[: self.most])
         self.stream = torch.from_numpy(stream).to(device)
 
     def look(self, length: int) -> tuple[float, float]:
@@ -56,10 +58,10 @@ class Watch:
         return torch.stack(((each * batch.weight).sum(), right.sum(), batch.weight.sum())).double()
 
 
-def unigram(train: Packed, heldout: Packed) -> float:
-    """The loss of a model that knows only how frequent each piece is: what context must beat."""
+def unigram(train: Packed, heldout: Packed, most: int = MOST) -> float:
+    """The loss of a model that knows only how frequent each piece is, by the same pieces: what context must beat."""
     counts = np.bincount(train.ids(), minlength=train.meta.vocabulary).astype(np.float64) + 1
     counts[train.meta.special["sep"]] = 0
-    seen = heldout.ids()[:MOST]
+    seen = heldout.ids()[:most]
     seen = seen[seen != heldout.meta.special["sep"]]
     return float(-np.log(counts[seen] / counts.sum()).mean()) if len(seen) else 0.0

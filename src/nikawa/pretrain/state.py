@@ -31,6 +31,8 @@ class Marks(msgspec.Struct):
     seen: int = 0
     seconds: float = 0.0
     """Time spent on steps."""
+    looks: int = 0
+    """How often the held-out text is looked at, where the minutes decide; else as the settings say."""
     history: list[dict[str, float]] = msgspec.field(default_factory=list)
     notes: list[str] = msgspec.field(default_factory=list)
 

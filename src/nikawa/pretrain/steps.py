@@ -6,6 +6,7 @@ The rate rises over the warm-up and falls to nothing at the last step.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from math import pi
 from typing import Any
@@ -19,6 +20,8 @@ from nikawa.pretrain.windows import Order, cut
 
 WARM = 3
 """Steps before a graph is captured: kernels are chosen and compiled in them."""
+FEW = 512
+"""Pieces by which a processor is measured first."""
 ROUND = 64
 """Steps whose windows are laid on the device at a time."""
 
@@ -73,8 +76,9 @@ class Steps:
             graph.replay()
         self.seen += 1
 
-    def _work(self, length: int) -> None:
+    def _work(self, length: int, rows: int | None = None) -> None:
         starts = self._order[length].index_select(0, self._row)[0]
+        starts = starts if rows is None else starts[:rows]
         batch = masked(*cut(self.stream, starts, length, self.pieces), self.at, (self.settings.seed, self.settings.mask), self.pieces)  # fmt: skip
         for weight in self.weights:
             weight.grad = None
@@ -103,13 +107,20 @@ class Steps:
         fall = 1 - fall if self.settings.schedule == "linear" else (torch.cos(fall * pi) + 1) / 2
         self.rate.copy_(torch.minimum((at + 1) / warm, fall) * self.settings.rate())
 
-    def settle(self, orders: dict[int, Order], timed: int, note: Callable[[str], None]) -> dict[int, float]:
-        """Compile and capture where that helps; the seconds of a step of each length. The state stays as it was."""
+    def settle(
+        self, orders: dict[int, Order], timed: int, note: Callable[[str], None], seconds: float = 0.0
+    ) -> dict[int, float]:
+        """Compile and capture where that helps; the seconds of a step of each length. The state stays as it was.
+
+        So many steps of each length are timed, or, on a processor, as much work as so many seconds hold.
+        """
         before = {name: value.clone() for name, value in self.state().items()}
         spent = None
         while spent is None:
             try:
-                spent = {length: self._settled(length, order, timed) for length, order in orders.items()}
+                spent = {
+                    length: self._settled(length, order, timed, seconds) for length, order in orders.items()
+                }
             except Exception as problem:  # whatever a compiler or a driver may raise
                 looser = _looser(problem)
                 if _is_full(problem) or not (looser or self._simpler()):
@@ -129,14 +140,14 @@ class Steps:
             self._capture = False
         return had
 
-    def _settled(self, length: int, order: Order, timed: int) -> float:
-        import time
-
+    def _settled(self, length: int, order: Order, timed: int, seconds: float) -> float:
         timed = min(timed, ROUND - 2)
         self.total.fill_(1e9)  # the rate stays near nothing
         self.lay(length, order.starts(0, ROUND))
         if self._capture:
             self._graphs[length] = self._captured(length)
+        if seconds:
+            return self._paced(length, seconds)
         for _ in range(max(min(2, timed), self.network.fused)):  # what fails must fail here
             self.step(length)
         self.wait()
@@ -145,6 +156,27 @@ class Steps:
             self.step(length)
         self.wait()
         return (time.perf_counter() - began) / max(1, timed)
+
+    def _paced(self, length: int, seconds: float) -> float:
+        """The seconds of a step, by few windows where whole steps would take longer than there is time."""
+        rows = self.rows(length)
+        few = min(rows, max(1, FEW // length))
+        self._timed(length, few)  # the first of all is slow
+        whole: list[float] = []
+        while True:
+            spent = self._timed(length, few)
+            seconds -= spent
+            whole += [spent] if few == rows else []
+            more = min(rows, 4 * few)
+            if len(whole) == WARM or spent * more / few > seconds:
+                return sum(whole) / len(whole) if whole else spent * rows / few
+            few = more
+
+    def _timed(self, length: int, rows: int) -> float:
+        began = time.perf_counter()
+        self._row.zero_()
+        self._work(length, rows)
+        return time.perf_counter() - began
 
     _pool: Any = None
 

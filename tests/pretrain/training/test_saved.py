@@ -82,7 +82,7 @@ def test_a_story_that_cannot_be_told_leaves_the_old_model(
     write_model(learned, tokenizer, tmp_path / "model", STORY)
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     lost = Story("other", "ja", "x", sources=tmp_path / "nowhere.md")
-    with pytest.raises(BadInput, match=r"nowhere\.md: cannot be read"):
+    with pytest.raises(BadInput, match=r"nowhere\.md: no such file"):
         write_model(learned, tokenizer, tmp_path / "model", lost, overwrite=True)
     assert (tmp_path / "model" / "README.md").read_text(encoding="utf-8") == card
     with pytest.raises(BadInput, match="holds no encoder made by nikawa pretrain"):
