@@ -13,6 +13,7 @@ from nikawa.jobs.run import Cell
 from nikawa.report.tables import Table
 from nikawa.run.store import stored_runs
 from nikawa.run.summary import DIFFERENCE
+from nikawa.run.value import DIVERGED
 from studies._pairs import Contest
 
 PARTED = ("seen", "unseen", DIFFERENCE)
@@ -60,6 +61,7 @@ def splits_table(cells: Sequence[Cell], names: dict[str, str]) -> str:
 def grid_table(runs: Path, names: dict[str, str]) -> str:
     """Every combination that was tried, with its mean on the set that settings are chosen on."""
     found: dict[tuple[str, str, str, str], list[float]] = {}
+    lost: set[tuple[str, str, str, str]] = set()
     for stored in stored_runs(runs):
         if stored.done and stored.spec.stage == "selection":
             spec, score = stored.spec, stored.scores()[0].scores[0]
@@ -70,8 +72,12 @@ def grid_table(runs: Path, names: dict[str, str]) -> str:
             model = names.get(spec.model, spec.model)
             key = (spec.task, f"{model} {spec.variation.title}".strip(), setting, score.metric)
             found.setdefault(key, []).append(score.value * (100 if score.unit == "fraction" else 1))
+            lost |= {key} if stored.diverged else set()
     columns = ["task", "model", "setting", "metric", "where it is chosen", "seeds"]
-    rows = [[*key, _mean(values), str(len(values))] for key, values in sorted(found.items())]
+    rows = [
+        [*key, DIVERGED if key in lost else _mean(values), str(len(values))]
+        for key, values in sorted(found.items())
+    ]
     return Table(columns, rows, columns[4:]).markdown()
 
 

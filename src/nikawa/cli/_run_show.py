@@ -41,13 +41,23 @@ def _notes(report: RunReport) -> Iterator[str]:
     if any(cell.few for cell in report.cells):
         yield f"{NO_INTERVAL}: {TOO_FEW}"
     for chosen in report.chosen:
-        words = ", ".join(f"{k}={v}" for k, v in chosen.settings.items()) or "the defaults"
+        words = _said(chosen.settings)
         where = f" ({chosen.variation})" if chosen.variation else ""
-        yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}"
+        lost = "".join(f"; diverged: {_said(_apart(tried, chosen.settings))}" for tried in chosen.diverged)
+        yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"  # fmt: skip
     yield from _unanswered(report.cells)
     yield from (f"left out: {line}" for line in report.left_out)
     failed = f", {len(report.problems)} not" if report.problems else ""
     yield f"{report.done} runs done, {report.skipped} done before{failed}: {report.out}"
+
+
+def _said(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in settings.items()) or "the defaults"
+
+
+def _apart(tried: Mapping[str, Any], chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings that are not those that were chosen."""
+    return {name: value for name, value in tried.items() if name not in chosen or chosen[name] != value}
 
 
 def first_of(cells: Sequence[Cell]) -> list[Cell]:

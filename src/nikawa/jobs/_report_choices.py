@@ -178,6 +178,7 @@ def _tried(column: _Column, names: Sequence[str], reported: set[bytes], lower: b
             seeds={column.name: len(column.by[key])},
             chosen=(column.name,) if key == best else (),
             reported=(column.name,) if key in reported else (),
+            diverged=(column.name,) if any(run.set.diverged for run in column.by[key]) else (),
         )
     return found
 
@@ -213,6 +214,7 @@ def _joined(one: Tried, two: Tried) -> Tried:
         seeds=one.seeds | two.seeds,
         chosen=one.chosen + two.chosen,
         reported=one.reported + two.reported,
+        diverged=one.diverged + two.diverged,
     )
 
 

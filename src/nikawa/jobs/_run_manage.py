@@ -13,6 +13,7 @@ from nikawa.errors import BadInput
 from nikawa.records import Record
 from nikawa.run.material import task_of
 from nikawa.run.store import DONE, RUN, Busy, StoredRun, open_run, stored_runs
+from nikawa.run.value import DIVERGED
 
 
 class Listed(Record, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class Listed(Record, frozen=True, kw_only=True):
     seed: int = 0
     stage: str = ""
     state: str
-    """done, unfinished, running or broken."""
+    """done, diverged (done without a score), unfinished, running or broken."""
     problem: str = ""
     set: str = ""
     metric: str = ""
@@ -94,7 +95,8 @@ def _listed(run: StoredRun) -> Listed:
         run.check()
         main = run.scores()[0]
         first = main.scores[0]
-        row = msgspec.structs.replace(row, set=main.set, metric=first.metric, value=first.value)
+        scored = {"state": DIVERGED} if run.diverged else {"value": first.value}
+        row = msgspec.structs.replace(row, set=main.set, metric=first.metric, **scored)
         return msgspec.structs.replace(row, **_finished(run))
     except (BadInput, IndexError, OSError) as problem:
         return Listed(run=run.path.name, state="broken", problem=str(problem))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,8 @@ from nikawa.run.executors.here import Here
 from nikawa.run.order import longest_first
 from nikawa.run.plan import Family, Plan, Request, Settings, plan
 from nikawa.run.store import StoredRun
-from nikawa.run.summary import Cell, choose, summarise
-from nikawa.run.value import Outcome, RunSpec
+from nikawa.run.summary import Cell, choose, diverged, summarise
+from nikawa.run.value import Outcome, RunSpec, short_name
 from nikawa.run.work import Place, work
 
 __all__ = ["Cell", "Chosen", "Options", "Problem", "Request", "RunReport", "run", "run_all"]
@@ -72,6 +72,8 @@ class Chosen(Record, frozen=True, kw_only=True):
     """How many combinations it chose among."""
     on: str
     """The set it chose on."""
+    diverged: tuple[dict[str, Any], ...] = ()
+    """Those of them whose training diverged: they have no score, and cannot be chosen."""
 
 
 class RunReport(Record, frozen=True, kw_only=True):
@@ -111,6 +113,7 @@ def _carried_out(planned: Plan, how: Options, executor: Executor) -> RunReport:
     more = 0 if how.only_choose else sum(len(f.seeds) for f in planned.families)
     tally.take(executor, [spec for family in planned.families for spec in family.choosing()], more=more)
     winners = [(family, _settings(family, how.out, tally.broken)) for family in planned.families]
+    unchosen = [p for f, found in winners if found is None for p in _unchosen(f, how.out, tally.broken)]
     final = [(family, found[1]) for family, found in winners if found is not None and not how.only_choose]
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
     return RunReport(
@@ -121,9 +124,11 @@ def _carried_out(planned: Plan, how: Options, executor: Executor) -> RunReport:
             cell for family, settings in final for cell in summarise(family, settings, how.out, tally.broken)
         ),
         chosen=tuple(
-            _chosen(family, *found) for family, found in winners if found and len(family.options) > 1
+            _chosen(family, *found, diverged(family, how.out, tally.broken))
+            for family, found in winners
+            if found and len(family.options) > 1
         ),
-        problems=tuple(tally.problems),
+        problems=(*tally.problems, *unchosen),
         left_out=planned.left_out,
     )
 
@@ -176,7 +181,19 @@ def _settings(family: Family, out: Path, broken: Collection[str]) -> tuple[float
     return (0.0, family.options[0]) if len(family.options) == 1 else choose(family, out, broken)
 
 
-def _chosen(family: Family, score: float, settings: Settings) -> Chosen:
+def _unchosen(family: Family, out: Path, broken: Collection[str]) -> Iterator[Problem]:
+    """One line where settings that diverged leave nothing to choose; runs that failed have lines of their own."""
+    lost, among = len(diverged(family, out, broken)), len(family.options)
+    if lost:
+        name = " ".join(
+            filter(None, (family.task.name, short_name(family.predictor), family.variation.title))
+        )
+        how_many = f"all {among} settings diverged" if lost == among else f"{lost} of {among} settings diverged, the others failed"  # fmt: skip
+        problem = f"{how_many}: none can be chosen; try a smaller learning_rate"
+        yield Problem(run=name, status="failed", problem=problem, bad_input=True)
+
+
+def _chosen(family: Family, score: float, settings: Settings, lost: Sequence[Settings]) -> Chosen:
     protocol = family.protocol
     share = f"{protocol.select_share:.0%} of " if protocol.select_share else ""
     return Chosen(
@@ -188,6 +205,7 @@ def _chosen(family: Family, score: float, settings: Settings) -> Chosen:
         score=score,
         among=len(family.options),
         on=share + protocol.select,
+        diverged=tuple(lost),
     )
 
 

@@ -103,6 +103,10 @@ def settings_of(kind: type[S], setup: Setup) -> S:
         ) from None
 
 
+class Diverged(BadInput):
+    """A training whose weights ended as no numbers: these settings cannot be learned with."""
+
+
 def gold_of(task: Task, examples: Sequence[Example]) -> list[Any]:
     """What the examples answer to the task's question; none may be without."""
     for example in examples:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings, words_by
 from nikawa.models._encoder.where import located
-from nikawa.models.base import Model, Setup, not_fitted, settings_of
+from nikawa.models.base import Diverged, Model, Setup, not_fitted, settings_of
 from nikawa.records import Example, Kind, Prediction, Task
 
 DIVERGED = "diverged: the scores are no numbers"
@@ -56,7 +56,7 @@ class Encoder:
         learn(course)
         if course.diverged:
             self._model = None
-            raise BadInput(f"the training of {task.name} diverged: its weights are no numbers", cure="set a smaller learning_rate")  # fmt: skip
+            raise Diverged(f"the training of {task.name} diverged: its weights are no numbers", cure="set a smaller learning_rate")  # fmt: skip
         merged(model)
 
     def _prepare(self, task: Task, examples: Sequence[Example]) -> tuple[Any, Any]:

@@ -142,6 +142,8 @@ class Tried(Record, frozen=True, kw_only=True):
     """Systems that do best with it."""
     reported: tuple[str, ...] = ()
     """Systems whose scores on the page are of runs with it."""
+    diverged: tuple[str, ...] = ()
+    """Systems of which a training with it diverged: they have no score with it."""
 
 
 class Choices(Record, frozen=True, kw_only=True):

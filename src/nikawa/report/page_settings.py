@@ -117,6 +117,8 @@ def _score(tried: Tried, one: Chooser, place: str, digits: int) -> str | Cell:
     if system not in tried.scores:
         return '<span class="soft" title="not tried">·</span>'
     best, own = system in tried.chosen, inside(place, "scores", system)
+    if system in tried.diverged:
+        return Cell('<span class="soft">diverged</span>', own)
     shown = number(tried.scores[system], digits, best=best, spread=own)
     if tried.seeds[system] < len(one.seeds):
         kept = source(inside(place, "seeds", system))

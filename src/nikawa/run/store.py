@@ -87,6 +87,11 @@ class StoredRun:
         """The scores of every set."""
         return [_with_nan(raw, self.path / SCORES) for raw in read_json(self.path / SCORES, list[Any])]
 
+    @property
+    def diverged(self) -> bool:
+        """Whether it was finished without a score, as its training diverged."""
+        return self.done and any(part.diverged for part in self.scores())
+
     def about(self) -> About:
         """How it came about."""
         return read_json(self.path / ABOUT, About)

@@ -62,6 +62,11 @@ class Finished:
     run: RunSpec
     scores: list[SetScores]
 
+    @property
+    def diverged(self) -> bool:
+        """Whether it has no score, as its training diverged."""
+        return any(part.diverged for part in self.scores)
+
 
 def finished(runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()) -> list[Finished]:
     """Those of the runs that are done; folders known to be `broken` are left out."""
@@ -72,19 +77,30 @@ def finished(runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()) -
 def choose(family: Family, out: Path, broken: Collection[str] = ()) -> tuple[float, Settings] | None:
     """The settings that do best where settings are chosen, by the mean of the task's first metric, which comes first.
 
-    Of equals the first wins, in the order of the grid; None where none was run.
+    Of equals the first wins, in the order of the grid; None where none was run. Settings that a seed diverged with are
+    not among them: they would again.
     """
     metric = family.task.metrics[0]
     lower = metrics()[metric].better == "lower"
     best: tuple[float, Settings] | None = None
     for settings in family.options:
         done = finished(family.runs(settings, "selection"), out, broken)
+        if any(f.diverged for f in done):
+            continue
         values = [s.value for f in done for s in scores_of(f.scores, SELECT) if s.metric == metric]
         mean = fmean(values) if values else math.nan
         value = -math.inf if math.isnan(mean) else -mean if lower else mean
         if values and (best is None or value > best[0]):
             best = (value, settings)
     return (-best[0], best[1]) if best is not None and lower else best
+
+
+def diverged(family: Family, out: Path, broken: Collection[str] = ()) -> list[Settings]:
+    """The settings of a choice that a training diverged with."""
+    if len(family.options) == 1:
+        return []
+    tried = ((s, finished(family.runs(s, "selection"), out, broken)) for s in family.options)
+    return [settings for settings, done in tried if any(f.diverged for f in done)]
 
 
 def summarise(family: Family, settings: Settings, out: Path, broken: Collection[str] = ()) -> list[Cell]:

@@ -21,6 +21,8 @@ Stage = Literal["result", "selection"]
 
 FILE = "file"
 """The version of what is no dataset but a file of a model."""
+DIVERGED = "diverged"
+"""The reason of answers that a diverged training could not give."""
 SLUG = 48
 """Most characters of a model's name in a folder's name."""
 
@@ -156,6 +158,11 @@ class SetScores(Record, frozen=True, kw_only=True):
     """Reason to count, where the model gave no answer that could be read."""
     scores: tuple[Score, ...]
     """`where` is empty for the whole set, else the part of it."""
+
+    @property
+    def diverged(self) -> bool:
+        """Whether nothing was answered, as the training diverged."""
+        return 0 < self.n == self.unanswered.get(DIVERGED)
 
 
 class About(Record, frozen=True, kw_only=True):

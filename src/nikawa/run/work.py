@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,29 +12,17 @@ from typing import Any
 
 from nikawa.errors import BadInput, NikawaError
 from nikawa.models import Predictor, Trainable, model, named
-from nikawa.models.base import Progress, _silent
-from nikawa.models.base import Scorer as FirstMetric
-from nikawa.records import Example, Prediction, Score, Task
+from nikawa.models.base import Diverged, Progress, _silent
+from nikawa.records import Example, Prediction, Task
 from nikawa.run.data import Shelf
-from nikawa.run.habits import habit_of
 from nikawa.run.material import Material, bare, gather, to_learn, varied
 from nikawa.run.packages import packages, python
 from nikawa.run.plan import outside_of
+from nikawa.run.scored import Scoring, reason, scored
 from nikawa.run.store import Busy, StoredRun, read_predictions, write_predictions
-from nikawa.run.value import About, Outcome, RunSpec, SetScores, Status
+from nikawa.run.value import DIVERGED, About, Outcome, RunSpec, Status
 
-ScoreAll = Callable[[Task, Sequence[Example], Mapping[str, Prediction], str], Sequence[Score]]
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """How answers are scored; both functions can be pickled."""
-
-    all: ScoreAll
-    """Every score of some examples, all of a set or the named part of it."""
-    first: FirstMetric
-    """The task's first metric alone, for models that stop early."""
-
+__all__ = ["Place", "Scoring", "work"]
 
 ERROR, TRAINED = "error.txt", "trained"
 SHAPES: dict[str, tuple[type, ...]] = {
@@ -73,6 +60,7 @@ def work(spec: RunSpec, place: Place, score: Scoring) -> Outcome:
     problem, bad = "", True
     try:
         status = _tried(spec, stored, place, score)
+        problem, bad = _told(spec, stored, status), False
     except Busy as said:
         status, problem = "busy", str(said)
     except NikawaError as said:
@@ -95,6 +83,11 @@ def _tried(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> St
     return "skipped"
 
 
+def _told(spec: RunSpec, stored: StoredRun, status: Status) -> str:
+    """What there is to tell of a run that is done."""
+    return DIVERGED if status == "done" and spec.stage == "selection" and stored.diverged else ""
+
+
 def _written(stored: StoredRun, problem: Exception) -> str:
     """One line about a program's failure; the whole of it is kept beside the run."""
     said = " ".join(f"{type(problem).__name__}: {problem}".split())
@@ -111,9 +104,14 @@ def _do(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> None:
     stored.begin(spec)
     material = gather(spec, Shelf(place.data))
     job = _Job(spec, stored, place, material, score, clock)
-    job.answer_folds() if material.folds else job.answer_sets()
+    try:
+        job.answer_folds() if material.folds else job.answer_sets()
+    except Diverged as problem:
+        if spec.stage != "selection":
+            raise
+        job.answer_nothing(problem)
     begin = time.perf_counter()
-    scores = [_scored(spec, material, stored, name, score) for name in material.sets]
+    scores = [scored(spec, material, stored, name, score) for name in material.sets]
     clock.time("score", begin)
     about = About(
         started=started, finished=_now(), seconds=clock.seconds, trained=clock.trained, python=python(),
@@ -160,6 +158,12 @@ class _Job:
             answers |= {prediction.example: prediction for prediction in found}
         write_predictions(self.stored.answers_file(name), [answers[e.id] for e in examples])
 
+    def answer_nothing(self, problem: Diverged) -> None:
+        """Write down that there is no answer and why: settings that diverge are not tried again."""
+        why = f"{DIVERGED}: {problem.what}"
+        for name, examples in self.material.sets.items():
+            write_predictions(self.stored.answers_file(name), [Prediction(example=e.id, why=why) for e in examples])  # fmt: skip
+
     def make(self, folder: str) -> Predictor:
         """A fresh model with a folder of its own."""
         path = self.stored.state / folder
@@ -179,9 +183,14 @@ class _Job:
         if not isinstance(made, Trainable) or not examples:
             return
         begin, task = time.perf_counter(), self.material.seen
-        made.fit(task, to_learn(task, examples), to_learn(task, self.material.select))
-        self.clock.time("fit", begin)
-        self.clock.trained = len(examples)
+        try:
+            made.fit(task, to_learn(task, examples), to_learn(task, self.material.select))
+        except Diverged:
+            self.hear(made)  # how its losses went
+            raise
+        finally:
+            self.clock.time("fit", begin)
+            self.clock.trained = len(examples)
         if self.place.keep_state and hasattr(made, "save"):
             made.save(self.stored.state / folder / TRAINED, overwrite=True)
 
@@ -194,9 +203,16 @@ class _Job:
             raise BadInput(what, cure="mend its predict: one prediction an example")
         _check_shape(self.spec.predictor, task, found)
         self.clock.time("predict", begin)
+        self.hear(made)
+        if found and all(p.answer is None and reason(p) == DIVERGED for p in found):
+            what = f"the training of {task.name} diverged: no score of an answer is a number"
+            raise Diverged(what, cure="set a smaller learning_rate")
+        return found
+
+    def hear(self, made: Predictor) -> None:
+        """Keep what the model tells of itself."""
         if hasattr(made, "about"):
             self.clock.about.update(made.about())
-        return found
 
 
 def _check_shape(name: str, task: Task, found: Sequence[Prediction]) -> None:
@@ -208,30 +224,6 @@ def _check_shape(name: str, task: Task, found: Sequence[Prediction]) -> None:
         kind = type(given.answer).__name__
         what = f"the model {name} answers {given.example!r} with a {kind}, which is no answer to a {task.kind} task"
         raise BadInput(what, cure=f"answer with {' or '.join(shape.__name__ for shape in wanted)}")
-
-
-def _scored(spec: RunSpec, material: Material, stored: StoredRun, name: str, score: Scoring) -> SetScores:
-    """The scores of a set, from its file: a run that is scored again gets the same ones."""
-    task, every = material.task, material.sets[name]
-    given = stored.predictions(name, task, every)
-    examples = [example for example in every if not example.hidden]
-    found = [answer for example, answer in zip(every, given, strict=True) if not example.hidden]
-    answers = {prediction.example: prediction for prediction in found}
-    scores = list(score.all(task, examples, answers, ""))
-    parts = habit_of(task.dataset).parts
-    for where, part in parts(spec.protocol.train, examples).items() if parts is not None else ():
-        scores += score.all(task, part, answers, where) if part else ()
-    why = Counter(_reason(prediction) for prediction in found if prediction.answer is None)
-    n, hidden = len(examples), len(every) - len(examples)
-    lost = dict(sorted(why.items()))
-    return SetScores(
-        set=name, n=n, hidden=hidden, answered=n - why.total(), unanswered=lost, scores=tuple(scores)
-    )
-
-
-def _reason(prediction: Prediction) -> str:
-    """The kind of reason: what follows its colon is of one example."""
-    return (prediction.why or "").partition(":")[0].strip() or "no reason given"
 
 
 def _now() -> str:
