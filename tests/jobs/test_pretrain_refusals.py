@@ -46,7 +46,11 @@ def run(corpus: Path | Sequence[Path], out: Path, **more: Any) -> Report:
         ({"vocabulary": 300}, "a vocabulary of 300 pieces holds no text; say --vocabulary 366 or more"),
         ({"minutes": float("inf"), "steps": 0}, "a training cannot take inf minutes; say --minutes 8"),
         ({"seed": 1 << 63, "only": "text"}, "the seed is 9223372036854775808; choose a number from 0 on"),
-        ({"device": "quantum"}, "there is no device 'quantum' to train on"),
+        ({"device": "quantum"}, "^there is no device 'quantum' to train on; say --device auto, cpu or cuda$"),
+        (
+            {"minutes": 1.0},
+            "both the steps and the minutes of the training are given; say --steps or --minutes, not both",
+        ),
         ({"attribution": Path("nowhere.md")}, r"nowhere\.md: no such file; name the file that"),
         ({"data": Path("nowhere")}, "nowhere: no such folder; name the folder that holds"),
         ({"segmenter": "kiwi"}, "kiwi does not segment the language ja; these do: ipadic"),
@@ -196,3 +200,29 @@ def test_what_the_training_notes_is_shown(capsys: pytest.CaptureFixture[str]) ->
     model = {"parameters": 9, "steps": 1, "seconds": 2.0, "pieces_a_second": 3, "device": "processor"}
     show_stage("model", Report(out="here", model={**model, "notes": ["one step was made"]}))
     assert "Note: one step was made\n" in capsys.readouterr().out
+
+
+def test_the_folder_of_an_encoder_is_no_text(corpus: Path, tmp_path: Path) -> None:
+    run(corpus, tmp_path / "a", only="text")
+    with pytest.raises(
+        BadInput, match=r"a: is the folder of an encoder, not a text; name .*a/work/text for its text"
+    ):
+        run(tmp_path / "a", tmp_path / "b", only="text")
+    shutil.rmtree(tmp_path / "a" / "work")
+    (tmp_path / "a" / "pretraining.json").write_text("{}")
+    (tmp_path / "a" / "notes.txt").write_text("古い橋を渡った。\n", "utf-8")
+    with pytest.raises(
+        BadInput, match=r"a: is the folder of an encoder, not a text; name the text it was made"
+    ):
+        run(tmp_path / "a", tmp_path / "b", only="text")
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_data_folder_without_a_benchmark_is_told(corpus: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    (tmp_path / "data").mkdir()
+    choices = Choices(language="ja", only="text", data=tmp_path / "data")
+    pretrain([corpus], tmp_path / "out", choices, say=said.append)
+    assert said == [f"{tmp_path / 'data'} holds no benchmark: the text is compared with those that come with nikawa alone"]  # fmt: skip
+    pretrain([corpus], tmp_path / "other", Choices(language="ja", only="text"), say=said.append)
+    assert len(said) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Callable
 from itertools import product
@@ -171,3 +172,36 @@ def test_a_small_vocabulary_says_what_it_has_no_room_for(corpus: Path, nikawa: N
     assert "No room" not in roomy.stdout
     assert b"crowded" not in Path("p/work/tokenizer/vocabulary.json").read_bytes()
     assert msgspec.json.decode(Path("o/work/tokenizer/vocabulary.json").read_bytes())["crowded"] == 247
+
+
+@pytest.mark.parametrize("only", ["text", "vocabulary", "pack"])
+def test_a_command_that_is_told_runs_as_it_is_told(only: str, corpus: Path, nikawa: Nikawa) -> None:
+    words = ("pretrain", str(corpus), "--language", "ja", "--tokenizer", "subwords", "--vocabulary", "500", "--data", ".", "--squeeze", "--sample", "2000")  # fmt: skip
+    first = nikawa(*words, "--only", only, "--out", "my place", "--json")
+    command = json.loads(first.stdout)["command"]
+    name, *told = shlex.split(command)
+    assert name == "nikawa"
+    again = nikawa(*told, "--json")
+    assert (again.returncode, again.stdout) == (0, first.stdout), again.stderr
+    assert nikawa(*[word if word != "my place" else "other" for word in told]).returncode == 0
+
+
+@pytest.mark.slow
+def test_the_commands_of_a_card_run_as_they_are_written(corpus: Path, nikawa: Nikawa) -> None:
+    words = ("pretrain", str(corpus), "--language", "ja", "--tokenizer", "characters", "--size", "tiny", "--steps", "1", "--batch", "512")  # fmt: skip
+    done = nikawa(*words, "--name", "my name", "--out", "my place", "--device", "cpu", "--quiet")
+    assert done.returncode == 0, done.stderr
+    card = Path("my place/README.md").read_text("utf-8")
+    use, made = (shlex.split(line) for line in card.splitlines() if line.startswith("    nikawa "))
+    assert use == ["nikawa", "run", "--tasks", "mini-ja-nli", "--model", "encoder:my place"]
+    assert nikawa(*made[1:], "--quiet").returncode == 0
+    assert "# my name" in card
+    assert "| text: files | corpus.txt |" in card
+    for part in ("| text: run |", "| text: short |", "first piece", "floor"):
+        assert part not in card
+    assert "| text: taken out | lines that share 16 characters with a benchmark, or hold a whole text of 12 or more |" in card  # fmt: skip
+
+
+def test_no_table_where_nothing_changed(corpus: Path, nikawa: Nikawa) -> None:
+    words = ("pretrain", str(corpus), "--language", "ja", "--only", "text", "--out", "o")
+    assert "lines changed" not in nikawa(*words).stdout

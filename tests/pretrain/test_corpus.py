@@ -8,10 +8,12 @@ import lzma
 import tracemalloc
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nikawa.errors import BadInput
 from nikawa.pretrain.corpus import CHUNK, LONGEST, chunks, read
+from nikawa.pretrain.report import file_report
 from nikawa.pretrain.sources import sources_of
 
 
@@ -52,6 +54,48 @@ def test_a_table_of_another_text_is_refused(tmp_path: Path) -> None:
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
     with pytest.raises(BadInput, match=r"t\.tsv: a table of sources is about one file of plain text"):
         lines_of(tmp_path / "a.jsonl", table=tmp_path / "t.tsv")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_that_overlap_are_refused(order: int, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("一\n二\n三\n", "utf-8")
+    (tmp_path / "t.tsv").write_text("\n".join(["0\t2\tx", "1\t2\ty"][::order]) + "\n", "utf-8")
+    told = (
+        r"t\.tsv, line 2: begins at 1, which belongs to the row of line 1"
+        if order > 0
+        else r"line 1: .*of line 2"
+    )
+    with pytest.raises(BadInput, match=told):
+        lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
+    (tmp_path / "t.tsv").write_text("0\t2\tx\n2\n", "utf-8")
+    with pytest.raises(BadInput, match=r"t\.tsv, line 2: is not a row of sources"):
+        lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
+
+
+def test_lines_that_no_row_holds_are_counted_and_most_of_them_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("一\n二\n\n三\n四\n五\n", "utf-8")
+    (tmp_path / "t.tsv").write_text("0\t2\tx\n4\t1\ty\n", "utf-8")
+    (source,) = sources_of([tmp_path / "a.txt"], table=tmp_path / "t.tsv")
+    assert len(list(read(source))) == 5
+    assert source.outside == file_report(source).outside == 2, "the blank line is no text"
+    (tmp_path / "t.tsv").write_text("0\t2\tx\n", "utf-8")
+    with pytest.raises(
+        BadInput, match=r"a\.txt: has 5 lines of text, of which t\.tsv holds 2; name the table"
+    ):
+        lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
+    (plain,) = sources_of([tmp_path / "a.txt"])
+    assert len(list(read(plain))) == 5
+    assert b"outside" not in msgspec.json.encode(file_report(plain))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_refused_with_the_way_to_convert_it(encoding: str, tmp_path: Path) -> None:
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    (tmp_path / "a.txt").write_bytes(f"{mark}古い橋を渡った。\n雨が降っていた。\n".encode(encoding))
+    with pytest.raises(
+        BadInput, match=r"a\.txt, line 1: is UTF-16; convert it, e\.g\. with iconv -f UTF-16 -t UTF-8"
+    ):
+        lines_of(tmp_path / "a.txt")
 
 
 def test_records_are_documents(tmp_path: Path) -> None:

@@ -115,6 +115,9 @@ def _show_text(text: CorpusReport) -> None:
             typer.echo(f"{_counted(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}")
         if file.cut:
             typer.echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
+        if file.outside:
+            lines = f"{_counted(file.outside, 'line')} of text in no row of {text.sources}"
+            typer.echo(f"{file.file}: {lines}, taken for part of the document before")
     rows = [(step, text.changed.get(step, 0), text.removed.get(step, 0)) for step in sorted({*text.changed, *text.removed})]  # fmt: skip
     if rows:
         print_table(

@@ -11,10 +11,13 @@ from typing import Any
 
 from nikawa.benchmarks.locate import VARIABLE, require_folder
 from nikawa.errors import BadInput, missing_extra, unknown
+from nikawa.jobs._pretrain_stages import TEXT, WORK
 from nikawa.pretrain.coverage import CoverageReport
 from nikawa.pretrain.language import known_language
+from nikawa.pretrain.prepare import TRAIN
 from nikawa.pretrain.report import CorpusReport
 from nikawa.pretrain.settings import TrainSettings, check_seed, check_settings
+from nikawa.pretrain.state import FIGURES
 from nikawa.pretrain.vocabulary import SAMPLE, VocabularyReport, check_vocabulary
 from nikawa.records import Record
 from nikawa.text.analysers import ANALYSERS
@@ -83,6 +86,17 @@ def refuse(choices: Choices) -> None:
         raise missing_extra("the package 'tokenizers'", "encoder")
     if not choices.only:
         _refuse_training(choices)
+
+
+def refuse_encoders(corpus: Sequence[Path], out: Path) -> None:
+    """The folder of another encoder is no text, though text lies somewhere in it."""
+    for path in corpus:
+        made = path / WORK / TEXT
+        if (made.is_dir() or (path / FIGURES).is_file()) and path.resolve() != out.resolve():
+            cure = (
+                f"name {made} for its text" if (made / TRAIN).is_file() else "name the text it was made from"
+            )
+            raise BadInput("is the folder of an encoder, not a text", file=path, cure=cure)
 
 
 def _refuse_segmenter(name: str, language: str) -> None:

@@ -67,6 +67,10 @@ class BenchmarkTexts:
     against: tuple[str, ...] = ()
     """Datasets, records files or plain text files beside those found."""
 
+    def published(self) -> bool:
+        """Whether the data folder holds any benchmark, beside those that come with the package."""
+        return any(b.repository and present(b, self.data) for b in benchmarks().values())
+
     def names(self) -> list[str]:
         """The benchmarks at hand and the further files, as a stage is known by them."""
         here = [benchmark.name for benchmark in benchmarks().values() if present(benchmark, self.data)]

@@ -16,7 +16,7 @@ import msgspec
 from nikawa.errors import BadInput, MissingExtra
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
-from nikawa.jobs._pretrain_choices import Choices, Report, command, refuse
+from nikawa.jobs._pretrain_choices import Choices, Report, command, refuse, refuse_encoders
 from nikawa.jobs._pretrain_stages import (  # fmt: skip
     PACK,
     TEXT,
@@ -94,6 +94,7 @@ class _Job:
 
     def refuse(self) -> None:
         """What the folder and the machine are not fit for, before any work."""
+        refuse_encoders(self.corpus, self.out)
         if not self.choices.only:
             self.weights.refuse()
         if self.choices.only != "text" and self._segments() and self.stages.marker(PACK) is None:
@@ -114,6 +115,10 @@ class _Job:
         if not self.corpus:
             self.key = self._carried()
             return
+        if self.choices.data is not None and not self.texts.published():
+            self.say(
+                f"{self.choices.data} holds no benchmark: the text is compared with those that come with nikawa alone"
+            )
         sources = sources_of(self.corpus, self.choices.field, self.choices.sources, self.stages.work)
         c = self.choices
         made_from = {

@@ -6,7 +6,7 @@ a document a record. Memory stays flat whatever the file holds.
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -58,7 +58,7 @@ def _documents(found: Iterable[tuple[int, str, bool]], name: str) -> Iterator[tu
 
 
 def _plain(source: Source) -> Iterator[tuple[int, str, bool]]:
-    begins = True
+    begins, place, texts = True, 0, 0
     for number, raw in _raw(source, LONGEST):
         text = _text(raw, source, number)
         if text is None:
@@ -68,10 +68,25 @@ def _plain(source: Source) -> Iterator[tuple[int, str, bool]]:
         elif not text.strip():
             begins = True
         if text.strip():
+            if source.starts is not None:
+                texts += 1
+                while place < len(source.held) and source.held[place][1] < number:
+                    place += 1
+                source.outside += not (place < len(source.held) and source.held[place][0] <= number)
             yield number, text, begins
             begins = False
+    if source.starts is not None:
+        _refuse_table(source, texts)
+
+
+def _refuse_table(source: Source, texts: int) -> None:
+    """A table that is of another text, by what it says and what was read."""
+    what = ""
     if source.starts and max(source.starts) > source.lines:
         what = f"has {source.lines:,} lines, and by {source.table} a document begins in line {max(source.starts):,}"
+    elif 2 * source.outside > texts:
+        what = f"has {texts:,} lines of text, of which {source.table} holds {texts - source.outside:,}"
+    if what:
         raise BadInput(what, file=source.path, cure="name the table that belongs to it with --sources")
 
 
@@ -140,6 +155,9 @@ def _cut(raw: bytes) -> int:
 
 
 def _text(raw: bytes, source: Source, number: int) -> str | None:
+    if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        cure = "convert it, e.g. with iconv -f UTF-16 -t UTF-8"
+        raise BadInput("is UTF-16", file=source.path, line=1, cure=cure)
     try:
         text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:

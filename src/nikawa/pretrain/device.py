@@ -26,9 +26,11 @@ def device_for(name: str) -> Any:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as problem:
         first = str(problem).strip().splitlines()[0]
-        raise BadInput(
-            f"there is no device {name!r} to train on: {first}", cure="say --device auto"
-        ) from None
+        why = (
+            "" if first.startswith("Expected one of") else f": {first}"
+        )  # a list of all that torch has heard of
+        cure = "say --device auto, cpu or cuda"
+        raise BadInput(f"there is no device {name!r} to train on{why}", cure=cure) from None
 
 
 def computes_low(precision: str, device: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from nikawa.pretrain.sources import Source
 from nikawa.records import Record
 
@@ -18,6 +20,8 @@ class FileReport(Record, frozen=True, kw_only=True):
     """The first of them."""
     cut: int
     """Places at which lines too long to hold were cut."""
+    outside: int | msgspec.UnsetType = msgspec.UNSET
+    """Lines of text that no row of the table of sources holds; not said where there are none."""
 
 
 class Met(Record, frozen=True, kw_only=True):
@@ -66,5 +70,5 @@ def file_report(source: Source) -> FileReport:
     """What came of reading one file."""
     return FileReport(
         file=source.name, lines=source.lines, characters=source.characters, broken=source.broken.count,
-        broken_at=tuple(source.broken.places), cut=source.cut,
+        broken_at=tuple(source.broken.places), cut=source.cut, outside=source.outside or msgspec.UNSET,
     )  # fmt: skip

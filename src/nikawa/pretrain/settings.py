@@ -67,7 +67,9 @@ def check_seed(seed: int) -> None:
 def check_settings(settings: TrainSettings) -> None:
     """Refuse what cannot be trained."""
     size_of(settings.size)
-    if (settings.steps > 0) == (settings.minutes > 0):
+    if settings.steps > 0 and settings.minutes > 0:
+        raise BadInput("both the steps and the minutes of the training are given", cure="say --steps or --minutes, not both")  # fmt: skip
+    if not (settings.steps > 0 or settings.minutes > 0):
         raise BadInput(
             "give the steps or the minutes of the training", cure="say --steps 2000, or --minutes 8"
         )

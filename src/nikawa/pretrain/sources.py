@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from nikawa.errors import BadInput
@@ -50,6 +51,10 @@ class Source:
     """Lines (from 1) at which documents begin, where a table tells."""
     table: str = ""
     """The name of that table."""
+    held: tuple[tuple[int, int], ...] = ()
+    """The first and the last line (from 1) of each of its rows, ascending."""
+    outside: int = 0
+    """Lines of text that no row holds."""
     broken: Broken = field(default_factory=Broken)
     cut: int = 0
     """Places at which lines that were too long were cut."""
@@ -68,11 +73,12 @@ def sources_of(
     if table is not None and (len(files) > 1 or holds_records(files[0][0])):
         raise BadInput("a table of sources is about one file of plain text", file=table, cure="name one file")
     names = Counter(file.name for file, _ in files)
-    starts = _starts(table) if table else None
+    held = _held(table) if table else ()
+    starts = frozenset(first for first, _ in held) if table else None
     return [
         Source(
             file, file.name if names[file.name] == 1 else file.as_posix(), text_field, found,
-            starts, table.name if table else "",
+            starts, table.name if table else "", held,
         )
         for file, found in files
     ]  # fmt: skip
@@ -118,16 +124,22 @@ def _encodes(name: str) -> bool:
     return True
 
 
-def _starts(table: Path) -> frozenset[int]:
-    """First lines (from 1) of the documents a table of first line (from 0), number of lines and source names."""
-    starts = set()
+def _held(table: Path) -> tuple[tuple[int, int], ...]:
+    """First and last lines (from 1) of the rows of a table of first line (from 0), number of lines and source."""
+    rows: list[tuple[int, int, int]] = []
     for number, line in read_lines(table):
-        first = line.split("\t")[0]
-        if not first.isdecimal():
+        start, count, *_ = *line.split("\t"), ""
+        if not (start.isdecimal() and count.isdecimal()):
             cure = "write first line (from 0), number of lines and source, with tabs between"
             raise BadInput("is not a row of sources", file=table, line=number, cure=cure)
-        starts.add(int(first) + 1)
-    return frozenset(starts)
+        rows.append((int(start) + 1, int(start) + int(count), number))
+    rows.sort()
+    for (_, last, row), (first, _, number) in pairwise(rows):
+        if first <= last:
+            what = f"begins at {first - 1}, which belongs to the row of line {row}"
+            cure = "let each line of the text belong to one row"
+            raise BadInput(what, file=table, line=number, cure=cure)
+    return tuple((first, last) for first, last, _ in rows)
 
 
 def unreadable(source: Source, what: str) -> BadInput:
