@@ -102,6 +102,7 @@ def run_all(requests: Sequence[Request], options: Options | None = None) -> RunR
     left_out = tuple(dict.fromkeys(line for each in plans for line in each.left_out))
     planned = Plan(tuple(family for each in plans for family in each.families), left_out)
     if _open(planned, how.out):
+        _ready(planned)
         _writable(how.out)
     executor = _executor(how, requests, planned)
     with entered(executor):  # one pool of processes chooses and tells
@@ -137,6 +138,13 @@ def _open(planned: Plan, out: Path) -> bool:
     """Whether something is left to do; where nothing is, results can be shown from a place that cannot be written."""
     runs = (run for family in planned.families for run in family.choosing() or family.runs(family.options[0]))
     return any(not StoredRun(out / run.folder).done for run in runs)
+
+
+def _ready(planned: Plan) -> None:
+    """Refuse a model that nothing can be made of before a folder is made for it."""
+    for name in dict.fromkeys(family.predictor for family in planned.families):
+        kind, argument = named(name)
+        kind.ready(argument)
 
 
 def _writable(out: Path) -> None:

@@ -81,6 +81,8 @@ class Model:
     """Settings that tell how the work is done, not what comes out: a run is the same whatever they are."""
     home: Callable[[str], str] = str
     """The file or folder that its argument stands for; its content is a part of what defines a run."""
+    ready: Callable[[str], None] = lambda _argument: None
+    """Refuses an argument that nothing can be made of. It is asked before a run begins, so it must be quick."""
 
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from nikawa.errors import BadInput, missing_extra
+from nikawa.models._encoder.backbone import ready
 from nikawa.models._encoder.where import located
 from nikawa.models.base import Model, Setup, not_fitted, settings_of, text_of
 from nikawa.records import Example, Prediction, Task
@@ -165,5 +166,5 @@ def _sides(task: Task) -> tuple[str, ...]:
 
 
 MODELS = (
-    Model("bertscore", "how alike the vectors of two texts are (BERTScore)", ("similarity",), BertScore, BertScoreSettings, "PATH", ("device",), located),
+    Model("bertscore", "how alike the vectors of two texts are (BERTScore)", ("similarity",), BertScore, BertScoreSettings, "PATH", ("device",), located, ready),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from nikawa.errors import BadInput, missing_extra
+from nikawa.models._encoder.backbone import ready
 from nikawa.models._encoder.settings import OUTSIDE, EncoderSettings, words_by
 from nikawa.models._encoder.where import located
 from nikawa.models.base import Diverged, Model, Setup, not_fitted, settings_of
@@ -147,5 +148,6 @@ MODELS = (
         "PATH",
         OUTSIDE,
         located,
+        ready,
     ),
 )

@@ -129,16 +129,35 @@ class StoredRun:
             shutil.rmtree(self.state, ignore_errors=True)
         write_json(self.path / DONE, Done(files=files))
 
+    def withdraw(self) -> None:
+        """Remove the folder of a run that came to nothing; one that holds work is left to go on with."""
+        if all(f.name in (RUN, LOCK) and f.parent == self.path for f in self.path.rglob("*") if f.is_file()):
+            shutil.rmtree(self.path, ignore_errors=True)
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes out; the lock dies with this one."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = -1
         try:
-            _wait(descriptor, self.path)
+            while descriptor < 0:
+                self.path.mkdir(parents=True, exist_ok=True)
+                descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+                _wait(descriptor, self.path)
+                descriptor = self._still(descriptor)
             yield
         finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _still(self, descriptor: int) -> int:
+        """The same lock, or -1 where the process before removed it with its folder."""
+        try:
+            same = os.path.samestat(os.fstat(descriptor), (self.path / LOCK).stat())
+        except FileNotFoundError:
+            same = False
+        if not same:
             os.close(descriptor)
+        return descriptor if same else -1
 
     def busy(self) -> bool:
         """Whether a process works on it now."""

@@ -77,7 +77,11 @@ def _tried(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> St
     if not stored.done:
         with stored.locked():
             if not stored.done:
-                _do(spec, stored, place, score)
+                try:
+                    _do(spec, stored, place, score)
+                except BadInput:
+                    stored.withdraw()
+                    raise
                 return "done"
     stored.check()
     return "skipped"

@@ -169,7 +169,7 @@ def test_a_file_and_a_missing_package_are_told_by_name(
 
 def test_a_home_folder_that_the_shell_did_not_write_out() -> None:
     with pytest.raises(
-        BadInput, match=r"encoder ~/mine is neither .*; write the folder out: the shell leaves ~"
+        BadInput, match=r"there is no folder ~/mine; write the folder out: the shell leaves ~"
     ):
         open_backbone("~/mine")
 

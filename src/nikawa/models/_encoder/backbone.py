@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from nikawa.errors import BadInput, listed, missing_extra
 from nikawa.models._encoder.fitting import (
+    CONFIG,
     encoder_alone,
     no_such_head,
     same_vocabulary,
+    there,
     trained,
     unusable,
     whole,
@@ -90,6 +93,16 @@ class Backbone:
     def segments(self) -> int | None:
         """How many segments the model tells apart; None where its configuration does not say."""
         return int(getattr(self.config, "type_vocab_size", 0) or 0) or None
+
+
+def ready(source: str) -> None:
+    """Refuse an encoder that is not there, without the seconds it takes to load torch."""
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise missing_extra(f"the package {package!r}", "encoder")
+    source = located(source)
+    if not there(source):
+        raise _unusable(source, OSError(f"it has no {CONFIG}"))
 
 
 def open_backbone(source: str) -> Backbone:

@@ -30,6 +30,7 @@ def device_of(settings: Placed) -> Any:
     import torch
 
     if settings.device != "auto":
+        _spelled(settings.device)
         try:
             tried = torch.zeros(1, device=settings.device)
             tried.cpu()  # a device may be known and hold nothing
@@ -37,6 +38,16 @@ def device_of(settings: Placed) -> Any:
             raise BadInput(f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}", cure="set device=auto") from None  # fmt: skip
         return tried.device
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _spelled(name: str) -> None:
+    """Refuse a word that names no device in fewer words than torch does."""
+    import torch
+
+    try:
+        torch.device(name)
+    except RuntimeError:
+        raise BadInput(f"there is no device {name!r}", cure="set device=auto, cpu, cuda, or cuda:1 for the second card") from None  # fmt: skip
 
 
 def is_low(settings: Placed, device: Any) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from nikawa.errors import BadInput, listed
 
+CONFIG = "config.json"
+REPOSITORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)?")
+"""What the name of a checkpoint in the local cache looks like; anything else is a path."""
 BASE = "AutoModel"
 """The automatic class that has no head."""
 
@@ -22,15 +27,36 @@ def unusable(source: str, problem: Exception) -> BadInput:
         )
     if "custom code" in str(problem):
         return BadInput(f"{source} brings code of its own, which is not run", cure="take a checkpoint of an architecture that transformers has")  # fmt: skip
-    if Path(source).is_dir():
-        return BadInput(f"the encoder cannot be read: {first}", file=Path(source), cure="give a folder saved by save_pretrained")  # fmt: skip
-    if Path(source).is_file():
-        return BadInput("is a file, not a folder", file=Path(source), cure="give the folder it lies in")
+    return _unusable_path(Path(source), first) if Path(source).exists() else _absent(source, first)
+
+
+def _unusable_path(path: Path, first: str) -> BadInput:
+    if path.is_file():
+        return BadInput("is a file, not a folder", file=path, cure="give the folder it lies in")
+    if unfinished(path):
+        return BadInput("the training of this encoder is not finished", file=path, cure=f"give the nikawa pretrain command that began it again, with --out {quote(str(path))}: it goes on where it stopped")  # fmt: skip
+    return BadInput(f"the encoder cannot be read: {first}", file=path, cure="give a folder saved by save_pretrained")  # fmt: skip
+
+
+def _absent(source: str, first: str) -> BadInput:
+    """Of what is no folder here: a name in the local cache, one that is not, or a path."""
+    if source.startswith("~"):
+        return BadInput(f"there is no folder {source}", cure="write the folder out: the shell leaves ~ as it is after a colon")  # fmt: skip
+    if not REPOSITORY.fullmatch(source):
+        return BadInput(f"there is no folder {source}", cure="give the folder of an encoder, or its name in the local cache")  # fmt: skip
     if _cached(source):
         return BadInput(f"{source} in the local cache cannot be read: {first}", cure=f"fetch it again: hf download {source} --force-download")  # fmt: skip
-    home = "write the folder out: the shell leaves ~ as it is after a colon"
-    cure = home if source.startswith("~") else f"give a folder, or fetch it once: hf download {source}"
-    return BadInput(f"the encoder {source} is neither a folder nor in the local cache", cure=cure)
+    return BadInput(f"the encoder {source} is neither a folder nor in the local cache", cure=f"give a folder, or fetch it once: hf download {source}")  # fmt: skip
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether a folder holds what `nikawa pretrain` works with, and no encoder yet."""
+    return (folder / "work").is_dir() and not (folder / CONFIG).exists()
+
+
+def there(source: str) -> bool:
+    """Whether a source is a folder with an encoder's configuration, or is in the local cache."""
+    return (Path(source) / CONFIG).is_file() or (not Path(source).exists() and _cached(source))
 
 
 def _first(problem: Exception) -> str:
@@ -44,7 +70,7 @@ def _cached(source: str) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
     try:
-        return isinstance(try_to_load_from_cache(source, "config.json"), str | os.PathLike)
+        return isinstance(try_to_load_from_cache(source, CONFIG), str | os.PathLike)
     except ValueError:  # no name of a repository
         return False
 
