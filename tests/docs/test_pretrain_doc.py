@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -11,8 +12,11 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nikawa.pretrain import contamination, vocabulary
+from nikawa.cli._pretrain_show import EVERY
+from nikawa.pretrain import contamination, corpus, minutes, vocabulary
+from nikawa.pretrain.look import MOST, MOST_SLOW
 from nikawa.pretrain.personal import PLACEHOLDERS
+from nikawa.pretrain.settings import PROCESSOR_BATCH, TrainSettings
 from nikawa.pretrain.tokenizer import FIRST
 
 TEXT = (Path(__file__).parents[2] / "docs" / "pretrain.md").read_text("utf-8")
@@ -44,6 +48,8 @@ def test_the_commands_run(nikawa: Nikawa, folder: Path, capsys: pytest.CaptureFi
             assert (folder / words[words.index("--out") + 1] / "work").is_dir(), line
     for name in ("my-encoder", "carried"):
         assert (folder / name / "config.json").is_file()
+        longest = json.loads((folder / name / "work" / "tokenizer" / "coverage.json").read_bytes())["longest"]
+        assert len(longest[0]) > 1, "the example shows words"
     exec(compile(blocks("python")[0], "docs/pretrain.md", "exec"), {})
     assert capsys.readouterr().out.startswith("best guess: ")
 
@@ -66,3 +72,9 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"fewer than {vocabulary.FLOOR} times" in TEXT
     assert f"{FIRST} special ones and bytes" in TEXT
     assert all(f"`{name}`" in TEXT for name in PLACEHOLDERS)
+    assert f"on a card {TrainSettings().batch:,} unless said, on a processor\n{PROCESSOR_BATCH:,}," in TEXT
+    assert f"{corpus.DOCUMENT_LINES:,} lines or {corpus.DOCUMENT_SIZE:,} characters counts as several" in TEXT
+    assert f"read {MOST_SLOW:,} pieces (on a card {MOST:,})" in TEXT
+    assert (TrainSettings().checkpoint_seconds, "once a minute" in TEXT) == (60, True)
+    assert (minutes.MEASURED, minutes.TRIED, minutes.OFF, minutes.LOOKED) == (0.03, 0.05, 0.1, 0.1)
+    assert (EVERY, vocabulary.MERGED) == (10, 1 / 3)

@@ -134,13 +134,15 @@ def settings_of(choices: Choices) -> TrainSettings:
 def command(
     choices: Choices, corpus: Sequence[str], out: Path, model: Mapping[str, Any] | None = None
 ) -> str:
-    """The command that makes the same again: steps in the place of minutes, and the batch that was trained with."""
+    """The command that makes the same again: steps in the place of minutes, batch and threads as they were."""
     c = choices
-    steps, batch = (model["steps"], model["settings"]["batch"]) if model else (c.steps, c.batch)
+    steps, batch, threads = c.steps, c.batch, c.threads
+    if model:
+        steps, batch, threads = model["steps"], model["settings"]["batch"], model["threads"]
     said: list[tuple[str, Any, Any]] = [
         ("language", c.language, ""), ("size", c.size, ""), ("tokenizer", c.tokenizer, ""), ("vocabulary", c.vocabulary, 0),
         ("steps", steps, 0), ("minutes", 0 if steps else c.minutes, 0), ("seed", c.seed, 0), ("batch", batch, 0),
-        ("threads", c.threads, 0), ("device", c.device, "auto"), ("only", c.only, ""), ("segmenter", c.segmenter, ""),
+        ("threads", threads, 0), ("device", c.device, "auto"), ("only", c.only, ""), ("segmenter", c.segmenter, ""),
         ("sample", c.sample, SAMPLE), ("data", _named_data(c.data), None), ("field", c.field, "text"), ("sources", c.sources, None),
         ("attribution", c.attribution, None), ("licence", c.licence, ""), ("name", c.name, ""),
     ]  # fmt: skip
