@@ -37,6 +37,7 @@ def test_every_verb_tells_a_wrong_option_in_one_line(nikawa: Nikawa, words: tupl
         ("pretrain x --sise mini", "there is no option '--sise'; did you mean --size?"),
         ("pretrain x --any_language", "there is no option '--any_language'; did you mean --any-language?"),
         ("pretrain -out x", "there is no option '-out'; did you mean --out?"),
+        ("data show mini-ja --n 3", "there is no option '--n'; did you mean -n?"),
         ("agree --frobnicate", "there is no option '--frobnicate'; see nikawa agree --help"),
         ("tasks -z", "there is no option '-z'; see nikawa tasks --help"),
         (

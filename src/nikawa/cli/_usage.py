@@ -35,7 +35,7 @@ def bad_words(problem: Exception, words: Sequence[str], root: Any) -> BadInput |
 def _no_option(name: str, words: Sequence[str], path: str, command: Any) -> BadInput:
     typed = next((word for word in words if not name.startswith("--") and word.startswith(name)), name)
     known = [option for param in command.params for option in (*param.opts, *param.secondary_opts)]
-    near = _near(typed, (option for option in {*known, "--help"} if option.startswith("--")))
+    near = _near(typed, {*known, "--help"})
     cure = f"did you mean {near}?" if near else _help(path)
     if not near and hasattr(command, "commands"):
         cure = f"the options of a verb stand after it; {cure}"
@@ -43,12 +43,13 @@ def _no_option(name: str, words: Sequence[str], path: str, command: Any) -> BadI
 
 
 def _near(typed: str, known: Iterable[str]) -> str:
-    """The known options nearest to what was typed; with one dash too few that option alone."""
+    """The known options nearest to what was typed; with a dash too few or too many that option alone."""
     folded = {option.casefold(): option for option in sorted(known)}
-    bare = "--" + typed.lstrip("-").partition("=")[0].replace("_", "-").casefold()
-    if bare in folded:
-        return folded[bare]
-    near = get_close_matches(bare, folded, n=3, cutoff=0.7)
+    bare = typed.lstrip("-").partition("=")[0].replace("_", "-").casefold()
+    for same in (f"--{bare}", f"-{bare}"):
+        if same in folded:
+            return folded[same]
+    near = get_close_matches(f"--{bare}", folded, n=3, cutoff=0.7)
     return " or ".join(folded[option] for option in near)
 
 
