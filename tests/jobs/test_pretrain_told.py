@@ -81,6 +81,8 @@ def test_a_line_every_so_often_where_no_terminal_is(
         return False
 
     with Teller(quiet=False) as teller:
+        teller.news("packing", 50, 1_000)
+        assert heard("packing: 50 of 1,000, for 0:00\n")
         teller.news("packing", 250, 1_000)
         assert heard("packing: 250 of 1,000, 0:00 left\n")
         teller.news("learning morphemes", 0, None)

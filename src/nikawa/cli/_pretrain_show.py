@@ -28,7 +28,7 @@ class Teller:
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
         self._what, self._done, self._total = "", 0, None  # type: tuple[str, int, int | None]
-        self._began = time.monotonic()
+        self._began, self._from = time.monotonic(), 0
         self._task: Any = None
         self._over = threading.Event()
 
@@ -47,7 +47,7 @@ class Teller:
     def news(self, what: str, done: int, total: int | None) -> None:
         """How far it is."""
         if what.partition(",")[0] != self._what.partition(",")[0]:  # other work, with a speed of its own
-            self._began = time.monotonic()
+            self._began, self._from = time.monotonic(), done
             self._bar.remove_task(self._task)
             self._task = self._bar.add_task(what, total=total)
         self._what, self._done, self._total = what, done, total
@@ -62,10 +62,11 @@ class Teller:
         what, done, total = self._what or "starting", self._done, self._total
         spent = time.monotonic() - self._began
         far = f": {done:,} of {total:,}" if total else f": {done:,}" if done else ""
+        made = done - self._from
         left = (
-            f", {_clock(spent * (total - done) / done)} left" if total and done else f", for {_clock(spent)}"
+            f"{_clock(spent * (total - done) / made)} left" if total and made > 0 else f"for {_clock(spent)}"
         )
-        return f"{what}{far}{left}"
+        return f"{what}{far}, {left}"
 
     def say(self, line: str) -> None:
         """A line to keep."""

@@ -189,13 +189,15 @@ class Training:
         budget, marks = self._budget, self.marks
         if budget is None or self.device.type == "cuda" or marks.seconds < TRIED * budget.seconds:
             return
-        self._budget = None
+        beginning, self._budget, self._first = self._first, None, {}
         first = self.plan.phases[0]
-        if marks.done >= min(first.end, self.plan.looks[0]):
+        if marks.done >= first.end:
             return
         better = budget.corrected(first.length, marks.seconds, marks.done)
         if better is not None and (total := max(1, better.steps())) != marks.total:
-            self.steps.restore(self._first)
+            times = better.each / budget.each
+            self.course.say(f"A step takes {times:.2g} times what was measured: begun anew with another plan")
+            self.steps.restore(beginning)
             self.steps.seen = 0
             self.marks = Marks(key=marks.key, total=total, notes=marks.notes, looks=better.looks() if better.look else 0)  # fmt: skip
             self._budget = better

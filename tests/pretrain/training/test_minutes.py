@@ -74,7 +74,8 @@ def test_a_plan_that_was_far_off_is_made_anew_and_the_steps_make_the_same_model(
     monkeypatch.setattr("nikawa.pretrain.minutes.LATEST", 1.0)
     said: list[str] = []
     learned = learn(replace(course_of(minutes=0.02, looks=1), heldout=None, say=said.append))
-    plans = [int(line.split()[1].replace(",", "")) for line in said]
+    assert "times what was measured: begun anew" in said[1]
+    plans = [int(line.split()[1].replace(",", "")) for line in said if line.startswith("Plan: ")]
     assert plans[0] <= 5 < plans[1] == learned.steps
     again = learn(replace(course_of(steps=learned.steps, looks=1), heldout=None))
     both = zip(learned.model.state_dict().values(), again.model.state_dict().values(), strict=True)
