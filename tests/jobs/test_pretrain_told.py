@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
 from collections.abc import Callable
@@ -75,18 +76,18 @@ def test_a_line_every_so_often_where_no_terminal_is(
     def heard(line: str) -> bool:
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
-            if line in capsys.readouterr().err:
+            if re.search(line, capsys.readouterr().err):
                 return True
             time.sleep(0.01)
         return False
 
     with Teller(quiet=False) as teller:
         teller.news("packing", 50, 1_000)
-        assert heard("packing: 50 of 1,000, for 0:00\n")
+        assert heard(r"^packing: 50 of 1,000, for 0:\d\d\n")
         teller.news("packing", 250, 1_000)
-        assert heard("packing: 250 of 1,000, 0:00 left\n")
+        assert heard(r"packing: 250 of 1,000, 0:\d\d left\n")
         teller.news("learning morphemes", 0, None)
-        assert heard("learning morphemes, for 0:00\n")
+        assert heard(r"learning morphemes, for 0:\d\d\n")
     with Teller(quiet=True) as teller:
         teller.say("nothing")
         assert not teller._over.wait(0.05)
