@@ -40,7 +40,7 @@ def test_an_unknown_size_is_refused_with_the_known_ones() -> None:
     ("changes", "said"),
     [
         ({}, "steps or the minutes"),
-        ({"steps": 5, "minutes": 1.0}, "steps or the minutes"),
+        ({"steps": 5, "minutes": 1.0}, "say --steps or --minutes, not both"),
         ({"steps": 5, "lengths": ((128, 0.5),)}, "must make 1"),
         ({"steps": 5, "lengths": ((1024, 1.0),)}, "between 16 and 512"),
         ({"steps": 5, "batch": 64}, "no window of 128"),
