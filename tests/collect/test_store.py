@@ -225,6 +225,55 @@ def test_too_quick_is_excluded(crowd: Begin) -> None:
     assert (here.worker("slow").state, here.worker("slow").seconds) == ("active", 12)
 
 
+def _work(here: Any, name: str, answers: int, *, right: bool = True, seconds: float = 9.0) -> None:
+    for _ in range(answers):
+        state = here.state(name)
+        lease, premise = state["item"]["lease"], state["item"]["inputs"]["premise"]
+        here.now += 10
+        here.answer(name, lease=lease, seconds=seconds, correct=right if "gold" in premise else None)
+
+
+def test_who_is_taken_back_is_judged_by_what_they_do_from_then_on(crowd: Begin) -> None:
+    here = crowd(items=40, control=12, gold={"rate": 0.4, "after": 3, "pass_mark": 0.5})
+    here.join("a")
+    while here.worker("a").state == "active":
+        _work(here, "a", 1, right=False)
+    here.change(reinstate, "a")
+    while here.worker("a").gold < 5:
+        _work(here, "a", 1, right=False)
+    assert (here.worker("a").state, here.worker("a").reason) == ("active", "")
+    assert len(here.exported()) == here.worker("a").answered - 5 > 0
+    while here.worker("a").state == "active":
+        _work(here, "a", 1, right=False)
+    assert here.worker("a").reason == "0 of 3 control items right since they were taken back"
+    here.change(reinstate, "a")
+    while here.state("a")["item"]:
+        _work(here, "a", 1)
+    assert here.worker("a").state == "active"
+
+
+def test_who_was_too_quick_and_is_taken_back_may_go_on(crowd: Begin) -> None:
+    here = crowd(items=20, speed={"min_seconds": 2, "after": 4})
+    here.join("a")
+    _work(here, "a", 4, seconds=1.0)
+    assert here.worker("a").state == "excluded"
+    here.change(reinstate, "a")
+    _work(here, "a", 3, seconds=1.0)
+    assert here.worker("a").state == "active"
+    _work(here, "a", 1, seconds=1.0)
+    assert here.worker("a").reason == "4 of 4 answers under 2 s since they were taken back"
+
+
+def test_who_reported_a_pilot_item_and_is_let_in_can_work(crowd: Begin) -> None:
+    here = crowd(trial=2)
+    here.join("a")
+    here.report("a")
+    here.answer("a", correct=True)
+    assert here.state("a")["stage"] == "failed"
+    here.change(reinstate, "a")
+    assert here.state("a")["stage"] == "main"
+
+
 def test_a_page_cannot_claim_more_time_than_went_by(crowd: Begin) -> None:
     here = crowd()
     here.join("a")

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from nikawa.collect.assign import add_lease
 from nikawa.collect.database import Link, Row
 from nikawa.collect.turn import WORKER, Leased, Plan, Turn
-from nikawa.collect.workers import Refused, Worker, audited, exclude
+from nikawa.collect.verdict import judge
+from nikawa.collect.workers import Refused, Worker
 
 _LEASED = (
     f"SELECT {WORKER}, t.body, t.gold FROM workers w LEFT JOIN leases l ON l.id = ? AND l.worker = w.id"  # noqa: S608
@@ -71,7 +72,7 @@ def answer(turn: Turn, given: Given) -> Plan[Saved]:
     turn.ended()
     _record(turn, given, lease, surplus)
     if not surplus:
-        yield from _judge(turn)
+        yield from judge(turn)
     turn.undoable = not surplus and _same_stage(worker, lease.kind)
     return Saved(surplus=surplus)
 
@@ -107,34 +108,6 @@ def _count(worker: Worker, kind: str, sign: int, facts: tuple[int, int, float]) 
     if kind == "gold":
         worker.gold += sign
         worker.gold_right += sign * correct
-
-
-def _judge(turn: Turn) -> Plan[None]:
-    """The pilot's verdict, and the rules that exclude a worker."""
-    worker, gold, speed = turn.worker, turn.settings.gold, turn.settings.speed
-    if worker.state == "pilot":
-        _judge_pilot(turn)
-        return
-    reason = ""
-    if worker.gold >= gold.after and worker.gold_right < gold.pass_mark * worker.gold - 1e-9:
-        reason = f"{worker.gold_right} of {worker.gold} control items right"
-    elif worker.answered >= speed.after and worker.quick > speed.share * worker.answered:
-        reason = f"{worker.quick} of {worker.answered} answers under {speed.min_seconds:g} s"
-    if reason:
-        yield None
-        turn.flush()
-        exclude(turn.link, worker, reason, "server", turn.now)
-
-
-def _judge_pilot(turn: Turn) -> None:
-    worker, size = turn.worker, turn.sizes["pilot"]
-    if worker.pilot < size:
-        return
-    passed = worker.pilot_right >= turn.settings.pilot.pass_mark * size - 1e-9
-    worker.state = "active" if passed else "failed"
-    turn.changed = True
-    detail = {"worker": worker.name, "right": worker.pilot_right, "of": size}
-    turn.later(*audited("server", "pilot passed" if passed else "pilot failed", detail, turn.now))
 
 
 _LAST = (
@@ -227,5 +200,5 @@ def report(turn: Turn, given: Report) -> Plan[Saved]:
     if lease.kind == "pilot":
         worker.pilot += 1
         turn.changed = True
-        yield from _judge(turn)
+        yield from judge(turn)
     return Saved()

@@ -17,7 +17,7 @@ from nikawa.collect.order import spot
 from nikawa.collect.project import KINDS, Project, hashed
 from nikawa.collect.records import WRITER
 from nikawa.collect.store import Store
-from nikawa.collect.workers import AUTHOR, add_worker
+from nikawa.collect.workers import AUTHOR, add_worker, keep
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.records import Example
@@ -40,16 +40,9 @@ def _ask(workers: int, store: Store) -> None:
 
     def change(link: Link) -> None:
         link.run("UPDATE items SET asked = ? WHERE asked <> ?", workers, workers)
-        _remember(link, "asked", str(workers))
+        keep(link, "asked", str(workers))
 
     store.do(change)
-
-
-def _remember(link: Link, key: str, value: str) -> None:
-    link.run(
-        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        key, value,
-    )  # fmt: skip
 
 
 def _sync(project: Project, store: Store, kind: str, path: Path) -> int:
@@ -62,7 +55,7 @@ def _sync(project: Project, store: Store, kind: str, path: Path) -> int:
     if before is not None and before[0] == stamp:
         return 0
     added = store.do(lambda link: _load(link, project, kind, path))
-    store.do(lambda link: _remember(link, key, stamp))
+    store.do(lambda link: keep(link, key, stamp))
     return added
 
 

@@ -17,6 +17,8 @@ COLUMNS = (
 )
 
 
+RECORD = ("answered", "gold", "gold_right", "quick")
+"""The counts of a worker that may exclude them."""
 AUTHOR = "writer"
 """The origin of somebody who wrote items of the project and may never come to judge any."""
 
@@ -54,6 +56,11 @@ class Worker:
     earned: float
     created: float
     last: float
+
+    @property
+    def record(self) -> dict[str, int]:
+        """What the rules that exclude go by."""
+        return {name: getattr(self, name) for name in RECORD}
 
 
 def by_link(link: Link, hashed: str) -> Worker:
@@ -129,7 +136,10 @@ def exclude(link: Link, worker: Worker, reason: str, who: str, now: float) -> No
 
 
 def reinstate(link: Link, worker: Worker, reason: str, who: str, now: float) -> None:
-    """Count the worker's answers again, beside those others gave meanwhile; let in who failed the pilot."""
+    """Count the worker's answers again, beside those others gave meanwhile; let in who failed the pilot.
+
+    What speaks against them now is forgiven: the rules that exclude go by what they do from here on.
+    """
     if worker.state not in ("excluded", "failed"):
         return
     if worker.state == "excluded":
@@ -137,12 +147,26 @@ def reinstate(link: Link, worker: Worker, reason: str, who: str, now: float) -> 
     pilot = link.one(
         "SELECT 1 FROM items i WHERE kind = 'pilot' AND NOT EXISTS (SELECT 1 FROM answers a"
         " LEFT JOIN withdrawals w ON w.answer = a.seq WHERE a.item = i.id AND a.worker = ?"
-        " AND w.answer IS NULL) LIMIT 1",
-        worker.id,
-    )
+        " AND w.answer IS NULL) AND NOT EXISTS (SELECT 1 FROM reports r WHERE r.item = i.id AND r.worker = ?) LIMIT 1",
+        worker.id, worker.id,
+    )  # fmt: skip
     worker.state = "pilot" if pilot and worker.origin != "import" else "active"
     link.run("UPDATE workers SET state = ?, reason = '' WHERE id = ?", worker.state, worker.id)
+    keep(link, taken_back(worker), msgspec.json.encode(worker.record).decode())
     audit(link, who, "reinstate", {"worker": worker.name, "reason": reason}, now)
+
+
+def taken_back(worker: Worker) -> str:
+    """The key under which the record is kept that a worker had when the owner took them back."""
+    return f"taken back {worker.id}"
+
+
+def keep(link: Link, key: str, value: str) -> None:
+    """Keep a value of the project, in place of an earlier one."""
+    link.run(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        key, value,
+    )  # fmt: skip
 
 
 def audited(who: str, what: str, detail: dict[str, Any], now: float) -> Step:

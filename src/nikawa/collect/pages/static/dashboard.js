@@ -64,7 +64,7 @@ async function change(path, heading, body) {
 function workers({ rows, judged }) {
   const known = Object.fromEntries(judged.map((row) => [row.worker, row]));
   const act = (row) => {
-    const path = row.state === "excluded" ? "reinstate" : "exclude";
+    const path = ["excluded", "failed"].includes(row.state) ? "reinstate" : "exclude";
     return make("button", { type: "button", onclick: () => change(`/owner/${path}`, `${words[path]}: ${row.name}`, { worker: row.name }) }, words[path]);
   };
   const cells = [...rows].sort((a, b) => (known[b.name]?.flags.length ?? 0) - (known[a.name]?.flags.length ?? 0) || b.answered - a.answered).map((row) => {
