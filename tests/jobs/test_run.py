@@ -150,6 +150,22 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: 
     assert [cell.model for cell in report.cells] == ["char-linear"]
 
 
+def test_what_models_note_of_themselves_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nikawa.cli._run_show import _notes
+    from nikawa.models.majority import Majority
+
+    def about(_: Majority) -> dict[str, Any]:
+        return {"notes": ["it was dark"]}
+
+    monkeypatch.setattr(Majority, "about", about, raising=False)
+    report = done(tmp_path, seeds=(0, 1), inputs=("hypothesis",))
+    assert report.notes == ("mini-ja-nli majority hypothesis only: it was dark",)
+    assert "note: mini-ja-nli majority hypothesis only: it was dark" in list(_notes(report))
+    for path in tmp_path.glob("*/about.json"):
+        path.unlink()
+    assert done(tmp_path, seeds=(0, 1), inputs=("hypothesis",)).notes == ()
+
+
 def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(BadInput, match="is a file, not a folder"):

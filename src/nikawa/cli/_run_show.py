@@ -46,6 +46,7 @@ def _notes(report: RunReport) -> Iterator[str]:
         lost = "".join(f"; diverged: {_said(_apart(tried, chosen.settings))}" for tried in chosen.diverged)
         yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"  # fmt: skip
     yield from _unanswered(report.cells)
+    yield from (f"note: {line}" for line in report.notes)
     yield from (f"left out: {line}" for line in report.left_out)
     failed = f", {len(report.problems)} not" if report.problems else ""
     yield f"{report.done} runs done, {report.skipped} done before{failed}: {report.out}"

@@ -19,7 +19,7 @@ from nikawa.run.executors.here import Here
 from nikawa.run.order import longest_first
 from nikawa.run.plan import Family, Plan, Request, Settings, plan
 from nikawa.run.store import StoredRun
-from nikawa.run.summary import Cell, choose, diverged, summarise
+from nikawa.run.summary import Cell, choose, diverged, notes_of, summarise
 from nikawa.run.value import Outcome, RunSpec, short_name
 from nikawa.run.work import Place, work
 
@@ -88,6 +88,8 @@ class RunReport(Record, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     left_out: tuple[str, ...] = ()
     """Parts of a suite that cannot be run here."""
+    notes: tuple[str, ...] = ()
+    """What models note of themselves: a vocabulary of another language, a dev set that was not there."""
 
 
 def run(request: Request, options: Options | None = None) -> RunReport:
@@ -131,6 +133,11 @@ def _carried_out(planned: Plan, how: Options, executor: Executor) -> RunReport:
         ),
         problems=(*tally.problems, *unchosen),
         left_out=planned.left_out,
+        notes=tuple(
+            f"{_titled(family)}: {note}"
+            for family, settings in final
+            for note in notes_of(family, settings, how.out, tally.broken)
+        ),
     )
 
 
@@ -189,16 +196,18 @@ def _settings(family: Family, out: Path, broken: Collection[str]) -> tuple[float
     return (0.0, family.options[0]) if len(family.options) == 1 else choose(family, out, broken)
 
 
+def _titled(family: Family) -> str:
+    parts = (family.task.name, short_name(family.predictor), family.variation.title)
+    return " ".join(part for part in parts if part)
+
+
 def _unchosen(family: Family, out: Path, broken: Collection[str]) -> Iterator[Problem]:
     """One line where settings that diverged leave nothing to choose; runs that failed have lines of their own."""
     lost, among = len(diverged(family, out, broken)), len(family.options)
     if lost:
-        name = " ".join(
-            filter(None, (family.task.name, short_name(family.predictor), family.variation.title))
-        )
         how_many = f"all {among} settings diverged" if lost == among else f"{lost} of {among} settings diverged, the others failed"  # fmt: skip
         problem = f"{how_many}: none can be chosen; try a smaller learning_rate"
-        yield Problem(run=name, status="failed", problem=problem, bad_input=True)
+        yield Problem(run=_titled(family), status="failed", problem=problem, bad_input=True)
 
 
 def _chosen(family: Family, score: float, settings: Settings, lost: Sequence[Settings]) -> Chosen:

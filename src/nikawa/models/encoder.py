@@ -40,7 +40,8 @@ class Encoder:
         by = judged(task, self.settings)
         check_gold(task, examples)
         work, model = self._prepare(task, examples)
-        from nikawa.models._encoder.enough import has_vectors, read_enough
+        from nikawa.models._encoder.enough import has_vectors, probed, read_enough
+        from nikawa.models._encoder.language import suits
         from nikawa.models._encoder.learn import Course, device_of, learn
         from nikawa.models._encoder.lora import merged
         from nikawa.models._encoder.shared import rows_of
@@ -48,12 +49,13 @@ class Encoder:
         rows = rows_of(self._head, work, examples, learn=True)
         read_enough(work, rows, examples, self._setup.argument)
         has_vectors(model, rows, self._setup.argument)
+        told = suits(work, located(self._setup.argument), probed(work, examples))
         self._model, self._work, self.history = model, work, []
         course = Course(model, rows, self._head.loss, self.settings, self._setup.seed, device_of(self.settings))  # fmt: skip
         course.folder, course.progress, course.history = self._setup.folder, self._setup.progress, self.history  # fmt: skip
         if dev and self._setup.score is not None:
             course.watch = watch(self._setup.score, by, dev, lambda asked: self.predict(task, asked))
-        self._notes = notes(self.settings, course.watch is not None)
+        self._notes = [*told, *notes(self.settings, course.watch is not None)]
         learn(course)
         if course.diverged:
             self._model = None

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from nikawa.errors import BadInput
 from nikawa.metrics import metrics
 from nikawa.records import Record, Score, Unit
 from nikawa.run.material import SELECT
@@ -148,6 +149,21 @@ def _cell(
         protocol=family.protocol.mark,
         runs=tuple(one.run.folder for one, _ in values),
     )
+
+
+def notes_of(family: Family, settings: Settings, out: Path, broken: Collection[str] = ()) -> list[str]:
+    """What the models of a family's results note of themselves, each once."""
+    told: dict[str, None] = {}
+    for run in family.runs(settings):
+        stored = StoredRun(out / run.folder)
+        if run.folder in broken or not stored.done:
+            continue
+        try:
+            notes = stored.about().model.get("notes")
+        except BadInput:  # a run is whole without its circumstances
+            continue
+        told |= dict.fromkeys(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else {}  # fmt: skip
+    return list(told)
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:

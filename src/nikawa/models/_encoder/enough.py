@@ -38,14 +38,19 @@ def read_enough(work: Work, rows: Rows, examples: Sequence[Example], source: str
         raise BadInput(what, cure="take a tokenizer that keeps them, or one that says where its pieces stand")
 
 
+def probed(work: Work, examples: Sequence[Example]) -> list[str]:
+    """The first texts of some examples."""
+    seen = (part for e in examples for name in work.task.inputs for part in texts_inside(e.inputs.get(name)))
+    return list(islice(seen, PROBED))
+
+
 def _probed(work: Work, examples: Sequence[Example]) -> tuple[Any, int]:
     """What the first texts lose, and how many pieces they have; only tokenizers that tell places can be asked."""
     reader = work.reader
     before = reader.lost.copy()
     if not getattr(reader.tokenizer, "is_fast", False):
         return before, 0
-    seen = (part for e in examples for name in work.task.inputs for part in texts_inside(e.inputs.get(name)))
-    found = reader.pieces(list(islice(seen, PROBED)))
+    found = reader.pieces(probed(work, examples))
     lost, reader.lost = reader.lost - before, before
     return lost, sum(len(pieces.ids) for pieces in found)
 

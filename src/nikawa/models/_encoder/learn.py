@@ -18,7 +18,7 @@ from nikawa.models.base import Progress
 
 __all__ = ["Course", "Watch", "device_of", "is_low", "key_of", "learn", "one_line"]
 
-LATER = {"head": "auto", "best_by": FIRST}
+LATER = {"head": "auto", "best_by": FIRST, "any_language": 0}
 """Settings that came later, with what held before: states of that time are taken up."""
 WORTH = 10.0
 """Seconds of work that are worth a state on disk at the end of an epoch."""

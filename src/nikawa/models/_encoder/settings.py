@@ -11,7 +11,7 @@ Precision = Literal["auto", "float32", "bf16"]
 SPOKEN = {"ja-ipadic": "ipadic", "ja-unidic": "unidic", "ja-juman": "juman", "ko-kiwi": "kiwi", "ko-mecab": "mecab-ko"}  # fmt: skip
 """Analysers by the names of the extras that bring them."""
 
-OUTSIDE = ("device", "checkpoint_steps")
+OUTSIDE = ("device", "checkpoint_steps", "any_language")
 """Settings that tell how the work is done, not what comes out."""
 
 
@@ -65,6 +65,8 @@ class EncoderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     device: str = "auto"
     checkpoint_steps: Annotated[int, msgspec.Meta(ge=1)] = 500
     """Steps between two states on disk, from which a killed run goes on."""
+    any_language: bool = False
+    """Train an encoder on text that its vocabulary spells in bytes, as that of another language does."""
     scratch: bool = False
     """Random weights instead of the checkpoint's: what pre-training is worth."""
     lora: Annotated[int, msgspec.Meta(ge=0)] = 0
