@@ -104,6 +104,9 @@ def test_the_bar_of_new_work_begins_anew(monkeypatch: pytest.MonkeyPatch) -> Non
         teller.news("training, loss 8", 2, 20)
         (task,) = teller._bar.tasks
         assert (task.description, task.completed, task.total) == ("training, loss 8", 2, 20)
+        teller.news("training, loss 9", 1, 12)
+        (again,) = teller._bar.tasks
+        assert again.id != task.id, "a new plan has its own time left"
 
 
 @pytest.mark.slow

@@ -46,7 +46,8 @@ class Teller:
 
     def news(self, what: str, done: int, total: int | None) -> None:
         """How far it is."""
-        if what.partition(",")[0] != self._what.partition(",")[0]:  # other work, with a speed of its own
+        other = what.partition(",")[0] != self._what.partition(",")[0]
+        if other or done < self._done:  # begun anew, with a speed of its own
             self._began, self._from = time.monotonic(), done
             self._bar.remove_task(self._task)
             self._task = self._bar.add_task(what, total=total)
