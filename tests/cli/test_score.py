@@ -86,6 +86,13 @@ def test_detail_is_replaced_on_demand(answers: Path, tmp_path: Path) -> None:
     assert len(detail.read_text("utf-8").splitlines()) == 8
 
 
+def test_detail_never_replaces_the_answers(answers: Path) -> None:
+    before = answers.read_bytes()
+    with pytest.raises(BadInput, match="is read and would be replaced; choose another name"):
+        run("mini-ja-nli", str(answers), "--partial", "-q", "--per-item", str(answers), "--overwrite")
+    assert answers.read_bytes() == before
+
+
 def test_versions_are_named(releases: tuple[str, ...]) -> None:
     said = run(*releases)
     assert "jnli dev, version 1.1: 3 of 3 answered" in said

@@ -74,7 +74,7 @@ def score(
             found = score_versions(task, answers, split=split, data=data, options=how)
         return print_json(found) if json else None if quiet else _show_versions(found, style, confusion)
     if per_item is not None:
-        refuse_existing(per_item, overwrite)
+        refuse_existing(per_item, overwrite, [Path(answers)])
     with status(f"scoring {answers}", quiet or json):
         scored = run(task, answers, split=split, data=data, options=how)
     if per_item is not None:

@@ -10,7 +10,7 @@ import gzip
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -76,8 +76,10 @@ def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     sync_folder(place.parent)
 
 
-def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise unless `path` is free or may be replaced."""
+def refuse_existing(path: Path, overwrite: bool, read: Sequence[Path] = ()) -> None:
+    """Raise unless `path` is free or may be replaced; what is `read` never may."""
+    if path.exists() and any(other.exists() and path.samefile(other) for other in read):
+        raise BadInput("is read and would be replaced", file=path, cure="choose another name for what is written")  # fmt: skip
     if path.exists() and not overwrite:
         raise BadInput("exists already", file=path, cure="choose another name, or say --overwrite")
 
