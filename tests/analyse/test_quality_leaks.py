@@ -3,7 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nikawa.analyse.quality_leaks import dataset_leaks, families, lone_split_leaks, split_leaks
+from nikawa.analyse.quality_leaks import (
+    dataset_leaks,
+    families,
+    grouped_by_premise,
+    lone_split_leaks,
+    split_leaks,
+)
 from nikawa.benchmarks import load
 from nikawa.records import Example, Finding, Origin
 
@@ -71,6 +77,23 @@ def test_rows_and_different_items_are_both_told() -> None:
     found = table(split_leaks("zoo", splits))
     assert found[("leaked-pairs", "test in train")] == 2
     assert found[("shared-pairs", "test in train")] == 1
+
+
+def test_groups_in_two_splits_are_told() -> None:
+    def one(name: str, group: str | None, origin: Origin | None = None) -> Example:
+        inputs = {"premise": OWL, "hypothesis": f"{name}番。"}
+        return Example(id=name, inputs=inputs, group=group, origin=origin)
+
+    made = Origin(recipe="swap", parents=("zoo:train/1",), step="swap", gold="inherited")
+    splits = {
+        "train": [one("1", "owl"), one("2", "cat"), one("3", None)],
+        "test": [one("4", "owl"), one("5", "owl"), one("6", "dog"), one("7", None), one("8", "cat", made)],
+    }
+    (found,) = split_leaks("zoo", splits)
+    assert (found.check, found.where, found.count) == ("broken-groups", "test in train", 1)
+    assert found.ids == ("zoo:test/4", "zoo:test/5")
+    filled = table(split_leaks("zoo", grouped_by_premise(splits)))
+    assert filled == {("broken-groups", "test in train"): 2}
 
 
 def test_contexts_leak_though_questions_differ() -> None:

@@ -43,7 +43,7 @@ def write(data: Path) -> Write:
         path = data / "jglue" / "datasets" / f"{dataset}-v{version}" / f"{split}-v{version}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = [
-            {"sentence_pair_id": str(n), "yjcaptions_id": f"{n}-1-2", "sentence1": one, "sentence2": two, "label": label}
+            {"sentence_pair_id": str(n), "yjcaptions_id": f"{ord(split[0])}{n}-1-2", "sentence1": one, "sentence2": two, "label": label}
             for n, (one, two, label) in enumerate(pairs)
         ]  # fmt: skip
         path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")

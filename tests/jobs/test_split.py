@@ -12,6 +12,7 @@ from nikawa.benchmarks import load
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
+from nikawa.jobs.check import check
 from nikawa.jobs.split import Request, pooled, split
 from nikawa.records import Example
 from nikawa.split import Options
@@ -59,6 +60,17 @@ def test_the_report_tells_what_leaks(tmp_path: Path) -> None:
     kept = split(str(path), request=Request(by="group", sizes="0.5,0.5", options=Options(fields=("text",))))
     assert kept.leaks == ()
     assert kept.sizes == {"train": 20, "test": 20}
+
+
+@pytest.mark.parametrize("by", ["random", "stratified"])
+def test_broken_groups_are_no_all_clear(by: str, pairs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rel"
+    broken = {("broken-groups", "dev in train"), ("broken-groups", "test in train+dev")}
+    report = split(str(pairs), request=Request(by=by, sizes="0.6,0.2,0.2", out=out))
+    assert {(leak.check, leak.where) for leak in report.leaks} >= broken
+    assert {(found.check, found.where) for found in check(str(out)).findings} >= broken
+    whole = Request(by="group", sizes="0.6,0.2,0.2", options=Options(fields=("premise",)))
+    assert split(str(pairs), request=whole).leaks == ()
 
 
 def test_least_artifact_finds_the_sets_that_say_nothing(pairs: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from nikawa.analyse.quality import Splits
 from nikawa.analyse.quality_keys import Keyed, Placed, family, related, sentences
 from nikawa.records import Example, Finding
@@ -47,6 +49,7 @@ def _earlier(dataset: str, splits: Splits, name: str, others: Sequence[str]) -> 
         yield from _shared(items, earlier, where)
         yield from _reversed(items, earlier, where)
         yield from _seen_sentences(items, earlier, where)
+        yield from _broken_groups(items, earlier, where)
 
 
 def dataset_leaks(
@@ -113,6 +116,29 @@ def _seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     rows = [item.ref for item in items.items if _first_hand(item) and _both_in(item, seen)]
     if rows:
         yield _finding("leaked-sentences", where, rows, "both sentences occur there, together or apart")
+
+
+def _broken_groups(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    """Groups with members on both sides: a test item whose premise or dialogue was learned from."""
+    there = {other.example.group for other in held.items if _first_hand(other)} - {None}
+    rows = [item for item in items.items if item.example.group in there and _first_hand(item)]
+    if rows:
+        count = len({item.example.group for item in rows})
+        ids = tuple(item.ref for item in rows)
+        note = f"groups that are in both, on {len(rows)} rows"
+        yield Finding(check="broken-groups", where=where, count=count, ids=ids, note=note)
+
+
+def grouped_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
+    """The examples, those without a group in the group of their premise where they have one."""
+    return {name: tuple(map(_with_group, examples)) for name, examples in splits.items()}
+
+
+def _with_group(example: Example) -> Example:
+    premise = example.inputs.get("premise")
+    if example.group is not None or not isinstance(premise, str):
+        return example
+    return replace(example, group=f"premise {premise}")
 
 
 def _first_hand(item: Placed) -> bool:

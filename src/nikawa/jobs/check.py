@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.analyse.quality import distribution, repetition_findings, text_findings, tops
-from nikawa.analyse.quality_leaks import dataset_leaks, lone_split_leaks, split_leaks
+from nikawa.analyse.quality_leaks import dataset_leaks, grouped_by_premise, lone_split_leaks, split_leaks
 from nikawa.analyse.quality_schema import schema_findings
 from nikawa.analyse.quality_types import mixed_types
 from nikawa.benchmarks import Benchmark, benchmarks, load
@@ -154,7 +154,7 @@ def _own(dataset: Dataset, published: Named | None) -> Iterator[Finding]:
     roots = without_views(dataset.splits, published.benchmark if published else None)
     yield from text_findings(dataset.name, roots)
     yield from repetition_findings(dataset.name, roots)
-    yield from split_leaks(dataset.name, roots)
+    yield from split_leaks(dataset.name, roots if published else grouped_by_premise(roots))
 
 
 def _among_siblings(dataset: Dataset, published: Named, whole: Dataset) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nikawa.analyse.quality import distribution, tops
-from nikawa.analyse.quality_leaks import split_leaks
+from nikawa.analyse.quality_leaks import grouped_by_premise, split_leaks
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.load import named
 from nikawa.errors import BadInput, listed
@@ -165,7 +165,7 @@ def _report(made: Dataset, sizes: dict[str, int], how: Request, options: Options
             for name, by_question in counts.items()
         },
         measured=shares(how.by, made.splits, options),
-        leaks=tuple(split_leaks(made.name, made.splits)),
+        leaks=tuple(split_leaks(made.name, grouped_by_premise(made.splits))),
         out=None if how.out is None else str(how.out),
     )
 
