@@ -138,7 +138,9 @@ def test_numbers_are_no_places_where_there_are_no_labels(write: Write) -> None:
 
 
 def test_answers_to_something_else_are_refused(write: Write) -> None:
-    with pytest.raises(BadInput, match="none of its ids"):
+    with pytest.raises(
+        BadInput, match=r"none of its 2 ids is in the task: it has 'x-1', the task 'nli-\d+'; check"
+    ):
         score("mini-ja-nli", write("alien", {"x-1": "neutral", "x-2": "neutral"}))
 
 

@@ -74,7 +74,7 @@ def _fit(answers: Answers) -> tuple[int, int]:
 def refuse_gaps(answers: Answers, task: Task, n: int, partial: bool, path: Path) -> None:
     if not answers.predictions:
         raise BadInput(
-            f"none of its ids is in the task ({len(answers.unknown)} unknown)",
+            f"none of its {len(answers.unknown)} ids is in the task{_ids(answers)}",
             file=path,
             cure="check the task and the split",
         )
@@ -86,6 +86,13 @@ def refuse_gaps(answers: Answers, task: Task, n: int, partial: bool, path: Path)
             file=path,
             cure="add them, or say --partial to score the rest",
         )
+
+
+def _ids(answers: Answers) -> str:
+    """An id of the file and one of the task, where there are such."""
+    if not (answers.unknown and answers.missing):
+        return ""
+    return f": it has {shortened(answers.unknown[0])!r}, the task {answers.missing[0]!r}"
 
 
 def _nothing_read(answers: Answers, path: Path, labelled: bool) -> BadInput:

@@ -14,9 +14,9 @@ import pytest
 import zstandard
 
 from nikawa.errors import BadInput
-from nikawa.io.answers import Answers
+from nikawa.io.answers import Answers, read_answers
 from nikawa.io.records import write_records
-from nikawa.records import Example, Prediction
+from nikawa.records import Example, Prediction, Task
 
 Read = Callable[..., Answers]
 WANTED = {"100": "entailment", "101": "contradiction", "102": "neutral"}
@@ -44,6 +44,7 @@ def answers(found: Answers) -> dict[str, object]:
         ("test_results_jnli.txt", "glue", "index\tprediction\n0\tentailment\n1\tcontradiction\n2\tneutral\n"),
         ("p.jsonl", "values", '"entailment"\n"contradiction"\n"neutral"\n'),
         ("p.json", "list", '["entailment","contradiction","neutral"]'),
+        ("p.csv", "csv", "id,answer\n100.0,entailment\n101.0,contradiction\n102.0,neutral\n"),
         ("p.jsonl", "lines", '{"id":"jnli:dev/100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}'),
     ],
 )  # fmt: skip
@@ -184,3 +185,12 @@ def test_a_million_lines_stream(read: Read) -> None:
     found = read("p.jsonl", lines, "jsquad", split=[Example(id="999999", inputs={"question": "？"})])
     assert answers(found) == {"999999": "x"}
     assert len(found.unknown) == 999_999
+
+
+def test_ids_with_their_source_behind_them_are_known(tmp_path: Path) -> None:
+    task = Task(name="klue-dp", dataset="klue-dp", kind="text", question="label", inputs=("text",), labels=("a", "b"), metrics=("none",))  # fmt: skip
+    examples = [Example(id=f"dp_{i}", inputs={"text": "달"}, gold={"label": "a"}, meta={"source": "wiki"}) for i in range(2)]  # fmt: skip
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"guid":"dp_0_wiki","answer":"a"}\n{"guid":"dp_1_news","answer":"b"}\n', "utf-8")
+    found = read_answers(path, task, examples)
+    assert (answers(found), found.unknown) == ({"dp_0": "a"}, ["dp_1_news"])

@@ -16,7 +16,8 @@ from nikawa.io.answers.folder import answer_files
 from nikawa.io.answers.parse import parser_of
 from nikawa.io.answers.recognise import form_named, recognise
 from nikawa.io.answers.scores import best, score_reader
-from nikawa.records import Example, Prediction, Task
+from nikawa.io.answers.structures import with_tags
+from nikawa.records import Example, Prediction, Tagged, Task
 
 NOTHING = "the file gives no answer"
 
@@ -80,11 +81,17 @@ class _State:
             raise BadInput(what, file=self.path, cure="check the split, or give each answer its id")
 
     def _example(self, name: str) -> Example | None:
-        """The example of an id or of a full reference such as `jsick:test/33`."""
-        found = self.ask.by_id.get(name)
-        if found is None and name.startswith(f"{self.ask.task.dataset}:"):
-            return self.ask.by_id.get(name.partition("/")[2])
-        return found
+        """The example of an id, of a full reference such as `jsick:test/33`, or of an id as other files write it."""
+        known = self.ask.by_id
+        if (found := known.get(name)) is not None:
+            return found
+        if name.startswith(f"{self.ask.task.dataset}:"):
+            return known.get(name.partition("/")[2])
+        if (found := known.get(name.removesuffix(".0"))) is not None:  # a number that passed through a float
+            return found
+        start, _, source = name.rpartition("_")  # KLUE's column files put the source behind the id
+        found = known.get(start)
+        return found if found is not None and found.meta.get("source") == source else None
 
     def _take(self, given: Given, example: Example) -> None:
         try:
@@ -116,6 +123,9 @@ class _State:
             return Prediction(example=example.id, scores=scores, raw=given.raw, why=given.why or NOTHING)
         answer, why = self.parse(raw, example)
         said = given.raw
+        if self.ask.task.kind == "tagging" and answer is not None:
+            answer = with_tags(answer, said) if type(answer) is list else answer
+            said = " ".join(answer.tags) if said is None and isinstance(answer, Tagged) else said
         if said is None and (why is not None or (type(raw) is str and raw != answer)):
             said = as_text(raw)
         return Prediction(example=example.id, answer=answer, scores=scores, raw=said, why=why)
@@ -152,4 +162,7 @@ def as_text(raw: Any) -> str:
 
 
 def _same(one: Prediction, other: Prediction) -> bool:
+    """Whether two answers are one; tags may differ where the spans they make do not."""
+    if isinstance(one.answer, Tagged) and isinstance(other.answer, Tagged):
+        return one.answer.tags == other.answer.tags
     return one.answer == other.answer and (one.answer is not None or one.raw == other.raw)
