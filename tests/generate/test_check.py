@@ -45,6 +45,7 @@ def test_sound_templates_have_none(native: Write, authors: Write, rows: tuple[st
         (INTERVALS + "  entails when: time1 - 1 day == time1\n", "never", 5, 17, "can never hold"),
         (HEAD + "  premise: {time}だ。\n  hypothesis: {time -1day}だ。\n", "format", 1, 10, "needs a day"),
         (HEAD + "  premise: {time}だ。\n  hypothesis: {time +1day}だ。\n  formats: 日\n", "format", 4, 15, "-1day"),
+        (POINTS + "  formats: 年\n  test format: 年月\n", "format", 6, 16, "the test format 年月 is none"),
         (HEAD + "  premise: {noun ヲ}を{noun ニ}に{verb ガ ヲ ニ}。\n  hypothesis: 。\n", "declared-twice", 3, 21, "different case"),
     ],
 )  # fmt: skip

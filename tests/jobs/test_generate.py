@@ -482,3 +482,44 @@ def test_the_command_on_the_card_makes_the_same_bytes(make: Make, pack: Path, tm
     done = CliRunner().invoke(build(), [*typed.split()[1:], "--out", str(tmp_path / "two")])
     assert done.exit_code == 0, done.output
     assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+WORDLESS = """\
+template bare
+  category:          時点
+  premise:           祭りは{time1}にあった。
+  hypothesis:        祭りは{time2}より前にあった。
+  entails when:      time1 < time2
+  contradicts when:  time2 < time1
+"""
+
+
+def test_a_split_without_a_problem_is_refused(make: Make, pack: Path, tmp_path: Path) -> None:
+    (pack / "templates.txt").write_text(WORDLESS, "utf-8")
+    with pytest.raises(
+        BadInput, match=r"test: no problem can be made, .* apart from train; add an .* -n test=0"
+    ):
+        make("a")
+    assert not (tmp_path / "a").exists()
+    assert list(make("a", counts={"test": 0}).splits) == ["train"]
+
+
+def test_templates_a_split_cannot_have_are_named(make: Make, pack: Path) -> None:
+    (pack / "templates.txt").write_text(f"{TEMPLATES}\n{WORDLESS}", "utf-8")
+    assert make("a").untested == {"test": ("bare",)}
+
+
+def test_problems_that_come_twice_are_counted(make: Make, pack: Path, tmp_path: Path) -> None:
+    (pack / "templates.txt").write_text(WORDLESS, "utf-8")
+    report = make("a", counts={"": 200, "test": 0})
+    texts = [tuple(e.inputs.values()) for e in load(str(tmp_path / "a")).splits["train"]]
+    assert report.repeated == {"train": len(texts) - len(set(texts))}
+    assert report.repeated["train"] > 0
+
+
+def test_what_a_total_does_not_reach_is_told(make: Make, pack: Path, tmp_path: Path) -> None:
+    assert make("a", counts={"": 100}, per="total").asked == {"train": 100}
+    assert make("b", counts={"": 99}, per="total").asked == {}
+    command = ["generate", str(pack), "--out", str(tmp_path / "c"), "-n", "100", "--per", "total"]
+    told = CliRunner().invoke(build(), command).output
+    assert "train: 99 of the 100 problems asked for, 11 from each of 9 cells." in told

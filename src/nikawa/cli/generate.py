@@ -94,10 +94,26 @@ def _print(report: GenerateReport) -> None:
     if report.short:
         named = [f"{name} ({n})" for name, n in report.short.items()]
         typer.echo(f"Fewer problems than asked for: {len(named)} cells, {_some(named)}")
+    _print_few(report)
     if report.gate is not None:
         _print_gate(report)
     if report.gate is None or report.gate.passed:
         typer.echo(f"Written to {report.folder}, seed {report.seed}.")
+
+
+def _print_few(report: GenerateReport) -> None:
+    """What fell short of the question, split by split."""
+    for split, n in report.asked.items():
+        found = report.splits[split]
+        each = f"{found.per:,} from each of {found.cells:,} cells"
+        typer.echo(f"{split}: {found.problems:,} of the {n:,} problems asked for, {each}.")
+    for split, names in report.untested.items():
+        typer.echo(f"No words keep {split} apart, so it has no problem of: {_some(names)}")
+    for split, n in report.repeated.items():
+        whole = report.splits[split].problems
+        typer.echo(
+            f"{split}: {n:,} of {whole:,} problems say what another one says; add words, or ask for fewer."
+        )
 
 
 LABELS = ("entailment", "contradiction", "neutral")

@@ -53,6 +53,7 @@ def check_template(template: Template) -> Iterator[Trouble]:
     yield from _cases(template)
     yield from _slots(template)
     yield from _days(template)
+    yield from _tested(template)
     if not names:
         yield from _conditions(template)
 
@@ -120,6 +121,16 @@ def _days(template: Template) -> Iterator[Trouble]:
                 at = template.places.get("formats", template.at)
                 what = f"{use.written or use.key} needs a day, which {' '.join(without)} lack"
                 yield _trouble(template, "format", at, what, "leave these formats out")
+
+
+def _tested(template: Template) -> Iterator[Trouble]:
+    """Test problems are made in a format the template has."""
+    fmt = template.test_format
+    if fmt is not None and template.formats and fmt not in template.formats:
+        offered = " ".join(f.name(template.language) for f in template.formats)
+        what = f"the test format {fmt.name(template.language)} is none of the formats of its times"
+        at = template.places.get("test", template.at)
+        yield _trouble(template, "format", at, what, f"choose one of {offered}, or add it to formats")
 
 
 def _conditions(template: Template) -> Iterator[Trouble]:

@@ -135,6 +135,13 @@ class Generator:
             return 1 << 62
         return len(range(share.offset, share.size, share.cells))
 
+    def returns(self, split: str, place: Place) -> bool:
+        """Whether words of a cell come up again, or in another span, so that two problems may be the same."""
+        if place.cell.span is None:
+            return False
+        share = self._share(place.cell, split)
+        return place.n > share.size or (share.spans == 1 and len(self.pack.spans) > 1)
+
     def problems(
         self, split: str, place: Place, start: int = 0, stop: int | None = None
     ) -> Iterator[Example]:

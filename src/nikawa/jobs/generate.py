@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from nikawa import __version__
@@ -22,6 +23,7 @@ from nikawa.generate.template import LABELS
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.staged import staged_files
 from nikawa.jobs._generate_card import command, describe
+from nikawa.jobs._generate_few import refuse_empty, repeated, untested
 from nikawa.jobs._generate_files import JOURNAL, Files, Text, Unusable, clear, prepare, whole
 from nikawa.jobs._generate_gate import Verdict, judge
 from nikawa.jobs._generate_lock import only_run
@@ -82,6 +84,12 @@ class GenerateReport(Record, frozen=True, kw_only=True):
     """Cells no assignment of times reaches."""
     short: dict[str, int]
     """Cells of the first split with fewer different problems than asked for, and how many they have."""
+    untested: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Other splits to the templates they have no problem of: no words keep one apart from the first split."""
+    repeated: dict[str, int] = msgspec.field(default_factory=dict)
+    """Splits to the problems that stand there once already."""
+    asked: dict[str, int] = msgspec.field(default_factory=dict)
+    """Splits to all problems asked for, where `per` is `total` and the cells do not come to that many."""
     folder: str
     gate: Verdict | None = None
 
@@ -134,9 +142,11 @@ def _generate(
         raise BadInput(
             "training splits and the gate need problems of the first split", cure="ask for 1 or more of them"
         )
+    plan = Job(pack, f"{how.seed}", per, views)
+    refuse_empty(plan)
     journal = prepare(out, _settings(pack, per, views, how), how.overwrite)
     while True:
-        job = Job(pack, f"{how.seed}" + f"+{journal.attempt}" * bool(journal.attempt), per, views)
+        job = Job(pack, f"{how.seed}+{journal.attempt}", per, views) if journal.attempt else plan
         job.remake = (spec, data)
         _write(job, Files(out, (*per, *views), journal), how, progress)
         verdict = None
@@ -144,6 +154,7 @@ def _generate(
             first = job.maker.first_split
             verdict = judge(job.maker, job.places[first], whole(out, first), how.gate, how.tokeniser)
         report = job.report(how.seed, journal.attempt, out, verdict)
+        report = replace(report, repeated=repeated(job, out), asked=_missed(report, how))
         if verdict is None or verdict.passed:
             write_card(describe(job.maker, report, command(spec, how)), out, overwrite=True)
             (out / JOURNAL).unlink(missing_ok=True)
@@ -152,6 +163,16 @@ def _generate(
         if verdict.impossible or journal.attempt + 1 >= ATTEMPTS:
             return report
         journal = replace(journal, attempt=journal.attempt + 1, chunks=0, sizes={})
+
+
+def _missed(report: GenerateReport, how: Options) -> dict[str, int]:
+    """Splits to the whole number asked for, where it was not met."""
+    if how.per != "total":
+        return {}
+    named = {name or next(iter(report.splits)): n for name, n in (how.counts or {}).items()}
+    return {
+        name: n for name, n in named.items() if name in report.splits and report.splits[name].problems < n
+    }
 
 
 def _refuse_faulty(spec: str, data: Path | None) -> None:
@@ -294,6 +315,7 @@ class Job:
             short={
                 place.cell.name: place.n for place in self.places.get(first, ()) if place.n < self.per[first]
             },
+            untested=untested(self),
             folder=str(out),
             gate=verdict,
         )
