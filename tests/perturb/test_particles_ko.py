@@ -164,6 +164,33 @@ def test_known_to_be_eligible(
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("scramble-e", "하은은 화분에 물을 준다.", "화분에 하은은 물을 준다."),
+        ("scramble-e", "어제 미래는 시장에 갔다.", "어제 시장에 미래는 갔다."),
+        ("scramble-e", "문을 열고 해나는 생각에 잠긴다.", "문을 열고 생각에 해나는 잠긴다."),
+        ("scramble-e", "곰과 여우·늑대 등의 그림이 벽에 걸렸다.", None),
+        ("scramble-eseo", "곰이 숲에서보던 여우를 찾는다.", None),
+        ("scramble-eul", "곰은 3시 이래로 줄곧 큰길을 걷는다.", None),
+    ],
+)
+def test_no_word_is_cut(name: str, text: str, wanted: str | None, korean: Callable[..., str | None]) -> None:
+    """Kiwi's morphemes may end inside a word (하 + 은은); what is moved is whole words, or nothing."""
+    assert korean(name, text) == wanted
+
+
+@pytest.mark.parametrize("name", ["scramble-eul", "scramble-e", "scramble-eseo"])
+@pytest.mark.parametrize(
+    "text", ["하은은 숲에서보던 여우를 찾는다.", "곰·여우가 산에 올랐다.", "여우가시계를닦는다 곰은 웃었다."]
+)
+def test_no_word_is_cut_where_eligibility_is_assumed(
+    name: str, text: str, korean: Callable[..., str | None]
+) -> None:
+    found = korean(name, text, assume_eligible=True)
+    assert found is None or sorted(found.split()) == sorted(text.split())
+
+
+@pytest.mark.parametrize(
     ("noun", "swapped"),
     [("곰", "곰을"), ("여우", "여우를"), ("3", "3을"), ("2", "2를"), ("Tom", "Tom을"), ("나", "나를"), ("猫", "猫을(를)")],
 )  # fmt: skip

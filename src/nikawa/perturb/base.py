@@ -23,6 +23,8 @@ Eligible = Callable[[Example, Analyser], bool]
 Rewrite = Callable[[Example, Analyser, Random], Example | None]
 
 RECIPE = "perturb"
+NO_TEXT = "no text that nothing points into"
+"""Why an example without a changeable text is not eligible."""
 _POINTERS = {"spans": "text", "answers": "context", "tree": "text"}
 """Gold that points into an input by position, and the input: such a text cannot change under it."""
 

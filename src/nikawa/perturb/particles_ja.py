@@ -23,6 +23,8 @@ from nikawa.text import Analyser, Token
 
 INPUTS = ("premise", "sentence1", "text")
 """The first of these that an example holds is rewritten."""
+NO_CLAUSE = "no subject with the case at once after it"
+"""Why a text is not eligible in which no clause matches."""
 CASES = {"o": "を", "ni": "に", "de": "で"}
 
 _Order = Callable[[str, str, str, str], str]

@@ -16,11 +16,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from nikawa.perturb.base import Effect, Perturbation, changeable, morphemes, with_inputs
-from nikawa.perturb.particles_ja import INPUTS
+from nikawa.perturb.base import (
+    NO_TEXT,
+    Effect,
+    Perturbation,
+    changeable,
+    morphemes,
+    with_inputs,
+)
+from nikawa.perturb.particles_ja import INPUTS, NO_CLAUSE
 from nikawa.perturb.particles_ja_clauses import Clause
 from nikawa.perturb.particles_ko_clauses import clauses, first_pair
 from nikawa.perturb.particles_ko_phrases import PAUSES
+from nikawa.perturb.particles_ko_words import parts_words
 from nikawa.records import Example
 from nikawa.text import Analyser, Token
 from nikawa.text.korean_forms import attach
@@ -58,6 +66,8 @@ class _Parts:
         self.other = _noun(text, tokens, first, q)
         self.particle = "를" if tokens[q].form == "ᆯ" else tokens[q].form
         self.borne = tokens[p].form
+        self.movable = all(parts_words(text, place) for place in (start, tokens[p].end, first, self.end))
+        """Whether both phrases are whole words."""
 
     def swapped(self) -> str:
         """The particles exchanged; the second is always 이/가."""
@@ -101,35 +111,49 @@ OPERATIONS: dict[str, tuple[_Order, Effect, str]] = {
         "drop the particles of subject and {q} phrase",
     ),
 }
+MOVES = ("scramble",)
+"""Operations that move a phrase; the others change particles where they stand."""
+CUT = "a phrase begins or ends inside a word"
 
 
-def eligible(example: Example, analyser: Analyser, *, case: str) -> bool:
-    """Whether a clause of the text has a subject and, at once after it, an argument in `case`."""
+def why(example: Example, analyser: Analyser, *, case: str, moves: bool) -> str:
+    """Why the text is not one to rewrite; "" where a clause has a subject and, at once after it, an argument in `case`."""
     for text in changeable(example, INPUTS).values():
-        if any(sign in text for sign in _SIGNS[case]):
-            return any(not c.against for c in clauses(morphemes(text, analyser), case))
-        return False
-    return False
+        if not any(sign in text for sign in _SIGNS[case]):
+            return NO_CLAUSE
+        tokens = morphemes(text, analyser)
+        reasons = [c.against or _unmoved(text, tokens, c, moves) for c in clauses(tokens, case)]
+        return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)
+    return NO_TEXT
+
+
+def _unmoved(text: str, tokens: Sequence[Token], clause: Clause, moves: bool) -> str:
+    """Why a phrase cannot stand elsewhere: a morpheme may end inside a word (사진에서 of 사진에서봤던)."""
+    return CUT if moves and not _Parts(text, tokens, clause).movable else ""
+
+
+def eligible(example: Example, analyser: Analyser, *, case: str, moves: bool) -> bool:
+    """Whether a clause of the text has a subject and, at once after it, an argument in `case`."""
+    return not why(example, analyser, case=case, moves=moves)
 
 
 def rewrite(
-    example: Example, analyser: Analyser, random: Random, *, case: str, order: _Order
+    example: Example, analyser: Analyser, random: Random, *, case: str, operation: str
 ) -> Example | None:
     """The example with its text rewritten; None where no subject is followed by an argument in `case`."""
     for name, text in changeable(example, INPUTS).items():
         tokens = morphemes(text, analyser)
-        found = _to_rewrite(tokens, case)
-        return with_inputs(example, {name: _rewritten(text, tokens, found, order)})
+        found = [c for c in _candidates(tokens, case) if not _unmoved(text, tokens, c, operation in MOVES)]
+        chosen = [clause for clause in found if not clause.against] or found
+        return with_inputs(example, {name: _rewritten(text, tokens, chosen, OPERATIONS[operation][0])})
     return None
 
 
-def _to_rewrite(tokens: Sequence[Token], case: str) -> list[Clause]:
-    """The eligible clauses, else those that match, else the first pair of particles."""
+def _candidates(tokens: Sequence[Token], case: str) -> list[Clause]:
+    """The clauses that match, else the first pair of particles."""
     found = clauses(tokens, case)
-    if found:
-        return [clause for clause in found if not clause.against] or found
-    pair = first_pair(tokens, case)
-    return [] if pair is None else [pair]
+    pair = None if found else first_pair(tokens, case)
+    return found if pair is None else [pair]
 
 
 def _rewritten(text: str, tokens: Sequence[Token], found: Sequence[Clause], order: _Order) -> str:
@@ -149,10 +173,10 @@ PERTURBATIONS = tuple(
         inputs=INPUTS,
         effect=effect,
         title=title.format(q=particle),
-        eligible=partial(eligible, case=case),
-        rewrite=partial(rewrite, case=case, order=order),
+        eligible=partial(eligible, case=case, moves=operation in MOVES),
+        rewrite=partial(rewrite, case=case, operation=operation),
         analysers=("kiwi",),
     )
-    for operation, (order, effect, title) in OPERATIONS.items()
+    for operation, (_, effect, title) in OPERATIONS.items()
     for case, particle in CASES.items()
 )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from nikawa.perturb.particles_ja_clauses import Clause
 from nikawa.perturb.particles_ko_phrases import CLAUSE_NOUNS, Phrase, phrases
+from nikawa.perturb.particles_ko_words import Words
 from nikawa.text import Token
 
 LONGEST = 40
@@ -38,6 +39,7 @@ class _Sentence:
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = tokens
         self.phrases = phrases(tokens)
+        self.words = Words(tokens)
         self.governors = self._governors()
 
     def _governors(self) -> list[int]:
@@ -98,12 +100,18 @@ class _Sentence:
 
     def _describing(self, m: int) -> bool:
         phrase = self.phrases[m]
-        return phrase.kind == "modifier" and phrase.predicate and not phrase.acts
+        return phrase.kind == "modifier" and phrase.predicate and not phrase.acts and not self._compound(m)
+
+    def _compound(self, m: int) -> bool:
+        """Whether a modifier is the first part of a word, 큰 of 큰길: nothing before it belongs to it."""
+        return self.phrases[m].end < len(self.tokens) and self.words.joined(self.phrases[m].end)
 
     def _relative(self, m: int) -> int | None:
         """The predicate of the relative clause that phrase m stands in."""
         g = self.governors[m]
         if g < 0 or self.phrases[g].kind != "modifier" or g + 1 >= len(self.phrases) or g - m > LONGEST:
+            return None
+        if self._compound(g):
             return None
         if any(self.phrases[i].comma for i in range(m, g + 1)) or self._nominal(g):
             return None
@@ -125,7 +133,14 @@ class _Sentence:
         first = self.phrases[i].first
         while first < self.phrases[k].end - 2 and (self._is_time(first) or self._opens(first, k)):
             first += 1
-        return first
+        return self._whole_word(first, self.phrases[floor].end if floor else 0, k)
+
+    def _whole_word(self, first: int, lowest: int, k: int) -> int:
+        """The first token of the blank-parted word: Kiwi takes 하 of the name 하은 for an interjection."""
+        start = self.words.start(first, lowest)
+        if start < first and self.words.written(start) in _TIMES:  # 어제 taken for 어 and 제
+            return min(self.words.end(start), self.phrases[k].end - 2)
+        return start
 
     def _opens(self, first: int, k: int) -> bool:
         """Whether a quotation begins here that goes on behind the subject."""
