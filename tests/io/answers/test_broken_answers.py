@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,13 @@ from nikawa.io.answers import Answers
 Complain = Callable[..., BadInput]
 Read = Callable[..., Answers]
 GOOD = '{"id":"100","answer":"entailment"}\n'
+
+
+def _workbook() -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as packed:
+        packed.writestr("xl/workbook.xml", "<workbook/>")
+    return made.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -57,6 +65,8 @@ GOOD = '{"id":"100","answer":"entailment"}\n'
         ("x.json", '["neutral"]', None, "holds 1 answers without ids, the split has 3 examples"),
         ("x.json", "[]", None, "holds 0 answers without ids"),
         ("x.json", '{"100":[{"text":"a"}],"101":[{"text":"b"},4]}', None, "record 2: '101' is not a list of texts"),
+        ("x.csv", "id;answer\n100;neutral\n", 1, "is parted by semicolons"),
+        ("x.xlsx", _workbook(), None, "is a workbook of a spreadsheet; save its sheet as CSV (UTF-8)"),
         ("x.tsv", "id\tanswer\n100\tneutral\textra\n", 2, "has 3 columns, the header has 2"),
         ("x.tsv", "id\tanswer\tanswer\n100\ta\tb\n", 1, "column 'answer' occurs twice"),
         ("x.tsv", "id\tanswer\n", 1, "holds a header and no answers"),
@@ -67,7 +77,6 @@ GOOD = '{"id":"100","answer":"entailment"}\n'
         ("x.csv", 'id,answer\n100,"neutral\n', 2, "is not CSV"),
         ("x.csv", "id,answer\n100,well, neutral\n", 2, "has 3 columns, the header has 2"),
         ("x.csv", "id,answer\n", 1, "holds a header and no answers"),
-        ("x.csv", "\ufeffid,answer\n100,neutral\n", 1, "byte order mark"),
         ("x.csv", "id,id\n100,neutral\n", 1, "occurs twice"),
         ("x.txt", "entailment\nneutral\n", None, "holds 2 answers without ids, the split has 3 examples"),
         ("x.txt", "entailment\r\nneutral\r\nneutral\r\n", 1, "CR LF"),

@@ -44,6 +44,7 @@ def answers(found: Answers) -> dict[str, object]:
         ("test_results_jnli.txt", "glue", "index\tprediction\n0\tentailment\n1\tcontradiction\n2\tneutral\n"),
         ("p.jsonl", "values", '"entailment"\n"contradiction"\n"neutral"\n'),
         ("p.json", "list", '["entailment","contradiction","neutral"]'),
+        ("p.csv", "csv", "\ufeffID,Answer\r\n100,entailment\r\n101,contradiction\r\n102,neutral\r\n"),
         ("p.csv", "csv", "id,answer\n100.0,entailment\n101.0,contradiction\n102.0,neutral\n"),
         ("p.jsonl", "lines", '{"id":"jnli:dev/100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}'),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,6 +62,8 @@ def form_named(name: str) -> tuple[Form | None, str]:
 def recognise(path: Path) -> Form:
     """The form of the file at `path`."""
     start = _start(path)
+    if start.first[:2] == b"PK" and _is_workbook(path):
+        raise BadInput("is a workbook of a spreadsheet", file=path, cure="save its sheet as CSV (UTF-8)")
     if start.first[:4] in _MAGIC:
         return _MAGIC[start.first[:4]]
     opening = start.first.lstrip()[:1]
@@ -70,6 +73,16 @@ def recognise(path: Path) -> Form:
     if start.suffix in (*_LINES, ".json") or is_json:
         return _json_form(path, start)
     return _text_form(path, start)
+
+
+def _is_workbook(path: Path) -> bool:
+    """Whether a packed file is a spreadsheet: of Office, or an open document."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            names = packed.namelist()
+    except (zipfile.BadZipFile, OSError):
+        return False
+    return "xl/workbook.xml" in names or {"mimetype", "content.xml"} <= set(names)
 
 
 def _start(path: Path) -> Start:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from nikawa.records import Example, Span, Task
+from nikawa.records import Example, Span, Tagged, Task
 
 Parsed = tuple[Any, str | None]
+_BIO = re.compile(r"O|[BI]-.+", re.DOTALL)
 
 
 def read_tags(raw: Any, task: Task, example: Example) -> Parsed:
@@ -62,26 +64,57 @@ def _misfit(span: Span, text: str, task: Task) -> str | None:
 
 
 def _from_tags(tags: list[str], text: str, task: Task) -> Parsed:
-    """Spans of BIO tags, one for each character or for each that is not a space; an I- without its B- is none."""
-    places = list(range(len(text)))
-    if len(tags) != len(places):
-        places = [i for i in places if not text[i].isspace()]
-    if len(tags) != len(places):
-        return None, f"{len(tags)} tags for {len(text)} characters ({len(places)} without spaces)"
+    """Spans of BIO tags, one for each character or for each that is not a space; the tags are kept beside them."""
+    wrong = next((tag for tag in tags if not _BIO.fullmatch(tag)), None)
+    if wrong is not None:
+        return None, f"{wrong!r} is not a BIO tag"
+    kinds = dict.fromkeys(tag[2:] for tag in tags if tag != "O")
+    wrong = next((kind for kind in kinds if task.labels and kind not in task.labels), None)
+    if wrong is not None:
+        return None, f"{wrong!r} is not one of {', '.join(task.labels)}"
+    whole = _with_spaces(tags, text)
+    if whole is None:
+        bare = sum(not sign.isspace() for sign in text)
+        return None, f"{len(tags)} tags for {len(text)} characters ({bare} without spaces)"
+    return Tagged(_tag_spans(whole), whole), None
+
+
+def _with_spaces(tags: list[str], text: str) -> list[str] | None:
+    """A tag for each character: a space that has none is inside where the entity goes on behind it; None: no fit."""
+    left_out = (lambda _: False, lambda sign: sign == " ", str.isspace)
+    bare = next((out for out in left_out if len(tags) == sum(not out(sign) for sign in text)), None)
+    if bare is None:
+        return None
+    given, last, whole = iter([*tags, "O"]), "O", []
+    coming = next(given)
+    for sign in text:
+        if bare(sign):
+            whole.append(coming if coming[0] == "I" and coming[2:] == last[2:] else "O")
+        else:
+            whole.append(coming)
+            last, coming = coming, next(given)
+    return whole
+
+
+def _tag_spans(tags: Sequence[str]) -> list[Span]:
+    """An entity starts at B-X and runs over the I-X that follow; an I- without its B- is none."""
     spans: list[Span] = []
-    start, last, label = -1, -1, ""
-    for place, tag in zip([*places, -1], [*tags, "O"], strict=True):
-        mark, dash, kind = tag.partition("-")
-        if tag != "O" and not (mark in ("B", "I") and dash and kind):
-            return None, f"{tag!r} is not a BIO tag"
-        if label and mark == "I" and kind == label:
-            last = place
+    start, label = -1, ""
+    for place, tag in enumerate([*tags, "O"]):
+        if label and tag == f"I-{label}":
             continue
         if label:
-            spans.append(Span(start, last + 1, label))
-        start, last, label = (place, place, kind) if mark == "B" else (-1, -1, "")
-    wrong = next((span.label for span in spans if task.labels and span.label not in task.labels), None)
-    return (spans, None) if wrong is None else (None, f"{wrong!r} is not one of {', '.join(task.labels)}")
+            spans.append(Span(start, place, label))
+        start, label = (place, tag[2:]) if tag[0] == "B" else (-1, "")
+    return spans
+
+
+def with_tags(spans: list[Span], raw: str | None) -> list[Span]:
+    """Stored spans, with the tags they were read from where `raw` holds these."""
+    tags = (raw or "").split()
+    if not tags or not all(map(_BIO.fullmatch, tags)) or _tag_spans(tags) != spans:
+        return spans
+    return Tagged(spans, tags)
 
 
 def read_tree(raw: Any, task: Task, example: Example) -> Parsed:

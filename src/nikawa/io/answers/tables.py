@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import Ask, Form, Given
+from nikawa.io.answers.base import ANSWER_NAMES, ID_NAMES, LABEL_NAME, SCORE_NAMES, Ask, Form, Given
 from nikawa.io.answers.keyed import records
 from nikawa.io.escapes import ABSENT, unescape
 from nikawa.io.json import decode_json
@@ -19,6 +20,7 @@ from nikawa.io.tsv import check_header, read_tsv
 NATIVE = "example"
 """A TSV with this column was written by Nikawa: its cells are escaped, `:json` marks columns of JSON."""
 JSON = ":json"
+NAMES = frozenset((*ID_NAMES, *ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES))
 _LONGEST = 1 << 24
 
 
@@ -59,7 +61,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         for cells in rows:
             if not header:
-                header = cells
+                header = _heads(cells, path)
                 check_header(header, (), path)
                 continue
             if len(cells) != len(header):
@@ -75,10 +77,20 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise BadInput("holds a header and no answers", file=path, line=1, cure="write rows below the header")
 
 
+def _heads(cells: list[str], path: Path) -> list[str]:
+    """The names of the columns; those we look for in capitals too, as people write them."""
+    if len(cells) == 1 and ";" in cells[0]:
+        cure = "save it with commas: some spreadsheets part by semicolons where the comma is for decimals"
+        raise BadInput("is parted by semicolons", file=path, line=1, cure=cure)
+    plain = [cell.strip().lower() for cell in cells]
+    return [low if low in NAMES and plain.count(low) == 1 else cell for cell, low in zip(cells, plain, strict=True)]  # fmt: skip
+
+
 def _csv_lines(path: Path) -> Iterator[str]:
-    """Lines with their ends; CR LF is what CSV writers write."""
+    """Lines with their ends; CR LF is what CSV writers write, and spreadsheets put a byte order mark before them."""
     with open_bytes(path) as stream:
-        for number, raw in enumerate(stream, start=1):
+        for number, given in enumerate(stream, start=1):
+            raw = given.removeprefix(BOM_UTF8) if number == 1 else given
             line = raw[:-2] + b"\n" if raw.endswith(b"\r\n") else raw
             yield decode_line(line, path, number) + "\n"
 
