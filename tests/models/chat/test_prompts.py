@@ -231,7 +231,7 @@ def test_spans_that_overlap_and_their_way_back() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({}, "chat:m needs the address of a server; set base_url"),
+        ({}, "chat:m needs the address of a server; say --base-url URL; in Python, set base_url"),
         ({"base_url": "localhost:8000"}, "base_url must be like"),
         ({"base_url": "ftp://x/v1"}, "base_url must be like"),
         ({"base_url": "http://x:99999/v1"}, "base_url must be like"),
