@@ -293,3 +293,83 @@ def test_the_trial_says_that_it_is_one(serve: Serve) -> None:
     page.keys("2", "Enter")
     inner.wait_for_selector("#stage", state="hidden")
     assert inner.is_hidden("#note")
+
+
+def _held(inner: Any, key: str, times: int) -> None:
+    """A key that goes down once and repeats, as the system does while it is held."""
+    for _ in range(times):
+        inner.keyboard.down(key)
+        time.sleep(0.03)
+    inner.keyboard.up(key)
+
+
+@pytest.mark.parametrize("name", ["span-tagging", "translation"])
+def test_what_comes_filled_in_is_sent_by_no_key_that_is_held(serve: Serve, name: str) -> None:
+    served = serve(name, items=8)
+    page = served.worker()
+    inner = page.open()
+    time.sleep(1.1)  # the first item was looked at
+    if name == "translation":
+        inner.keyboard.down("Control")
+    _held(inner, "Enter", 30)
+    inner.keyboard.up("Control")
+    wait(lambda: inner.inner_text("#progress").startswith("1"))
+    page.ready()
+    assert len(served.judgements()) == 1
+
+
+def test_a_second_click_sends_nothing_that_was_not_looked_at(serve: Serve) -> None:
+    served = serve("span-tagging", items=4)
+    page = served.worker()
+    inner = page.open()
+    for _ in range(4):
+        inner.click("#submit")
+        time.sleep(0.1)
+    assert served.judgements() == []
+    assert "確かめて" in inner.inner_text("#status")
+    time.sleep(1)
+    inner.click("#submit")
+    wait(lambda: inner.inner_text("#progress").startswith("1"))
+    page.ready()
+    inner.click("#submit")
+    inner.wait_for_selector("#status:text('確かめて')")
+    assert len(served.judgements()) == 1
+
+
+def test_a_held_key_neither_undoes_nor_chooses_again(serve: Serve) -> None:
+    served = serve("choice", items=6, form_settings={"labels": ["yes", "no"], "quick": True})
+    page = served.worker()
+    inner = page.open()
+    _held(inner, "1", 12)
+    wait(lambda: inner.inner_text("#progress").startswith("1"))
+    page.ready()
+    inner.dblclick(".choice >> nth=1")
+    wait(lambda: inner.inner_text("#progress").startswith("2"))
+    page.ready()
+    time.sleep(0.2)
+    assert len(served.judgements()) == 2
+    _held(inner, "u", 12)
+    page.ready()
+    assert len(served.judgements()) == 1
+
+
+KEY = """([key, code, shiftKey]) => document.activeElement.dispatchEvent(
+  new KeyboardEvent('keydown', { key, code, shiftKey, bubbles: true, cancelable: true }))"""
+
+
+@pytest.mark.parametrize(("key", "code"), [("ㅎ", "KeyG"), ("き", "KeyG"), ("ｇ", "KeyG")])
+def test_keys_work_in_hangul_and_kana_mode(serve: Serve, key: str, code: str) -> None:
+    served = serve("choice", items=2)
+    page = served.worker(language="ko")
+    inner = page.open()
+    for letter, place, shift, dialog in (
+        (key, code, False, "guideline"), ("ㄱ", "KeyR", False, "report"), ("・", "Slash", True, "keys"),
+    ):  # fmt: skip
+        inner.evaluate(KEY, [letter, place, shift])
+        inner.wait_for_selector(f"#{dialog}[open]")
+        page.keys("Escape")
+        inner.wait_for_selector(f"#{dialog}:not([open])", state="attached")
+    inner.evaluate(KEY, ["ぬ" if key != "ㅎ" else "１", "Digit1", False])
+    assert inner.locator("#answer input:checked").count() == 1
+    page.keys("Enter")
+    wait(lambda: len(served.judgements()) == 1)

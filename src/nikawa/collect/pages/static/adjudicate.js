@@ -1,5 +1,6 @@
 // Disagreements: the answers side by side, and the form itself to give the right one in, with a reason. Nothing is overwritten.
 import { attend, messages, promptOf } from "./form.js";
+import { held, keyOf } from "./keys.js";
 import { foreign, get, make, number, say, send, words } from "./owner.js";
 import { clearProblems, refuse } from "./problems.js";
 import { told } from "./told.js";
@@ -125,10 +126,10 @@ async function load() {
 }
 
 function pressed(event) {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && current) { event.preventDefault(); decide(); return; }
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && current) { event.preventDefault(); if (!event.repeat) decide(); return; }
   if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || !current) return;
   if (event.target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])")) return;
-  if (form.key?.(event)) event.preventDefault();
+  if (held(event) || form.key?.({ key: keyOf(event) })) event.preventDefault();
 }
 
 async function begin(given) {

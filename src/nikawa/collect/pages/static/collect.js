@@ -16,6 +16,10 @@ let spent = 0; // milliseconds the item was in sight
 let since = null;
 let timers = {};
 let checks = 0;
+let touched = false; // whether the worker has seen to the answer on the page, or there is none yet
+let shownAt = 0;
+
+const GLANCE = 1000; // milliseconds: what comes filled in and is sent sooner was not looked at
 
 const DRAFTS = 5; // kept on this device: an undo may put an item aside that is half-written
 
@@ -160,6 +164,8 @@ function showItem(note) {
   byId("prompt").textContent = promptOf(form, item);
   form.show(item);
   form.fill(value ?? {}, item, value === undefined);
+  touched = value !== undefined || !form.filled?.(item);
+  shownAt = performance.now();
   setBusy(false);
   byId("prompt").focus({ preventScroll: true });
   const restored = value !== undefined && !item.previous ? messages.restored : "";
@@ -203,6 +209,7 @@ function later(name, wait, action) {
 // Forms call this after each change: on this device at once, on the server soon, the rules in between.
 function changed() {
   if (!item || busy) return;
+  touched = true;
   byId("kept").textContent = "";
   keepDraft(draft());
   later("draft", 1200, saveDraft);
@@ -231,6 +238,7 @@ async function check() {
 
 function submit() {
   if (busy || !item) return;
+  if (!touched && performance.now() - shownAt < GLANCE) { tell(messages.look_first); return; } // a second click, say
   clearTimeout(timers.draft);
   clearTimeout(timers.check);
   checks += 1;

@@ -1,4 +1,6 @@
 // The dialogs of a worker's page, and the keys that work everywhere on it.
+import { held, keyOf } from "./keys.js";
+
 const byId = (name) => document.getElementById(name);
 const messages = JSON.parse(byId("work").dataset.messages);
 let act = null;
@@ -49,20 +51,20 @@ export function fillKeys(own) {
 const TYPING = "textarea, select, input:not([type=radio]):not([type=checkbox])";
 
 function inReport(event) {
-  const place = Number(event.key) - 1;
+  const place = Number(keyOf(event)) - 1;
   const choices = byId("report-form").querySelectorAll("input[type=radio]");
   if (event.target.matches(TYPING) || !(place in choices)) return;
   choices[place].click();
   choices[place].focus();
 }
 
-function inPage(event) {
+function inPage(event, key) {
   const run = { u: act.undo, g: () => open("guideline"), "?": () => open("keys"),
-    r: () => open("report"), c: act.comment }[event.key];
-  if (event.key === "Enter" && !event.target.closest("button, summary, a, input")) {
+    r: () => open("report"), c: act.comment }[key];
+  if (key === "Enter" && !event.target.closest("button, summary, a, input")) {
     event.preventDefault();
     act.submit();
-  } else if (run && (event.key === "g" || event.key === "?" || event.key === "u" || act.ready())) {
+  } else if (run && ("g?u".includes(key) || act.ready())) {
     event.preventDefault();
     run();
   }
@@ -73,15 +75,21 @@ function pressed(event) {
   if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
   const shown = document.querySelector("dialog[open]");
   if (shown) { if (shown.id === "report") inReport(event); return; }
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); act.submit(); return; }
+  if (held(event) && !event.target.matches(TYPING)) { event.preventDefault(); return; }
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    if (!event.repeat) act.submit();
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches(TYPING)) {
     if (event.key === "Escape") event.target.blur();
     return;
   }
   if (act.off() && event.key.length === 1) return;
-  if (act.form(event)) { event.preventDefault(); return; }
-  inPage(event);
+  const key = keyOf(event);
+  if (act.form({ key })) { event.preventDefault(); return; }
+  inPage(event, key);
 }
 
 export function bind(actions) {

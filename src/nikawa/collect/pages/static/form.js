@@ -29,7 +29,8 @@ export function make(tag, given = {}, ...children) {
   return element;
 }
 
-// form: { show(item), fill(answer, item, fresh), read(), live?, key?(event), keys?: [[key, message]], values?(item) }
+// form: { show(item), fill(answer, item, fresh), read(), live?, filled?(item), key?({ key }), keys?: [[key, message]], values?(item) }
+// filled: whether a fresh item comes with something that could be sent as it stands
 export function start(given) {
   form = given;
   desk?.begin(form);

@@ -38,7 +38,7 @@ export function radios(question, legend, entries, quick = false) {
     inputs[place] = make("input", { type: "radio", name: `q-${question}`, value: String(place), "aria-label": entry.said });
     const label = make("label", { class: "choice" }, inputs[place],
       make("kbd", { "aria-hidden": "true" }, entry.key ?? ""), make("span", { dir: "auto" }, entry.name));
-    if (quick) label.addEventListener("click", (event) => { if (event.detail > 0) setTimeout(submit); });
+    if (quick) label.addEventListener("click", (event) => { if (event.detail === 1) setTimeout(submit); }); // not by a key, nor by the second half of a double click
     return label;
   });
   const element = make("fieldset", { "data-where": question, "aria-describedby": `problem-${question}` },
@@ -79,6 +79,7 @@ export function line(where, legend, rows = 2) {
   area.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
+    if (event.repeat) return;
     const all = [...fields.querySelectorAll("textarea")];
     const next = all[all.indexOf(area) + 1];
     if (next) next.focus(); else submit();

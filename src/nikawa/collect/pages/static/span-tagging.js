@@ -106,6 +106,7 @@ start({
     spans = (fresh ? item.inputs.spans : answer[question] ?? []).map((span) => ({ ...span }));
     draw();
   },
+  filled: () => true, // no tag at all is an answer too
   read: () => ({ [question]: order().map(({ start: from, end, label }) => ({ start: from, end, label })) }),
   key,
 });

@@ -27,6 +27,7 @@ start({
     const given = single ? [fresh ? inputs.begun : answer[question]] : answer[question] ?? [];
     lines.forEach((field, place) => field.set(given[place]));
   },
+  filled: ({ inputs }) => single && Boolean(inputs.begun),
   read() {
     const given = lines.map((field) => field.get());
     return { [question]: single ? given[0] : given };
