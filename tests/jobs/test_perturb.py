@@ -162,6 +162,30 @@ class TestAugment:
         added = drawn(augment_gold="neutral")
         assert {e.gold["label"] for e in added if "scramble" not in e.id} == {"neutral"}
 
+    def test_a_similarity_score_is_no_label(self, zoo: Path, tmp_path: Path) -> None:
+        scored = [
+            Example(
+                id=f"sts{i}", inputs={"sentence1": f"{a}が笛を吹く。", "sentence2": "笛"}, gold={"score": 3.8}
+            )
+            for i, a in enumerate(ANIMALS)
+        ]
+        mixed, out = tmp_path / "mixed.jsonl", tmp_path / "added.jsonl"
+        write_records(mixed, [*pairs(), *scored])
+        perturb("particles", str(mixed), options=Options(augment=20, out=out))
+        added = list(read_examples(out))
+        unlabelled = {e.id for e in added if "label" not in e.gold}
+        assert Counter(e.id.partition("~")[2].partition("-")[0] for e in added).total() == 60
+        assert unlabelled
+        assert all(name.startswith("sts") and "~scramble" in name for name in unlabelled)
+        assert not [e.id for e in added if "score" not in e.gold and e.id.startswith("sts")]
+
+    def test_scores_alone_are_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "sts.jsonl"
+        inputs = {"sentence1": "狐が笛を吹く。", "sentence2": "笛"}
+        write_records(path, [Example(id="1", inputs=inputs, gold={"score": 3.8})])
+        with pytest.raises(BadInput, match="no label to draw anew"):
+            perturb("swap-o", str(path), options=Options(augment=1, out=tmp_path / "x.jsonl"))
+
     def test_another_seed_draws_others(self, drawn: Callable[..., list[Example]]) -> None:
         assert {e.id for e in drawn(seed=1)} != {e.id for e in drawn()}
 

@@ -32,18 +32,28 @@ class _Candidate(NamedTuple):
 def additions(
     runs: Iterable[tuple[Perturbation, Iterable[tuple[str, Example]]]], count: int, gold: str, seed: int
 ) -> Iterator[Example]:
-    """`count` examples of each kind of operation, its cases taken together and each parent once."""
+    """`count` examples of each kind of operation, its cases taken together and each parent once.
+
+    Of what changes the meaning, only examples with a label: a similarity score is none, and none can be drawn for it.
+    """
     kinds: dict[str, dict[tuple[str, ...], _Candidate]] = {}
     labels: set[str] = set()
+    changing = False
     for perturbation, children in runs:
         kind = kinds.setdefault(family_of(perturbation.name), {})
         for place, (_, child) in enumerate(children):
-            labels |= {str(child.gold[QUESTION])} if QUESTION in child.gold else set()
+            changing |= perturbation.effect != "keeps"
+            if QUESTION in child.gold:
+                labels.add(str(child.gold[QUESTION]))
+            elif perturbation.effect != "keeps":
+                continue
             found = _candidate(perturbation, child, place, seed)
             parent = child.origin.parents if child.origin else (child.id,)
             if parent not in kind or found.key < kind[parent].key:
                 kind[parent] = found
-    _check(kinds, labels, count, gold)
+    if changing:
+        _check_labels(labels, gold)
+    _check_counts(kinds, count)
     for kind in kinds.values():
         drawn = nsmallest(count, kind.values())
         for candidate in sorted(drawn, key=lambda c: (c.name, c.place)):
@@ -59,21 +69,21 @@ def _candidate(perturbation: Perturbation, child: Example, place: int, seed: int
     return _Candidate(key, place, perturbation.name, perturbation.effect, child)
 
 
-def _check(
-    kinds: dict[str, dict[tuple[str, ...], _Candidate]], labels: set[str], count: int, gold: str
-) -> None:
+def _check_labels(labels: set[str], gold: str) -> None:
+    if not labels:
+        raise BadInput(
+            "the examples have no label to draw anew", cure="additions are for inference data with gold"
+        )
+    if gold == "neutral" and "neutral" not in labels:
+        what = f"no example is neutral; the labels are {', '.join(sorted(labels))}"
+        raise BadInput(what, cure="leave --augment-gold out")
+
+
+def _check_counts(kinds: dict[str, dict[tuple[str, ...], _Candidate]], count: int) -> None:
     for name, kind in kinds.items():
         if len(kind) < count:
             what = f"{count} additions of {name} are asked for, {len(kind)} examples can be rewritten"
             raise BadInput(what, cure="ask for fewer, or say --assume-eligible")
-    changing = any(c.effect != "keeps" for kind in kinds.values() for c in kind.values())
-    if changing and not labels:
-        raise BadInput(
-            "the examples have no label to draw anew", cure="additions are for inference data with gold"
-        )
-    if changing and gold == "neutral" and "neutral" not in labels:
-        what = f"no example is neutral; the labels are {', '.join(sorted(labels))}"
-        raise BadInput(what, cure="leave --augment-gold out")
 
 
 def _addition(candidate: _Candidate, labels: list[str], gold: str, seed: int) -> Example:
