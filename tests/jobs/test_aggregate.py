@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from nikawa.jobs._aggregate_report import gold_of
 from nikawa.jobs._aggregate_workers import human, workers
 from nikawa.jobs.aggregate import Options, aggregate, read_rules
 from nikawa.jobs.conformance import conformance
-from nikawa.records import Example, Judgement
+from nikawa.records import Example, Judgement, Span
 
 Nikawa = Callable[..., CompletedProcess[str]]
 
@@ -98,6 +99,88 @@ def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> Non
     found = aggregate(files[0], options=Options(adjudicated=decided))
     assert gold_of(found.verdicts) == {"i0": {"label": "a"}, "i1": {"label": "b"}, "i2": {"label": "b"}}
     assert (found.report.rules[0].tied, found.report.rules[0].settled) == (1, 1)
+
+
+SPANS = {
+    "i0": [[(0, 1, "PS"), (2, 3, "LC")], [(0, 1, "PS"), (2, 3, "LC")], [(0, 1, "PS")]],
+    "i1": [[(0, 1, "PS")], [(0, 2, "PS")]],
+    "i2": [[], [], [(0, 1, "LC")]],
+}
+
+
+@pytest.fixture
+def spans(tmp_path: Path) -> str:
+    """Spans that three workers marked in three texts, two of them in the second."""
+    judged = [
+        Judgement(
+            example=item, worker=f"w{w}", question="spans",
+            answer=[{"start": s, "end": e, "label": label} for s, e, label in answer],
+        )
+        for item, answers in SPANS.items()
+        for w, answer in enumerate(answers)
+    ]  # fmt: skip
+    write_records(tmp_path / "spans.jsonl", judged)
+    return str(tmp_path / "spans.jsonl")
+
+
+def test_spans_are_voted_on_one_by_one(spans: str, files: tuple[str, str], tmp_path: Path) -> None:
+    options = Options(examples=files[1])
+    found, out = aggregate(spans, options=options), tmp_path / "out"
+    names = write(found, out)
+    assert names == ["adjudicate.tsv", "agreement.json", "examples.jsonl", "items.jsonl", "summary.json"]
+    gold = {e.id: e.gold["spans"] for e in read_examples(out / "examples.jsonl")}
+    assert gold == {"i0": [Span(0, 1, "PS"), Span(2, 3, "LC")], "i2": []}
+    told = lines(out / "items.jsonl")
+    assert [t["why"] for t in told] == [
+        "0-1:PS 3, 2-3:LC 2, of 3",
+        "0-1:PS 1, 0-2:PS 1, of 2",
+        "0-1:LC 1, of 3",
+    ]
+    assert told[0]["soft"] == {"0-1:PS": 1.0, "2-3:LC": 0.666667}
+    measures = json.loads((out / "agreement.json").read_text("utf-8"))["spans"]["measures"]
+    assert [m["name"] for m in measures] == ["span-f1", "span-f1-overlap", "alpha-characters"]
+    sheet = out / "adjudicate.tsv"
+    filled = sheet.read_text("utf-8").replace("(舟が), of 2\t", "(舟が), of 2\t0-2:PS, 3-4")
+    sheet.write_text(filled, "utf-8")
+    settled = aggregate(spans, options=dataclasses.replace(options, adjudicated=sheet))
+    assert gold_of(settled.verdicts)["i1"] == {"spans": [Span(0, 2, "PS"), Span(3, 4)]}
+    assert not settled.report.notes
+
+
+def test_gold_spans_are_held_against_those_that_are_there(spans: str, tmp_path: Path) -> None:
+    golds: dict[str, list[Span]] = {
+        "i0": [Span(2, 3, "LC"), Span(0, 1, "PS")],
+        "i1": [],
+        "i2": [Span(0, 1, "LC")],
+    }
+    write_records(
+        tmp_path / "gold.jsonl",
+        [Example(id=i, inputs={"text": "舟が着いた。"}, gold={"spans": g}) for i, g in golds.items()],
+    )
+    told = aggregate(spans, options=Options(examples=str(tmp_path / "gold.jsonl"))).report.rules[0].published
+    assert told is not None
+    assert (told.same, told.different, told.only_there) == (1, ("i2",), 1)
+    known = workers(spans, None, Options(known=tmp_path / "gold.jsonl"), pass_mark=0.5)
+    assert [(w.gold_items, w.accuracy) for w in known.workers] == [(3, 1 / 3), (3, 1 / 3), (2, 0.5)]
+
+
+def test_workers_who_mark_spans(spans: str, files: tuple[str, str]) -> None:
+    told = workers(spans, None, Options(exclude=("answers<3",)))
+    assert [w.agreement for w in told.workers] == [0.5, 0.5, 0.5]
+    assert [w.alpha for w in told.workers] == [None] * 3
+    assert [(c.worker, c.lost) for c in told.excluded] == [("w2", 0), ("", 0)]
+    found = human(spans, None, Options(examples=files[1]), "mini-ja-ner", resamples=20)
+    assert {score.metric for score in found.scores} >= {"entity-macro-f1"}
+
+
+def test_an_answer_that_cannot_be_counted_is_placed(tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    answers: list[Any] = ["a", [{"start": 0, "end": 1}], {"text": "a"}]
+    write_records(
+        path, [Judgement(example="i", worker=f"w{n}", question="q", answer=a) for n, a in enumerate(answers)]
+    )
+    with pytest.raises(BadInput, match=r"odd\.jsonl, line 3: w2's answer about i is a mapping; an answer is"):
+        aggregate(str(path))
 
 
 def test_an_item_decided_twice(tmp_path: Path) -> None:

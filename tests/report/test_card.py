@@ -52,6 +52,12 @@ def test_the_figures_are_there(card: Card, figures: Figures, line: str) -> None:
     assert line in markdown(card, figures).splitlines()
 
 
+def test_agreement_is_told_with_its_interval(card: Card, figures: Figures) -> None:
+    asked = replace(figures.asks[0], intervals={"fleiss": (0.3, 0.512345)})
+    page = markdown(card, replace(figures, asks=(asked,)))
+    assert "| judge | fleiss | 0.399 | 0.300 to 0.512 |" in page.splitlines()
+
+
 def test_simulated_workers_head_the_page(card: Card, figures: Figures) -> None:
     page = markdown(card, replace(figures, simulated=600, workers_are="simulated"))
     assert "**The workers are simulated** (600 of 3,600 answers)" in page.partition("## ")[0]

@@ -36,7 +36,7 @@ Marks = tuple[Mark, ...]
 Shared = Callable[[Marks, Marks], int]
 
 
-def with_marks(judgements: Iterable[Judgement], question: str | None) -> Iterator[Judgement]:
+def with_marks(judgements: Iterable[Judgement], question: str | None = None) -> Iterator[Judgement]:
     """The judgements with spans as tuples, which a table can hold; other lists stay, and are refused there."""
     for judgement in judgements:
         found = None
@@ -45,26 +45,40 @@ def with_marks(judgements: Iterable[Judgement], question: str | None) -> Iterato
         yield judgement if found is None else replace(judgement, answer=found)
 
 
+def spans_in(judgement: Judgement) -> list[Span]:
+    """The spans of an answer to a question of tagging; anything else is refused."""
+    found = _marks(judgement)
+    if found is None:
+        what = f"{judgement.worker}'s answer about {judgement.example} is no list of spans"
+        raise BadInput(what, cure="an answer is a list of {start, end, label}")
+    return [Span(*mark) for mark in found]
+
+
 def _marks(judgement: Judgement) -> Marks | None:
-    """The spans of an answer, each once; None where it holds something else."""
-    given = judgement.answer if isinstance(judgement.answer, list) else [judgement.answer]
-    if not all(
-        isinstance(part, Span) or (isinstance(part, dict) and {"start", "end"} <= part.keys())
-        for part in given
-    ):
-        return None  # fmt: skip
-    return tuple(sorted({_mark(part, judgement) for part in given}))
+    found = marks_in(judgement.answer)
+    for start, end, _ in found or ():
+        if type(start) is not int or type(end) is not int or not 0 <= start < end:
+            raise BadInput(
+                f"worker {judgement.worker} marks characters {start!r} to {end!r} of {judgement.example}",
+                cure="a span starts at 0 or later, and ends after its start",
+            )
+    return None if found is None else tuple(sorted(set(found)))
 
 
-def _mark(part: Any, judgement: Judgement) -> Mark:
-    get = part.get if isinstance(part, dict) else lambda name, _=None: getattr(part, name)
-    start, end, label = get("start"), get("end"), get("label") or ""
-    if type(start) is not int or type(end) is not int or not 0 <= start < end:
-        raise BadInput(
-            f"worker {judgement.worker} marks characters {start!r} to {end!r} of {judgement.example}",
-            cure="a span starts at 0 or later, and ends after its start",
-        )
-    return start, end, str(label)
+def marks_in(value: Any) -> Marks | None:
+    """The spans that a list of them, or one, holds; None where it holds something else."""
+    given = value if isinstance(value, list | tuple) else [value]
+    return tuple(map(_mark, given)) if all(map(_is_span, given)) else None
+
+
+def _is_span(part: Any) -> bool:
+    return isinstance(part, Span) or (isinstance(part, dict) and {"start", "end"} <= part.keys())
+
+
+def _mark(part: Any) -> Mark:
+    if isinstance(part, Span):
+        return part.start, part.end, part.label
+    return part["start"], part["end"], str(part.get("label") or "")
 
 
 def are_spans(table: Table) -> bool:
@@ -91,14 +105,15 @@ def spans_by_label(table: Table) -> dict[str, int]:
 
 def span_measures(table: Table, lengths: Mapping[str, int] | None = None) -> Iterator[Measure]:
     """F1 of equal and of overlapping spans; alpha of characters where the lengths of the texts are known."""
-    answers = _by_item(table)
+    answers = by_item(table)
     yield _f1("span-f1", answers, equal)
     yield _f1("span-f1-overlap", answers, overlapping)
     if lengths is not None:
         yield alpha_of_characters(answers, [lengths[item] for item in table.items], table)
 
 
-def _by_item(table: Table) -> list[list[Marks]]:
+def by_item(table: Table) -> list[list[Marks]]:
+    """The answers about each item."""
     found: list[list[Marks]] = [[] for _ in table.items]
     for item, answer in zip(table.item.tolist(), table.answer.tolist(), strict=True):
         found[item].append(table.categories[answer])

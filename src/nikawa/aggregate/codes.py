@@ -16,6 +16,12 @@ Column = Sequence[Any] | NDArray[Any]
 PEEK, FEW_OBJECTS = 4096, 8
 """Entries of a column that are looked at first, and the most objects there that are told by address."""
 
+KINDS = "an answer is a label, a number, or a list of spans as {start, end, label}"
+
+
+class NotOne(BadInput):
+    """An answer that nothing can be counted of; a reader can name its line."""
+
 
 class Numbering(dict[Any, int]):
     """Names numbered in order of first appearance; looking one up numbers it."""
@@ -96,7 +102,4 @@ def encode(numbering: Numbering, names: Iterable[Any], size: int) -> Codes:
     try:
         return np.fromiter(map(numbering.__getitem__, names), dtype=np.int32, count=size)
     except TypeError:
-        raise BadInput(
-            "an answer is a list or a mapping",
-            cure="agreement takes labels, numbers and spans, aggregation labels and numbers",
-        ) from None
+        raise NotOne("an answer is a list or a mapping", cure=KINDS) from None

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nikawa.aggregate import rules_spans
+from nikawa.aggregate.agreement_spans import Marks, are_spans
 from nikawa.aggregate.dawid_skene import Fit, dawid_skene
 from nikawa.aggregate.mace import mace
 from nikawa.aggregate.rules_numbers import finish, mean_of, median_of, spread_of
 from nikawa.aggregate.rules_parse import FINISHERS, SIGNS, Rule, Step, parse_rule
 from nikawa.aggregate.table import Codes, Counts, Floats, Table
 from nikawa.errors import BadInput, suggest
+from nikawa.records import Span
 
 ACCEPTED, DROPPED, TIED = 0, 1, 2
 CELLS = 200_000_000
@@ -62,8 +65,10 @@ class Verdicts:
     """The code of the leading answer; -1 where there is none."""
     value: Floats | None = None
     """The number, as finished; NaN where there is none."""
+    marks: list[Marks] | None = None
+    """The spans that got enough votes."""
     strength: Floats = field(default_factory=lambda: np.zeros(0))
-    """Of labels, the share of votes or the posterior of the leading one; of numbers, the variance."""
+    """Of labels, the share of votes or the posterior of the leading one; of numbers, the variance; of spans, the mean share."""
     fit: Fit | None = None
 
     @property
@@ -77,6 +82,10 @@ class Verdicts:
         if self.label is not None:
             names = self.table.categories
             return [names[c] if k else None for c, k in zip(self.label.tolist(), kept, strict=True)]
+        if self.marks is not None:
+            return [
+                [Span(*m) for m in marks] if k else None for marks, k in zip(self.marks, kept, strict=True)
+            ]
         assert self.value is not None
         whole = bool(self.rule.steps) and self.rule.steps[-1].name == "binary"
         values = [int(v) if k and whole else v for v, k in zip(self.value.tolist(), kept, strict=True)]
@@ -96,7 +105,8 @@ def aggregate(table: Table, rule: Rule | str, ties: Ties | str = "adjudicate") -
     """Apply a rule to every item of a table."""
     rule = parse_rule(rule) if isinstance(rule, str) else rule
     ties = Ties.parse(ties) if isinstance(ties, str) else ties
-    verdicts = _numbers(table, rule, ties) if rule.numeric else _labels(table, rule, ties)
+    decide = _spans if are_spans(table) else _numbers if rule.numeric else _labels
+    verdicts = decide(table, rule, ties)
     state, by = verdicts.state, verdicts.by
     for place, step in enumerate(rule.steps, start=1):
         if step.name not in FINISHERS:
@@ -127,6 +137,16 @@ def _numbers(table: Table, rule: Rule, ties: Ties) -> Verdicts:
             centre = finish(centre, step.name, step.number)
     state, by = _fresh(table)
     return Verdicts(table, rule, ties, state, by, value=centre, strength=spread_of(table, "variance"))
+
+
+def _spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
+    rules_spans.need_votes(rule, ties.how == "prefer")
+    marks, enough, tied = rules_spans.vote(table, rule.decider)
+    state, by = _fresh(table)
+    state[tied] = TIED
+    state[~enough] = DROPPED
+    strength = rules_spans.strengths(table, marks)
+    return Verdicts(table, rule, ties, state, by, marks=marks, strength=strength)
 
 
 def _labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
@@ -229,6 +249,8 @@ def tied_codes(verdicts: Verdicts, item: int) -> list[int]:
 
 def adjudicated(verdicts: Verdicts, decided: dict[str, Any]) -> Verdicts:
     """The same with ties settled by hand: item to answer. What was not tied stays as it is."""
+    if verdicts.marks is not None:
+        return _adjudicated_spans(verdicts, verdicts.marks, decided)
     place = {str(name): code for code, name in enumerate(verdicts.table.categories)}
     state, label = verdicts.state.copy(), None if verdicts.label is None else verdicts.label.copy()
     for i in np.flatnonzero(state == TIED):
@@ -239,3 +261,13 @@ def adjudicated(verdicts: Verdicts, decided: dict[str, Any]) -> Verdicts:
     settled = replace(verdicts, state=state, by=verdicts.by.copy(), label=label)
     _only(settled)
     return settled
+
+
+def _adjudicated_spans(verdicts: Verdicts, marks: list[Marks], decided: dict[str, Any]) -> Verdicts:
+    """Any spans will do, also such as no worker marked: boundaries are what people settle."""
+    state, settled = verdicts.state.copy(), list(marks)
+    for i in np.flatnonzero(state == TIED).tolist():
+        answer = decided.get(verdicts.table.items[i])
+        if answer is not None:
+            state[i], settled[i] = ACCEPTED, rules_spans.read_written(str(answer))
+    return replace(verdicts, state=state, by=verdicts.by.copy(), marks=settled)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nikawa.aggregate.agreement_spans import Marks
 from nikawa.aggregate.rules import Verdicts
+from nikawa.aggregate.rules_spans import support, written
 from nikawa.aggregate.table import Floats, Table
 
 
@@ -30,3 +32,8 @@ def entropy(shares: Floats) -> Floats:
 def as_mapping(row: Floats, names: Sequence[object]) -> dict[str, float]:
     """One item's soft label by name; answers without any share are left out."""
     return {str(names[c]): round(float(row[c]), 6) for c in np.flatnonzero(row > 0).tolist()}
+
+
+def span_shares(given: Sequence[Marks]) -> dict[str, float]:
+    """Of one item: the share of its workers who marked each span."""
+    return {written(mark): round(count / len(given), 6) for mark, count in support(given).items()}

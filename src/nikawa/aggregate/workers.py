@@ -2,7 +2,7 @@
 
 `r` is the correlation of a worker's numbers with the mean of the others' on the same items, `agreement` the share of a
 worker's labels that lead among the others' (a shared lead counts its part), `alpha` the mean over the other workers of
-Krippendorff's nominal alpha of the two. All need to know who a worker is: columns of a file are refused.
+Krippendorff's nominal alpha of the two. Of spans, `agreement` is the F1 against the others', and there is no alpha. All need to know who a worker is: columns of a file are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nikawa.aggregate.agreement_spans import are_spans
 from nikawa.aggregate.dawid_skene import weighted_count
+from nikawa.aggregate.rules_spans import as_answer, rest_f1
 from nikawa.aggregate.table import Codes, Floats, Table
 from nikawa.aggregate.workers_habits import habits
 from nikawa.aggregate.workers_pairs import pairwise_alpha
@@ -60,10 +62,11 @@ def quality(
     """Every worker's figures, in the order of the table."""
     need_persons(workers_are, "worker quality")
     n = np.bincount(table.worker, minlength=len(table.workers))
-    unknown, few = np.full(len(n), np.nan), len(table.categories) <= MANY
+    spans, unknown = are_spans(table), np.full(len(n), np.nan)
+    few = len(table.categories) <= MANY and not spans
     columns: dict[str, list[Any]] = {
         "r": optional(rest_correlation(table) if table.numeric else unknown),
-        "agreement": optional(rest_agreement(table) if few else unknown),
+        "agreement": optional(rest_f1(table) if spans else rest_agreement(table) if few else unknown),
     }
     alphas, partners = pairwise_alpha(table) if few else (unknown, np.zeros(len(n), dtype=np.int64))
     columns |= {"alpha": optional(alphas), "partners": partners.tolist()}
@@ -132,6 +135,8 @@ def rest_agreement(table: Table) -> Floats:
 def on_gold(table: Table, gold: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many answers of each worker are right, and how many are about items whose answer is known."""
     place = {category: code for code, category in enumerate(table.categories)}
+    if gold and are_spans(table):
+        gold = {item: as_answer(answer) for item, answer in gold.items()}
     known = np.array([name in gold for name in table.items], dtype=np.bool_)
     true = np.array([place.get(gold.get(name), -1) if gold else -1 for name in table.items], dtype=np.int64)
     asked = known[table.item]

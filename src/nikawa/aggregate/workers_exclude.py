@@ -115,6 +115,9 @@ def _change(before: Verdicts, worker: str, why: tuple[str, ...], gone: list[str]
 def _compare(before: Verdicts, after: Verdicts, both: np.ndarray) -> tuple[int, float | None]:
     if before.label is not None and after.label is not None:
         return int((before.label != after.label)[both].sum()), None
+    if before.marks is not None and after.marks is not None:
+        pairs = zip(before.marks, after.marks, both.tolist(), strict=True)
+        return sum(one != other for one, other, kept in pairs if kept), None
     assert before.value is not None
     assert after.value is not None
     apart = np.abs(before.value - after.value)[both]

@@ -17,10 +17,12 @@ from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.io.judgements.guard import bare
 from nikawa.io.tsv import read_tsv
+from nikawa.jobs._agree_spans import spans_of, text_of
 from nikawa.jobs._judgements import load_examples
 from nikawa.records import Example, Origin
 
 if TYPE_CHECKING:
+    from nikawa.aggregate.agreement_spans import Marks
     from nikawa.aggregate.rules import Verdicts
     from nikawa.jobs.aggregate import Aggregated
 
@@ -79,11 +81,13 @@ def merged(
 
 def items(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
     """For every item and rule: what became of it, which step decided, on what votes; soft labels kept."""
-    from nikawa.aggregate.soft import as_mapping, soft_labels
+    from nikawa.aggregate.agreement_spans import by_item
+    from nikawa.aggregate.soft import as_mapping, soft_labels, span_shares
 
     for question, found in verdicts.items():
         answers, names = found.answers(), found.names
         soft = None if found.label is None else soft_labels(found)
+        given = None if found.marks is None else by_item(found.table)
         for place, item in enumerate(found.table.items):
             line = {
                 "example": item,
@@ -91,10 +95,12 @@ def items(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
                 "gold": answers[place],
                 "verdict": STATES[found.state[place]],
                 "by": names[found.by[place]],
-                "why": why(found, place),
+                "why": why(found, place) if given is None else votes_on_spans(given[place]),
             }
             if soft is not None:
                 line["soft"] = as_mapping(soft[place], found.table.categories)
+            if given is not None:
+                line["soft"] = span_shares(given[place])
             yield line
 
 
@@ -114,6 +120,17 @@ def votes(found: Verdicts, place: int) -> str:
     counts = found.table.counts()[place].tolist()
     ranked = sorted(zip(counts, found.table.categories, strict=True), key=lambda pair: -pair[0])
     return ", ".join(f"{name} {count}" for count, name in ranked if count)
+
+
+def votes_on_spans(given: list[Marks], text: str = "") -> str:
+    """`0-3:PS 2, 5-7:LC 1, of 3`, the most first, with the marked characters where the text is known."""
+    from nikawa.aggregate.rules_spans import support, written
+
+    told = [
+        f"{written(mark)} {count}" + (f" ({text[mark[0] : mark[1]]})" if text else "")
+        for mark, count in support(given).items()
+    ]
+    return ", ".join([*(told or ["none"]), f"of {len(given)}"])
 
 
 def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
@@ -141,6 +158,7 @@ def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
 
 def _sheet(path: Path, found: Aggregated) -> None:
     """The ties, with the votes and the inputs, and an empty column for the decision."""
+    from nikawa.aggregate.agreement_spans import by_item
     from nikawa.aggregate.rules import TIED
 
     ties = [
@@ -154,11 +172,21 @@ def _sheet(path: Path, found: Aggregated) -> None:
     about = [known.get(verdicts.table.items[place]) for _, verdicts, place in ties]
     inputs = list(dict.fromkeys(name for example in about if example for name in example.inputs))
     rows = ["\t".join((*HEAD, *inputs))]
+    given = {name: by_item(each.table) for name, each in found.verdicts.items() if each.marks is not None}
     for (question, verdicts, place), example in zip(ties, about, strict=True):
         texts = [_cell(example.inputs.get(name, "")) if example else "" for name in inputs]
-        said = _cell(votes(verdicts, place))
-        rows.append("\t".join((_cell(verdicts.table.items[place]), question, said, "", *texts)))
+        item = verdicts.table.items[place]
+        told = (
+            votes(verdicts, place)
+            if verdicts.marks is None
+            else _on_spans(given[question][place], item, example)
+        )
+        rows.append("\t".join((_cell(item), question, _cell(told), "", *texts)))
     path.write_text("\n".join(rows) + "\n", "utf-8")
+
+
+def _on_spans(given: list[Marks], item: str, example: Example | None) -> str:
+    return votes_on_spans(given, "" if example is None else text_of(item, example))
 
 
 def _cell(value: Any) -> str:
@@ -186,11 +214,13 @@ def agreement(found: Aggregated) -> dict[str, Any]:
 
     told = {}
     for table in {id(table): table for table in found.tables.values()}.values():
+        compared = bool((table.per_item() > 1).any())
+        spans = spans_of(table, found.examples, Options()) if compared else None
         told[table.question] = {
             "items": len(table.items),
             "workers": len(table.workers),
             "answers": len(table),
-            "measures": list(measured(table, Options())) if (table.per_item() > 1).any() else [],
+            "measures": list(measured(table, Options(), spans)) if compared else [],
         }
     return told
 

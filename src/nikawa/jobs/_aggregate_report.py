@@ -122,6 +122,8 @@ def _rule_report(question: str, found: Verdicts, known: Mapping[str, Example] | 
 
 def compare(question: str, found: Verdicts, known: Mapping[str, Example]) -> Compared | None:
     """Hold the gold made here against the examples' own; None where they have none for the question."""
+    from nikawa.aggregate.rules_spans import as_answer
+
     pairs = [
         (item, answer, known[item].gold[question])
         for item, answer in zip(found.table.items, found.answers(), strict=True)
@@ -129,6 +131,10 @@ def compare(question: str, found: Verdicts, known: Mapping[str, Example]) -> Com
     ]
     if not pairs:
         return None
+    if found.marks is not None:
+        pairs = [
+            (item, None if here is None else as_answer(here), as_answer(there)) for item, here, there in pairs
+        ]
     different = [item for item, here, there in pairs if here is not None and here != there]
     return Compared(
         items=len(pairs),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from nikawa.benchmarks import benchmarks, load, tasks
 from nikawa.benchmarks.load import named
 from nikawa.errors import BadInput
 from nikawa.jobs._aggregate_files import read_known
-from nikawa.jobs._judgements import table_of
+from nikawa.jobs._agree_spans import text_of
+from nikawa.jobs._judgements import load_examples, table_of
 from nikawa.jobs.aggregate import Options, opened, read_rules
 from nikawa.records import Record, Score, Task
 
@@ -31,6 +35,23 @@ class WorkersReport(Record, frozen=True, kw_only=True):
     trials: tuple[Any, ...] = ()
     """Where there are known answers and a pass mark."""
     excluded: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Held:
+    """Answers held against the rest's, under a task."""
+
+    task: Task
+    left: LeftOut
+    inputs: Sequence[Mapping[str, Any]] = ()
+
+    def items(self, places: Sequence[int]) -> Items:
+        """Some of them, as metrics take them."""
+        from nikawa.metrics import Items
+
+        gold, answers = ([side[i] for i in places] for side in (self.left.gold, self.left.answers))
+        inputs = [self.inputs[i] for i in places] if self.inputs else ()
+        return Items(gold, answers, inputs, self.task.labels)
 
 
 class HumanReport(Record, frozen=True, kw_only=True):
@@ -56,11 +77,13 @@ def workers(
     pass_mark: float | None = None,
 ) -> WorkersReport:
     """Figures of every worker, who passes a test on known answers, what leaving workers out would change."""
+    from nikawa.aggregate.agreement_spans import with_marks
     from nikawa.aggregate.rules import Ties
     from nikawa.aggregate.workers import pilot_test, quality
     from nikawa.aggregate.workers_exclude import Limit, changes, to_exclude
 
     given = opened(spec, data, options)
+    given.judgements = with_marks(given.judgements)
     table = table_of(given, options.question, options.how)
     known = None if options.known is None else read_known(options.known, table.question)
     figures = quality(table, known, workers_are="columns" if options.columns else given.workers_are)
@@ -81,6 +104,7 @@ def human(
     spec: str, data: Path | None, options: Options, task: str | None = None, resamples: int | None = None
 ) -> HumanReport:
     """Each answer against the gold of the item's other answers, under the task's metrics, with intervals."""
+    from nikawa.aggregate.agreement_spans import spans_in
     from nikawa.aggregate.human import combine_for, leave_one_out
     from nikawa.analyse.resample import SCORE_RESAMPLES
 
@@ -88,7 +112,10 @@ def human(
     question = options.question or asked.question
     given = opened(spec, data, options)
     rows = [judgement for judgement in given.judgements if judgement.question == question]
+    if asked.kind == "tagging":
+        rows = [row if row.answer is None else replace(row, answer=spans_in(row)) for row in rows]
     left = leave_one_out(rows, combine_for(asked.kind))
+    held = Held(asked, left, _inputs(asked, spec, data, options, left.examples))
     units = _units(asked, spec, data, left.examples)
     persons = not options.columns and given.workers_are != "columns"
     kept = left.untied()
@@ -104,9 +131,9 @@ def human(
         scores=tuple(
             score
             for where, places in pools
-            for score in _scores(asked, left, units, (where, places), resamples or SCORE_RESAMPLES)
+            for score in _scores(held, units, (where, places), resamples or SCORE_RESAMPLES)
         ),
-        by_worker={worker: _values(asked, left, places) for worker, places in by_worker.items()},
+        by_worker={worker: _values(held, places) for worker, places in by_worker.items()},
         tied=sum(left.tied),
         alone=left.alone,
     )
@@ -138,18 +165,30 @@ def _units(task: Task, spec: str, data: Path | None, items: Sequence[str]) -> Se
     return [groups.get(item, item) for item in items]
 
 
-def _scores(
-    task: Task, left: LeftOut, units: Sequence[str], pool: tuple[str, Sequence[int]], resamples: int
-) -> list[Score]:
+def _inputs(
+    task: Task, spec: str, data: Path | None, options: Options, items: Sequence[str]
+) -> Sequence[Mapping[str, Any]]:
+    """The texts that tags are placed on; other metrics do not look at them."""
+    if task.kind != "tagging":
+        return ()
+    known = load_examples(spec, options.examples, data) or {}
+    lacking = next((item for item in items if item not in known), None)
+    if lacking is not None:
+        what = f"spans are scored on their texts, and that of {lacking} is not known"
+        raise BadInput(what, file=spec, cure="name the examples with --examples FILE")
+    return [{**known[item].inputs, "text": text_of(item, known[item])} for item in items]
+
+
+def _scores(held: Held, units: Sequence[str], pool: tuple[str, Sequence[int]], resamples: int) -> list[Score]:
     """Every metric of the task over some of the answers, with intervals."""
     from nikawa.analyse.resample import bootstrap_all, bounds, group_numbers
     from nikawa.metrics import metrics
 
-    where, places = pool
+    (where, places), task = pool, held.task
     if not places:
         return []
     chosen = [metrics()[name] for name in task.metrics]
-    found = [metric.evaluate(_items(task, left, places), "official") for metric in chosen]
+    found = [metric.evaluate(held.items(places), "official") for metric in chosen]
     groups = group_numbers([units[i] for i in places])
     drawn = bootstrap_all(found, groups, resamples=resamples)
     scores = []
@@ -167,20 +206,14 @@ def _scores(
     return scores
 
 
-def _items(task: Task, left: LeftOut, places: Sequence[int]) -> Items:
-    from nikawa.metrics import Items
-
-    return Items([left.gold[i] for i in places], [left.answers[i] for i in places], labels=task.labels)
-
-
-def _values(task: Task, left: LeftOut, places: Sequence[int]) -> dict[str, float]:
+def _values(held: Held, places: Sequence[int]) -> dict[str, float]:
     """One worker's scores; a metric that needs more answers than there are is left out."""
     from nikawa.metrics import metrics
 
-    found = {}
+    found, task = {}, held.task
     for metric in (metrics()[name] for name in task.metrics):
         try:
-            value = metric.evaluate(_items(task, left, places), "official").value
+            value = metric.evaluate(held.items(places), "official").value
         except BadInput:
             continue
         found[metric.name] = value * (100.0 if metric.scaled and task.unit == "percent" else 1.0)

@@ -46,14 +46,15 @@ def spans_of(table: Table, known: Mapping[str, Example] | None, options: Options
         raise BadInput("spans are not held against an author's", cure="leave --author out")
     if not (table.per_item() > 1).any():
         raise BadInput(f"no item has two answers to {table.question!r}", cure="agreement needs two workers")
-    lengths = None if known is None else {item: _length(item, known[item]) for item in table.items}
+    lengths = None if known is None else {item: len(text_of(item, known[item])) for item in table.items}
     return Spans(spans_by_label(table), lengths)
 
 
-def _length(item: str, example: Example) -> int:
+def text_of(item: str, example: Example) -> str:
+    """The text whose characters spans count."""
     texts = {name: value for name, value in example.inputs.items() if isinstance(value, str)}
     name = next((name for name in (*TEXTS, *(texts if len(texts) == 1 else ())) if name in texts), None)
     if name is None:
         what = f"{item} has no input that spans could count the characters of"
         raise BadInput(what, cure=f"call the text {' or '.join(TEXTS)}")
-    return len(texts[name])
+    return texts[name]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks.recipe import Ask, Stage, recipes
 from nikawa.jobs._build_store import Done, Measured, Store
-from nikawa.records import Dataset, Example
+from nikawa.records import Dataset, Example, Span
 from nikawa.report.card import AskFigures, Figures, Found, StageFigures
 
 Splits = Mapping[str, Sequence[Example]]
@@ -27,6 +27,7 @@ def figures_of(store: Store, splits: Splits) -> Figures:
         asks=tuple(asks),
         licences=dict(sorted(Counter(_licences(store, stages)).items())),
         labels=_labels(store.recipe.question, splits),
+        spans=_spans(store.recipe.question, splits),
         characters=_characters(splits),
         workers_are=_workers_are(answers, simulated, any(found.columns for found in done.values())),
         answers=answers,
@@ -43,6 +44,7 @@ def plain_figures(dataset: Dataset) -> Figures:
         asks=(),
         licences={},
         labels=_labels(_first_question(dataset), dataset.splits),
+        spans=_spans(_first_question(dataset), dataset.splits),
         characters=_characters(dataset.splits),
         workers_are=dataset.card.workers_are,
         answers=0,
@@ -55,7 +57,8 @@ def relabelled(figures: Figures, dataset: Dataset, recipe: str) -> Figures:
     """The figures of a build with the labels of a corrected release counted anew."""
     known = recipe in recipes()
     question = recipes()[recipe].question if known else _first_question(dataset)
-    return replace(figures, labels=_labels(question, dataset.splits))
+    labels, spans = _labels(question, dataset.splits), _spans(question, dataset.splits)
+    return replace(figures, labels=labels, spans=spans)
 
 
 def _first_question(dataset: Dataset) -> str:
@@ -99,6 +102,11 @@ def _ask(store: Store, ask: Ask, done: Done) -> AskFigures:
         simulated=done.simulated,
         notes=done.notes,
         agreement={_name(measured): measured.value for measured in done.agreement},
+        intervals={
+            _name(measured): (measured.low, measured.high)
+            for measured in done.agreement
+            if measured.low is not None and measured.high is not None
+        },
     )
 
 
@@ -107,12 +115,16 @@ def _name(measured: Measured) -> str:
 
 
 def _licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
-    """The licence of each source item, at the stage that read it."""
+    """The licence of each source item, at the first stage that read it: a later one may read another source beside it."""
+    seen: set[tuple[Any, Any]] = set()
     for stage in stages:
         if any(name in store.recipe.sources for name in stage.reads):
-            for trace in store.trace(stage):
-                if trace.source is not None:
-                    yield str(trace.source.get("licence", "not stated"))
+            found = [trace.source for trace in store.trace(stage) if trace.source is not None]
+            places = [(source.get("file"), source.get("line")) for source in found]
+            for source, place in zip(found, places, strict=True):
+                if place not in seen:
+                    yield str(source.get("licence", "not stated"))
+            seen.update(places)
 
 
 def _labels(question: str, splits: Splits) -> dict[str, dict[str, int]]:
@@ -121,6 +133,24 @@ def _labels(question: str, splits: Splits) -> dict[str, dict[str, int]]:
         split: dict(sorted(Counter(_label(example.gold.get(question)) for example in examples).items()))
         for split, examples in splits.items()
     }
+
+
+def _spans(question: str, splits: Splits) -> dict[str, dict[str, int]]:
+    """By split how often each label of spans occurs; empty where the gold is no spans."""
+    found = {
+        split: Counter(
+            part.label
+            for example in examples
+            for part in _listed(example.gold.get(question))
+            if isinstance(part, Span)
+        )
+        for split, examples in splits.items()
+    }
+    return {split: dict(sorted(each.items())) for split, each in found.items()} if any(found.values()) else {}
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
 
 
 def _label(value: Any) -> str:

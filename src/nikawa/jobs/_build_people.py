@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from nikawa import __version__
 from nikawa.benchmarks.recipe import Ask
 from nikawa.benchmarks.recipe_decide import chance
-from nikawa.benchmarks.recipe_forms import FORMS, Asked, read_answer, vote
+from nikawa.benchmarks.recipe_forms import Asked, read_answer
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
 from nikawa.io.json import encode_json
+from nikawa.jobs._build_agreement import agreement
 from nikawa.jobs._build_answers import Answers, answer_files, take_file
 from nikawa.jobs._build_sheet import CELLS, TASKS, write_cells, write_sheet
-from nikawa.jobs._build_store import PEOPLE, RECORD, Done, Measured, Store, counts_of, digest, digest_file
+from nikawa.jobs._build_store import PEOPLE, RECORD, Done, Store, counts_of, digest, digest_file
 from nikawa.records import Example, Judgement, Record
 
 SIMULATED = "simulated-"
@@ -145,7 +143,7 @@ def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
             workers=len({judgement.worker for judgement in judged}),
             simulated=sum(judgement.worker.startswith(SIMULATED) for judgement in judged),
             columns=answers.columns,
-            agreement=_agreement(question, judged),
+            agreement=agreement(question, judged, answers.known),
             notes=tuple(_notes(answers, asked.workers)),
         )
         (folder / RECORD).write_bytes(encode_json(done))
@@ -158,26 +156,3 @@ def _notes(answers: Answers, workers: int) -> Iterator[str]:
         yield f"{sum(answers.unknown.values()):,} answers were about items not asked about and not counted: {named}"
     if answers.over:
         yield f"{answers.over:,} answers beyond {workers} an item were not counted"
-
-
-def _agreement(question: Ask, judged: Sequence[Judgement]) -> tuple[Measured, ...]:
-    """What can be measured of votes and numbers that several workers gave."""
-    if not FORMS[question.form].votes or not judged:
-        return ()
-    from nikawa.aggregate.agreement import measures
-    from nikawa.aggregate.table import Table
-
-    voted = ((judgement, vote(judgement.answer, question)) for judgement in judged)
-    votes = [
-        msgspec.structs.replace(judgement, answer=given) for judgement, given in voted if given is not None
-    ]
-    table = Table.from_judgements(votes) if votes else None
-    if table is None or not (table.per_item() > 1).any():
-        return ()
-    level = "nominal" if question.form != "scale" else None
-    found = ((m.name, m.level, float(m.value)) for m in measures(table, level))
-    return tuple(
-        Measured(name=name, level=kind, value=round(value, 6))
-        for name, kind, value in found
-        if not math.isnan(value)
-    )

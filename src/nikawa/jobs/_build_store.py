@@ -28,11 +28,13 @@ _BLOCK = 1 << 20
 
 
 class Measured(Record, frozen=True, kw_only=True):
-    """A measure of agreement."""
+    """A measure of agreement with its 95% interval."""
 
     name: str
     level: str
     value: float
+    low: float | None = None
+    high: float | None = None
 
 
 class Done(Record, frozen=True, kw_only=True, omit_defaults=True):

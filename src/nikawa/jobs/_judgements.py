@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from nikawa.aggregate.codes import NotOne
 from nikawa.aggregate.table import Table, Twice
 from nikawa.benchmarks import load
 from nikawa.benchmarks.load import named, read_judgements
@@ -35,10 +36,17 @@ class Given:
         return () if self.reading is None else self.reading.notes.report()
 
 
-def open_given(spec: str, data: Path | None, how: How, known: Mapping[str, Example] | None = None) -> Given:
+def open_given(
+    spec: str,
+    data: Path | None,
+    how: How,
+    known: Mapping[str, Example] | None = None,
+    *,
+    as_given: bool = False,
+) -> Given:
     """Open `jsick`, `jsick:test`, a file, or a dataset folder that keeps its judgements.
 
-    With `known`, answers about other items are refused.
+    With `known`, answers about other items are refused; `as_given` leaves labels in the Unicode form they came in.
     """
     published = named(spec)
     if published is not None and published.file is None:
@@ -55,12 +63,13 @@ def open_given(spec: str, data: Path | None, how: How, known: Mapping[str, Examp
         raise BadInput("no such file", file=spec, cure=cure)
     path = path / JUDGEMENTS if is_dataset_folder(path) and (path / JUDGEMENTS).is_file() else path
     reading = open_judgements(path, how)
+    reading = reading if as_given else reading.composed()
     rows = (judgement for _, judgement in (reading.rows if known is None else reading.known(known)))
     return Given(spec, rows, reading.workers_are, reading.form, reading)
 
 
 def table_of(given: Given, question: str | None, how: How) -> Table:
-    """The table of one question; a worker who answers twice is placed by line."""
+    """The table of one question; a worker who answers twice, and an answer that cannot be counted, are placed by line."""
     try:
         return Table.from_judgements(given.judgements, question or given.question)
     except Twice as problem:
@@ -69,6 +78,23 @@ def table_of(given: Given, question: str | None, how: How) -> Table:
         places = lines_of(given.reading.path, how, (problem.item, problem.worker, problem.question))
         what = f"{problem.what} (first on {given.reading.place} {places[0]})"
         raise given.reading.fault(places[1], what, problem.cure) from None
+    except NotOne as problem:
+        if given.reading is None:
+            raise
+        place, what = _uncountable(given.reading, question, how)
+        raise given.reading.fault(place, what, problem.cure) from None
+
+
+def _uncountable(reading: Reading, question: str | None, how: How) -> tuple[int, str]:
+    """The first answer that is neither a label nor a number nor spans: where it stands, and what it is."""
+    from nikawa.aggregate.agreement_spans import marks_in
+
+    for place, judgement in open_judgements(reading.path, how).rows:
+        odd = isinstance(judgement.answer, list | dict) and marks_in(judgement.answer) is None
+        if odd and question in (None, judgement.question):
+            kind = "a list" if isinstance(judgement.answer, list) else "a mapping"
+            return place, f"{judgement.worker}'s answer about {judgement.example} is {kind}"
+    return 1, "an answer is a list or a mapping"
 
 
 def examples_by_reference(dataset: Dataset) -> dict[str, Example]:

@@ -106,7 +106,7 @@ def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     name, question = part.task.dataset, part.task.question
     spec, figures = judgements_of(name), figures_of(name)
     if figures is not None and not spec:
-        kept = replace(figures, labels={}) if hides(name, data) else figures
+        kept = replace(figures, labels={}, spans={}) if hides(name, data) else figures
         yield _built(kept, _place(part, "build"), name)
     if not spec:
         return

@@ -102,7 +102,11 @@ def _unheard(verdicts: Mapping[str, Verdicts], sheet: Path | None) -> Note | Non
 
 
 def _same(gold: object, said: str) -> bool:
+    from nikawa.aggregate.rules_spans import as_answer
+
     try:
+        if isinstance(gold, list):
+            return bool(as_answer(gold) == as_answer(said))
         return str(gold) == said or float(said) == gold
     except ValueError:
         return str(gold) == said
@@ -145,6 +149,8 @@ def _tables(
     known: Mapping[str, Example] | None,
 ) -> tuple[dict[str, Table], Given]:
     """A table for each rule; rules on the same answers share one."""
+    from nikawa.aggregate.agreement_spans import with_marks
+
     given = opened(spec, data, options, known)
     wanted = dict.fromkeys(rules, options.question)
     if any(rules):
@@ -156,7 +162,7 @@ def _tables(
         key = (wanted[name], rule.first)
         if key not in tables:
             given = given if not tables else opened(spec, data, options, known)
-            given.judgements = first_choices(given.judgements) if rule.first else given.judgements
+            given.judgements = (first_choices if rule.first else with_marks)(given.judgements)
             tables[key] = table_of(given, wanted[name], options.how)
     return {name: tables[wanted[name], rule.first] for name, rule in rules.items()}, given
 

@@ -126,10 +126,16 @@ def agree(spec: str, data: Path | None = None, options: Options | None = None) -
 
 def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Plan:
     """How many workers an item needs, from a pilot's judgements."""
+    from nikawa.aggregate.agreement_spans import are_spans, with_marks
     from nikawa.aggregate.plan import plan
 
     given = open_given(spec, data, options.how)
-    return plan(table_of(given, options.question, options.how), wish, seed=options.seed)
+    given.judgements = with_marks(given.judgements, options.question or given.question)
+    table = table_of(given, options.question, options.how)
+    if are_spans(table):
+        cure = "plan with labels or numbers; of spans, look at the agreement of the pilot"
+        raise BadInput("how many workers an item needs is not told of spans", file=spec, cure=cure)
+    return plan(table, wish, seed=options.seed)
 
 
 def measured(table: Table, options: Options, spans: Spans | None = None) -> Iterator[MeasureRow]:
@@ -227,7 +233,7 @@ def save(path: Path, spec: str, data: Path | None, options: Options, target: tup
 
     form, overwrite = target
     texts = load_examples(spec, options.examples, data) if form in ("label-studio", "doccano") else None
-    given = open_given(spec, data, options.how)
+    given = open_given(spec, data, options.how, as_given=True)
     chosen = options.question if form in ("doccano",) else None
     rows = (j for j in given.judgements if chosen is None or j.question == chosen)
     return write_judgements(path, rows, form, examples=texts, overwrite=overwrite)

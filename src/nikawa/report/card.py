@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from msgspec import field
+
 from nikawa.records import Card, Record
 from nikawa.report.tables import Table
 
@@ -33,6 +35,8 @@ class AskFigures(Record, frozen=True, kw_only=True):
     simulated: int
     agreement: dict[str, float]
     notes: tuple[str, ...] = ()
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """The 95% interval of a measure of agreement, over items."""
 
 
 class Found(Record, frozen=True, kw_only=True):
@@ -60,6 +64,8 @@ class Figures(Record, frozen=True, kw_only=True):
     chosen: tuple[str, ...] = ()
     """What the papers leave open and the recipe chose."""
     findings: tuple[Found, ...] = ()
+    spans: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By split, how often each label of spans occurs, where the gold is spans."""
 
 
 def markdown(card: Card, figures: Figures) -> str:
@@ -105,7 +111,7 @@ def _motivation(card: Card) -> Iterator[str]:
 def _composition(card: Card, figures: Figures) -> Iterator[str]:
     yield "## Composition"
     yield f"Texts: {card.source}"
-    yield _label_table(figures.labels).markdown()
+    yield (_span_table(figures) if figures.spans else _label_table(figures.labels)).markdown()
     lengths = ", ".join(f"{name} {mean:g}" for name, mean in figures.characters.items())
     if lengths:
         yield f"Characters on average: {lengths}."
@@ -123,6 +129,14 @@ def _label_table(labels: Mapping[str, Mapping[str, int]]) -> Table:
     ]
     rows.append(["all", *(f"{sum(labels[split].values()):,}" for split in splits), _sum(labels)])
     return Table(("label", *splits, "total"), rows, (*splits, "total"))
+
+
+def _span_table(figures: Figures) -> Table:
+    """Spans by label, then the items they stand in."""
+    found = _label_table(figures.spans)
+    items = _label_table(figures.labels).rows[-1]
+    rows = [*found.rows[:-1], ["all spans", *found.rows[-1][1:]], ["items", *items[1:]]]
+    return Table(("spans", *found.columns[1:]), rows, found.numbers)
 
 
 def _sum(labels: Mapping[str, Mapping[str, int]], name: str | None = None) -> str:
@@ -163,14 +177,28 @@ def _people(card: Card, figures: Figures) -> Iterator[str]:
     columns = ("asked", "what", "items", "workers an item", "workers", "answers")
     if rows:
         yield Table(columns, rows, columns[2:]).markdown()
-    measured = [
-        [ask.name, name, f"{value:.3f}"] for ask in figures.asks for name, value in ask.agreement.items()
-    ]
-    if measured:
-        yield Table(("asked", "agreement", "value"), measured, ("value",)).markdown()
+    yield from _agreement(figures)
     notes = [f"- {ask.name}: {note}" for ask in figures.asks for note in ask.notes]
     if notes:
         yield "\n".join(notes)
+
+
+def _agreement(figures: Figures) -> Iterator[str]:
+    """The measures with their intervals; a release of before these were kept has none."""
+    told = [
+        ([ask.name, name, f"{value:.3f}"], ask.intervals.get(name))
+        for ask in figures.asks
+        for name, value in ask.agreement.items()
+    ]
+    columns: tuple[str, ...] = ("asked", "agreement", "value", "95% interval")
+    if not any(interval for _, interval in told):
+        columns = columns[:3]
+    rows = [
+        [*row, "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"][: len(columns)]
+        for row, interval in told
+    ]
+    if rows:
+        yield Table(columns, rows, columns[2:]).markdown()
 
 
 def _use(card: Card, figures: Figures) -> Iterator[str]:

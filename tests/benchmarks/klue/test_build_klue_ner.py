@@ -9,7 +9,9 @@ import pytest
 
 from nikawa.benchmarks import load
 from nikawa.errors import BadInput
+from nikawa.io.json import read_json
 from nikawa.io.records import read_examples, write_records
+from nikawa.jobs._build_release import Built
 from nikawa.jobs.build import BuildReport
 from nikawa.jobs.lineage import lineage
 from nikawa.records import Example, Span
@@ -104,6 +106,38 @@ def test_of_several_workers_more_than_half_decide(begun: Any, people: Any, tmp_p
         **{f"s{n}": 2 for n in range(8)},
         "film": 1,
     }
+
+
+def test_the_card_tells_entities_agreement_and_each_licence_once(
+    begun: Any, people: Any, tmp_path: Path
+) -> None:
+    lines = [{**line, "licence": "CC0-1.0"} for line in SENTENCES]
+    run, out = begun(lines, workers=3), tmp_path / "out"
+    run()
+    people(
+        out,
+        "tagging",
+        lambda item: ["broken" if item.id == "s0" else plain(item), plain(item), plain(item)[:2]],
+    )
+    run()
+    people(out, "check", lambda item: ["right", "right"], "linguist")
+    run()
+    people(out, "privacy", lambda item: ["public"])
+    run()
+    page = (out / "README.md").read_text("utf-8")
+    assert "CC0-1.0 (9 items)" in page
+    rows = {
+        line.split(" | ")[0]: line.split(" | ")[-1] for line in page.splitlines() if line.startswith("| ")
+    }
+    told = {name: rows[f"| {name}"] for name in ("DT", "OG", "PS", "all spans", "items")}
+    assert told == {"DT": "8 |", "OG": "7 |", "PS": "7 |", "all spans": "22 |", "items": "8 |"}
+    figures = read_json(out / "build.json", Built).figures
+    assert sum(sum(found.values()) for found in figures.labels.values()) == 8
+    tagging = next(ask for ask in figures.asks if ask.name == "tagging")
+    assert set(tagging.agreement) == {"span-f1", "span-f1-overlap", "alpha-characters"}
+    low, high = tagging.intervals["span-f1"]
+    assert low <= tagging.agreement["span-f1"] <= high < 1
+    assert "| tagging | span-f1 | " in page
 
 
 def test_a_sheet_takes_marked_text_and_json(begun: Any, tmp_path: Path) -> None:
