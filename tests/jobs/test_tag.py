@@ -67,6 +67,17 @@ def test_replace_and_a_chosen_input(pairs: Path, tmp_path: Path) -> None:
     assert tags_in(out) == {"1": {"Negation", "Quantification"}, "2": set(), "3": set()}
 
 
+@pytest.mark.parametrize(
+    ("typo", "cure"), [("hypotesis", "did you mean 'hypothesis'"), ("foo", "known: hypothesis, premise")]
+)
+def test_an_input_that_no_example_has_is_refused(pairs: Path, tmp_path: Path, typo: str, cure: str) -> None:
+    out = tmp_path / "out.jsonl"
+    with pytest.raises(BadInput, match=f"there is no text input {typo!r}") as told:
+        tag(str(pairs), options=Options(out=out, inputs=("premise", typo)))
+    assert cure in str(told.value)
+    assert not out.exists()
+
+
 def test_compare_reads_aliases_and_names_ids(pairs: Path) -> None:
     found = tag(str(pairs), options=Options(compare=True)).comparison
     assert found is not None

@@ -11,12 +11,12 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
 from nikawa.jobs._augment import additions
-from nikawa.jobs.tag import Source, open_source
+from nikawa.jobs.tag import Source, check_inputs, open_source
 from nikawa.perturb import Perturbation, apply, perturbations
 from nikawa.perturb.choose import choose, looking_at
 from nikawa.records import Card, Dataset, Example, Record
@@ -141,18 +141,9 @@ class _Job:
         self.tallies = [_Tally(looking_at(one, self.how.inputs)) for one in found]
 
     def check_inputs(self) -> None:
-        """Refuse an input that no example has; the first example settles it where all are alike."""
-        missing, seen = dict.fromkeys(self.how.inputs), set[str]()
-        if not missing:
-            return
-        for _, example in open_source(self.spec, self.data).pairs:
-            texts = {name for name, value in example.inputs.items() if isinstance(value, str)}
-            seen |= texts
-            missing = {name: None for name in missing if name not in texts}
-            if not missing:
-                return
-        if seen:
-            raise unknown("text input", next(iter(missing)), seen)
+        """Refuse an input that no example has."""
+        if self.how.inputs:
+            check_inputs(open_source(self.spec, self.data).pairs, self.how.inputs, _texts)
 
     def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
@@ -243,6 +234,10 @@ def perturb(
     done = tuple(tally.report(how.assume_eligible) for tally in job.tallies)
     out = None if how.out is None else str(how.out)
     return PerturbReport(dataset=job.dataset.name, operations=done, written=written, out=out)
+
+
+def _texts(example: Example) -> set[str]:
+    return {name for name, value in example.inputs.items() if isinstance(value, str)}
 
 
 def _with_split(spec: str, split: str | None) -> str:

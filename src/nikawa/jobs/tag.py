@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from operator import itemgetter
@@ -13,15 +13,26 @@ from msgspec.structs import replace
 
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.load import guess_language, guess_split, loose_dataset
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, read_examples, write_records
 from nikawa.jobs._tag_report import NO_PACK, Agreement, Comparison, Difference, Skipped, TagReport, Tally
 from nikawa.records import Dataset, Example
 from nikawa.tag import Pack, Tagged, default_pack, find_pack, tag_all
+from nikawa.tag.engine import texts_of
 
-__all__ = ["Agreement", "Comparison", "Difference", "Options", "Skipped", "TagReport", "open_source", "tag"]
+__all__ = [
+    "Agreement",
+    "Comparison",
+    "Difference",
+    "Options",
+    "Skipped",
+    "TagReport",
+    "check_inputs",
+    "open_source",
+    "tag",
+]
 
 FIRST = 100
 """Examples looked at to tell the language of a loose file."""
@@ -72,6 +83,8 @@ def tag(
         _refuse(how.out, how.overwrite)
     source = open_source(spec, data)
     pack = choose_pack(how.pack, source.dataset)
+    if how.inputs:
+        check_inputs(open_source(spec, data).pairs, how.inputs, _texts)
     tally = Tally(source.dataset.name, pack, how.compare)
     tagged = _told(tally.watch(_found(source.pairs, pack, how.inputs)), source.total, progress)
     merged = ((split, _merged(found, how.replace)) for split, found in tagged)
@@ -95,6 +108,23 @@ def open_source(spec: str, data: Path | None = None) -> Source:
     dataset = load(spec, data=data)
     pairs = ((split, example) for split, examples in dataset.splits.items() for example in examples)
     return Source(dataset, pairs, len(dataset))
+
+
+def check_inputs(pairs: Pairs, names: Sequence[str], texts: Callable[[Example], set[str]]) -> None:
+    """Refuse an input that no example has; the first example settles it where all are alike."""
+    missing, seen = dict.fromkeys(names), set[str]()
+    for _, example in pairs:
+        found = texts(example)
+        seen |= found
+        missing = {name: None for name in missing if name not in found}
+        if not missing:
+            return
+    if seen:
+        raise unknown("text input", next(iter(missing)), seen)
+
+
+def _texts(example: Example) -> set[str]:
+    return {name for name in example.inputs if texts_of(example, (name,))}
 
 
 def choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
