@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from nikawa.benchmarks import load, tasks
 from nikawa.errors import BadInput
 from nikawa.jobs._run_score import score_all
-from nikawa.jobs.score import Options, per_item, score, sliceable, task_and_split
+from nikawa.jobs.score import Options, evaluate, per_item, score, sliceable, task_and_split
 from nikawa.jobs.versions import score_versions, versions_here
-from nikawa.records import Example
+from nikawa.records import Example, Prediction
 
 QUICK = Options(resamples=300)
 KINDS = [name for name in tasks() if name.startswith("mini-")]
@@ -329,3 +330,13 @@ def test_last_gold_answer_of_jsquad_is_perfect(shared_data: Path, write: Write) 
     path = write("last", {e.id: e.gold["answers"][-1]["text"] for e in examples})
     report = score("jsquad", path, data=shared_data, options=QUICK).report
     assert [s.value for s in report.scores] == [100.0, 100.0]
+
+
+def test_a_run_without_answers_is_scored_all_the_same(write: Write) -> None:
+    scored = score("mini-ja-sts", write("all", right("mini-ja-sts")))
+    refused = {name: Prediction(example=name, why="refusal") for name in scored.predictions}
+    found = score_all(scored.task, scored.examples, refused, "")
+    assert {s.metric for s in found} >= {"pearson", "spearman"}
+    assert all(isnan(s.value) and s.n == len(scored.examples) for s in found)
+    with pytest.raises(BadInput, match="a correlation of 0 answers"):
+        list(evaluate(scored.task, scored.examples, refused, Options(), ""))

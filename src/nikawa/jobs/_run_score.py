@@ -12,9 +12,12 @@ from nikawa.run.work import Scoring
 def score_all(
     task: Task, examples: Sequence[Example], answers: Mapping[str, Prediction], where: str
 ) -> Sequence[Score]:
-    """Every metric of the task, in every mode; items whose labels are hidden are never scored."""
+    """Every metric of the task, in every mode; items whose labels are hidden are never scored.
+
+    A model that answers nothing has been run all the same: where a metric has nothing to go by, it is no number.
+    """
     shown = [example for example in examples if not example.hidden]
-    return list(evaluate(task, shown, answers, Options(), where))
+    return list(evaluate(task, shown, answers, Options(lenient=True), where))
 
 
 def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:

@@ -45,6 +45,8 @@ class Options:
     """The form of the answer file, where its content does not tell."""
     hidden: bool = False
     """Score items whose labels are hidden too: for whoever holds the labels."""
+    lenient: bool = False
+    """Tell a metric that the answers do not define as no number, and go on."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ def evaluate(
             try:
                 found.append((metric, mode, *part.under(metric, mode)))
             except BadInput:
-                if not where:
+                if not where and not how.lenient:
                     raise
                 yield _undefined(part, metric, mode, where)
     for slow in (False, True):
@@ -230,7 +232,7 @@ def evaluate(
 
 
 def _undefined(part: Part, metric: Metric, mode: Mode, where: str) -> Score:
-    """A slice too small for the metric, such as a correlation of one item."""
+    """Too little for the metric, such as a correlation of one item, or of none that was answered."""
     unit = part.task.unit if metric.scaled else "fraction"
     return Score(
         metric=metric.name, mode=mode, value=float("nan"), unit=unit, n=len(part.examples), where=where
