@@ -49,7 +49,7 @@ class Encoder:
         rows = rows_of(self._head, work, examples, learn=True)
         read_enough(work, rows, examples, self._setup.argument)
         has_vectors(model, rows, self._setup.argument)
-        told = suits(work, located(self._setup.argument), probed(work, examples))
+        told = suits(work, rows, located(self._setup.argument), probed(work, examples))
         self._model, self._work, self.history = model, work, []
         course = Course(model, rows, self._head.loss, self.settings, self._setup.seed, device_of(self.settings))  # fmt: skip
         course.folder, course.progress, course.history = self._setup.folder, self._setup.progress, self.history  # fmt: skip

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nikawa.errors import BadInput, listed
 from nikawa.models._encoder.heads._base import Work
+from nikawa.models._encoder.store import Rows
 
 BYTES, MANY = 2.5, 1.5
 """Pieces a character: above the first a text is spelled in bytes, above the second much of it is."""
@@ -28,9 +29,10 @@ WIDE = re.compile(r"[^\x00-\x7f]+")
 KANA, HANGUL = re.compile("[\u3041-\u3096\u30a1-\u30fa]"), re.compile("[\uac00-\ud7a3]")
 
 
-def suits(work: Work, source: str, texts: Sequence[str]) -> list[str]:
-    """Refuse a vocabulary that spells the texts in bytes, unless that is meant; else what there is to note."""
-    cost, written, made_for = pieces_a_character(work, texts), language_of(texts), languages_of(source)
+def suits(work: Work, rows: Rows, source: str, texts: Sequence[str]) -> list[str]:
+    """Refuse a vocabulary that spells the texts of the rows in bytes, unless that is meant; else what there is to note."""
+    rows.cost = cost = pieces_a_character(work, texts) if rows.cost is None else rows.cost
+    written, made_for = language_of(texts), languages_of(source)
     said = f"the vocabulary of {source} takes {cost:.1f} pieces a character of {work.task.name}"
     settings = work.settings
     meant = settings.any_language or settings.scratch or settings.epochs <= 0 or written in made_for

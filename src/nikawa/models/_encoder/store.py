@@ -40,6 +40,8 @@ class Rows:
     """What the head needs to read the answer back, a row; never leaves the host."""
     lost: Counter[str] = field(default_factory=Counter)
     """Characters that no piece stands for, where characters were asked for."""
+    cost: float | None = None
+    """Pieces a character, once it was asked for."""
 
     def __len__(self) -> int:
         return len(self.owner)
