@@ -6,7 +6,7 @@ the table of shapes is in docs/records.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -28,6 +28,17 @@ class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start: int
     end: int
     label: str = ""
+
+
+class Tagged(list[Span]):
+    """The spans of an answer that was given as tags, with those tags: B-X, I-X or O for each character of the text.
+
+    Tags say more than spans do (an I-X without its B-X, an O on a space), and official scorers look at them.
+    """
+
+    def __init__(self, spans: Iterable[Span] = (), tags: Sequence[str] = ()) -> None:
+        super().__init__(spans)
+        self.tags = tuple(tags)
 
 
 class Origin(Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,6 +7,9 @@ IOB2). Character F1: macro over tags.
 What the reference does: it drops space characters first, so that an entity beginning on a space loses its B
 and is none; and its character F1 averages O in and counts a tag nobody uses as 1.0, though paper and
 docstring say O is left out. `documented` keeps spaces, leaves O out and averages over the tags that occur.
+
+Spans become tags. An answer given as tags is scored by these, since spans cannot say all that tags do: the
+character F1 counts an I-X without its B-X, and a tag on a space is dropped with the space.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 from nikawa.errors import BadInput
 from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, f1, refuse_nothing
 from nikawa.metrics.classes import from_counts, macro_f1_of, split_counts
+from nikawa.records import Span, Tagged
 
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
 NOWHERE = -1
@@ -153,18 +157,39 @@ def _letters(text: str) -> NDArray[np.uint32]:
 
 
 def _fill(side: Iterable[Any], offsets: Ints, lengths: Ints, place: dict[str, int], outside: int) -> Codes:
+    """Codes of each character: of the tags where an answer was given as tags, else of its spans."""
     codes = np.full(int(lengths.sum()), outside, dtype=np.uint8)
+    table = tag_codes(tuple(place))
     for offset, length, spans in zip(offsets.tolist(), lengths.tolist(), side, strict=True):
-        for span in spans or ():
-            if not 0 <= span.start < span.end < length or span.label not in place:
-                raise BadInput(
-                    f"span {span.start}-{span.end} {span.label} does not fit a text of {length - 1} characters",
-                    cure=f"count characters, end exclusive; labels are {', '.join(place)}",
-                )
-            code = 2 * place[span.label]
-            codes[offset + span.start] = code
-            codes[offset + span.start + 1 : offset + span.end] = code + 1
+        own = codes[offset : offset + length - 1]
+        if isinstance(spans, Tagged):
+            _put_tags(own, spans.tags, table)
+        else:
+            _put_spans(own, spans or (), place)
     return codes
+
+
+def _put_tags(codes: Codes, tags: Sequence[str], table: dict[str, int]) -> None:
+    wrong = next((tag for tag in dict.fromkeys(tags) if tag not in table), None)
+    if wrong is not None or len(tags) != len(codes):
+        what = "" if wrong is None else f"{wrong!r} among "
+        raise BadInput(
+            f"{what}{len(tags)} tags do not fit a text of {len(codes)} characters",
+            cure=f"give one a character; they are {', '.join(table)}",
+        )
+    codes[:] = np.frombuffer(bytes(map(table.__getitem__, tags)), np.uint8)
+
+
+def _put_spans(codes: Codes, spans: Iterable[Span], place: dict[str, int]) -> None:
+    for span in spans:
+        if not 0 <= span.start < span.end <= len(codes) or span.label not in place:
+            raise BadInput(
+                f"span {span.start}-{span.end} {span.label} does not fit a text of {len(codes)} characters",
+                cure=f"count characters, end exclusive; labels are {', '.join(place)}",
+            )
+        code = 2 * place[span.label]
+        codes[span.start] = code
+        codes[span.start + 1 : span.end] = code + 1
 
 
 def _answered(items: Items) -> Floats:

@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput, unknown
+from nikawa.io.answers.structures import with_tags
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
 from nikawa.io.jsonl import write as write_lines
@@ -211,7 +212,7 @@ def _revived(prediction: Prediction, task: Task) -> Prediction:
         spans = msgspec.convert(prediction.answer, list[Span])
     except msgspec.ValidationError as problem:
         raise BadInput(f"the answer to {prediction.example!r} is no list of spans: {problem}") from None
-    return msgspec.structs.replace(prediction, answer=spans)
+    return msgspec.structs.replace(prediction, answer=with_tags(spans, prediction.raw))
 
 
 def _with_nan(raw: Any, path: Path) -> SetScores:
