@@ -61,7 +61,7 @@ def test_all_faults_of_a_file_at_once(native: Write) -> None:
     again = HEAD + "  premise: 。\n  hypothesis: 。\n"
     path = native(POINTS + "  entails when: time1 < time4\n\ntemplate b\n  premise: {agnet}。\n\n" + again)
     assert [(t.check, t.template, t.line) for t in found(path)] == [
-        ("unbound-name", "a", 5), ("syntax", "b", 7), ("duplicate-id", "a", 10),
+        ("unbound-name", "a", 5), ("syntax", "b", 7), ("syntax", "b", 7), ("unknown-slot", "b", 8), ("duplicate-id", "a", 10),
     ]  # fmt: skip
 
 
@@ -93,3 +93,24 @@ def test_published_templates(published: Pack) -> None:
     assert {trouble.level for trouble in troubles} == {"warning"}
     # Conditions on equal times: two points of one problem are never equal.
     assert [trouble.template for trouble in troubles] == ["8", "19", "20", "21", "22", "23", "42", "74"]
+
+
+def test_every_fault_of_one_template(native: Write) -> None:
+    text = POINTS.replace("{agent ガ}", "{agant ガ}").replace("past}。{time2}", "pasto}。{time2}")
+    text = text.replace("past}。\n", "pastt hoy}。\n") + "  entails when: time1 < time4\n  formats: 世紀\n"
+    faults = [("unknown-slot", 3), ("form", 3), ("form", 4), ("form", 4), ("unbound-name", 5), ("format", 6)]
+    assert [(trouble.check, trouble.line) for trouble in found(native(text))] == faults
+
+
+def test_a_slot_that_may_be_a_time_hides_what_is_unbound(native: Write) -> None:
+    text = POINTS.replace("{time3}", "{tiem3}") + "  entails when: time1 < time3\n"
+    assert [trouble.check for trouble in found(native(text))] == ["unknown-slot"]
+
+
+def test_full_width_braces_are_named(native: Write) -> None:
+    text = (POINTS + "  entails when: time1 < time3\n").replace("{", "｛").replace("}", "｝")
+    troubles = found(native(text))
+    assert len(troubles) == 7
+    assert {(t.check, t.what) for t in troubles} == {("syntax", "a full-width '｛'")}
+    (alone,) = found(native(POINTS.replace("{agent ガ}", "{agent ガ}｝")))
+    assert (alone.what, alone.column) == ("a full-width '｝'", 30 - 1)

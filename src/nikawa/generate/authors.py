@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nikawa.errors import suggest
+from nikawa.generate.by_hand import read_rows as read_table
 from nikawa.generate.condition import Compare, Condition, Edge
 from nikawa.generate.condition_text import parse_condition
 from nikawa.generate.mistakes import At, Mistake
@@ -24,7 +25,6 @@ from nikawa.generate.template import (
     refuse_too_many,
 )
 from nikawa.generate.time import INTERVALS, POINTS, UNITS, Format, formats
-from nikawa.io.tsv import read_tsv
 
 COLUMNS = (
     "id", "premise", "hypothesis", "entailment", "contradiction", "ng time unit", "test time format", "category",
@@ -40,7 +40,7 @@ _WANTS = {"": "", "tp": "point", "nint": "within", "cint": "during"}
 
 def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, At]]]:
     """Each row with the place of each of its cells."""
-    for line, row in read_tsv(path, COLUMNS):
+    for line, row in read_table(path, COLUMNS):
         places, column = {}, 1
         for name, cell in row.items():
             places[name] = At(line, column)

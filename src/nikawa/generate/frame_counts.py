@@ -13,7 +13,7 @@ from math import log2
 from pathlib import Path
 
 from nikawa.errors import BadInput
-from nikawa.io.tsv import read_tsv
+from nikawa.generate.by_hand import read_rows
 
 Triple = tuple[str, str, str]
 """Verb, case, noun."""
@@ -76,7 +76,7 @@ def count_lines(counts: Mapping[Triple, int]) -> Iterable[str]:
 def read_counts(path: Path) -> FrameCounts:
     """The counts of a file that `count_lines` wrote."""
     counts: dict[Triple, int] = {}
-    for number, row in read_tsv(path, COLUMNS):
+    for number, row in read_rows(path, COLUMNS):
         for item in row["nouns"].split(" "):
             noun, _, n = item.rpartition(":")
             if not noun or not n.isdecimal():

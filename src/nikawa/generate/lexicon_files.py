@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput, suggest
-from nikawa.io.lines import read_lines, read_whole
-from nikawa.io.tsv import read_tsv
+from nikawa.generate.by_hand import read_lines, read_rows, read_whole
 from nikawa.records import Record
 
 TIMES = ("point", "within", "during", "again")
@@ -104,7 +103,7 @@ def excluded_words(path: Path) -> frozenset[str]:
 def read_classes(path: Path) -> dict[str, NounClass]:
     """The noun classes of a `nouns.tsv`."""
     classes: dict[str, NounClass] = {}
-    for number, row in read_tsv(path, ("class", "kind", "nouns")):
+    for number, row in read_rows(path, ("class", "kind", "nouns")):
         name, nouns = row["class"], tuple(map(_spaced, row["nouns"].split()))
         if name in classes:
             raise BadInput(
@@ -119,7 +118,7 @@ def read_classes(path: Path) -> dict[str, NounClass]:
 
 def read_frames(path: Path, classes: dict[str, NounClass], subject: str) -> Iterator[Frame]:
     """The frames of a `frames.tsv`, classes written out."""
-    for number, row in read_tsv(path, FRAME_COLUMNS):
+    for number, row in read_rows(path, FRAME_COLUMNS):
         nouns = dict(_nouns(row["nouns"], classes, path, number))
         yield Frame(
             verb=row["verb"],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from nikawa.errors import BadInput
 from nikawa.records import Record
 
 Level = Literal["error", "warning"]
+T = TypeVar("T")
 
 
 class At(NamedTuple):
@@ -42,6 +44,9 @@ class Trouble(Record, frozen=True, kw_only=True):
 class Mistake(BadInput):
     """A fault that stops a template from being read."""
 
+    others: tuple[Mistake, ...] = ()
+    """Further faults of the same template."""
+
     def __init__(self, check: str, what: str, at: At, cure: str = "", file: str | Path | None = None) -> None:
         self.check, self.at = check, at
         super().__init__(what, file=file, line=at.line, cure=cure)
@@ -69,3 +74,25 @@ class Mistake(BadInput):
             what=self.what,
             cure=self.cure,
         )
+
+
+class Faults(list[Mistake]):
+    """The faults met so far, while reading goes on."""
+
+    hide_times = False
+    """Whether a time may stand in what could not be read, so that nothing can be said of times that are missing."""
+
+    def tried(self, make: Callable[[], T], otherwise: T) -> T:
+        """What `make` gives; where it cannot, the fault is kept and `otherwise` is taken."""
+        try:
+            return make()
+        except Mistake as mistake:
+            self.append(mistake)
+            return otherwise
+
+    def refuse(self) -> None:
+        """Raise the first fault of the text, which knows the others."""
+        if self:
+            first, *rest = sorted(self, key=lambda mistake: mistake.at)
+            first.others = tuple(rest)
+            raise first

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nikawa.errors import suggest
+from nikawa.generate.by_hand import read_lines
 from nikawa.generate.condition import NEVER, Condition
 from nikawa.generate.condition_text import parse_condition
-from nikawa.generate.mistakes import At, Mistake
+from nikawa.generate.mistakes import At, Faults, Mistake
 from nikawa.generate.native_slots import Notation, parse_side
-from nikawa.generate.template import Side, Template, Time, refuse_too_many
+from nikawa.generate.template import Side, Template, Time, refuse_too_many, unbound_mistakes
 from nikawa.generate.time import INTERVALS, POINTS, Format
-from nikawa.io.lines import read_lines
 
 FIELDS = {
     "category": "category",
@@ -99,24 +99,41 @@ def _add(block: Block | None, line: str, at: At, last: str) -> str:
 
 
 def parse_block(block: Block, notation: Notation) -> Template:
-    """The template of one block; a `Mistake` names the place of the first fault."""
+    """The template of one block; the `Mistake` that says why there is none knows all of them."""
+    faults = Faults()
+    template = _parsed(block, notation, faults)
+    if faults and not faults.hide_times:
+        faults.extend(unbound_mistakes(template))
+    faults.refuse()
+    return template
+
+
+def _parsed(block: Block, notation: Notation, faults: Faults) -> Template:
+    """The template as far as it can be read."""
     for name in ("premise", "hypothesis", "category"):
         if not block.fields.get(name, ("", block.at))[0]:
-            raise Mistake("syntax", f"template {block.id} has no {name}", block.at, f"add a line: {name}: …")
-    premise, hypothesis = (parse_side(*block.fields[name], notation) for name in ("premise", "hypothesis"))
-    refuse_too_many((*premise, *hypothesis), block.at)
-    given = block.fields.get("given")
+            what = f"template {block.id} has no {name}"
+            faults.append(Mistake("syntax", what, block.at, f"add a line: {name}: …"))
+    premise, hypothesis = (
+        parse_side(*block.fields.get(name, ("", block.at)), notation, faults)
+        for name in ("premise", "hypothesis")
+    )
+    both = (*premise, *hypothesis)
+    faults.tried(lambda: refuse_too_many(both, block.at), None)
+    given = _condition(block, "given", faults)
     test = block.fields.get("test")
     return Template(
         id=block.id,
         premise=premise,
         hypothesis=hypothesis,
-        entails=_condition(block, "entails"),
-        contradicts=_condition(block, "contradicts"),
-        given=(parse_condition(*given),) if given else (),
-        formats=_formats(block, notation, (*premise, *hypothesis)),
-        test_format=_format(*test, notation) if test and test[0] != "none" else None,
-        category=block.fields["category"][0],
+        entails=_condition(block, "entails", faults),
+        contradicts=_condition(block, "contradicts", faults),
+        given=(given,) if "given" in block.fields else (),
+        formats=faults.tried(lambda: _formats(block, notation, both), ()),
+        test_format=faults.tried(lambda: _format(*test, notation), None)
+        if test and test[0] != "none"
+        else None,
+        category=block.fields.get("category", ("", block.at))[0],
         language=notation.language,
         note=block.fields.get("note", ("", block.at))[0],
         at=block.at,
@@ -124,9 +141,10 @@ def parse_block(block: Block, notation: Notation) -> Template:
     )
 
 
-def _condition(block: Block, name: str) -> Condition:
+def _condition(block: Block, name: str, faults: Faults) -> Condition:
     written = block.fields.get(name)
-    return NEVER if written is None else parse_condition(*written)
+    never: Condition = NEVER
+    return never if written is None else faults.tried(lambda: parse_condition(*written), never)
 
 
 def _formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from nikawa.errors import suggest
 from nikawa.generate.condition_text import slot_name
-from nikawa.generate.mistakes import At, Mistake
+from nikawa.generate.mistakes import At, Faults, Mistake
 from nikawa.generate.template import (
     INFLECTED,
     TIME_KINDS,
@@ -62,32 +63,43 @@ class Notation:
         return tuple(FORMS)
 
 
-def parse_side(text: str, at: At, notation: Notation) -> Side:
-    """The elements of a sentence."""
+def parse_side(text: str, at: At, notation: Notation, faults: Faults | None = None) -> Side:
+    """The elements of a sentence; faults are added to `faults`, or the first of them is raised."""
     elements: list[Element] = []
     position = 0
+    met = Faults() if faults is None else faults
     for found in _SLOT.finditer(text):
-        elements.append(_literal(text[position : found.start()], at.later(position)))
-        elements.append(_slot(found[1], at.later(found.start()), notation))
+        elements.append(_literal(text[position : found.start()], at.later(position), met))
+        elements.append(_slot(found[1], at.later(found.start()), notation, met))
         position = found.end()
-    elements.append(_literal(text[position:], at.later(position)))
+    elements.append(_literal(text[position:], at.later(position), met))
+    if faults is None:
+        met.refuse()
     return joined(elements)
 
 
-def _literal(text: str, at: At) -> Literal:
-    for mark in "{}":
+def _literal(text: str, at: At, faults: Faults) -> Literal:
+    """Text between slots; a brace in it was meant for a slot, and a full-width one is taken for no other."""
+    wide = [found.start() for found in re.finditer("｛", text)] or [text.find("｝")]
+    for position in (place for place in wide if place >= 0):
+        what = f"a full-width {text[position]!r}"
+        faults.append(Mistake("syntax", what, at.later(position), "write { and }, which a slot stands in"))
+    for mark in "{}" if max(wide) < 0 else "":
         if mark in text:
             cure = "close it with }" if mark == "{" else "open it with {"
-            raise Mistake("syntax", f"a lone {mark!r}", at.later(text.index(mark)), cure)
+            faults.append(Mistake("syntax", f"a lone {mark!r}", at.later(text.index(mark)), cure))
+            break
+    faults.hide_times |= bool(re.search("[{}｛｝]", text))
     return Literal(text, at)
 
 
-def _slot(inside: str, at: At, notation: Notation) -> Element:
+def _slot(inside: str, at: At, notation: Notation, faults: Faults) -> Element:
     if "|" in inside:
         return Choice(f"[{inside.replace('|', ',')}]", tuple(inside.split("|")), at)
     words = [(found[0], at.later(1 + found.start())) for found in re.finditer(r"[^\s,、]+", inside)]
     if not words:
-        raise Mistake("syntax", "an empty slot", at, "write a name between the braces")
+        faults.append(Mistake("syntax", "an empty slot", at, "write a name between the braces"))
+        return Literal("")
     (head, place), *rest = words
     head, plus, particle = head.partition("+")
     if plus:
@@ -95,17 +107,18 @@ def _slot(inside: str, at: At, notation: Notation) -> Element:
     name = slot_name(head)
     known = (*notation.kinds, *TIME_KINDS)
     if name is None or name[0] not in known:
-        raise Mistake(
-            "unknown-slot", f"{head!r} is not a slot", place, suggest(re.sub(r"[_\d]+$", "", head), known)
-        )
+        kind = re.sub(r"[_\d]+$", "", head)
+        faults.append(Mistake("unknown-slot", f"{head!r} is not a slot", place, suggest(kind, known)))
+        faults.hide_times |= bool(get_close_matches(kind, TIME_KINDS))
+        return Literal("")
     written = f"{{{inside}}}"
     if name[0] in TIME_KINDS:
-        return _time(Time(*name, at=at, written=written), rest)
+        return _time(Time(*name, at=at, written=written), rest, faults)
     form = "dictionary" if name[0] in INFLECTED else ""
-    return _word(Word(*name, form=form, at=at, written=written), rest, notation)
+    return _word(Word(*name, form=form, at=at, written=written), rest, notation, faults)
 
 
-def _time(time: Time, words: list[tuple[str, At]]) -> Time:
+def _time(time: Time, words: list[tuple[str, At]], faults: Faults) -> Time:
     for word, at in words:
         if (found := _DAYS.fullmatch(word)) and time.kind == "time":
             time = replace(time, days=int(found[1]))
@@ -115,16 +128,12 @@ def _time(time: Time, words: list[tuple[str, At]]) -> Time:
         elif word.startswith("+"):
             time = replace(time, particle=word[1:])
         else:
-            raise Mistake(
-                "syntax",
-                f"{word!r} says nothing about a {time.kind}",
-                at,
-                "write for example {time1 -1day} or {time2 !=time1-1day}",
-            )
+            cure = "write for example {time1 -1day} or {time2 !=time1-1day}"
+            faults.append(Mistake("syntax", f"{word!r} says nothing about a {time.kind}", at, cure))
     return time
 
 
-def _word(word: Word, words: list[tuple[str, At]], notation: Notation) -> Word:
+def _word(word: Word, words: list[tuple[str, At]], notation: Notation, faults: Faults) -> Word:
     cases = CASES.get(notation.language, ())
     for text, at in words:
         bare = text.rstrip("0123456789")
@@ -142,7 +151,7 @@ def _word(word: Word, words: list[tuple[str, At]], notation: Notation) -> Word:
         elif word.form and form in notation.forms:
             word = replace(word, form=form)
         else:
-            raise _unfit(word, text, at, notation)
+            faults.append(_unfit(word, text, at, notation))
     return word
 
 

@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 
 from nikawa.errors import BadInput, suggest
+from nikawa.generate.by_hand import read_rows
 from nikawa.generate.frame_counts import FrameCounts, Triple
 from nikawa.generate.lexicon import Lexicon, load_lexicon
 from nikawa.io.atomic import atomic_write
 from nikawa.io.escapes import escape, unescape
-from nikawa.io.tsv import read_tsv
 from nikawa.records import Example, Record
 
 LISTED = 10
@@ -134,7 +134,7 @@ def _row(value: float | None, example: Example) -> str:
 def import_review(path: Path) -> list[Decision]:
     """The decisions of a sheet, in its order; rows without one are left out."""
     found: dict[str, tuple[int, Decision]] = {}
-    for line, row in read_tsv(path, ("id", "decision", "reason")):
+    for line, row in read_rows(path, ("id", "decision", "reason"), cut=True):
         decision = _decision(row, path, line)
         if decision is None:
             continue

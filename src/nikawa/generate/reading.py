@@ -34,7 +34,7 @@ def read_file(
         try:
             template = parse()
         except Mistake as mistake:
-            troubles.append(mistake.trouble(name))
+            troubles += [fault.trouble(name) for fault in (mistake, *mistake.others)]
         else:
             templates.append(template)
             troubles += unbound(template)

@@ -292,6 +292,11 @@ def refuse_too_many(side: Side, at: At) -> None:
 
 def unbound(template: Template) -> Iterator[Trouble]:
     """Conditions may speak only of times and numbers the sentences have."""
+    return (mistake.trouble(template.id) for mistake in unbound_mistakes(template))
+
+
+def unbound_mistakes(template: Template) -> Iterator[Mistake]:
+    """The names of conditions that no sentence has."""
     bound = {name for name, slot in template.slots.items() if slot.kind in ("time", "interval", "number")}
     used = [
         (leaf.name, leaf.at)
@@ -303,7 +308,7 @@ def unbound(template: Template) -> Iterator[Trouble]:
     for name, at in used:
         if name not in bound:
             what = f"{name} is in a condition but in no sentence"
-            yield Mistake("unbound-name", what, at, suggest(name, bound)).trouble(template.id)
+            yield Mistake("unbound-name", what, at, suggest(name, bound))
 
 
 def inferred(premise: Side) -> tuple[str, str] | None:

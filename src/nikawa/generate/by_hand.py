@@ -1,0 +1,69 @@
+"""Files that people write or fill, in whatever editor or spreadsheet they have.
+
+A byte order mark, CR LF and UTF-16 (the Unicode text of spreadsheets) are read as what they stand for, and so are kana and
+Hangul written in pieces (NFD): カ and a voicing mark is ガ.
+"""
+
+from __future__ import annotations
+
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from unicodedata import normalize
+
+from nikawa.errors import BadInput
+from nikawa.io.lines import WHOLE_LIMIT, decode_line, numbered_lines, open_bytes
+from nikawa.io.tsv import check_header
+
+_PIECES = re.compile("[\u3041-\u30ff][\u3099\u309a]|[\u1100-\u11ff]+")
+"""Kana with a mark of its own, Hangul letter by letter. Other characters stay: NFC would change kanji too."""
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(Line number from 1, text without its end)."""
+    for number, raw in numbered_lines(BytesIO(_bytes(path))):
+        line = decode_line(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+        yield number, _PIECES.sub(lambda found: normalize("NFC", found[0]), line)
+
+
+def read_whole(path: Path) -> str:
+    """The text of a file."""
+    return "\n".join(line for _, line in read_lines(path))
+
+
+def read_rows(path: Path, needs: Sequence[str], *, cut: bool = False) -> Iterator[tuple[int, dict[str, str]]]:
+    """(Line number, row by column) of a tab-separated table; with `cut` rows may lack their last cells.
+
+    Spreadsheets leave the tabs of empty cells out where a row ends in them.
+    """
+    lines = read_lines(path)
+    try:
+        _, first = next(lines)
+    except StopIteration:
+        raise BadInput("is empty", file=path, cure="write a header line and rows") from None
+    header = first.split("\t")
+    check_header(header, needs, path)
+    for number, line in lines:
+        cells = line.split("\t")
+        if cut:
+            cells += [""] * (len(header) - len(cells))
+        if len(cells) != len(header):
+            what = f"has {len(cells)} columns, the header has {len(header)}"
+            raise BadInput(what, file=path, line=number, cure="look for a stray or missing tab")
+        yield number, dict(zip(header, cells, strict=True))
+
+
+def _bytes(path: Path) -> bytes:
+    """The content as UTF-8 without a mark."""
+    with open_bytes(path) as stream:
+        data = stream.read(WHOLE_LIMIT + 1)
+    if len(data) > WHOLE_LIMIT:
+        raise BadInput(f"is longer than {WHOLE_LIMIT >> 20} MiB", file=path, cure="take it apart")
+    if not data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return data.removeprefix(BOM_UTF8)
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeError:
+        raise BadInput("begins as UTF-16 and is none", file=path, cure="save it again, as UTF-8") from None
