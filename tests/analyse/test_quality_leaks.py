@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from unicodedata import normalize
 
+from nikawa.analyse.quality import repetition_findings
 from nikawa.analyse.quality_leaks import (
     dataset_leaks,
     families,
@@ -94,6 +96,20 @@ def test_groups_in_two_splits_are_told() -> None:
     assert found.ids == ("zoo:test/4", "zoo:test/5")
     filled = table(split_leaks("zoo", grouped_by_premise(splits)))
     assert filled == {("broken-groups", "test in train"): 2}
+
+
+def test_a_copy_in_another_unicode_form_leaks() -> None:
+    word, parts = "감나무가 있다.", normalize("NFD", "감나무가 있다.")
+    splits = {"train": [nli("1", word, CAT)], "test": [nli("2", parts, CAT), nli("3", word, CAT)]}
+    found = {finding.check: finding for finding in split_leaks("zoo", splits)}
+    assert found["leaked-pairs"].count == 2
+    assert found["leaked-pairs"].note == "1 written in other Unicode forms (NFC, NFD)"
+    assert found["leaked-sentences"].count == 2
+    (twice,) = repetition_findings("zoo", {"all": [nli("1", word, CAT), nli("2", parts, CAT)]})
+    assert (twice.check, twice.note) == (
+        "repeated-pairs",
+        "2 rows, 1 items written in other Unicode forms (NFC, NFD)",
+    )
 
 
 def test_contexts_leak_though_questions_differ() -> None:

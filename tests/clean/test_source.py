@@ -8,6 +8,7 @@ import json
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 import zstandard
@@ -181,6 +182,8 @@ def test_a_long_document_is_cut_at_sentences(tmp_path: Path, monkeypatch: pytest
 def test_language(tmp_path: Path) -> None:
     assert detect_language(JA, tmp_path) == "ja"
     assert detect_language(KO, tmp_path) == "ko"
+    assert detect_language(normalize("NFD", KO), tmp_path) == "ko"
+    assert detect_language(normalize("NFD", JA), tmp_path) == "ja"
     with pytest.raises(BadInput, match="--language"):
         detect_language("only Latin", tmp_path)
     with pytest.raises(BadInput, match="is empty"):

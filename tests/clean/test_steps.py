@@ -15,6 +15,9 @@ EDITS = [
     ("invisible", "ja", "海\u2060へ\u00ad行った\u0007。", "海へ行った。"),
     ("invisible", "ko", "빈\u3164칸", "빈칸"),
     ("invisible", "ja", "文\u200d字", "文字"),
+    ("compose", "ko", "\u1107\u1161다\u1105\u1169 \u1100\u1161\u11bb\ub2e4.", "바다로 갔다."),
+    ("compose", "ko", "\uac00\u11bb다", "갔다"),
+    ("compose", "ja", "か\u3099っこうと\u30cf\u309aン", "がっこうとパン"),
     ("html", "ko", "끝났다.<br/>그리고 <b class='x'>바다</b>로 갔다.", "끝났다.\n그리고 바다로 갔다."),
     ("html", "ja", "<p>A&amp;Bと<!-- 秘密 --><i>海</i></p>", "\nA&Bと海\n"),
     ("html", "ja", "<ruby>膠<rp>(</rp><rt>にかわ</rt><rp>)</rp></ruby>の店", "膠の店"),
@@ -35,6 +38,8 @@ EDITS = [
 STAYS = [
     ("invisible", "ja", "葛\U000e0100城市の👩\u200d🚀と❤\ufe0fです。\n次の行。"),
     ("invisible", "ko", "보통 글이다."),
+    ("compose", "ko", "옛말 \u1112\u119e과 ㅋㅋ, 갔\u11bb, 가."),
+    ("compose", "ja", "か\u309aの音、\ufa19田と神田、が。"),
     ("html", "ko", "영화 <기생충>과 <email>을 봤다. 3 < 5 & 7 > 2; AT&T"),
     ("html", "ja", "a<bとc>dの間、<みかん>、&unknownthing;"),
     ("hashtags", "ko", "C#과 F# 그리고 #1 자리, example.org/#part"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -120,6 +121,21 @@ def test_undefined_is_null(tmp_path: Path) -> None:
     write_judgements(path, [*judged("1", "aa"), *judged("2", "aa")])
     alpha = value(agree(str(path), options=Options(resamples=FEW)), "alpha")
     assert (alpha.value, alpha.low, alpha.high) == (None, None, None)
+
+
+def test_a_label_is_one_however_it_is_composed(tmp_path: Path) -> None:
+    path, copy = tmp_path / "mac.jsonl", tmp_path / "copy.jsonl"
+    words = ("긍정", "긍정", normalize("NFD", "긍정"))
+    rows = [Judgement(example=e, worker=f"w{n}", question="label", answer=a) for e in "12" for n, a in enumerate(words)]  # fmt: skip
+    write_judgements(path, rows)
+    report = agree(str(path), options=Options(resamples=FEW)).report
+    assert report.counts["unanimous"] == 2
+    assert report.distribution == {"긍정": 6}
+    (note,) = report.notes
+    assert (note.count, note.lines) == (2, (3, 6))
+    assert "NFD" in note.what
+    save(copy, str(path), None, Options(), (None, False))
+    assert copy.read_bytes() == path.read_bytes()
 
 
 def test_notes_of_a_sheet_are_reported(tmp_path: Path) -> None:

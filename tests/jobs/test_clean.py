@@ -10,6 +10,7 @@ from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -294,3 +295,21 @@ def test_a_slice_of_the_corpus(language: str, tmp_path: Path, shared_data: Path)
 def test_no_temporary_is_left(text: Path, tmp_path: Path) -> None:
     clean([text], tmp_path / "c.jsonl.gz")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.jsonl.gz", "news.txt"]
+
+
+def test_nfd_is_composed_before_it_is_measured(tmp_path: Path) -> None:
+    text = "산 너머 마을의 작은 도서관은 겨울 동안 매주 토요일마다 늦은 밤까지 문을 열어 두기로 했다."
+    source, out = tmp_path / "mac.txt", tmp_path / "out.jsonl"
+    parts = normalize("NFD", text)
+    source.write_text(f"{parts}\n{text}\n", "utf-8")
+    report = clean([source], out)
+    assert (report.language, report.kept) == ("ko", 1)
+    assert {s.step: (s.changed, s.removed) for s in report.steps if s.changed or s.removed} == {
+        "compose": (1, 0),
+        "duplicates": (0, 1),
+    }
+    (kept,) = read_examples(out)
+    assert kept.inputs["text"] == text
+    assert (kept.meta["start"], kept.meta["end"]) == (0, len(parts))
+    again = clean([source], out, Choices(without=("compose", "length"), overwrite=True))
+    assert again.kept == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -237,3 +238,15 @@ def test_every_stretch_is_shared_out(count: int, first: int, second: int) -> Non
     parts = share_out(range(count), {"a": first, "b": second})
     assert sorted(parts["a"] + parts["b"]) == list(range(count))
     assert abs(len(parts["a"]) - count * first / (first + second)) <= 1
+
+
+def test_a_group_is_one_however_it_is_composed() -> None:
+    forms = ("NFC", "NFD")
+    made = [
+        Example(id=f"{n}-{form}", inputs={"premise": normalize(form, f"{n}번 감나무")}, gold={"label": normalize(form, "긍정")})  # type: ignore[arg-type]
+        for n in range(10)
+        for form in forms
+    ]  # fmt: skip
+    parts = splitters()["group"].split(made, {"train": 10, "test": 10}, Options(fields=("premise",)))
+    homes = {(example.id.split("-")[0], name) for name, part in parts.items() for example in part}
+    assert len(homes) == 10

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import ceil, floor
 from typing import Any
+from unicodedata import normalize
 
-from nikawa.analyse.quality_keys import Form, Keyed, Placed, related, texts
+from nikawa.analyse.quality_keys import COMPOSED, Form, Keyed, Placed, only_composed, related, texts
 from nikawa.records import Example, Finding, Span
 
 Splits = Mapping[str, Sequence[Example]]
@@ -70,7 +71,8 @@ def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
         told[form.name] = len(groups)
         if form.repeats and groups and told.get(form.finer) != len(groups):
             rows = tuple(item.ref for group in groups for item in group)
-            note = f"{len(rows)} rows"
+            other = sum(any(only_composed(form, item, group[:1]) for item in group[1:]) for group in groups)
+            note = f"{len(rows)} rows" + (f", {other} items {COMPOSED}" if other else "")
             yield Finding(check=f"repeated-{form.name}", where=where, count=len(groups), ids=rows, note=note)
         if form.conflicts:
             yield from _conflicts(where, groups)
@@ -120,16 +122,15 @@ def _differ(examples: Sequence[Example], question: str) -> bool:
 def _answers(value: Any) -> set[str]:
     """The texts of a list of answers; an empty one stands for none."""
     listed = value if isinstance(value, list | tuple) else [value]
-    return {
-        str(answer["text"] if isinstance(answer, dict) and "text" in answer else answer) for answer in listed
-    } or {""}
+    found = (answer["text"] if isinstance(answer, dict) and "text" in answer else answer for answer in listed)
+    return {normalize("NFC", str(answer)) for answer in found} or {""}
 
 
 def _plain(example: Example, question: str) -> Hashable:
     """Gold as something that can be compared: a choice by its text, lists without their order."""
     value, choices = example.gold[question], example.inputs.get("choices", ())
     if question == "choice" and isinstance(value, int) and 0 <= value < len(choices):
-        return str(choices[value])
+        return normalize("NFC", str(choices[value]))
     return _frozen(value)
 
 
@@ -138,7 +139,7 @@ def _frozen(value: Any) -> Hashable:
         return tuple(sorted((name, _frozen(part)) for name, part in value.items()))
     if isinstance(value, list | tuple):
         return frozenset(_frozen(part) for part in value)
-    return value  # type: ignore[no-any-return]
+    return normalize("NFC", value) if isinstance(value, str) else value
 
 
 def tops(splits: Splits) -> dict[str, float]:
@@ -174,7 +175,7 @@ def _labels(value: Any, top: float | None) -> list[str]:
         if any(isinstance(part, dict) for part in value):
             return [f"{len(value)} answer{'s' * (len(value) > 1)}"]
         return [_part(part) for part in value] or ["(none)"]
-    return [str(value)]
+    return [normalize("NFC", str(value))]
 
 
 def _part(part: Any) -> str:

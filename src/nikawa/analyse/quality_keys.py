@@ -1,7 +1,8 @@
 """What makes two items the same, by the shape of their inputs.
 
 A form is one notion of sameness: the exact pair, the pair in any order, the question, … Checks of
-repetition and leakage walk the forms of a dataset, so none of them knows a kind of task.
+repetition and leakage walk the forms of a dataset, so none of them knows a kind of task. Texts are compared in NFC: how
+a program composes its Hangul and kana makes no other item.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from unicodedata import is_normalized, normalize
 
 from nikawa.analyse.quality_types import fits
 from nikawa.records import Example, reference
 
+COMPOSED = "written in other Unicode forms (NFC, NFD)"
+"""What a note calls items that are the same in NFC alone."""
 Key = Callable[[Mapping[str, Any]], Hashable]
 
 
@@ -153,7 +157,7 @@ class Keyed:
         for item in self.items:
             for form in forms_of(item.example):
                 self.forms[form.name] = form
-                self.rows.setdefault(form.name, []).append((form.key(item.example.inputs), item))
+                self.rows.setdefault(form.name, []).append((form.key(composed(item.example.inputs)), item))
 
     def groups(self, form: str) -> dict[Hashable, list[Placed]]:
         """Key to items under the form of that name."""
@@ -162,6 +166,39 @@ class Keyed:
             for key, item in self.rows.get(form, ()):
                 found.setdefault(key, []).append(item)
         return self._groups[form]
+
+
+def composed(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The inputs with their texts in NFC; the same object where they are that already."""
+    if _is_composed(inputs):
+        return inputs
+    found: Mapping[str, Any] = _compose(inputs)
+    return found
+
+
+def _is_composed(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_normalized("NFC", value)
+    if isinstance(value, Mapping):
+        return all(map(_is_composed, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_is_composed, value))
+
+
+def _compose(value: Any) -> Any:
+    if isinstance(value, str):
+        return normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {name: _compose(part) for name, part in value.items()}
+    return [_compose(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def only_composed(form: Form, item: Placed, others: Iterable[Placed]) -> bool:
+    """Whether an item is the same as others in NFC alone, and not as their texts are written."""
+    here = [item, *others]
+    if all(_is_composed(one.example.inputs) for one in here):
+        return False
+    written, *theirs = (form.key(one.example.inputs) for one in here)
+    return written not in theirs
 
 
 def family(example: Example) -> str:
@@ -173,11 +210,11 @@ def family(example: Example) -> str:
 
 
 def sentences(example: Example) -> tuple[str, str] | None:
-    """The two sentences of a pair, else None."""
+    """The two sentences of a pair in NFC, else None."""
     for first, second in (("premise", "hypothesis"), ("sentence1", "sentence2")):
         pair = example.inputs.get(first), example.inputs.get(second)
         if isinstance(pair[0], str) and isinstance(pair[1], str):
-            return pair[0], pair[1]
+            return normalize("NFC", pair[0]), normalize("NFC", pair[1])
     return None
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from unicodedata import normalize
 
 from msgspec.structs import replace
 
 from nikawa.analyse.quality import Splits
-from nikawa.analyse.quality_keys import Keyed, Placed, family, related, sentences
+from nikawa.analyse.quality_keys import COMPOSED, Keyed, Placed, family, only_composed, related, sentences
 from nikawa.records import Example, Finding
 
 _ORDER = {"train": 0, "dev": 1, "test": 3}
@@ -71,14 +72,19 @@ def families(splits: Splits) -> set[str]:
 def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
     told: dict[str, int] = {}
     for form in items.forms.values():
-        rows = _hits(items.rows[form.name], held.groups(form.name))
-        told[form.name] = len(rows)
-        if rows and form.leaks and told.get(form.finer) != len(rows):
-            yield _finding(f"leaked-{form.name}", where, rows, "")
+        index = held.groups(form.name)
+        hits = _hits(items.rows[form.name], index)
+        told[form.name] = len(hits)
+        if hits and form.leaks and told.get(form.finer) != len(hits):
+            other = sum(only_composed(form, item, index[key]) for key, item in hits)
+            rows = [item.ref for _, item in hits]
+            yield _finding(f"leaked-{form.name}", where, rows, f"{other} {COMPOSED}" if other else "")
 
 
-def _hits(rows: Iterable[tuple[Hashable, Placed]], index: Mapping[Hashable, list[Placed]]) -> list[str]:
-    return [item.ref for key, item in rows if key in index and _foreign(item, index[key])]
+def _hits(
+    rows: Iterable[tuple[Hashable, Placed]], index: Mapping[Hashable, list[Placed]]
+) -> list[tuple[Hashable, Placed]]:
+    return [(key, item) for key, item in rows if key in index and _foreign(item, index[key])]
 
 
 def _foreign(item: Placed, found: Iterable[Placed]) -> bool:
@@ -138,7 +144,7 @@ def _with_group(example: Example) -> Example:
     premise = example.inputs.get("premise")
     if example.group is not None or not isinstance(premise, str):
         return example
-    return replace(example, group=f"premise {premise}")
+    return replace(example, group=f"premise {normalize('NFC', premise)}")
 
 
 def _first_hand(item: Placed) -> bool:

@@ -6,6 +6,7 @@ import codecs
 import re
 from pathlib import Path
 
+from nikawa.clean.compose import composed
 from nikawa.errors import BadInput
 from nikawa.io.lines import guess_encoding
 
@@ -111,7 +112,8 @@ def detect_language(text: str, path: Path) -> str:
     """ja or ko, by which of kana and Hangul there is more of."""
     if not text.strip():
         raise BadInput("is empty", file=path, cure="name a file with text in it")
-    kana, hangul = len(_KANA.findall(text)), len(_HANGUL.findall(text))
+    whole = composed(text)
+    kana, hangul = len(_KANA.findall(whole)), len(_HANGUL.findall(whole))
     if kana == hangul:
         raise BadInput(
             "has neither more kana nor more Hangul: its language cannot be told",

@@ -1,6 +1,6 @@
 """MinHash signatures of sentences, many at a time.
 
-A sentence is the set of its character trigrams (letters and digits only, case folded). Of each of 64 hash functions the
+A sentence is the set of its character trigrams (letters and digits only, in NFC, case folded). Of each of 64 hash functions the
 smallest value over the set is kept; two sentences agree in a share of them that estimates their Jaccard similarity
 (Broder 1997, doi:10.1109/SEQUEN.1997.666900). Rows of 4 values form 16 bands; those that share a band are held
 against each other. All hashing is spelled out here: the same on every machine and with every version of numpy.
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from unicodedata import normalize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +51,8 @@ def _grams(texts: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
     """Hashes of all trigrams one after the other, and where each text's begin; every text has at least one."""
     import numpy as np
 
-    folded = ["".join(filter(str.isalnum, text.casefold())) or text for text in texts]
+    composed = (normalize("NFC", text) for text in texts)
+    folded = ["".join(filter(str.isalnum, text.casefold())) or text for text in composed]
     padded = "".join(f"{text}{chr(0) * max(GRAM - len(text), 0)}" for text in folded)
     codes = np.frombuffer(padded.encode("utf-32-le", "surrogatepass"), np.uint32)
     sizes = np.fromiter((max(len(text), GRAM) for text in folded), np.int64, len(folded))

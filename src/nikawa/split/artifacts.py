@@ -12,7 +12,17 @@ from math import log
 
 from nikawa.errors import BadInput
 from nikawa.records import Example
-from nikawa.split.base import Options, Parts, Sizes, Splitter, draw, evaluation, groups_of, learning
+from nikawa.split.base import (
+    Options,
+    Parts,
+    Sizes,
+    Splitter,
+    draw,
+    evaluation,
+    groups_of,
+    learning,
+    one_spelling,
+)
 
 LEAST = 1e-12
 """No probability counts as less: one zero would be an infinite distance."""
@@ -43,7 +53,7 @@ def premises(examples: Sequence[Example], options: Options) -> list[str]:
     """The set of each example: by the named fields, else its group, else its premise."""
     if options.fields or all(example.group is not None for example in examples):
         return groups_of(examples, options)
-    return [str(example.inputs.get("premise", example.id)) for example in examples]
+    return one_spelling([str(example.inputs.get("premise", example.id)) for example in examples])
 
 
 def distance(probabilities: Mapping[str, float]) -> float:

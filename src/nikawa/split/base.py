@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, TypeVar
+from unicodedata import normalize
 
 from nikawa.errors import BadInput
 from nikawa.records import Example
@@ -167,4 +168,15 @@ def value_of(example: Example, field: str) -> Any:
 def groups_of(examples: Sequence[Example], options: Options) -> list[str]:
     """The group of each example: by the named fields, else its own."""
     fields = options.fields or ("group",)
-    return ["\0".join(str(value_of(example, field)) for field in fields) for example in examples]
+    return one_spelling(
+        ["\0".join(str(value_of(example, field)) for field in fields) for example in examples]
+    )
+
+
+def one_spelling(names: Sequence[str]) -> list[str]:
+    """The names, those that are the same in NFC all in one of their spellings."""
+    spelled: dict[str, str] = {}
+    keys = [normalize("NFC", name) for name in names]
+    for key, name in zip(keys, names, strict=True):
+        spelled[key] = min(name, spelled.get(key, name))
+    return [spelled[key] for key in keys]

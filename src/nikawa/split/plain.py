@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import normalize
 
 from nikawa.records import Example
 from nikawa.split.base import Options, Parts, Sizes, Splitter, cut, draw, groups_of, shuffled
@@ -46,7 +47,7 @@ def _label(value: Any) -> str:
     """Answers that are no labels (texts, spans) make no strata."""
     if isinstance(value, float):
         return str(int(value // 1))
-    return str(value) if isinstance(value, str | int) else ""
+    return normalize("NFC", str(value)) if isinstance(value, str | int) else ""
 
 
 def by_group(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from nikawa.errors import BadInput
 from nikawa.records import Judgement, Record
 
@@ -16,6 +18,7 @@ Numbered = Iterator[tuple[int, Judgement]]
 WorkersAre = Literal["persons", "columns", "simulated", "unknown"]
 
 BLANK, WIDE, SPACES, BLANK_ROW = "blank answers", "full-width digits", "stray spaces", "blank rows"
+DECOMPOSED = "answers in decomposed characters (NFD, as macOS writes file names)"
 SHOWN = 5
 """Places a note keeps."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
@@ -36,6 +39,7 @@ DONE = {
     WIDE: "read as plain digits",
     SPACES: "cut off",
     BLANK_ROW: "skipped",
+    DECOMPOSED: "compared as composed ones (NFC)",
 }
 
 
@@ -85,6 +89,23 @@ class Reading:
                 cure = "check the column of the ids, or the examples"
                 raise self.fault(place, f"answers about {judgement.example!r}, which is no example", cure)
             yield place, judgement
+
+    def composed(self) -> Reading:
+        """The same with answers in NFC, noted where that changes them: 긍정 is one label however it was typed.
+
+        Texts inside lists and mappings stay as given, for offsets count their characters.
+        """
+        self.rows = _composed(self.rows, self.notes)
+        return self
+
+
+def _composed(rows: Numbered, notes: Notes) -> Numbered:
+    for place, judgement in rows:
+        answer = judgement.answer
+        if isinstance(answer, str) and not unicodedata.is_normalized("NFC", answer):
+            notes.add(DECOMPOSED, place)
+            judgement = replace(judgement, answer=unicodedata.normalize("NFC", answer))  # noqa: PLW2901
+        yield place, judgement
 
 
 def clean(cell: str, line: int, notes: Notes) -> str:
