@@ -16,6 +16,7 @@ from nikawa.collect.form import forms
 from nikawa.collect.overview import decide
 from nikawa.collect.project import open_project
 from nikawa.collect.settings import Settings, read_settings, written
+from nikawa.collect.writers import read_writers
 from nikawa.errors import BadInput, NikawaError
 from nikawa.io.judgements import How
 from nikawa.io.records import read_records, write_records
@@ -217,8 +218,9 @@ def test_a_port_that_is_taken_is_told(project: Path) -> None:
             serve(project, Serving(port=port))
 
 
-def test_what_was_written_goes_to_others_to_judge(tmp_path: Path) -> None:
-    """With its writer, and under a number that does not tell what it was meant to be."""
+@pytest.fixture
+def writing(tmp_path: Path) -> tuple[Path, list[str]]:
+    """A project in which nagi wrote three hypotheses a premise, and mado broke the rules."""
     sample = forms()["write-hypotheses"].sample
     assert sample is not None
     write_records(tmp_path / "p.jsonl", [Example(id=f"p{n}", inputs=dict(sample.inputs)) for n in range(12)])
@@ -231,24 +233,70 @@ def test_what_was_written_goes_to_others_to_judge(tmp_path: Path) -> None:
     ]
     write_records(tmp_path / "j.jsonl", given)
     take(tmp_path / "w", tmp_path / "j.jsonl", How())
-    said = run("collect", "export", tmp_path / "w", "--to", "examples", "--out", tmp_path / "pairs.jsonl")
+    return tmp_path / "w", texts
+
+
+def free_for(folder: Path, name: str) -> int:
+    """How many items of a project a worker may be given."""
+    links(folder, [name], "")
+    with opened(folder) as (_, store):
+        sql = (
+            "SELECT count(*) FROM items i WHERE NOT EXISTS (SELECT 1 FROM seen s JOIN workers w ON w.id = s.worker"
+            " WHERE s.item = i.id AND w.name = ?)"
+        )
+        return int(store.ask(lambda link: link.rows(sql, name))[0][0])
+
+
+def test_what_was_written_goes_to_others_to_judge(tmp_path: Path, writing: tuple[Path, list[str]]) -> None:
+    """Under a number that does not tell what it was meant to be; that, and who wrote it, stands in a file apart."""
+    folder, texts = writing
+    pairs, names = tmp_path / "pairs.jsonl", tmp_path / "pairs.writers.jsonl"
+    said = run("collect", "export", folder, "--to", "examples", "--out", pairs)
     assert said.startswith("36 examples written")
-    found = list(read_records(tmp_path / "pairs.jsonl", Example))
-    assert {found_one.meta["writer"] for found_one in found} == {"nagi"}  # the other broke the rules
-    assert {one.meta["meant"]: one.inputs["hypothesis"] for one in found} == dict(
+    assert str(names) in said
+    found, wrote = list(read_records(pairs, Example)), read_writers(names)
+    assert {wrote[one.id].writer for one in found} == {"nagi"}  # the other broke the rules
+    assert {wrote[one.id].meant: one.inputs["hypothesis"] for one in found} == dict(
         zip(("entailment", "contradiction", "neutral"), texts, strict=True)
     )
-    meant = {one.meta["meant"] for one in found if one.id.endswith("-1")}
-    assert len(meant) > 1
+    assert len({wrote[one.id].meant for one in found if one.id.endswith("-1")}) > 1
     assert {one.group for one in found if one.id.startswith("p3-")} == {"p3"}
-    report = new(tmp_path / "j", str(tmp_path / "pairs.jsonl"), New("inference"))
-    assert report.items == 36
-    how = Out(form="examples", pseudonymise=True)
-    export(tmp_path / "w", tmp_path / "hidden.jsonl", how)
-    assert "nagi" not in (tmp_path / "hidden.jsonl").read_text("utf-8")
+    assert {tuple(one.meta) for one in found} == {("writer",)}
+    assert not any(word in pairs.read_text("utf-8") for word in ("nagi", "meant", "entailment"))
+    assert names.stat().st_mode & 0o077 == 0
+    with pytest.raises(BadInput, match="exists already"):
+        export(folder, pairs, Out(form="examples"))
+    new(tmp_path / "j", str(pairs), New("inference"))
     with pytest.raises(BadInput, match="asks for no texts"):
         export(tmp_path / "j", tmp_path / "none.jsonl", Out(form="examples"))
-    assert not (tmp_path / "none.jsonl").exists()
+    assert not list(tmp_path.glob("none*"))
+
+
+def test_nobody_judges_what_they_wrote(tmp_path: Path, writing: tuple[Path, list[str]]) -> None:
+    folder, pairs = writing[0], tmp_path / "pairs.jsonl"
+    export(folder, pairs, Out(form="examples"))
+    report = new(tmp_path / "j", str(pairs), New("inference"))
+    assert (report.items, report.notes) == (36, ())
+    assert (free_for(tmp_path / "j", "nagi"), free_for(tmp_path / "j", "yura")) == (0, 36)
+    assert "nagi" not in (tmp_path / "j" / "examples.jsonl").read_text("utf-8")
+    first = list(read_records(pairs, Example))
+    write_records(tmp_path / "few.jsonl", [Example(id="z", inputs=first[0].inputs)])
+    new(tmp_path / "k", str(tmp_path / "few.jsonl"), New("inference"))
+    take(tmp_path / "k", None, How(), str(pairs))
+    assert (free_for(tmp_path / "k", "nagi"), free_for(tmp_path / "k", "yura")) == (1, 37)
+
+
+def test_writers_that_are_not_named_are_told(tmp_path: Path, writing: tuple[Path, list[str]]) -> None:
+    folder, pairs = writing[0], tmp_path / "pairs.jsonl"
+    said = run("collect", "export", folder, "--to", "examples", "--out", pairs, "--pseudonymise")
+    assert "may hand writers their own" in said
+    assert not any("nagi" in path.read_text("utf-8") for path in tmp_path.glob("pairs*"))
+    (note,) = new(tmp_path / "j", str(pairs), New("inference")).notes
+    assert note.startswith("36 texts tell their writers by pseudonyms")
+    old = [Example(id="o", inputs={"premise": "a", "hypothesis": "b"}, meta={"writer": "nagi"})]
+    write_records(tmp_path / "old.jsonl", old)
+    assert new(tmp_path / "o", str(tmp_path / "old.jsonl"), New("inference")).notes == ()
+    assert free_for(tmp_path / "o", "nagi") == 0
 
 
 @pytest.mark.parametrize("name", [form.name for form in forms().values() if form.writes])

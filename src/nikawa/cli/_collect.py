@@ -59,6 +59,8 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
         f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form}"
     )
     typer.echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
+    for note in report.notes:
+        typer.echo(f"note: {note}")
     if served:
         return None
     typer.echo(
@@ -66,6 +68,22 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
     )
     typer.echo(f"Next: nikawa collect links {report.project} NAME …; nikawa collect serve {report.project}")
     return None
+
+
+def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> None:
+    """How much was written, and what must not be given away with it."""
+    what = form if form in ("examples", "decisions") else "judgements"
+    typer.echo(f"{count:,} {what} written to {out}")
+    if form != "examples":
+        return
+    from nikawa.collect.writers import beside
+
+    if pseudonymise:
+        typer.echo("note: without names, the project that judges these texts may hand writers their own")
+    else:
+        typer.echo(
+            f"Who wrote them is in {beside(out)}: keep it beside them for nikawa collect new, and to yourself"
+        )
 
 
 def show_status(found: dict[str, Any]) -> None:

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from nikawa.cli._collect import Where, names_in, open_for_workers, options_of, show_new, show_status
+from nikawa.cli._collect import (
+    Where,
+    names_in,
+    open_for_workers,
+    options_of,
+    show_export,
+    show_new,
+    show_status,
+)
 from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_table, status
 
 PANEL = "Build"
@@ -118,7 +126,7 @@ def export(
     out: Annotated[Path, typer.Option(help="judgements.jsonl, .jsonl.zst, .tsv, .parquet or .csv.")],
     include: Annotated[list[str] | None, typer.Option(help="Further parts: gold, pilot, surplus, withdrawn, excluded, decisions; may be repeated.")] = None,
     pseudonymise: Annotated[bool, typer.Option("--pseudonymise", help="Write other names for the workers.")] = False,
-    form: Annotated[str | None, typer.Option("--to", help="csv, yahoo, lancers, selectstar, label-studio or doccano, else by the suffix; examples: what workers wrote, for others to judge; decisions: a sheet for nikawa aggregate --adjudicated.")] = None,
+    form: Annotated[str | None, typer.Option("--to", help="csv, yahoo, lancers, selectstar, label-studio or doccano, else by the suffix; examples: what workers wrote, for others to judge, and beside it who wrote it; decisions: a sheet for nikawa aggregate --adjudicated.")] = None,
     overwrite: Overwrite = False,
     database: Database = "",
     json: Json = False,
@@ -134,8 +142,7 @@ def export(
     if json:
         print_json({"judgements": count, "out": str(out)})
     elif not quiet:
-        what = form if form in ("examples", "decisions") else "judgements"
-        typer.echo(f"{count:,} {what} written to {out}")
+        show_export(count, form, out, pseudonymise)
 
 
 def import_(

@@ -18,6 +18,7 @@ from nikawa.collect.project import KINDS, Project, hashed
 from nikawa.collect.records import WRITER
 from nikawa.collect.store import Store
 from nikawa.collect.workers import AUTHOR, add_worker, keep
+from nikawa.collect.writers import WRITERS, read_writers, writer_of
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.records import Example
@@ -91,12 +92,12 @@ def _rows(project: Project, kind: str, path: Path, known: set[str]) -> Iterator[
     if not path.stat().st_size:
         return
     seed, asked = project.settings.assign.seed, project.settings.assign.workers_per_item
-    encode = msgspec.json.Encoder().encode
+    encode, writers = msgspec.json.Encoder().encode, read_writers(project.folder / WRITERS)
     for example in read_examples(path):
         if example.id in known:
             continue
         gold = _checked(project, kind, example, path)
-        writer = name if isinstance(name := example.meta.get(WRITER), str) else ""
+        writer = writer_of(example, writers)
         meta = {WRITER: writer} if writer else {}
         body = encode(replace(example, gold={}, tags=frozenset(), meta=meta, origin=None)).decode()
         yield example.id, example.group, spot(seed, "item", example.id), asked, body, gold, writer

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from nikawa.collect.form import LANGUAGES, Form, form
 from nikawa.collect.settings import Settings, read_settings, written
+from nikawa.collect.writers import WRITERS, Wrote, write_writers
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.records import write_records
@@ -110,7 +111,9 @@ def open_project(folder: Path) -> Project:
     return Project(folder, settings, chosen, options, secret)
 
 
-def create_project(folder: Path, settings: Settings, examples: Iterable[Example]) -> Project:
+def create_project(
+    folder: Path, settings: Settings, examples: Iterable[Example], writers: Iterable[Wrote] = ()
+) -> Project:
     """Make the folder of a new project, whole or not at all."""
     refuse_existing(folder, overwrite=False)
     chosen = form(settings.form)
@@ -123,6 +126,8 @@ def create_project(folder: Path, settings: Settings, examples: Iterable[Example]
         count = write_records(made / EXAMPLES, _shown(examples, chosen, options))
         if not count:
             raise BadInput("there are no examples", cure="name a file or dataset that holds some")
+        if wrote := list(writers):
+            write_writers(made / WRITERS, wrote)
         for name in ("gold.jsonl", "pilot.jsonl"):
             (made / name).touch()
         descriptor = os.open(made / SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -13,6 +13,7 @@ from nikawa.benchmarks.load import named
 from nikawa.collect.load import sync
 from nikawa.collect.project import Project, open_project
 from nikawa.collect.store import Store, open_store
+from nikawa.collect.writers import Wrote, beside, read_writers
 from nikawa.io.records import SUFFIXES, read_examples
 from nikawa.records import Example, reference
 
@@ -26,10 +27,22 @@ def opened(folder: Path, database: str = "") -> Iterator[tuple[Project, Store]]:
         yield project, store
 
 
+def file_of(spec: str) -> Path | None:
+    """The records file that is meant, where it is one."""
+    path = Path(spec)
+    return path if named(spec) is None and spec.endswith(SUFFIXES) and path.is_file() else None
+
+
+def writers_beside(spec: str) -> dict[str, Wrote]:
+    """Who wrote the texts of a records file, where that is told beside it."""
+    path = file_of(spec)
+    return {} if path is None else read_writers(beside(path))
+
+
 def examples_of(spec: str, data: Path | None) -> Iterator[Example]:
     """The examples to judge, under the references their judgements will carry; a file keeps its plain ids."""
-    path = Path(spec)
-    if named(spec) is None and spec.endswith(SUFFIXES) and path.is_file():
+    path = file_of(spec)
+    if path is not None:
         yield from read_examples(path)
         return
     dataset = load(spec, data=data)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from nikawa.collect.export import MARK, csv_lines, harmless, json_lines, judgements, take_in
 from nikawa.collect.project import EXAMPLES, KINDS, open_project
+from nikawa.collect.writers import WRITERS, read_writers, write_writers
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 from nikawa.io.judgements import How, Note, open_judgements, write_judgements
 from nikawa.io.records import read_examples, write_records
-from nikawa.jobs._collect_open import examples_of, opened
+from nikawa.jobs._collect_open import examples_of, opened, writers_beside
 from nikawa.jobs._collect_written import SHEETS, write_sheet
 from nikawa.records import Judgement
 
@@ -109,6 +110,10 @@ def _more(folder: Path, spec: str) -> int:
         if fault:
             raise BadInput(f"example {example.id!r}: {fault}", file=spec, cure="name other examples")
     if fresh:
+        wrote = writers_beside(spec)
+        if wrote:
+            known_writers = read_writers(project.folder / WRITERS)
+            write_writers(project.folder / WRITERS, {**wrote, **known_writers}.values(), overwrite=True)
         write_records(path, [*before, *fresh], overwrite=True)
     return len(fresh)
 

@@ -13,8 +13,9 @@ from nikawa.collect.database import Link
 from nikawa.collect.form import Answer, Written
 from nikawa.collect.project import Project
 from nikawa.collect.records import WRITER, example_of
+from nikawa.collect.writers import Wrote, beside, write_writers
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_write
+from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.judgements.guard import safe
 from nikawa.io.records import write_records
 from nikawa.records import Example
@@ -36,15 +37,18 @@ _LAST = (
 def write_sheet(link: Link, project: Project, out: Path, form: str, *, hidden: bool, overwrite: bool) -> int:
     """Write one of `SHEETS`; how many examples or decisions."""
     if form == "examples":
-        return write_records(out, _examples(link, project, hidden), overwrite=overwrite)
+        refuse_existing(out, overwrite)
+        found = list(_examples(link, project, hidden))
+        write_writers(beside(out), [wrote for _, wrote in found], overwrite=overwrite)
+        return write_records(out, [example for example, _ in found], overwrite=overwrite)
     lines = list(_decisions(link, project))
     with atomic_write(out, overwrite=overwrite) as stream:
         stream.write("".join(f"{line}\n" for line in ("\t".join(HEAD), *lines)).encode())
     return len(lines)
 
 
-def _examples(link: Link, project: Project, hidden: bool) -> Iterator[Example]:
-    """An example a text, under a number that does not tell what the text was meant to be, with its writer."""
+def _examples(link: Link, project: Project, hidden: bool) -> Iterator[tuple[Example, Wrote]]:
+    """An example a text, under a number that does not tell what it was meant to be; who wrote it stands apart."""
     if project.form.to_judge is None:
         cure = "use --to examples where workers write; others export judgements"
         raise BadInput(f"the form {project.form.name} asks for no texts", cure=cure)
@@ -54,7 +58,9 @@ def _examples(link: Link, project: Project, hidden: bool) -> Iterator[Example]:
             made = _written(project, msgspec.json.decode(body), example_of(text))
             found += [(_drawn(ref, worker, n), worker, one) for n, one in enumerate(made)]
         for n, (_, worker, one) in enumerate(sorted(found, key=lambda row: row[0]), start=1):
-            yield _example(f"{ref}-{n}", ref, project.pseudonym(worker) if hidden else worker, one)
+            name, other = f"{ref}-{n}", project.pseudonym(worker)
+            example = Example(id=name, inputs=one.inputs, meta={WRITER: other}, group=ref)
+            yield example, Wrote(example=name, writer=other if hidden else worker, meant=one.meant)
 
 
 def _written(project: Project, answer: Answer, example: Example) -> list[Written]:
@@ -67,11 +73,6 @@ def _written(project: Project, answer: Answer, example: Example) -> list[Written
 
 def _drawn(ref: str, worker: str, place: int) -> bytes:
     return sha256(f"{ref}\0{worker}\0{place}".encode("utf-8", "surrogatepass")).digest()
-
-
-def _example(name: str, group: str, writer: str, one: Written) -> Example:
-    meta = {WRITER: writer, **({"meant": one.meant} if one.meant else {})}
-    return Example(id=name, inputs=one.inputs, meta=meta, group=group)
 
 
 def _decisions(link: Link, project: Project) -> Iterator[str]:

@@ -17,11 +17,12 @@ from nikawa.collect.form import LANGUAGES
 from nikawa.collect.links import make_links
 from nikawa.collect.overview import overview
 from nikawa.collect.people import hash_password, set_person
-from nikawa.collect.project import KINDS, can_be_called, create_project
+from nikawa.collect.project import KINDS, Project, can_be_called, create_project
 from nikawa.collect.settings import Assign, Language, Settings
+from nikawa.collect.writers import WRITERS, is_pseudonym, read_writers, writer_of
 from nikawa.errors import BadInput, unknown
-from nikawa.io.records import write_records
-from nikawa.jobs._collect_open import examples_of, opened
+from nikawa.io.records import read_examples, write_records
+from nikawa.jobs._collect_open import examples_of, opened, writers_beside
 from nikawa.jobs._collect_transfer import ImportReport, Out, backup, export, take
 from nikawa.records import reference
 
@@ -70,6 +71,8 @@ class NewReport:
     workers_per_item: int
     owner: str
     password: str
+    notes: tuple[str, ...] = ()
+    """What the owner should know before work begins."""
 
 
 def new(folder: Path, examples: str, how: New, *, data: Path | None = None) -> NewReport:
@@ -85,14 +88,27 @@ def new(folder: Path, examples: str, how: New, *, data: Path | None = None) -> N
         assign=Assign(workers_per_item=how.workers),
         options=dict(how.options),
     )
-    create_project(folder, settings, examples_of(examples, data))
+    project = create_project(folder, settings, examples_of(examples, data), writers_beside(examples).values())
     chosen = secrets.token_urlsafe(12)
     try:
         count = _first_start(folder, chosen, how.database)
     except BaseException:
         shutil.rmtree(folder)  # a database that does not answer leaves no half of a project
         raise
-    return NewReport(str(folder), how.form, count, how.workers, OWNER, chosen)
+    return NewReport(str(folder), how.form, count, how.workers, OWNER, chosen, _notes(project))
+
+
+def _notes(project: Project) -> tuple[str, ...]:
+    """A warning where texts have writers that nobody can be kept from judging, for want of their names."""
+    known = read_writers(project.folder / WRITERS)
+    examples = read_examples(project.folder / KINDS["main"])
+    count = sum(is_pseudonym(writer_of(example, known)) for example in examples)
+    if not count:
+        return ()
+    return (
+        f"{count:,} texts tell their writers by pseudonyms: whoever wrote one may be given it to judge; put the file"
+        " NAME.writers.jsonl that an export without --pseudonymise writes beside the examples, and make the project again",
+    )
 
 
 def _first_start(folder: Path, chosen: str, database: str) -> int:
