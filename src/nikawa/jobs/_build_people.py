@@ -14,7 +14,6 @@ from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
 from nikawa.io.json import encode_json
-from nikawa.jobs._build_agreement import agreement
 from nikawa.jobs._build_answers import Answers, answer_files, take_file
 from nikawa.jobs._build_sheet import CELLS, TASKS, write_cells, write_sheet
 from nikawa.jobs._build_store import PEOPLE, RECORD, Done, Store, counts_of, digest, digest_file
@@ -128,6 +127,8 @@ def _waiting(
 
 
 def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
+    from nikawa.jobs._build_agreement import agreement
+
     question = asked.ask
     judged = list(answers.in_order())
     with atomic_folder(store.folder(question), overwrite=True) as folder:
