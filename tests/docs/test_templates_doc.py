@@ -9,7 +9,9 @@ import pytest
 
 from nikawa.generate.check import check
 from nikawa.generate.native import FIELDS
+from nikawa.generate.native_slots import CASES, VOICES
 from nikawa.generate.pack import load_pack
+from nikawa.generate.time import formats
 
 TEXT = (Path(__file__).parents[2] / "docs" / "templates.md").read_text("utf-8")
 
@@ -24,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "lighthouse"
     folder.mkdir()
     (template,), (head,) = blocks("text"), blocks("toml")
-    (folder / "templates.txt").write_text(template.replace("年月日時", "年月"), "utf-8")
+    (folder / "templates.txt").write_text(template, "utf-8")
     (folder / "pack.toml").write_text(head, "utf-8")
     return folder
 
@@ -56,3 +58,18 @@ def test_the_table_names_every_check() -> None:
     used = set(re.findall(r'(?:Mistake\(\s*|_trouble\(\s*template,\s*)"([a-z-]+)"', source))
     section = TEXT.split("## What is checked")[1].split("## A pack")[0]
     assert used == set(re.findall(r"`([a-z-]+)`", section)) - {"audit"}
+
+
+def test_the_page_names_cases_voices_and_formats_of_both_languages() -> None:
+    words = set(re.findall(r"[^\s`,;:.|()（）]+|\(으\)로", TEXT))
+    for language, cases in CASES.items():
+        assert words >= {*cases, *formats(language)}, language
+    assert words >= VOICES.keys()
+
+
+def test_the_korean_lines_are_sound(tmp_path: Path) -> None:
+    (lines,) = re.findall(r"^    premise:.*?^    formats:[^\n]*\n", TEXT, re.DOTALL | re.MULTILINE)
+    head = 'name = "k"\nlanguage = "ko"\ntitle = "k"\nlicence = "CC0-1.0"\ntemplates = ["t.txt"]\nlexicon = "ko"\n'
+    (tmp_path / "pack.toml").write_text(head, "utf-8")
+    (tmp_path / "t.txt").write_text(f"template k\n    category: x\n{lines}", "utf-8")
+    assert check(tmp_path)[1] == []

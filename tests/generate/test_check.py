@@ -114,3 +114,19 @@ def test_full_width_braces_are_named(native: Write) -> None:
     assert {(t.check, t.what) for t in troubles} == {("syntax", "a full-width '｛'")}
     (alone,) = found(native(POINTS.replace("{agent ガ}", "{agent ガ}｝")))
     assert (alone.what, alone.column) == ("a full-width '｝'", 30 - 1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("  given: time1 < time2\n  entails when: time2 < time1\n", "never holds: what is given excludes it"),
+        ("  given: time1 < time2\n  entails when: time3 == time1\n", "never holds: times of one problem always differ"),
+        ("  given: time1 <= time2\n  entails when: time2 <= time1\n", "what is given excludes it, as times of one problem always differ"),
+        ("  entails when: not always\n", "is a long way to say never"),
+        ("  contradicts when: always and never\n", "is a long way to say never"),
+    ],
+)  # fmt: skip
+def test_the_reason_why_a_condition_never_holds(native: Write, lines: str, said: str) -> None:
+    (trouble,) = found(native(POINTS + lines))
+    assert (trouble.check, trouble.level) == ("never", "warning")
+    assert trouble.what.endswith(said)

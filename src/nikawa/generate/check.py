@@ -140,19 +140,33 @@ def _conditions(template: Template) -> Iterator[Trouble]:
         return
     for field, condition in _written(template):
         at = template.places.get(field, template.at)
-        if condition == NEVER or not list(leaves(condition)):
+        if condition == NEVER:
             continue
-        if _witness(template, condition) is None:
+        if not list(leaves(condition)):
+            if not compiled(condition, CALENDAR, "")({}):
+                what = f"the {_LABEL[field]} condition is a long way to say never"
+                yield _trouble(template, "never", at, what, "write never, if that is meant", "warning")
+        elif _witness(template, condition) is None:
             what = f"the {_LABEL[field]} condition can never hold"
             yield _trouble(template, "never", at, what, "look for comparisons that exclude each other")
         elif _witness(template, Every((condition, *template.given)), template.spec.allowed) is None:
-            what = f"the {_LABEL[field]} condition never holds: times of one problem always differ"
+            what = f"the {_LABEL[field]} condition never holds: {_excluded(template, condition)}"
             yield _trouble(template, "never", at, what, "write never, if that is meant", "warning")
     both = _witness(template, Every((template.entails, template.contradicts)))
     if both is not None:
         at = template.places.get("contradicts", template.at)
         what = f"both conditions hold for {_shown(template, *both)}"
         yield _trouble(template, "overlap", at, what, "narrow one of them")
+
+
+def _excluded(template: Template, condition: Condition) -> str:
+    """Why a condition that could hold alone never does in a problem."""
+    differ = "times of one problem always differ"
+    if _witness(template, condition, template.spec.allowed) is None:
+        return differ
+    if _witness(template, Every((condition, *template.given))) is None:
+        return "what is given excludes it"
+    return f"what is given excludes it, as {differ}"
 
 
 _LABEL = {"entails": "entailment", "contradicts": "contradiction", "given": "given"}
