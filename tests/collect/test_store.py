@@ -300,6 +300,25 @@ def test_excluding_opens_the_items_again(crowd: Begin) -> None:
     assert len(here.exported()) == 3
 
 
+def test_progress_counts_what_was_asked_for_and_tells_the_rest_apart(crowd: Begin) -> None:
+    here = crowd(items=2, assign={"workers_per_item": 2})
+    here.join("a", "b", "c")
+    for name in ("a", "a", "b"):
+        here.answer(name)
+    here.change(exclude, "a")
+
+    def told() -> tuple[int, int, int, int]:
+        found = here.store.ask(lambda link: overview(link, here.project))["progress"]
+        return found["done"], found["asked"], found["uncounted"], found["answers"]
+
+    assert told() == (1, 4, 2, 3)
+    for name in ("b", "c", "c"):
+        here.answer(name)
+    assert told() == (4, 4, 2, 6)
+    here.change(reinstate, "a")
+    assert told() == (4, 4, 2, 6)
+
+
 def test_reports_set_an_item_aside(crowd: Begin) -> None:
     here = crowd(items=1, limits={"reports_per_item": 2})
     here.join("a", "b", "c")

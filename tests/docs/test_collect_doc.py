@@ -84,7 +84,9 @@ def test_the_round_runs_from_text_to_gold(tmp_path: Path, monkeypatch: pytest.Mo
     ]
     second = list(read_examples(Path("judging/examples.jsonl")))
     assert len(second) == 6
-    assert {example.meta["writer"] for example in second} == {"hanako"}
+    assert not any("hanako" in example.meta["writer"] for example in second)
+    wrote = [json.loads(line) for line in Path("judging/writers.jsonl").read_text("utf-8").splitlines()]
+    assert {(row["example"], row["writer"]) for row in wrote} == {(one.id, "hanako") for one in second}
 
 
 def test_the_table_lists_every_form() -> None:

@@ -20,7 +20,7 @@ WORKERS = 5000
 
 
 def progress(link: Link) -> dict[str, Any]:
-    """How far the project is."""
+    """How far the project is: `done` counts as many answers as an item asks for, `uncounted` is all that came beside."""
     items, asked, done, complete, held, leased = found(
         link,
         "SELECT count(*), coalesce(sum(asked), 0), coalesce(sum(CASE WHEN done > asked THEN asked ELSE done END), 0),"
@@ -37,6 +37,7 @@ def progress(link: Link) -> dict[str, Any]:
         "asked": int(asked),
         "done": int(done),
         "answers": int(answers),
+        "uncounted": int(answers) - int(done),
         "withdrawn": int(withdrawn),
     }
 

@@ -132,6 +132,11 @@ def test_a_worker_is_excluded_with_a_reason_and_comes_back(own: Own) -> None:
     page.fill("#ask-reason", "too fast")
     owned.shot(page, "exclude")
     page.click("#ask .main")
+    page.wait_for_selector("#workers button:text('Reinstate')")
+    facts = page.locator("#progress .facts div").all_inner_texts()
+    assert [fact.split("\n") for fact in facts[:2]] == [["Answers", "60"], ["Answers asked for", "90"]]
+    assert facts[5].split("\n") == ["Not counted (excluded, withdrawn, surplus)", "30"]
+    owned.shot(page, "excluded")
     page.get_by_role("button", name="Reinstate").click()
     page.fill("#ask-reason", "asked, and it was fine")
     page.click("#ask .main")

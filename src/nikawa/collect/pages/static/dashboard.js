@@ -17,7 +17,8 @@ function show(name, data, parts) {
 function progress(found) {
   const { per_item: each, currency } = found.pay;
   const paid = each || found.pay.paid ? [[say("per_item", { currency }), each], [say("paid", { currency }), found.pay.paid]] : [];
-  const counts = ["answers", "asked", "in_hand", "set_aside", "withdrawn"].map((name) => [words[name], found[name]]);
+  const rows = ["in_hand", "set_aside", "withdrawn", "uncounted"].map((name) => [words[name], found[name]]);
+  const counts = [[words.answers, found.done], [words.asked, found.asked], ...rows]; // the two are held against each other
   const facts = [...counts, [words.hours, found.hours], ...paid];
   const told = say("complete", { complete: number(found.complete), items: number(found.items) });
   return [make("progress", { max: String(found.asked || 1), value: String(found.done), "aria-label": words.progress }), make("p", { id: "complete" }, told),
