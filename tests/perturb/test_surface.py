@@ -60,6 +60,48 @@ def test_no_statement_keeps_its_ending(text: str, changed: Run) -> None:
     assert changed("ja/plain", text) is None
 
 
+@pytest.mark.parametrize(
+    ("polite", "plain"),
+    [
+        ("明日は雨が降ります。", "明日は雨が降る。"),
+        ("山では雪も降りました。", "山では雪も降った。"),
+        ("狐はバスを降りました。", "狐はバスを降りた。"),
+        ("狐は駅で降ります。", "狐は駅で降りる。"),
+        ("狐は山をおります。", "狐は山をおりる。"),
+        ("狐は山に降ります。", None),
+        ("狐は家におります。", None),
+        ("狐は坂を下りました。", None),
+        ("狐は恩に報います。", None),
+    ],
+)
+def test_a_stem_of_two_verbs_is_settled_or_left(polite: str, plain: str | None, changed: Run) -> None:
+    assert changed("ja/plain", polite) == plain
+
+
+@pytest.mark.parametrize(
+    ("plain", "polite"),
+    [
+        ("狐は食べすぎだ。", None),
+        ("狐は食べすぎだった。", None),
+        ("狐は水を飲んだ。", "狐は水を飲みました。"),
+        ("それはありうる。", "それはありえます。"),
+        ("狐も王になりうる。", "狐も王になりえます。"),
+    ],
+)
+def test_no_past_where_there_is_none_and_uru_is_eru(plain: str, polite: str | None, changed: Run) -> None:
+    assert changed("ja/polite", plain) == polite
+
+
+@pytest.mark.parametrize(
+    "stem", ["여우가 노래하였", "여우가 왕이 되었", "여우가 달을 보았", "여우가 탑을 이루었"]
+)
+def test_a_tense_written_in_full_stays_so(stem: str, changed: Run) -> None:
+    ends = {"plain": "다.", "polite": "습니다.", "polite-informal": "어요."}
+    for name, wanted in ends.items():
+        for other in set(ends.values()) - {wanted}:
+            assert changed(f"ko/{name}", stem + other) == stem + wanted
+
+
 def test_written_style_becomes_polite(changed: Run) -> None:
     assert changed("ja/polite", "狐は賢者である。") == "狐は賢者です。"
     assert changed("ja/polite", "狐は賢者であった。") == "狐は賢者でした。"

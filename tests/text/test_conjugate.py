@@ -111,6 +111,34 @@ def test_the_class_given_decides_between_homographs(word: str, ctype: str, past:
     assert conjugate(word, "past", ctype) == past
 
 
+@pytest.mark.parametrize("word", ["ありうる", "なりうる", "考えうる", "見うる"])
+@pytest.mark.parametrize("ctype", [None, "一段・得ル"])
+def test_uru_is_eru_in_all_other_forms(word: str, ctype: str | None) -> None:
+    made, root = forms(word, ctype), word.removesuffix("うる")
+    assert [made[form] for form in ("dictionary", "polite", "negative", "past", "te", "conditional")] == [
+        root + end for end in ("うる", "えます", "えない", "えた", "えて", "うれば")
+    ]
+    assert "passive" not in made
+
+
+@pytest.mark.parametrize(
+    ("word", "past"),
+    [
+        ("ねる", "ねた"),
+        ("よける", "よけた"),
+        ("ほうる", "ほうった"),
+        ("うる", "うった"),
+        ("まねる", "まねた"),
+    ],
+)
+def test_a_word_in_kana_is_the_usual_one(word: str, past: str) -> None:
+    assert conjugate(word, "past") == past
+
+
+def test_the_class_given_wins_over_the_usual_one() -> None:
+    assert conjugate("ねる", "past", "五段・ラ行") == "ねった"
+
+
 def test_only_doubtful_words_are_asked_of_the_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nikawa.text.analysers.analyser", None)
     assert conjugation_class("作業する") == "サ変"

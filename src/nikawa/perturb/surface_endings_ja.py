@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 from nikawa.errors import BadInput
 from nikawa.perturb._surface import replaced, surface
@@ -27,6 +28,11 @@ _POLITE_COPULAS = {plain: polite for polite, plain in _COPULAS.items()} | {
 }
 _AFTER_NOUN = ("名詞", "副詞", "接頭詞")
 
+WINDOW = 24
+"""Tokens before the end of a sentence that are looked at."""
+_WEATHER = ("雨", "雪", "霰", "あられ", "雹", "ひょう", "霙", "みぞれ", "霜", "灰", "しぐれ", "時雨")
+"""What falls (降る); all else gets off (降りる)."""
+
 _Tail = tuple[int, str] | None
 """The token from which the sentence's end changes, and what stands there then."""
 
@@ -46,7 +52,7 @@ def _changed(text: str, analyser: Analyser, *, tail: Callable[[Sequence[Token]],
     changes = []
     for end in _ends(tokens):
         try:
-            found = tail(tokens[max(0, end - 6) : end])
+            found = tail(tokens[max(0, end - WINDOW) : end])
         except BadInput:  # a word whose class nobody knows
             found = None
         if found is not None:
@@ -67,10 +73,31 @@ def _to_plain(tokens: Sequence[Token]) -> _Tail:
         if before is None:
             continue
         if ending in _POLITE_VERBS and (before.pos[0] == "動詞" or before.base == "ある"):
-            return count + 1, conjugate(before.base, _POLITE_VERBS[ending], _class(before))
+            verb = _settled(tokens[: -count - 1], before)
+            return verb and (count + 1, conjugate(verb[0], _POLITE_VERBS[ending], verb[1]))
         if ending in _COPULAS and tokens[-count].base == "です":
             return _plain_copula(before, ending, count)
     return None
+
+
+def _settled(tokens: Sequence[Token], verb: Token) -> tuple[str, str] | None:
+    """Dictionary form and class of a verb; None where the stem is that of two verbs and nothing says of which."""
+    if verb.surface in ("下り", "報い"):  # 下る or 下りる, 報う or 報いる
+        return None
+    if verb.surface not in ("降り", "おり") or verb.pos[1] != "自立":
+        return verb.base, _class(verb)
+    before = tokens[-1].surface if tokens else ""
+    if before == "を":
+        return verb.surface + "る", "一段"
+    if verb.surface == "おり":
+        return None
+    if any(_falls(noun, particle) for noun, particle in pairwise(tokens)):
+        return "降る", "五段・ラ行"
+    return ("降りる", "一段") if before in ("で", "から") else None
+
+
+def _falls(noun: Token, particle: Token) -> bool:
+    return particle.surface in ("が", "は", "も") and noun.surface.endswith(_WEATHER)
 
 
 def _plain_copula(before: Token, ending: str, count: int) -> _Tail:
@@ -112,7 +139,8 @@ def _polite_present(tokens: Sequence[Token], last: Token) -> _Tail:
 def _polite_past(tokens: Sequence[Token]) -> _Tail:
     before = tokens[-2]
     if before.pos[0] == "動詞":
-        return 2, _masu(before)[:-1] + "した"
+        nominal = tokens[-1].surface == "だ" and before.cform != "連用タ接続"  # 食べすぎだ, not 飲んだ
+        return None if nominal else (2, _masu(before)[:-1] + "した")
     if before.base == "ない":
         return _negative(tokens, 2, "ませんでした")
     return (1, tokens[-1].surface + "です") if _adjectival(before) else None

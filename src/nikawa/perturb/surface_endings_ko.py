@@ -2,7 +2,7 @@
 
 Only the last ending of a statement changes; its tense and honorific stay. 해요 of a verb may be a request, so it counts as a
 statement only with a tense, or where the sentence has a subject. Kiwi joins the new ending; what it would not join back to
-the very text that was there is left alone.
+the very text that was there (하였다: it would write 했다) changes after a tense only, and is left alone otherwise.
 """
 
 from __future__ import annotations
@@ -92,8 +92,10 @@ def _rejoined(
     first = stem - 1 if tokens[stem].pos[0] == "VCP" and stem else stem
     span = tokens[first].start, tokens[end].end
     parts = [(t.form, f"{t.pos[0]}-{t.ctype}" if t.ctype else t.pos[0]) for t in tokens[first:end]]
-    if tokens[first].pos[0] == "VCP" or join([*parts, (tokens[end].form, "EF")]) != text[span[0] : span[1]]:
+    if tokens[first].pos[0] == "VCP":
         return None
+    if join([*parts, (tokens[end].form, "EF")]) != text[span[0] : span[1]]:
+        return _after_tense(tokens, end, style)
     if style == "informal" and end == stem + 1 and tokens[stem].pos[0] in ("VCP", "VCN"):
         noun = tokens[first].surface
         return *span, copula(noun, "polite") if first < stem else f"{tokens[stem].form}에요"
@@ -101,6 +103,14 @@ def _rejoined(
         return None  # 가세요 may be a request
     made = join([*parts, (_ending(tokens, stem, end, style), "EF")])
     return *span, made.replace("거입니다", "겁니다") if parts[0] == ("거", "NNB") else made
+
+
+def _after_tense(tokens: Sequence[Token], end: int, style: str) -> tuple[int, int, str] | None:
+    """The ending alone, where a tense written in full stands before it: 하였다, which Kiwi would join as 했다."""
+    tense, ending = tokens[end - 1], tokens[end]
+    if tense.pos[0] != "EP" or tense.form not in ("었", "겠") or ending.start < tense.end:
+        return None
+    return ending.start, ending.end, {"polite": "습니다", "informal": "어요"}.get(style, "다")
 
 
 def _style(style: str, own: frozenset[str]) -> Callable[[str, Analyser], str]:

@@ -27,26 +27,18 @@ SPECIAL = {
 }  # fmt: skip
 """Whole words whose class no ending tells."""
 
+USUAL = {"ねる": "一段", "える": "一段", "よける": "一段", "にえる": "一段"}
+"""Words in kana for which IPADIC prefers a rarer verb (練る, 選る): the class where none is given."""
+
+_RESPECTFUL = (
+    "くださる", "下さる", "なさる", "為さる", "いらっしゃる", "おっしゃる", "仰る", "仰しゃる", "ござる", "御座る",
+)  # fmt: skip
 SPECIAL_ENDINGS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("出来る", "居る"), "一段"),
     (("有る", "在る"), "ある"),
     (("行く", "逝く", "往く", "いく"), "行く"),
     (("ゆく",), "ゆく"),
-    (
-        (
-            "くださる",
-            "下さる",
-            "なさる",
-            "為さる",
-            "いらっしゃる",
-            "おっしゃる",
-            "仰る",
-            "仰しゃる",
-            "ござる",
-            "御座る",
-        ),
-        "ラ行特殊",
-    ),
+    (_RESPECTFUL, "ラ行特殊"),
     (("来る", "てくる", "でくる"), "カ変"),
     (("する",), "サ変"),
     (("ずる",), "ズル"),
@@ -170,6 +162,21 @@ def _kuru(word: str) -> dict[str, str]:
     )
 
 
+def _uru(word: str) -> dict[str, str]:
+    """ありうる: えます, えない, but うる and うれば; it has no voice, will or command."""
+    made = _ichidan(word[:-2] + "える") | {"dictionary": word, "conditional": word[:-1] + "れば"}
+    unknown = (
+        "passive",
+        "causative",
+        "potential",
+        "volitional",
+        "imperative",
+        "progressive",
+        "progressive_past",
+    )
+    return {form: made[form] for form in made if form not in unknown}
+
+
 def _special_ra(word: str) -> dict[str, str]:
     made = _godan(word, "ラ")
     polite = word[:-1] + "い"
@@ -231,6 +238,7 @@ _CLASSES: dict[str, Callable[[str], dict[str, str]]] = {
     "行く": lambda word: _godan(word, "カ", word[:-1] + "った"),
     "ゆく": lambda word: _godan(word, "カ", word[:-2] + "いった"),
     "ラ行特殊": _special_ra,
+    "うる": _uru,
     "ある": _aru,
     "形容詞": _adjective,
     "いい": _ii,

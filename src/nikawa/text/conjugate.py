@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from nikawa.errors import BadInput, unknown
-from nikawa.text._conjugation_ja import FORMS, SPECIAL, SPECIAL_ENDINGS, build
+from nikawa.text._conjugation_ja import FORMS, SPECIAL, SPECIAL_ENDINGS, USUAL, build
 
 __all__ = ["FORMS", "conjugate", "conjugation_class", "forms"]
 
@@ -63,11 +63,13 @@ def conjugation_class(word: str, ctype: str | None = None) -> str:
             return name
     if ctype:
         return _named(word, ctype)
-    return _by_ending(word) or _named(word, _ask(word))
+    return USUAL.get(word) or _by_ending(word) or _named(word, _ask(word))
 
 
 def _named(word: str, ctype: str) -> str:
     """Our class for the dictionary's."""
+    if ctype.endswith(("得ル", "ア行-ウル")) and word.endswith("うる"):
+        return "うる"
     for start, name in _BY_DICTIONARY.items():
         if ctype.startswith(start) and word[-1:] and word.endswith(_ENDS[name]):
             return name
@@ -87,15 +89,21 @@ def _by_ending(word: str) -> str | None:
     if len(word) < 2:
         return None
     if last == "る":
-        if word[-2] in _A_U_O:
-            return _GODAN["る"]
-        # A kanji, then い or え, then る: 一段 without exception, where IPADIC may offer a literary 五段 (駆ける).
-        return "一段" if word[-2] in _I_E and len(word) > 2 and word[-3] >= "一" else None
+        return _by_ending_ru(word)
     if last == "い":
         return "形容詞"
     if last == "だ":
         return "形容動詞"
     return _GODAN.get(last)
+
+
+def _by_ending_ru(word: str) -> str | None:
+    if len(word) > 2 and word[-2] == "う":
+        return "うる" if word[-3] in _I_E else None  # ありうる; 見うる and ほうる are asked for
+    if word[-2] in _A_U_O:
+        return _GODAN["る"]
+    # A kanji, then い or え, then る: 一段 without exception, where IPADIC may offer a literary 五段 (駆ける).
+    return "一段" if word[-2] in _I_E and len(word) > 2 and word[-3] >= "一" else None
 
 
 def _ask(word: str) -> str:
