@@ -75,6 +75,23 @@ def test_cut_offs(text: Path, tmp_path: Path) -> None:
     assert report.dropped["verb seen fewer than 1000 times"] > 0
 
 
+def test_a_lexicon_without_frames_says_why(text: Path, tmp_path: Path) -> None:
+    words = ["lexicon", "build", str(text), "--out", str(tmp_path / "lex"), "--min-nouns", "9"]
+    told = CliRunner().invoke(build(), words).output
+    assert "dropped: no frame: no case of the verb has 9 nouns" in told
+    assert "without a frame: nothing can be generated from it. Give more text, or lower --min-nouns" in told
+
+
+def test_text_of_another_language_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("선장은 등대에 배를 세웠다. 안개가 짙었다.\n" * 20, "utf-8")
+    with pytest.raises(
+        BadInput, match=r"text\.txt: no noun stands with a verb in the text; give Japanese text"
+    ):
+        build_lexicon([path], tmp_path / "lex", LOW)
+    assert not (tmp_path / "lex").exists()
+
+
 def test_pruning_keeps_what_is_seen_again(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from nikawa.benchmarks.figures import Explained, Figures, Partial, Printed, papers, read_figures
-from nikawa.errors import UnknownName
+from nikawa.cli._main import build
+from nikawa.errors import BadInput, UnknownName
 from nikawa.jobs.reproduce import decimals, equal_as_printed, judge, reproduce
 
 FIGURES = Figures(
@@ -91,3 +93,12 @@ def test_no_unexplained_difference(paper: str, shared_data: Path) -> None:
     results = reproduce(paper, shared_data)
     assert [r for r in results if r.verdict == "differs"] == []
     assert sum(r.verdict == "equal" for r in results) >= 20
+
+
+def test_a_data_folder_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NIKAWA_DATA", str(tmp_path / "none"))
+    done = CliRunner().invoke(build("reproduce"), ["reproduce", "jsick"])
+    assert isinstance(done.exception, BadInput)
+    assert str(done.exception).endswith(
+        "none: no such folder; set NIKAWA_DATA to the folder that holds the repositories (jglue/, jsick/, …)"
+    )

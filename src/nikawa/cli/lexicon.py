@@ -80,7 +80,13 @@ def _print_report(report: Report, out: Path) -> None:
         ("frames", report.frames),
     ]
     print_table(("", "count"), rows, numbers=("count",))
+    if not report.frames:
+        typer.echo(f"Written to {out} without a frame: nothing can be generated from it. {_CURE}")
+        return
     typer.echo(f"Written to {out}. Read frames.tsv before you generate from it: nobody has.")
+
+
+_CURE = "Give more text, or lower --min-nouns, --min-count or --min-verb."
 
 
 def show(

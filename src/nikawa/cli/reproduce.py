@@ -41,11 +41,14 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Recompute a paper's figures; status 1 when one differs unexplained."""
-    from nikawa.benchmarks.locate import require_folder
-    from nikawa.errors import unknown
+    from nikawa.benchmarks.locate import VARIABLE, require_folder
+    from nikawa.errors import BadInput, unknown
     from nikawa.jobs.reproduce import reproduce as run
 
     require_folder(data)
+    if data is not None and not data.is_dir():  # files that are yet to come reproduce nothing
+        cure = f"set {VARIABLE} to the folder that holds the repositories (jglue/, jsick/, …)"
+        raise BadInput("no such folder", file=data, cure=cure)
     if verdict is not None and verdict not in STYLES:
         raise unknown("verdict", verdict, STYLES)
     with status(f"recomputing the figures of {paper}", quiet):

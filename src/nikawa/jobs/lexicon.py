@@ -80,7 +80,9 @@ def build_lexicon(
         what = f"holds no sentence{others}"
         raise BadInput(what, file=texts[0], cure="give text, one sentence or more a line")
     kept, dropped = _cut(counts, excluded, choices, seen["pruned"])
+    _refuse_nothing(texts[0], counts)
     frames = list(_frame_lines(kept, choices.nouns))
+    dropped |= _without_frame(kept, frames, choices.nouns)
     report = _report(seen, counts, kept, dropped, len(frames))
     with atomic_folder(out, overwrite=overwrite) as folder:
         _write(folder / "lexicon.toml", _about(texts, out.name, choices))
@@ -155,6 +157,22 @@ def _frame_lines(kept: dict[Triple, int], least: int) -> Iterator[str]:
             lists = {case: _commonest(nouns.get((verb, case), [])) for case in cases}
             if all(len(found) >= least for found in lists.values()):
                 yield _frame_line(verb, transitive, lists)
+
+
+def _refuse_nothing(first: Path, counts: Counter[Triple]) -> None:
+    """Text of another language has sentences, but no noun, particle and verb of Japanese."""
+    if not counts:
+        cure = (
+            "give Japanese text with verbs and their nouns; lexicons of other languages are written by hand"
+        )
+        raise BadInput("no noun stands with a verb in the text", file=first, cure=cure)
+
+
+def _without_frame(kept: dict[Triple, int], frames: Sequence[str], least: int) -> dict[str, int]:
+    """The types of verbs that no frame came of (they stay in the counts), under the reason why."""
+    verbs = {line.partition("\t")[0] for line in frames}
+    left = sum(verb not in verbs for verb, _, _ in kept)
+    return {f"no frame: no case of the verb has {least} nouns": left} if left else {}
 
 
 def _commonest(nouns: list[tuple[int, str]]) -> list[str]:
