@@ -43,7 +43,22 @@ class _Full:
         return int(self._file.write(data))
 
 
+@pytest.fixture
+def _every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the state after every epoch, as trainings do that take long."""
+    monkeypatch.setattr(learn, "WORTH", 0.0)
+
+
+def test_a_short_training_writes_no_state(
+    made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
+    case = invented["text"]
+    made(tmp_path, epochs=2).fit(case.task, case.learn)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("room", [0, 5000, 100_000])
+@pytest.mark.usefixtures("_every_epoch")
 def test_a_full_disk_is_one_line_and_the_state_before_stays(
     room: int, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
@@ -62,6 +77,7 @@ def test_a_full_disk_is_one_line_and_the_state_before_stays(
 @pytest.mark.parametrize(
     "sizes", [{"num_hidden_layers": 1}, {"hidden_size": 64}, {"initializer_range": 0.03}]
 )
+@pytest.mark.usefixtures("_every_epoch")
 def test_the_state_of_another_checkpoint_is_not_taken_up(
     sizes: dict[str, Any], tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
 ) -> None:
@@ -83,6 +99,7 @@ def test_the_state_of_another_checkpoint_is_not_taken_up(
     assert again.predict(case.task, case.ask) == fresh.predict(case.task, case.ask)
 
 
+@pytest.mark.usefixtures("_every_epoch")
 def test_a_state_from_before_checkpoints_were_told_apart_is_taken_up(
     made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
