@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any
 
@@ -16,7 +17,7 @@ from nikawa.aggregate.agreement_alpha import alpha
 from nikawa.aggregate.agreement_kappa import cohen, fleiss, percent
 from nikawa.aggregate.agreement_kinds import kinds_of
 from nikawa.aggregate.agreement_measure import LEVELS, Agreement, Level, Measure
-from nikawa.aggregate.agreement_shares import standing, variances
+from nikawa.aggregate.agreement_shares import SHARES, standing, variances
 from nikawa.aggregate.table import Table
 from nikawa.errors import BadInput
 
@@ -162,15 +163,25 @@ def test_groups_are_drawn_whole() -> None:
 
 
 def test_shares_of_items() -> None:
-    rows = ["aaa", "aab", "abc", "bbb", "a-a", "ccc"]
+    rows = ["aaa", "aab", "abc", "bbb", "a-a", *["ccc"] * 6]
     cells = [(i, w, c) for i, row in enumerate(rows) for w, c in enumerate(row) if c != "-"]
     found = standing(table_from(cells))
     assert {name: int(which.sum()) for name, which in found.items()} == {
-        "unanimous": 3,
+        "unanimous": 8,
         "majority": 1,
         "none": 1,
         "incomplete": 1,
     }
+
+
+@pytest.mark.parametrize(("each", "counts"), [(None, [6, 4, 2, 0]), (3, [6, 4, 2, 0]), (4, [4, 3, 1, 4])])
+def test_a_worker_who_was_replaced_leaves_no_item_incomplete(each: int | None, counts: list[int]) -> None:
+    rows = ["aaaa"] * 4 + ["aaab"] * 3 + ["aabb", "aaa-", "aaa-", "aab-", "abc-"]
+    cells = [(i, w, c) for i, row in enumerate(rows) for w, c in enumerate(row) if c != "-"]
+    table = replace(table_from(cells), each=each)
+    assert [int(which.sum()) for which in standing(table).values()] == counts
+    shares = {m.name: m.value for m in measures(table, by_kind=True) if m.name in SHARES}
+    assert sum(shares.values()) == pytest.approx(1)
 
 
 def test_half_is_no_majority() -> None:

@@ -111,6 +111,16 @@ def test_no_example_has_the_slice(pilot: Path, tmp_path: Path) -> None:
         agree(str(pilot), options=Options(by=("colour",), examples=str(examples(tmp_path, 6))))
 
 
+def test_how_many_were_asked_is_guessed_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "asked.jsonl"
+    write_judgements(path, [row for n in range(10) for row in judged(str(n), "aab" if n else "aa")])
+    report = agree(str(path), options=Options(resamples=FEW)).report
+    assert (report.counts["incomplete"], report.counts["majority"]) == (1, 9)
+    assert "each of the 3 workers was to answer all; say --each N" in report.remarks[0]
+    told = agree(str(path), options=Options(resamples=FEW, each=2)).report
+    assert (told.counts["incomplete"], told.counts["unanimous"], told.remarks) == (0, 1, ())
+
+
 def test_no_such_file() -> None:
     with pytest.raises(BadInput, match="no such file; name a file of judgements, or a dataset"):
         agree("nowhere.jsonl")

@@ -31,6 +31,8 @@ class Kinds:
     """Kinds by categories: how many workers gave each answer."""
     times: Floats
     """How many items are of each kind."""
+    each: int | None = None
+    """How many answers an item was to get, where that is known."""
 
     @property
     def values(self) -> Floats:
@@ -61,4 +63,4 @@ def kinds_of(table: Table) -> Kinds | None:
     if len(found) * FEW > len(keys):
         return None
     rows = found[:, None] // base ** np.arange(wide, dtype=np.int64) % base
-    return Kinds(table.question, table.categories, table.workers, rows, times.astype(np.float64))
+    return Kinds(table.question, table.categories, table.workers, rows, times.astype(np.float64), table.each)

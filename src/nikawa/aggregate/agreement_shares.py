@@ -1,8 +1,9 @@
 """How far the answers about an item carry: unanimous, majority or none; their variance; the author and the validators.
 
-A majority is an answer of more than half the workers of an item. Where every worker was to answer every item (most
-items have an answer of each), an item that lacks one is `incomplete`, neither unanimous nor a majority: a blank is
-no vote. The variance of an item is that of its own answers (divided by their number, not by one less).
+A majority is an answer of more than half the workers of an item, but not of all: those items are unanimous. An item that
+lacks answers is `incomplete`, neither of them: a blank is no vote. How many it was to get is said (`Table.each`), or
+guessed: where nearly all items have an answer of every worker, each worker was to answer all; else two make an item.
+The variance of an item is that of its own answers (divided by their number, not by one less).
 """
 
 from __future__ import annotations
@@ -19,16 +20,24 @@ from nikawa.aggregate.table import Table
 from nikawa.errors import unknown
 
 NOMINAL: Level = "nominal"
+NEARLY_ALL = 0.9
+"""Share of items with an answer of every worker from which on each worker is taken to have been asked about all."""
 SHARES = ("unanimous", "majority", "none", "incomplete")
 
 
-def standing(table: Table | Kinds) -> dict[str, NDArray[np.bool_]]:
-    """Which items are unanimous, which have a majority, which neither, which too few answers."""
-    m, most = table.per_item(), table.counts().max(axis=1)
+def wanted(table: Table | Kinds) -> int:
+    """How many answers an item was to get, as far as that is said or can be guessed."""
+    if table.each is not None:
+        return table.each
     times = table.times if isinstance(table, Kinds) else None
-    crossed = np.average(m == len(table.workers), weights=times) > 0.5
-    wanted = len(table.workers) if crossed else 2
-    full = m >= wanted
+    crossed = np.average(table.per_item() == len(table.workers), weights=times) >= NEARLY_ALL
+    return len(table.workers) if crossed else 2
+
+
+def standing(table: Table | Kinds) -> dict[str, NDArray[np.bool_]]:
+    """Which items are unanimous, which have a majority only, which neither, which too few answers."""
+    m, most = table.per_item(), table.counts().max(axis=1)
+    full = m >= wanted(table)
     unanimous, over_half = full & (most == m), full & (2 * most > m)
     return {
         "unanimous": unanimous,

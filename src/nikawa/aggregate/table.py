@@ -55,6 +55,8 @@ class Table:
     """Seconds a judgement took, NaN where unsaid; None where none says."""
     missing: int = 0
     """Judgements without an answer (null), which are not in the arrays."""
+    each: int | None = None
+    """How many answers an item was to get, where that is known."""
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod

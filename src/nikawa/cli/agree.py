@@ -40,6 +40,7 @@ def agree(
     by: Annotated[list[str] | None, typer.Option(help="Slice by tag, source, …; may be repeated.")] = None,
     author: Annotated[str | None, typer.Option(help="The worker who wrote the items, to be held against the validators.")] = None,
     examples: Annotated[str | None, typer.Option(help="The examples: answers about others are refused, slices are made by them.")] = None,
+    each: Annotated[int | None, typer.Option(help="Answers asked for an item: fewer make it incomplete. Else guessed.", min=2)] = None,
     columns: Annotated[str | None, typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label.")] = None,
     form: Annotated[str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of a sheet, where the detected one is wrong.")] = None,
@@ -68,7 +69,7 @@ def agree(
     how = How(form=form, mapping=mapping, question=question or QUESTION, encoding=encoding)
     options = Options(
         question=question, level=level, by=tuple(by or ()), author=author, examples=examples, how=how,
-        resamples=resamples, seed=seed,
+        resamples=resamples, seed=seed, each=each,
     )  # fmt: skip
     if plan:
         wish = (reliability, wished_yield, rule, items, price)

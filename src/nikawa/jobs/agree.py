@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ class Options:
     level: str | None = None
     by: tuple[str, ...] = ()
     author: str | None = None
+    each: int | None = None
+    """How many answers an item was to get; guessed where it is not said."""
     examples: str | None = None
     """A dataset or records file with the examples; a published dataset has its own."""
     how: How = field(default_factory=How)
@@ -67,7 +69,7 @@ class AgreeReport(Record, frozen=True, kw_only=True):
     answers: int
     measures: tuple[MeasureRow, ...]
     counts: dict[str, int]
-    """Items that are unanimous, have a majority, have none, lack answers."""
+    """Items that are unanimous, have a majority only, have none, lack answers."""
     distribution: dict[str, int]
     """Answers by category, spans by label; empty where there are very many."""
     missing: int
@@ -78,7 +80,7 @@ class AgreeReport(Record, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
     slices: tuple[Slice, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What to know about the measures of spans."""
+    """What to know about the measures of spans, and about items that lack answers."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def agree(spec: str, data: Path | None = None, options: Options | None = None) -
         raise BadInput("slices need the examples", cure="name them with --examples FILE")
     given = open_given(spec, data, options.how, known)
     given.judgements = with_marks(given.judgements, options.question or given.question)
-    table = table_of(given, options.question, options.how)
+    table = replace(table_of(given, options.question, options.how), each=options.each)
     spans = spans_of(table, known, options)
     counts, distribution = _counts(table) if spans is None else ({}, spans.labels)
     report = AgreeReport(
@@ -119,7 +121,7 @@ def agree(spec: str, data: Path | None = None, options: Options | None = None) -
         seed=options.seed,
         notes=given.notes,
         slices=tuple(_slices(table, known or {}, options, spans)),
-        remarks=() if spans is None else spans.remarks,
+        remarks=_lacking(table, counts) if spans is None else spans.remarks,
     )
     return Agreed(report, table)
 
@@ -189,6 +191,21 @@ def _counts(table: Table) -> tuple[dict[str, int], dict[str, int]]:
     found = np.bincount(table.answer, minlength=len(table.categories)).tolist()
     distribution = {str(name): count for name, count in zip(table.categories, found, strict=True)}
     return {name: int(which.sum()) for name, which in standing(table).items()}, distribution
+
+
+def _lacking(table: Table, counts: Mapping[str, int]) -> tuple[str, ...]:
+    """How items came to be called incomplete, where that was guessed."""
+    if not counts.get("incomplete") or table.each is not None:
+        return ()
+    from nikawa.aggregate.agreement_shares import wanted
+
+    each = wanted(table)
+    why = (
+        f"each of the {each} workers was to answer all"
+        if each == len(table.workers)
+        else f"{each} make an item"
+    )
+    return (f"incomplete: it is taken that {why}; say --each N where N answers an item were asked for.",)
 
 
 def _slices(
