@@ -159,6 +159,25 @@ def test_eligible(rewritten: Rewritten, case: str, text: str) -> None:
     assert rewritten(f"scramble-{case}", text) is not None
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("scramble-o", "狐が一匹、笛を吹いている", None),
+        ("scramble-o", "狐は1992年以来、笛を吹いている", None),
+        ("scramble-o", "狐は毎朝笛を吹く", None),
+        ("swap-o", "狐は今朝その笛を吹いた", None),
+        ("delete-de", "狐が二匹、庭で踊る", None),
+        ("scramble-o", "狐が明日の笛を探す", "明日の笛を狐が探す"),
+        ("scramble-o", "狐が夏祭りを待つ", "夏祭りを狐が待つ"),
+        ("scramble-o", "狐が笛、太鼓を鳴らす", "笛、太鼓を狐が鳴らす"),
+        ("scramble-o", "狐が3、4本の笛を吹く", "3、4本の笛を狐が吹く"),
+        ("scramble-o", "狐は毎朝届く手紙を読む", "毎朝届く手紙を狐は読む"),
+    ],
+)
+def test_no_bystander_is_moved(rewritten: Rewritten, name: str, text: str, expected: str | None) -> None:
+    assert rewritten(name, text) == expected
+
+
 def test_assumed_eligible_takes_the_first_pair_of_particles(rewritten: Rewritten) -> None:
     text = "朝、狐がゆっくり塀を登っている"
     assert rewritten("delete-o", text) is None

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nikawa.perturb.particles_ja_edges import Edges
+from nikawa.perturb.particles_ja_edges import Edges, adverbial
 from nikawa.perturb.particles_ja_phrases import ARGUMENTS, PREDICATES, STOPS, SUBJECTS, Phrase, joins, phrases
 from nikawa.text import Token
 
@@ -138,6 +138,8 @@ class _Sentence:
         p, q = self.phrases[k].end - 1, self.phrases[m].end - 1
         if self.edges.open[p] != self.edges.open[q]:
             return "a bracket opens or closes between them"
+        if adverbial(self.tokens, p + 1, q):
+            return "an adverbial stands between them"
         if k > 1 and self.phrases[k - 2].kind == "subject" and self.phrases[k - 1].kind == "argument":
             if self.phrases[k - 1].comma:
                 return "two subjects share the predicate"  # 兄が弟に、妹が姉に

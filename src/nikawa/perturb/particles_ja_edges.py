@@ -13,6 +13,7 @@ from nikawa.text import Token
 
 _SPANS = frozenset({"間", "あいだ"})
 """Nouns of time that IPADIC does not know as such."""
+_BOUND = frozenset({"接尾", "非自立", "副詞可能"})
 _PREDICATIVE = frozenset({"動詞", "形容詞", "助動詞"})
 
 
@@ -27,6 +28,29 @@ def brackets(tokens: Sequence[Token]) -> list[int]:
             stack.pop()
         found.append(stack[-1] if stack else -1)
     return found
+
+
+def adverbial(tokens: Sequence[Token], first: int, end: int) -> bool:
+    """Whether a time or number stands alone before the noun phrase: 毎朝新聞を, 一頭、草原を; not 夏祭りを, 明日の新聞を."""
+    i = first
+    while i < end and (_timely(tokens[i]) or _counts(tokens[i])):
+        i += 1
+    if i in (first, end):
+        return False
+    last, after = tokens[i - 1], tokens[i]
+    if after.pos[1] == "読点":
+        return any(token.pos[1] != "数" for token in tokens[first:i])
+    opens = after.pos[0] in ("接頭詞", "連体詞") or (after.pos[0] == "名詞" and after.pos[1] not in _BOUND)
+    return opens and _timely(last) and len(last.surface) > 1
+
+
+def _timely(token: Token) -> bool:
+    """A noun that may stand as an adverb; 後 of 後輪 is none."""
+    return token.pos[1] == "副詞可能" or tuple(token.pos[1:3]) == ("接尾", "副詞可能")
+
+
+def _counts(token: Token) -> bool:
+    return token.pos[1] in ("数", "数接続") or "助数詞" in token.pos[1:3]
 
 
 class Edges:
