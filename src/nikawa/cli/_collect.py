@@ -16,6 +16,7 @@ from nikawa.cli._show import print_json, print_table
 if TYPE_CHECKING:
     from nikawa.jobs.collect import NewReport
 
+_LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
 SHOWN = 20
 """Workers and reports shown; all of them are in the JSON."""
 
@@ -56,7 +57,8 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
     if quiet:
         return None
     typer.echo(
-        f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form}"
+        f"{report.project}: {report.items:,} items, {report.workers_per_item} workers each, form {report.form},"
+        f" pages in {_LANGUAGES[report.language]}"
     )
     typer.echo(f"Log in as {report.owner} with the password {report.password} (shown this once)")
     for note in report.notes:

@@ -51,9 +51,9 @@ def register(app: typer.Typer) -> None:
 def new(
     project: Project,
     examples: Annotated[str, typer.Option(help="What is judged: a dataset, folder or records file.")],
-    form: Annotated[str, typer.Option(help="The form of the question; nikawa collect forms lists them.")],
-    workers: Annotated[int, typer.Option("--workers-per-item", "-k", help="Workers that judge each item.")] = 3,
-    language: Annotated[str, typer.Option(help="ja, ko or en.", autocompletion=complete_from("ja", "ko", "en"))] = "ja",
+    form: Annotated[str, typer.Option(help="The form of the question; nikawa collect forms lists them. A task sheet (sheet.json beside tasks.jsonl) says it, and its settings, too.", show_default=False)] = "",
+    workers: Annotated[int | None, typer.Option("--workers-per-item", "-k", help="Workers that judge each item; as the task sheet says, else 3.", show_default=False)] = None,
+    language: Annotated[str, typer.Option(help="Of the pages: ja, ko or en; that of the task sheet or the texts without it.", autocompletion=complete_from("ja", "ko", "en"), show_default=False)] = "",
     title: Annotated[str, typer.Option(help="What workers see on top; the folder's name without it.")] = "",
     settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the form, NAME=VALUE; may be repeated.")] = None,
     database: Database = "",

@@ -23,6 +23,7 @@ from nikawa.collect.writers import WRITERS, is_pseudonym, read_writers, writer_o
 from nikawa.errors import BadInput, unknown
 from nikawa.io.records import read_examples, write_records
 from nikawa.jobs._collect_open import examples_of, opened, writers_beside
+from nikawa.jobs._collect_sheet import WORKERS, completed
 from nikawa.jobs._collect_transfer import ImportReport, Out, backup, export, take
 from nikawa.records import reference
 
@@ -52,9 +53,12 @@ OWNER = "owner"
 class New:
     """How a project starts."""
 
-    form: str
-    workers: int = 3
-    language: str = "ja"
+    form: str = ""
+    """Empty: what the task sheet asks for."""
+    workers: int | None = None
+    """Workers an item; None: as the task sheet says, else three."""
+    language: str = ""
+    """Empty: that of the task sheet, else of the texts."""
     title: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The form's own settings."""
@@ -71,31 +75,34 @@ class NewReport:
     workers_per_item: int
     owner: str
     password: str
+    language: str
     notes: tuple[str, ...] = ()
     """What the owner should know before work begins."""
 
 
 def new(folder: Path, examples: str, how: New, *, data: Path | None = None) -> NewReport:
     """Make a project of the examples of a dataset, folder or file; an owner with a password is made too."""
-    if how.language not in LANGUAGES:
+    if how.language and how.language not in LANGUAGES:
         raise unknown("language", how.language, LANGUAGES)
-    if how.workers < 1:
+    if how.workers is not None and how.workers < 1:
         raise BadInput("an item needs one worker at least", cure="say --workers-per-item 3")
+    how, found = completed(how, examples, examples_of(examples, data))
+    workers = how.workers or WORKERS
     settings = Settings(
         title=how.title or folder.name,
         form=how.form,
         language=cast(Language, how.language),
-        assign=Assign(workers_per_item=how.workers),
+        assign=Assign(workers_per_item=workers),
         options=dict(how.options),
     )
-    project = create_project(folder, settings, examples_of(examples, data), writers_beside(examples).values())
+    project = create_project(folder, settings, found, writers_beside(examples).values())
     chosen = secrets.token_urlsafe(12)
     try:
         count = _first_start(folder, chosen, how.database)
     except BaseException:
         shutil.rmtree(folder)  # a database that does not answer leaves no half of a project
         raise
-    return NewReport(str(folder), how.form, count, how.workers, OWNER, chosen, _notes(project))
+    return NewReport(str(folder), how.form, count, workers, OWNER, chosen, how.language, _notes(project))
 
 
 def _notes(project: Project) -> tuple[str, ...]:
@@ -202,4 +209,4 @@ def demo(folder: Path) -> NewReport:
         kept = [replace(example, gold={"label": example.gold["label"]}) for example in chosen]
         write_records(project.folder / KINDS[name], kept, overwrite=True)
     chosen_password = password(folder, OWNER, "owner")
-    return NewReport(str(folder), "choice", len(pairs["test"]), 3, OWNER, chosen_password)
+    return NewReport(str(folder), "choice", len(pairs["test"]), 3, OWNER, chosen_password, "ja")
