@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 WHOLE = 100_000
 """Columns of a line that is never folded."""
@@ -73,17 +74,41 @@ def print_json(value: Any) -> None:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str = "", numbers: Sequence[str] = ()
 ) -> None:
-    """Print an aligned table; columns named in `numbers` are right-aligned. Full-width text lines up."""
+    """Print an aligned table; columns named in `numbers` are right-aligned. Full-width text lines up.
+
+    On a narrow terminal words fold and numbers do not; columns that have no room stand in a further table below.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row))
-    console().print(table)
+    from nikawa.cli._fit import fitted
+
+    screen = console()
+    cells = [[cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row] for row in rows]
+    parts: list[dict[int, int]] = [dict.fromkeys(range(len(columns)), WHOLE)]
+    if screen.width < WHOLE and columns:
+        parts = fitted(columns, [[cell.plain for cell in row] for row in cells], screen.width)
+    for number, part in enumerate(parts):
+        name = title if not number else ""
+        table = Table(title=name or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+        for i, width in part.items():
+            justify: Any = "right" if columns[i] in numbers else "left"
+            table.add_column(_folded(Text(columns[i]), width), justify=justify, overflow="fold")
+        for row in cells:
+            table.add_row(*(_folded(row[i], width) for i, width in part.items()))
+        screen.print(table)
+
+
+def _folded(cell: Text, width: int) -> Text:
+    """A cell in lines of this width; one with marks inside is left to the table."""
+    from rich.text import Text
+
+    from nikawa.cli._fit import folded
+
+    if width >= WHOLE or cell.spans:
+        return cell
+    return Text(folded(cell.plain, width), style=cell.style)
 
 
 def print_rendered(
