@@ -91,7 +91,7 @@ def test_single_answers_make_gold_without_agreement(tmp_path: Path) -> None:
 def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> None:
     write(aggregate(files[0], options=Options(examples=files[1])), tmp_path / "out")
     sheet = tmp_path / "out" / "adjudicate.tsv"
-    head, first, second = sheet.read_text("utf-8").splitlines()
+    head, first, second = sheet.read_text("utf-8-sig").splitlines()
     assert head.split("\t") == ["example", "question", "votes", "answer", "text"]
     assert first.split("\t") == ["i1", "label", "a 1, b 1, c 1", "", TEXTS[1]]
     decided = tmp_path / "decided.tsv"
@@ -99,6 +99,46 @@ def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> Non
     found = aggregate(files[0], options=Options(adjudicated=decided))
     assert gold_of(found.verdicts) == {"i0": {"label": "a"}, "i1": {"label": "b"}, "i2": {"label": "b"}}
     assert (found.report.rules[0].tied, found.report.rules[0].settled) == (1, 1)
+
+
+def as_saved(text: str, name: str) -> bytes:
+    """A sheet as a spreadsheet saves it."""
+    lines = text.splitlines()
+    if name == "commas":
+        lines = [",".join(f'"{cell}"' for cell in line.split("\t")) for line in lines]
+    if name == "quoted":
+        lines = ["\t".join(f'"{cell}"' for cell in line.split("\t")) for line in lines]
+    if name == "cut":
+        lines = [line.rstrip("\t") for line in (*lines, "\t\t\t")]
+    codec = {"utf-16": "utf-16", "plain": "utf-8"}.get(name, "utf-8-sig")
+    return ("\n" if name == "plain" else "\r\n").join([*lines, ""]).encode(codec)
+
+
+@pytest.mark.parametrize("name", ["plain", "bom", "utf-16", "commas", "quoted", "cut"])
+def test_a_sheet_is_read_as_spreadsheets_save_it(files: tuple[str, str], tmp_path: Path, name: str) -> None:
+    write(aggregate(files[0]), tmp_path / "out")
+    sheet, saved = tmp_path / "out" / "adjudicate.tsv", tmp_path / "saved.txt"
+    assert sheet.read_bytes().startswith(b"\xef\xbb\xbf")
+    text = sheet.read_text("utf-8-sig").replace("a 1, b 1, c 1\t", "1\tb")
+    saved.write_bytes(as_saved(text, name))
+    assert read_adjudicated(saved) == {"label": {"i1": "b"}}
+    known = tmp_path / "known.tsv"
+    known.write_bytes(as_saved(text, name))
+    assert read_known(known, "label") == {"i1": "b", "i3": ""}
+
+
+def test_no_cell_of_the_sheet_is_a_formula(files: tuple[str, str], tmp_path: Path) -> None:
+    judged = [Judgement(example="-i", worker=w, question="label", answer=f"={w}") for w in "ab"]
+    write_records(tmp_path / "j.jsonl", judged)
+    write_records(tmp_path / "e.jsonl", [Example(id="-i", inputs={"text": "=HYPERLINK(1)", "quote": '"雨'})])
+    spec, examples = str(tmp_path / "j.jsonl"), str(tmp_path / "e.jsonl")
+    write(aggregate(spec, options=Options(examples=examples)), tmp_path / "out")
+    sheet = tmp_path / "out" / "adjudicate.tsv"
+    cells = sheet.read_text("utf-8-sig").splitlines()[1].split("\t")
+    assert cells == ["'-i", "label", "'=a 1, =b 1", "", '"' + '""雨' + '"', "'=HYPERLINK(1)"]
+    sheet.write_text(sheet.read_text("utf-8-sig").replace("=b 1\t", "=b 1\t'=b"), "utf-8")
+    found = aggregate(spec, options=Options(examples=examples, adjudicated=sheet))
+    assert gold_of(found.verdicts) == {"-i": {"label": "=b"}}
 
 
 SPANS = {

@@ -16,7 +16,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
 from nikawa.io.judgements.guard import bare
-from nikawa.io.tsv import read_tsv
+from nikawa.jobs._aggregate_sheet import read_rows, write_rows
 from nikawa.jobs._agree_spans import spans_of, text_of
 from nikawa.jobs._judgements import load_examples
 from nikawa.records import Example, Origin
@@ -171,34 +171,29 @@ def _sheet(path: Path, found: Aggregated) -> None:
     known = found.examples or {}
     about = [known.get(verdicts.table.items[place]) for _, verdicts, place in ties]
     inputs = list(dict.fromkeys(name for example in about if example for name in example.inputs))
-    rows = ["\t".join((*HEAD, *inputs))]
+    rows: list[tuple[Any, ...]] = [(*HEAD, *inputs)]
     given = {name: by_item(each.table) for name, each in found.verdicts.items() if each.marks is not None}
     for (question, verdicts, place), example in zip(ties, about, strict=True):
-        texts = [_cell(example.inputs.get(name, "")) if example else "" for name in inputs]
+        texts = [example.inputs.get(name, "") if example else "" for name in inputs]
         item = verdicts.table.items[place]
         told = (
             votes(verdicts, place)
             if verdicts.marks is None
             else _on_spans(given[question][place], item, example)
         )
-        rows.append("\t".join((_cell(item), question, _cell(told), "", *texts)))
-    path.write_text("\n".join(rows) + "\n", "utf-8")
+        rows.append((item, question, told, "", *texts))
+    write_rows(path, rows)
 
 
 def _on_spans(given: list[Marks], item: str, example: Example | None) -> str:
     return votes_on_spans(given, "" if example is None else text_of(item, example))
 
 
-def _cell(value: Any) -> str:
-    """A value on one line without tabs."""
-    return " ".join((value if isinstance(value, str) else encode_json(value).decode()).split())
-
-
 def read_adjudicated(path: Path) -> dict[str, dict[str, Any]]:
     """A filled-in sheet of ties: question to item to answer. Rows without an answer stay ties."""
     found: dict[str, dict[str, Any]] = {}
-    for line, row in read_tsv(path, ("example", "question", "answer")):
-        example, answer = bare(row["example"]), bare(row["answer"].strip())
+    for line, row in read_rows(path, ("example", "question", "answer")):
+        example, answer = row["example"], bare(row["answer"].strip())
         settled = found.setdefault(row["question"], {})
         if example in settled:
             cure = "keep one line an item"
@@ -227,8 +222,8 @@ def agreement(found: Aggregated) -> dict[str, Any]:
 
 def read_known(path: Path, question: str) -> dict[str, Any]:
     """Known answers by item: a sheet with the columns example and answer, or examples with gold."""
-    if path.name.endswith(".tsv"):
-        return {row["example"]: _plain(row["answer"]) for _, row in read_tsv(path, ("example", "answer"))}
+    if path.name.endswith((".tsv", ".csv")):
+        return {row["example"]: _plain(row["answer"]) for _, row in read_rows(path, ("example", "answer"))}
     examples = load_examples(str(path), str(path), None) or {}
     found = {item: example.gold[question] for item, example in examples.items() if question in example.gold}
     if not found:
