@@ -55,6 +55,14 @@ def test_words_give_way_before_numbers(show: Show) -> None:
     assert "1,234,567" in text
 
 
+def test_every_part_has_the_columns_that_tell_rows_apart(show: Show) -> None:
+    columns = ("side", "label", *(f"figure{n}" for n in range(9)))
+    rows = [(side, label, *range(9)) for side in ("premise", "hypothesis") for label in ("yes", "no")]
+    heads = [line.split() for line in show(50, columns, rows).split("\n") if "figure" in line]
+    assert len(heads) > 1
+    assert all(head[:2] == ["side", "label"] for head in heads)
+
+
 def test_an_empty_table_shows_its_columns(show: Show) -> None:
     assert "part" in show(30, COLUMNS, [])
 

@@ -43,18 +43,32 @@ def fitted(header: Sequence[str], rows: Sequence[Sequence[str]], limit: int) -> 
         return [{i: column.natural for i, column in enumerate(columns)}]
     return [
         dict(zip(block, shared_out([columns[i] for i in block], limit), strict=True))
-        for block in blocks(columns, limit)
+        for block in blocks(columns, _keys(columns, rows, limit), limit)
     ]
 
 
-def blocks(columns: Sequence[Column], limit: int) -> list[list[int]]:
-    """The columns that stand beside each other, block by block; the first stands in every block."""
-    found, taken = [[0]], EDGE + columns[0].least
-    for i in range(1, len(columns)):
+def _keys(columns: Sequence[Column], rows: Sequence[Sequence[str]], limit: int) -> int:
+    """How many of the first columns tell the rows apart, and so stand in every block; one where they have no room."""
+    needed = EDGE
+    for n, column in enumerate(columns, start=1):
+        needed += column.least + GAP
+        if not column.words or needed > limit * 3 // 4:
+            break
+        if len({tuple(row[:n]) for row in rows}) == len(rows):
+            return n
+    return 1
+
+
+def blocks(columns: Sequence[Column], keys: int, limit: int) -> list[list[int]]:
+    """The columns that stand beside each other, block by block; the first `keys` stand in every block."""
+    first = list(range(keys))
+    start = EDGE + sum(columns[i].least for i in first) + GAP * (keys - 1)
+    found, taken = [first[:]], start
+    for i in range(keys, len(columns)):
         needed = GAP + columns[i].least
-        if taken + needed > limit and len(found[-1]) > 1:
-            found.append([0])
-            taken = EDGE + columns[0].least
+        if taken + needed > limit and len(found[-1]) > keys:
+            found.append(first[:])
+            taken = start
         found[-1].append(i)
         taken += needed
     return found
