@@ -15,6 +15,7 @@ from nikawa.clean.encoding import detect_encoding, known_encoding
 from nikawa.errors import BadInput, suggest
 from nikawa.io.json import decode_json
 from nikawa.io.lines import LINE_LIMIT, open_bytes
+from nikawa.io.pipes import is_piped
 
 SAMPLE = 1 << 18
 """Bytes looked at to tell encoding and language."""
@@ -50,16 +51,20 @@ def look(path: Path, encoding: str | None) -> tuple[str, str]:
 
 
 def is_records(path: Path) -> bool:
-    """Whether the name says JSON lines."""
+    """Whether the name says JSON lines; of a pipe, which has no name, whether it begins like one."""
+    if is_piped(path):
+        with open_bytes(path) as stream:
+            return stream.read(SAMPLE).lstrip().startswith(b"{")
     return any(path.name.endswith(f".jsonl{packed}") for packed in ("", ".gz", ".zst", ".xz"))
 
 
 def documents(path: Path, name: str, encoding: str, field: str = "text") -> Iterator[Document]:
     """The documents of a file, blank ones left out."""
+    records = is_records(path)
     for number, line in read_text_lines(path, encoding):
         found = (
             _record(line, path, number, field)._replace(name=f"{name}:{number}")
-            if is_records(path)
+            if records
             else Document(f"{name}:{number}", number, line)
         )
         yield from _cut(found)

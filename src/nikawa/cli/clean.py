@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def clean(
-    texts: Annotated[list[Path] | None, typer.Argument(help="Plain text (a document a line) or JSON lines; .gz, .zst, .xz too. Without one, the steps are shown.")] = None,
+    texts: Annotated[list[Path] | None, typer.Argument(help="Plain text (a document a line) or JSON lines; .gz, .zst, .xz too; - reads what is piped in. Without one, the steps are shown.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the candidates to this file.")] = None,
     language: Annotated[str, typer.Option(help="ja or ko; else it is told from the text.", autocompletion=complete_from("ja", "ko"))] = "",
     steps: Annotated[str | None, typer.Option(help="Run these steps only, by name, commas between.")] = None,

@@ -19,6 +19,7 @@ from typing import BinaryIO, cast
 import zstandard
 
 from nikawa.errors import BadInput
+from nikawa.io.pipes import again
 from nikawa.io.zstd import ZstdReader
 
 WHOLE_LIMIT = 256 * 1024**2
@@ -36,7 +37,10 @@ _BROKEN = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.Zst
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a plain, `.gz`, `.zst` or `.xz` file for reading; a missing or broken one is a `BadInput`."""
+    """Open a plain, `.gz`, `.zst` or `.xz` file for reading; a missing or broken one is a `BadInput`.
+
+    A pipe can be opened as often as a file: what came through it is held.
+    """
     try:
         raw = path.open("rb", buffering=_BUFFER)
     except FileNotFoundError:
@@ -46,8 +50,8 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     except PermissionError:
         raise BadInput("may not be read", file=path, cure="check its permissions") from None
     try:
-        with raw:
-            yield _decompressed(raw, path.suffix)
+        with again(raw, path) as whole:
+            yield _decompressed(whole, path.suffix)
     except _BROKEN as problem:
         reason = str(problem) or "unexpected end"
         raise BadInput(

@@ -14,6 +14,7 @@ from nikawa.errors import BadInput
 from nikawa.io.folders import JUDGEMENTS, is_dataset_folder
 from nikawa.io.judgements import How, Note, lines_of, open_judgements
 from nikawa.io.judgements.base import Reading
+from nikawa.io.pipes import input_path
 from nikawa.records import Dataset, Example, Judgement, reference
 
 
@@ -57,7 +58,7 @@ def open_given(
             rows = (judgement for judgement in rows if judgement.example.startswith(start))
         first = published.benchmark.tasks[0].question
         return Given(spec, rows, published.benchmark.card.workers_are, "published", question=first)
-    path = Path(spec)
+    path = input_path(spec)
     if not path.exists():
         cure = "name a file of judgements, or a dataset that publishes its workers' answers"
         raise BadInput("no such file", file=spec, cure=cure)

@@ -19,6 +19,7 @@ from nikawa.clean.toxicity import Scorer
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write, refuse_existing
 from nikawa.io.json import encode_json
+from nikawa.io.pipes import input_path
 from nikawa.jobs._clean_late import Late
 from nikawa.jobs._clean_parts import Part, Sentence, Work, chunks, parts
 from nikawa.jobs._clean_read import Input, Reading, inputs_of, read
@@ -76,8 +77,9 @@ def clean(
     scorer: Scorer | None = None,
     news: News = lambda documents, characters: None,
 ) -> Report:
-    """Clean the files into candidate sentences, written to `out` as records, whole or not at all."""
+    """Clean the files (`-`: the standard input) into candidate sentences, written to `out` whole or not at all."""
     choices = choices or Choices()
+    texts = [input_path(text) for text in texts]
     _refuse(texts, out, choices)
     files = inputs_of(texts, choices.reading, choices.settings.language)
     settings = msgspec.structs.replace(choices.settings, language=_language(files))

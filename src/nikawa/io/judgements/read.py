@@ -13,6 +13,7 @@ from nikawa.io.judgements import columns, crowd, doccano, label_studio, sheets
 from nikawa.io.judgements.base import Notes, Reading, answer_of
 from nikawa.io.judgements.guard import unguarded
 from nikawa.io.lines import open_bytes
+from nikawa.io.pipes import is_piped
 from nikawa.io.records import format_of, write_records
 from nikawa.records import Example, Judgement
 
@@ -56,7 +57,7 @@ def form_of(path: Path) -> str:
         return "records"
     with open_bytes(path) as stream:
         start = stream.read(PEEK)
-    if path.name.endswith((".csv", ".txt")) or (".tsv" in path.name and not _is_own_table(start)):
+    if _is_sheet(path, start):
         return "sheet"
     line = start.split(b"\n")[0]
     if b'"annotations"' in start and start.lstrip()[:1] == b"[":
@@ -64,6 +65,13 @@ def form_of(path: Path) -> str:
     if b'"label' in line and b'"answer":' not in line.replace(b" ", b""):
         return "doccano"
     return "records"
+
+
+def _is_sheet(path: Path, start: bytes) -> bool:
+    """Whether it is a table of a platform's own, by its name; of a pipe, which has none, by how it begins."""
+    if is_piped(path):
+        return start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"[")
+    return path.name.endswith((".csv", ".txt")) or (".tsv" in path.name and not _is_own_table(start))
 
 
 def _is_own_table(start: bytes) -> bool:
