@@ -205,6 +205,16 @@ def test_dataset_card(tmp_path: Path) -> None:
         assert words in body
 
 
+def test_the_paper_of_a_recipe_is_not_the_citation_of_what_it_made(tmp_path: Path) -> None:
+    card = msgspec.structs.replace(CARD, homepage="made here: nikawa build klue-ner")
+    export(msgspec.structs.replace(dataset("text"), card=card), [task("text")], "croissant", tmp_path / "out")
+    body = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "## Citation" not in body
+    told = f"bridges 1.2, made by the procedure of: {CARD.citation}"
+    assert told in body.partition("## Procedure")[2]
+    assert told in json.loads((tmp_path / "out" / "croissant.json").read_text("utf-8"))["citeAs"]
+
+
 @pytest.mark.parametrize("to", ["jsonl", "parquet"])
 @pytest.mark.parametrize("kind", list(SHAPES))
 def test_our_own_formats_come_back_the_same(tmp_path: Path, kind: Kind, to: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from nikawa.io.atomic import atomic_write
 from nikawa.io.shapes import ListOf, Shape, Struct
 from nikawa.jobs._export_columns import Column, Layout
-from nikawa.jobs._export_hf import data_file, licence_tag
+from nikawa.jobs._export_hf import after_paper, built, data_file, licence_tag
 from nikawa.jobs._export_manifest import sha256
 from nikawa.records import Card, Dataset
 
@@ -97,7 +97,7 @@ def _about(card: Card) -> dict[str, Any]:
     about: dict[str, Any] = {
         "name": card.name,
         "description": card.description,
-        "citeAs": card.citation,
+        "citeAs": after_paper(card) if built(card) else card.citation,
         "license": card.licence if tag == "other" else licence_url(tag),
         "inLanguage": list(card.languages),
         "rai:dataCollection": card.source,

@@ -13,6 +13,8 @@ from nikawa.jobs._export_columns import Layout, type_words
 from nikawa.records import Card, Dataset, Kind, Task
 
 DATA, README = "data", "README.md"
+BUILT = "made here: nikawa build"
+"""How the homepage of a dataset begins that a build made."""
 
 CATEGORIES: dict[Kind, str] = {
     "text": "text-classification",
@@ -97,11 +99,23 @@ def _sections(card: Card) -> Iterator[str]:
         "Source of the texts": card.source,
         "Known problems": "\n".join(f"- {problem}" for problem in card.problems) or "None recorded.",
         "Licence": card.licence,
-        "Citation": card.citation,
+        **({"Procedure": after_paper(card)} if built(card) else {"Citation": card.citation}),
         "Homepage": card.homepage,
     }
     for title, text in named.items():
         yield from ("", f"## {title}", "", text)
+
+
+def built(card: Card) -> bool:
+    """Whether a build made the dataset here: the paper of its recipe is about another one."""
+    return card.homepage.startswith(BUILT)
+
+
+def after_paper(card: Card) -> str:
+    """What a dataset made here says in the place of a citation."""
+    return (
+        f"This is a dataset of its own, {card.name} {card.version}, made by the procedure of: {card.citation}"
+    )
 
 
 def _cell(text: str) -> str:
