@@ -152,6 +152,13 @@ def test_the_command_shows_and_prints(put: Put) -> None:
     assert "-0.375" in run(*sides, "--question", "relatedness").stdout
 
 
+def test_numbers_for_programs_have_no_comma(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nikawa.cli._shift._by_part", lambda report: (("part", "n"), [("all", 9_927)]))
+    sides = put()
+    assert run(*sides, "--as", "csv").stdout == "part,n\nall,9927\n"
+    assert "| all | 9,927 |" in run(*sides, "--as", "markdown").stdout
+
+
 def test_jsick_shifts_to_neutral(shared_data: Path) -> None:
     report = shift("jsick-en", "jsick", data=shared_data)
     assert (report.n, report.changed, report.into[N]) == (9927, 1328, 915)

@@ -89,10 +89,26 @@ def test_show(file: Path, run: Run) -> None:
     assert shown != show("lamp", str(file), seed=1)
     status, output = run("show", "lamp", str(file))
     assert status == 0
-    assert "time_2.start < time_1.start" in output
+    assert "time2 < time1" in output
     assert all(sample.premise in output for sample in shown.samples)  # words of the lexicon, no placeholders
     assert "ハル" not in output
     assert len(json.loads(run("show", "lamp", str(file), "-n", "5", "--json")[1])["samples"]) == 5
+
+
+def test_show_says_what_was_written(file: Path, tmp_path: Path) -> None:
+    text = NATIVE.replace("は{time2}に", "は{time2}{に|には}").replace(
+        "time2 < time1", "time2 <= time1 < time2"
+    )
+    file.write_text(text.replace("category: ", "given:  time1 != time2\n  category: "), "utf-8")
+    shown = show("lamp", str(file))
+    assert shown.premise == "{agent ガ}は{time1}に{noun ヲ}を{verb 他 ガ ヲ past}。"
+    assert shown.hypothesis == "{agent}は{time2}{に|には}{noun}を{verb past}。"
+    assert (shown.contradicts, shown.given, shown.entails) == (
+        "time2 <= time1 < time2",
+        "time1 != time2",
+        "never",
+    )
+    assert shown.slots == ("agent1", "time1", "noun1", "verb1", "time2", "{に|には}")
 
 
 def test_show_takes_words_from_elsewhere(file: Path) -> None:

@@ -38,7 +38,8 @@ def shift(
         return
     elif style is not None:
         columns, rows = _by_part(report)
-        print_rendered(columns, [[_text(cell) for cell in row] for row in rows], style, numbers=columns[1:])
+        text = str if style == "csv" else _text  # a program reads the one, people the others
+        print_rendered(columns, [[text(cell) for cell in row] for row in rows], style, numbers=columns[1:])
     else:
         _show(report, n)
 

@@ -138,6 +138,7 @@ def _parsed(block: Block, notation: Notation, faults: Faults) -> Template:
         note=block.fields.get("note", ("", block.at))[0],
         at=block.at,
         places={name: at for name, (_, at) in block.fields.items()},
+        written={name: text for name, (text, _) in block.fields.items()},
     )
 
 

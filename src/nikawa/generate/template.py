@@ -159,6 +159,8 @@ class Template:
     at: At = field(default=At(), compare=False)
     places: Mapping[str, At] = field(default_factory=dict, compare=False, hash=False)
     """Where each field was written."""
+    written: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
+    """What each field says, in the native notation."""
 
     @cached_property
     def uses(self) -> tuple[Choice | Word | Time, ...]:

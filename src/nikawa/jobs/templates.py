@@ -135,12 +135,8 @@ def show(
     return Shown(
         id=template.id,
         category=template.category,
-        premise=_written(template.premise),
-        hypothesis=_written(template.hypothesis),
-        entails=written(template.entails),
-        contradicts=written(template.contradicts),
-        given=" and ".join(map(written, template.given)),
-        slots=tuple(template.slots),
+        **_said(template),
+        slots=tuple(_slot(template, name) for name in template.slots),
         formats=tuple(fmt.name(template.language) for fmt in template.formats),
         labels={label: labels.count(label) for label in dict.fromkeys(labels)},
         unreachable=tuple(cell.name for cell in pack.unreachable() if cell.template is template),
@@ -159,8 +155,28 @@ def _words(pack: Pack, template: Template) -> Fill:
     return words
 
 
-def _written(side: Side) -> str:
-    """A side as it was written."""
+def _said(template: Template) -> dict[str, str]:
+    """Sentences and conditions as they were written; conditions of the authors' notation in the native one."""
+    found = {
+        "premise": _side(template.premise),
+        "hypothesis": _side(template.hypothesis),
+        "entails": written(template.entails),
+        "contradicts": written(template.contradicts),
+        "given": " and ".join(map(written, template.given)),
+    }
+    return {name: template.written.get(name, text) for name, text in found.items()}
+
+
+def _slot(template: Template, name: str) -> str:
+    """A slot's name as the template's notation writes it: time1, {以上|以下}."""
+    options = template.slots[name].options
+    if not template.written:
+        return name
+    return f"{{{'|'.join(options)}}}" if options else "".join(name.rsplit("_", 1))
+
+
+def _side(side: Side) -> str:
+    """A side in the authors' notation."""
     return " ".join(e.text if isinstance(e, Literal) else getattr(e, "written", "") or e.key for e in side)
 
 
