@@ -34,6 +34,7 @@ SECOND = '{"id":"2","inputs":{"text":"다리는 파랗다."}}\n'.encode()
         (GOOD + '{"id":"2","inputs":{"text":"파란 다리"}}\n'.encode("euc_kr"), 2, "perhaps cp949"),
         (GOOD.decode().encode("utf-16"), 1, "is UTF-16"),
         (b"\xef\xbb\xbf" + GOOD, 1, "byte order mark"),
+        (b"\xef\xbb\xbf" + GOOD.replace(b"\n", b"\r\n"), 1, "byte order mark and ends its lines in CR LF"),
         (GOOD.replace(b"\n", b"\r\n"), 1, "CR LF"),
         (GOOD + b'{"id":"2\0","inputs":{}}\n', 2, "NUL"),
         (GOOD + SECOND[:20], 2, "breaks off"),

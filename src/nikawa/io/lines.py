@@ -121,13 +121,19 @@ def decode_line(raw: bytes, path: Path, number: int) -> str:
             what, file=path, line=number, cure="write one record a line, each ended by a line feed"
         )
     if number == 1 and line.startswith(b"\xef\xbb\xbf"):
-        raise BadInput(
-            "starts with a byte order mark", file=path, line=1, cure="save it as UTF-8 without BOM"
-        )
+        both = line.endswith(b"\r")
+        what = "starts with a byte order mark" + (" and ends its lines in CR LF" if both else "")
+        cure = "save it as UTF-8 without BOM" + (", lines ended by LF" if both else "")
+        raise BadInput(what, file=path, line=1, cure=cure)
     if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise BadInput("is UTF-16", file=path, line=1, cure="save it as UTF-8")
     if line.endswith(b"\r"):
-        raise BadInput("ends in CR LF", file=path, line=number, cure="convert it, e.g. with dos2unix")
+        raise BadInput(
+            "ends in CR LF",
+            file=path,
+            line=number,
+            cure="save it with lines ended by LF, as most editors can, or run dos2unix",
+        )
     if b"\0" in line:
         raise BadInput("holds a NUL character", file=path, line=number, cure="remove it")
     try:
