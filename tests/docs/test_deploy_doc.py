@@ -23,7 +23,7 @@ def commands() -> list[list[str]]:
 def test_the_commands_run_and_make_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = commands()
-    assert len(found) == 6
+    assert len(found) == 7
     for words in found:
         done = CliRunner().invoke(build(), words)
         assert done.exit_code == 0, (words, done.exception)

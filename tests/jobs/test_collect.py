@@ -93,7 +93,7 @@ def test_a_faulty_project_is_not_made(how: New, said: str, tmp_path: Path) -> No
         ("pass_mark = 0.7", "pass_mark = 7", "project.toml, line 1"),
         ("seed = 0", "sead = 0", "did you mean 'seed'"),
         ("title =", "title", "is not TOML"),
-        ('order = "random"', 'order = "any"', "project.toml, line 9"),
+        ('order = "random"', 'order = "any"', "project.toml, line 10"),
     ],
 )
 def test_a_faulty_setting_is_told(before: str, after: str, said: str, tmp_path: Path) -> None:
@@ -209,6 +209,27 @@ def test_the_demo_is_whole(tmp_path: Path) -> None:
         assert found.form.name == "choice"
     assert "worker-1\thttp" in run("collect", "demo", tmp_path / "again", "--no-serve")
     assert "worker-1\thttp" in run("collect", "demo", tmp_path / "again", "--no-serve")
+
+
+def test_links_begin_where_the_server_was_started(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert links(project, ["a"]).address == "http://127.0.0.1:8000"
+    monkeypatch.setattr("nikawa.collect.app.run", lambda *_, started: started(4321))
+    for host, wanted in (("10.0.0.7", "10.0.0.7"), ("::", "[::1]"), ("0.0.0.0", "127.0.0.1")):
+        serve(project, Serving(host, 0))
+        found = links(project, ["a"])
+        assert found.address == f"http://{wanted}:4321"
+        assert found.links[0][1].startswith(f"{found.address}/w/")
+    assert "a\thttp://127.0.0.1:4321/w/" in run("collect", "links", project, "a")
+    path = project / "project.toml"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('address = ""', 'address = "https://label.example/"'), "utf-8")
+    assert "a\thttps://label.example/w/" in run("collect", "links", project, "a")
+    assert "a\thttps://b.example/w/" in run(
+        "collect", "links", project, "a", "--address", "https://b.example"
+    )
+    path.write_text(text.replace('address = ""', 'address = "label.example"'), "utf-8")
+    with pytest.raises(BadInput, match=r"project\.toml, line 5"):
+        links(project, ["a"])
 
 
 def test_a_port_that_is_taken_is_told(project: Path) -> None:
@@ -472,6 +493,14 @@ def test_a_database_that_does_not_answer_leaves_no_project(tmp_path: Path) -> No
         new(tmp_path / "p", str(tmp_path / "e.jsonl"), how)
     assert "hush" not in str(problem.value)
     assert not (tmp_path / "p").exists()
+
+
+def test_a_name_that_is_taken_and_one_with_blanks(tmp_path: Path) -> None:
+    write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": "x"})])
+    words = ("collect", "new", tmp_path / "내 라운드", "--examples", tmp_path / "e.jsonl", "--form", "choice")
+    assert f"nikawa collect links '{tmp_path / '내 라운드'}' NAME" in run(*words)
+    with pytest.raises(BadInput, match="exists already; choose another name; nikawa collect import"):
+        new(tmp_path / "내 라운드", str(tmp_path / "e.jsonl"), New("choice"))
 
 
 def test_names_that_are_none(project: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
@@ -68,8 +69,18 @@ def show_new(report: NewReport, json: bool, quiet: bool, served: bool = False) -
     typer.echo(
         f"Look at {report.project}/project.toml first: what the form asks is at its end, in [form_settings]"
     )
-    typer.echo(f"Next: nikawa collect links {report.project} NAME …; nikawa collect serve {report.project}")
+    named = quote(report.project)
+    typer.echo(f"Next: nikawa collect links {named} NAME …; nikawa collect serve {named}")
     return None
+
+
+def tell_where(address: str, project: Path) -> None:
+    """Say that links work on this machine only, where they do."""
+    from urllib.parse import urlsplit
+
+    if urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost"):
+        told = f"say --address, or write address in {project / 'project.toml'}, where workers reach the server elsewhere"
+        typer.echo(f"note: links to {address} work on this machine only; {told}", err=True)
 
 
 def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> None:

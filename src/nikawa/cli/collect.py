@@ -15,7 +15,9 @@ from nikawa.cli._collect import (
     show_export,
     show_new,
     show_status,
+    tell_where,
 )
+from nikawa.cli._collect_demo import demo
 from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_table, status
 
 PANEL = "Build"
@@ -87,7 +89,13 @@ def links(
     project: Project,
     names: Annotated[list[str] | None, typer.Argument(help="The workers' names or ids.")] = None,
     file: Annotated[Path | None, typer.Option("--from", help="A file with a name a line.")] = None,
-    address: Annotated[str, typer.Option(help="Where the server can be reached.")] = "http://127.0.0.1:8000",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Where workers reach the server; else as project.toml says, or where it was last started.",
+            show_default=False,
+        ),
+    ] = None,
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,
@@ -106,6 +114,7 @@ def links(
             typer.echo(f"{name}\t{link}")
         if found.join is not None:
             typer.echo(f"for the platform, with the worker's id behind it: {found.join}")
+        tell_where(found.address, project)
     return None
 
 
@@ -227,28 +236,3 @@ def forms(json: Json = False, quiet: Quiet = False) -> None:
         rows = [(f.name, f.title["en"], ", ".join(f.inputs), ", ".join(f.questions)) for f in found]
         print_table(("form", "title", "inputs", "questions"), rows)
     return None
-
-
-def demo(
-    project: Annotated[Path, typer.Argument(help="The folder to make.")] = Path("nikawa-collect-demo"),
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)] = 8000,
-    start: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve it, or only make it.")] = True,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """A project on the embedded mini-benchmark, made and served with one command."""
-    from nikawa.jobs.collect import demo as make
-    from nikawa.jobs.collect import links as link
-
-    fresh = not (project / "project.toml").exists()
-    made = make(project) if fresh else None
-    if made is not None and not (json and start):
-        show_new(made, json, quiet, start)
-    elif not fresh and not quiet and not json:
-        typer.echo(f"{project} is there already; nikawa collect password {project} gives a new password")
-    paths = dict(link(project, ["worker-1", "worker-2", "worker-3"], "").links)
-    if start:
-        open_for_workers(project, Where("127.0.0.1", port), json, quiet, paths, made)
-    elif not json and not quiet:
-        for name, path in paths.items():
-            typer.echo(f"{name}\thttp://127.0.0.1:{port}{path}")

@@ -18,7 +18,7 @@ from nikawa.collect.form import LANGUAGES, Form, form
 from nikawa.collect.settings import Settings, read_settings, written
 from nikawa.collect.writers import WRITERS, Wrote, write_writers
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_folder, refuse_existing
+from nikawa.io.atomic import atomic_folder
 from nikawa.io.records import write_records
 from nikawa.records import Example
 
@@ -115,7 +115,9 @@ def create_project(
     folder: Path, settings: Settings, examples: Iterable[Example], writers: Iterable[Wrote] = ()
 ) -> Project:
     """Make the folder of a new project, whole or not at all."""
-    refuse_existing(folder, overwrite=False)
+    if folder.exists():
+        cure = "choose another name; nikawa collect import PROJECT --examples FILE adds items to a project"
+        raise BadInput("exists already", file=folder, cure=cure)
     chosen = form(settings.form)
     options = chosen.options(settings.options)
     settings = replace(settings, options=chosen.first_options(settings.options))

@@ -87,6 +87,7 @@ class Settings(_Table, frozen=True):
     title: Annotated[str, Meta(min_length=1, max_length=200)]
     form: str
     language: Language = "ja"
+    address: Annotated[str, Meta(pattern=r"^(https?://[^\s/]\S*)?$", max_length=500)] = ""
     assign: Assign = Assign()
     gold: Gold = Gold()
     pilot: Pilot = Pilot()
@@ -102,6 +103,7 @@ TEMPLATE = """\
 title = {title}
 form = {form}
 language = {language}        # of the pages, until the worker chooses another: ja, ko or en
+address = ""                # where workers reach the server, such as https://label.example; empty: where it was started
 
 [assign]
 workers_per_item = {workers}

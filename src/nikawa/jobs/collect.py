@@ -19,6 +19,8 @@ from nikawa.collect.overview import overview
 from nikawa.collect.people import hash_password, set_person
 from nikawa.collect.project import KINDS, Project, can_be_called, create_project
 from nikawa.collect.settings import Assign, Language, Settings
+from nikawa.collect.store import Store
+from nikawa.collect.workers import keep
 from nikawa.collect.writers import WRITERS, is_pseudonym, read_writers, writer_of
 from nikawa.errors import BadInput, unknown
 from nikawa.io.records import read_examples, write_records
@@ -47,6 +49,8 @@ __all__ = [
 ]
 
 OWNER = "owner"
+ADDRESS = "address"
+"""The key under which the store keeps where the server was last started."""
 
 
 @dataclass(frozen=True)
@@ -138,15 +142,20 @@ class Links:
 
     links: tuple[tuple[str, str], ...]
     join: str | None
+    address: str = ""
+    """What they begin with."""
 
 
-def links(folder: Path, names: Sequence[str], address: str, database: str = "") -> Links:
-    """Make links for workers; the same name gets the same link every time."""
+def links(folder: Path, names: Sequence[str], address: str | None = None, database: str = "") -> Links:
+    """Make links for workers; the same name gets the same link every time.
+
+    They begin with `address`, else with that of project.toml, else with the one the server was last started at.
+    """
     for name in names:
         if not can_be_called(name):
             raise BadInput(f"{name!r} cannot be a worker's name", cure="use 1 to 200 printable characters")
-    base = address.rstrip("/")
     with opened(folder, database) as (project, store):
+        base = (_address(project, store) if address is None else address).rstrip("/")
         made = (
             store.do(lambda link: make_links(link, project, list(names), "command", time.time()))
             if names
@@ -154,7 +163,12 @@ def links(folder: Path, names: Sequence[str], address: str, database: str = "") 
         )
         crowd = project.settings.crowd
         join = f"{base}/join/{project.join_key}?{crowd.parameter}=" if crowd.join else None
-        return Links(tuple((name, f"{base}/w/{token}") for name, token in made), join)
+        return Links(tuple((name, f"{base}/w/{token}") for name, token in made), join, base)
+
+
+def _address(project: Project, store: Store) -> str:
+    row = store.ask(lambda link: link.one("SELECT value FROM meta WHERE key = ?", ADDRESS))
+    return project.settings.address or (Serving().base(Serving.port) if row is None else str(row[0]))
 
 
 def password(folder: Path, name: str, role: str, secret: str | None = None, database: str = "") -> str:
@@ -176,6 +190,11 @@ class Serving:
     port: int = 8000
     database: str = ""
 
+    def base(self, port: int) -> str:
+        """What addresses of its pages begin with; one that listens everywhere can be reached on this machine."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(self.host, self.host)  # noqa: S104
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
 
 def serve(folder: Path, how: Serving, started: Callable[[int], None] | None = None) -> None:
     """Serve a project until interrupted; `started` is told the port."""
@@ -185,7 +204,13 @@ def serve(folder: Path, how: Serving, started: Callable[[int], None] | None = No
 
     analyses = {name: beside(analysis) for name, analysis in ANALYSES.items()}
     with opened(folder, how.database) as (project, store):
-        run(create_app(project, store, analyses=analyses), how.host, how.port, started=started)
+
+        def begun(port: int) -> None:
+            store.do(lambda link: keep(link, ADDRESS, how.base(port)))
+            if started is not None:
+                started(port)
+
+        run(create_app(project, store, analyses=analyses), how.host, how.port, started=begun)
 
 
 def demo(folder: Path) -> NewReport:
