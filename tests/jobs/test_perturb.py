@@ -92,6 +92,45 @@ def test_assume_eligible_rewrites_all_it_can(tmp_path: Path) -> None:
     assert (bold.eligible, bold.rewritten, bold.skipped) == (2, 1, 1)
 
 
+REASONS = {
+    "여우는 2000년에 곰을 만났다.": "a time or another adverbial, no argument",
+    "여우가 여우에게 말했다.": "the same noun twice",
+    "여우가 잔다.": "no subject with the case at once after it",
+}
+
+
+def test_it_is_told_why_examples_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "ko.jsonl"
+    texts = [*REASONS, "여우가 산에 갔다."]
+    write_records(path, [Example(id=str(i), inputs={"premise": t}) for i, t in enumerate(texts)])
+    (done,) = perturb("swap-e", str(path)).operations
+    assert (done.eligible, done.skipped) == (1, 3)
+    assert done.reasons == dict.fromkeys(REASONS.values(), 1)
+    said = CliRunner().invoke(build(), ["perturb", "swap-e", str(path)]).stdout
+    assert all(reason in said for reason in REASONS.values())
+
+
+@pytest.mark.parametrize("operation", ["swap-o", "polite"])
+def test_skipped_and_reasons_add_up(zoo: Path, operation: str) -> None:
+    for assume in (False, True):
+        for inputs in ((), ("hypothesis",)):
+            how = Options(assume_eligible=assume, inputs=inputs)
+            (done,) = perturb(operation, str(zoo), options=how).operations
+            assert sum(done.reasons.values()) == done.skipped == done.examples - done.rewritten
+
+
+@pytest.mark.parametrize("out", ["out.jsonl", "folder"])
+@pytest.mark.parametrize("assume", [False, True])
+def test_nothing_is_written_where_nothing_was_rewritten(tmp_path: Path, out: str, assume: bool) -> None:
+    path = tmp_path / "ner.jsonl"
+    spans = {"spans": [{"start": 0, "end": 1, "label": "animal"}]}
+    write_records(path, [Example(id="1", inputs={"text": "狐が笛を吹く。"}, gold=spans)])
+    said = "are not there" if assume else "no text that nothing points into"
+    with pytest.raises(BadInput, match=rf"nothing was rewritten: .*{said} \(1 of 1\)"):
+        perturb("swap-o", str(path), options=Options(out=tmp_path / out, assume_eligible=assume))
+    assert not (tmp_path / out).exists()
+
+
 def test_inputs_can_be_named(zoo: Path, tmp_path: Path) -> None:
     out = tmp_path / "h.jsonl"
     perturb("swap-o", str(zoo), options=Options(inputs=("hypothesis", "premise"), out=out))

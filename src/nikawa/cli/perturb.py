@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from nikawa.jobs.perturb import Options, PerturbReport
 
 PANEL = "Probe"
+REASONS = 3
+"""Reasons shown, an operation."""
 
 
 class AugmentGold(StrEnum):
@@ -96,12 +98,27 @@ def show(report: PerturbReport) -> None:
         (o.operation, o.effect, o.examples, o.eligible, o.rewritten, o.skipped) for o in report.operations
     ]
     print_table(columns, rows, numbers=columns[2:])
+    _why(report)
     most = 3 if len(report.operations) <= 3 else 1
     texts = [(o.operation, s.example, s.before, s.after) for o in report.operations for s in o.samples[:most]]
     if texts:
         print_table(("operation", "id", "original", "rewritten"), texts)
     if report.out is not None:
         typer.echo(f"{report.written:,} examples written to {report.out}")
+
+
+def _why(report: PerturbReport) -> None:
+    """Why examples were skipped, operations with the same counts in one row; all reasons are in the JSON."""
+    alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for done in report.operations:
+        alike.setdefault(tuple(done.reasons.items()), []).append(done.operation)
+    rows: list[tuple[str, str, int]] = []
+    for reasons, names in alike.items():
+        shown, rest = reasons[:REASONS], reasons[REASONS:]
+        others = [("other reasons", sum(n for _, n in rest))] if rest else []
+        rows += [(", ".join(names), why, n) for why, n in (*shown, *others)]
+    if rows:
+        print_table(("operation", "skipped because", "examples"), rows, numbers=("examples",))
 
 
 def _list(json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,6 +17,7 @@ from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
 from nikawa.jobs._augment import additions
+from nikawa.jobs._perturb_report import Operated, Tally
 from nikawa.jobs.tag import Source, check_inputs, open_source
 from nikawa.perturb import Perturbation, apply, perturbations
 from nikawa.perturb.choose import choose, looking_at
@@ -23,34 +25,11 @@ from nikawa.records import Card, Dataset, Example, Record
 from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS
 
-SAMPLES = 3
-"""Rewritten texts kept for a person to look at, an operation."""
 EVERY = 500
 """Examples between two words about progress."""
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the operation, how many examples are done, and how many there are or None."""
-
-
-class Sample(Record, frozen=True, kw_only=True):
-    """One rewritten text."""
-
-    example: str
-    before: str
-    after: str
-
-
-class Operated(Record, frozen=True, kw_only=True):
-    """What one operation did."""
-
-    operation: str
-    effect: str
-    examples: int
-    eligible: int
-    """All of them where eligibility was assumed."""
-    rewritten: int
-    skipped: int
-    samples: tuple[Sample, ...]
 
 
 class PerturbReport(Record, frozen=True, kw_only=True):
@@ -81,49 +60,6 @@ class Options:
     overwrite: bool = False
 
 
-@dataclass
-class _Tally:
-    """Counts of one operation, filled while its examples pass."""
-
-    perturbation: Perturbation
-    examples: int = 0
-    eligible: int = 0
-    rewritten: int = 0
-    samples: tuple[Sample, ...] = ()
-
-    def counted(self) -> Perturbation:
-        """The operation, counting what it finds eligible."""
-        inner = self.perturbation.eligible
-
-        def eligible(example: Example, analyser: Analyser) -> bool:
-            found = inner(example, analyser)
-            self.eligible += found
-            return found
-
-        return replace(self.perturbation, eligible=eligible)
-
-    def saw(self, child: Example) -> None:
-        """Count a rewritten example."""
-        self.rewritten += 1
-        if len(self.samples) < SAMPLES:
-            name = str(child.meta["changed_inputs"]).partition("+")[0]
-            before, after = str(child.meta[f"original_{name}"]), str(child.inputs[name])
-            if all(before != sample.before for sample in self.samples):
-                self.samples += (Sample(example=child.id, before=before, after=after),)
-
-    def report(self, assumed: bool) -> Operated:
-        """The counts."""
-        return Operated(
-            operation=self.perturbation.name,
-            effect=self.perturbation.effect,
-            examples=self.examples,
-            eligible=self.examples if assumed else self.eligible,
-            rewritten=self.rewritten,
-            skipped=self.examples - self.rewritten,
-            samples=self.samples,
-        )
-
-
 class _Job:
     """One call: the dataset, the operations, and their tallies."""
 
@@ -138,14 +74,14 @@ class _Job:
         found = choose(names, self.how.cases, known)
         if not found:
             raise BadInput("no operation is named", cure="nikawa perturb lists them")
-        self.tallies = [_Tally(looking_at(one, self.how.inputs)) for one in found]
+        self.tallies = [Tally(looking_at(one, self.how.inputs)) for one in found]
 
     def check_inputs(self) -> None:
         """Refuse an input that no example has."""
         if self.how.inputs:
             check_inputs(open_source(self.spec, self.data).pairs, self.how.inputs, _texts)
 
-    def run(self, tally: _Tally) -> Iterator[tuple[str, Example]]:
+    def run(self, tally: Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
         source = open_source(self.spec, self.data)
         tool = _tool(tally.perturbation, self.dataset.language)
@@ -158,7 +94,7 @@ class _Job:
                 tally.saw(child)
                 yield split, child
 
-    def _passing(self, source: Source, tally: _Tally) -> Iterator[tuple[str, Example]]:
+    def _passing(self, source: Source, tally: Tally) -> Iterator[tuple[str, Example]]:
         for pair in source.pairs:
             tally.examples += 1
             if tally.examples % EVERY == 0:
@@ -194,6 +130,16 @@ class _Job:
                 what = f"id {child.id!r} is in {splits[child.id]} and in {split}"
                 raise BadInput(what, file=out, cure="name one split: --split test")
             yield child
+        if not splits:
+            raise self._nothing(out)
+
+    def _nothing(self, out: Path) -> BadInput:
+        """What to say where no example was rewritten: the most frequent reason, and where all are told."""
+        reasons = [tally.report(self.how.assume_eligible).reasons for tally in self.tallies]
+        counts = sum(map(Counter, reasons), Counter[str]())
+        main = "".join(f": {why} ({n:,} of {counts.total():,})" for why, n in counts.most_common(1))
+        cure = "leave --out away to see all reasons"
+        return BadInput(f"nothing was rewritten{main}", file=out, cure=cure)
 
     def _folder(self, out: Path) -> int:
         """A dataset whose splits are the operations, as those of jsick-stress are."""
@@ -204,7 +150,7 @@ class _Job:
                 several = len(self.dataset.splits) > 1
                 splits.setdefault(f"{split}-{name}" if several else name, []).append(child)
         if not splits:
-            raise BadInput("nothing was rewritten", file=out, cure="--assume-eligible rewrites all it can")
+            raise self._nothing(out)
         kept = {name: tuple(children) for name, children in splits.items()}
         write_folder(_perturbed(self.dataset, kept), out, overwrite=self.how.overwrite)
         return sum(map(len, kept.values()))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from nikawa.perturb.base import Perturbation, changeable, with_inputs
+from nikawa.perturb.base import NO_TEXT, Perturbation, changeable, unless, with_inputs
 from nikawa.records import Example
 from nikawa.text import Analyser
 
 INPUTS = ("premise", "sentence1", "text", "question")
 """The first of these that an example holds is rewritten."""
 
+UNCHANGED = "nothing to change without doubt"
 Change = Callable[[str, Analyser], str]
 """The text in its new form; the text itself where there is nothing to change. Never raises."""
 
@@ -26,15 +27,15 @@ def surface(
             return with_inputs(example, {input_name: change(text, analyser)})
         return None
 
-    def eligible(example: Example, analyser: Analyser) -> bool:
+    def why(example: Example, analyser: Analyser) -> str:
         for text in changeable(example, INPUTS).values():
             changed = change(text, analyser)
-            return changed != text and bool(changed.strip())
-        return False
+            return "" if changed != text and changed.strip() else UNCHANGED
+        return NO_TEXT
 
     return Perturbation(
         name=name, language=language, inputs=INPUTS, effect="keeps", title=title,
-        eligible=eligible, rewrite=rewrite, analysers=analysers,
+        eligible=unless(why), why=why, rewrite=rewrite, analysers=analysers,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from nikawa.text import Analyser, Token
 Effect = Literal["keeps", "neutral"]
 """What a reader would say of the label: it stays, or entailment and contradiction become neutral."""
 Eligible = Callable[[Example, Analyser], bool]
+Why = Callable[[Example, Analyser], str]
 Rewrite = Callable[[Example, Analyser, Random], Example | None]
 
 RECIPE = "perturb"
@@ -46,11 +47,18 @@ class Perturbation(msgspec.Struct, frozen=True, kw_only=True):
     """The example with changed inputs, or None. Never raises, never leaves an input empty or as it was."""
     analysers: tuple[str, ...] = ()
     """The analysers whose tags it reads, the best in front; empty: it reads none."""
+    why: Why | None = None
+    """Why this example is not one to change, "" where it is; None: `eligible` is all there is. Never raises."""
 
     @property
     def full_name(self) -> str:
         """The name with its language: `ja/swap-o`."""
         return f"{self.language}/{self.name}" if self.language else self.name
+
+
+def unless(why: Why) -> Eligible:
+    """Eligible is what nothing speaks against."""
+    return lambda example, analyser: not why(example, analyser)
 
 
 def apply(

@@ -8,7 +8,7 @@ from random import Random
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
-from nikawa.perturb.base import Perturbation, changeable, with_inputs
+from nikawa.perturb.base import NO_TEXT, Perturbation, changeable, with_inputs
 from nikawa.records import Example
 from nikawa.text import Analyser
 
@@ -76,7 +76,7 @@ def looking_at(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbatio
     """The same operation on these inputs alone, every one of them that can be changed; as it is without any."""
     if not inputs:
         return perturbation
-    seen = perturbation.inputs[0]
+    seen, inner = perturbation.inputs[0], perturbation.why
 
     def parts(example: Example) -> dict[str, Example]:
         texts = changeable(example, inputs)
@@ -84,6 +84,10 @@ def looking_at(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbatio
 
     def eligible(example: Example, analyser: Analyser) -> bool:
         return any(perturbation.eligible(part, analyser) for part in parts(example).values())
+
+    def why(example: Example, analyser: Analyser) -> str:
+        reasons = [inner(part, analyser) for part in parts(example).values()] if inner else []
+        return "" if "" in reasons else next(iter(reasons), NO_TEXT)
 
     def rewrite(example: Example, analyser: Analyser, random: Random) -> Example | None:
         chosen = {n: part for n, part in parts(example).items() if perturbation.eligible(part, analyser)}
@@ -94,4 +98,5 @@ def looking_at(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbatio
                 changed[name] = str(found.inputs[seen])
         return with_inputs(example, changed) if changed else None
 
-    return replace(perturbation, inputs=tuple(inputs), eligible=eligible, rewrite=rewrite)
+    new = replace(perturbation, inputs=tuple(inputs), eligible=eligible, rewrite=rewrite)
+    return replace(new, why=why if inner else None)

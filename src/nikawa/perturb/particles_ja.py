@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from nikawa.perturb.base import Effect, Perturbation, changeable, morphemes, with_inputs
+from nikawa.perturb.base import NO_TEXT, Effect, Perturbation, changeable, morphemes, unless, with_inputs
 from nikawa.perturb.particles_ja_clauses import Clause, clauses, first_pair
 from nikawa.records import Example
 from nikawa.text import Analyser, Token
@@ -40,11 +40,13 @@ OPERATIONS: dict[str, tuple[_Order, Effect, str]] = {
 }
 
 
-def eligible(example: Example, analyser: Analyser, *, case: str) -> bool:
-    """Whether a clause of the text has a subject and, at once after it, an argument in `case`."""
+def why(example: Example, analyser: Analyser, *, case: str) -> str:
+    """Why the text is not one to rewrite; "" where a clause has a subject and, at once after it, an argument in `case`."""
     for text in changeable(example, INPUTS).values():
-        return CASES[case] in text and any(not c.against for c in clauses(morphemes(text, analyser), case))
-    return False
+        found = clauses(morphemes(text, analyser), case) if CASES[case] in text else []
+        reasons = [clause.against for clause in found]
+        return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)
+    return NO_TEXT
 
 
 def rewrite(
@@ -85,7 +87,8 @@ PERTURBATIONS = tuple(
         inputs=INPUTS,
         effect=effect,
         title=title.format(q=particle),
-        eligible=partial(eligible, case=case),
+        eligible=unless(partial(why, case=case)),
+        why=partial(why, case=case),
         rewrite=partial(rewrite, case=case, order=order),
         analysers=("ipadic",),
     )

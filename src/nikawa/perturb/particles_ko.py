@@ -22,6 +22,7 @@ from nikawa.perturb.base import (
     Perturbation,
     changeable,
     morphemes,
+    unless,
     with_inputs,
 )
 from nikawa.perturb.particles_ja import INPUTS, NO_CLAUSE
@@ -132,11 +133,6 @@ def _unmoved(text: str, tokens: Sequence[Token], clause: Clause, moves: bool) ->
     return CUT if moves and not _Parts(text, tokens, clause).movable else ""
 
 
-def eligible(example: Example, analyser: Analyser, *, case: str, moves: bool) -> bool:
-    """Whether a clause of the text has a subject and, at once after it, an argument in `case`."""
-    return not why(example, analyser, case=case, moves=moves)
-
-
 def rewrite(
     example: Example, analyser: Analyser, random: Random, *, case: str, operation: str
 ) -> Example | None:
@@ -173,7 +169,8 @@ PERTURBATIONS = tuple(
         inputs=INPUTS,
         effect=effect,
         title=title.format(q=particle),
-        eligible=partial(eligible, case=case, moves=operation in MOVES),
+        eligible=unless(partial(why, case=case, moves=operation in MOVES)),
+        why=partial(why, case=case, moves=operation in MOVES),
         rewrite=partial(rewrite, case=case, operation=operation),
         analysers=("kiwi",),
     )

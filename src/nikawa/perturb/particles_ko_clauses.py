@@ -16,6 +16,7 @@ from nikawa.text import Token
 
 LONGEST = 40
 """Phrases that a noun phrase may hold; keeps hostile text linear."""
+RELATIVE = "the subject may be that of the relative clause"
 _TIMES = frozenset({
     "아침", "점심", "저녁", "밤", "낮", "새벽", "오전", "오후", "어제", "오늘", "내일", "모레", "그저께", "지금", "요즘", "주말", "평일",
     "봄", "여름", "가을", "겨울", "시", "분", "초", "년", "월", "일", "주", "때", "날", "해", "순간", "시간", "정오", "자정", "작년",
@@ -81,11 +82,11 @@ class _Sentence:
                     m = inside + 1
                     continue
                 fits = phrase.kind == "argument" and phrase.mark == case and not phrase.comma
-                return (m, against or ("relative clause" if inside is not None else "")) if fits else None
+                return (m, against or (RELATIVE if inside is not None else "")) if fits else None
             if not self._within(m):
                 return None
             if phrase.acts and not topic:
-                against = "relative clause"
+                against = RELATIVE
             m += 1
         return None
 
@@ -173,23 +174,23 @@ class _Sentence:
         q = self.phrases[m].end - 1
         noun = self.tokens[q - 1].form
         if self.governors[m] < 0:
-            return "no predicate"
+            return "no predicate follows"
         if any(self.phrases[i].kind in ("subject", "topic") for i in range(m + 1, self.governors[m])):
-            return "second subject"
+            return "another subject follows"
         if k and self.phrases[k - 1].kind == "argument" and self.phrases[k - 1].comma:
-            return "shared predicate"
+            return "two subjects share the predicate"
         if self.phrases[m].mark != "eul" and (noun in _TIMES or noun in _ADVERBIAL):
-            return "adverbial"
+            return "a time or another adverbial, no argument"
         if q + 1 < len(self.tokens) and self.tokens[q + 1].form in _COMPOUND:
-            return "compound particle"
+            return "the particle is part of a compound (에 대해)"
         return self._unfit(start, self.phrases[k].end - 1, q)
 
     def _unfit(self, start: int, p: int, q: int) -> str:
         """What the words themselves speak against: one noun twice (제가 저를), a quotation that only one of them is in."""
         if [token.form for token in self.tokens[start:p]] == [token.form for token in self.tokens[p + 1 : q]]:
-            return "same noun"
+            return "the same noun twice"
         tags = [token.pos[0] for token in self.tokens[start:q]]
-        return "quotation" if tags.count("SSO") != tags.count("SSC") else ""
+        return "a bracket opens or closes between them" if tags.count("SSO") != tags.count("SSC") else ""
 
 
 def clauses(tokens: Sequence[Token], case: str) -> list[Clause]:
@@ -206,4 +207,4 @@ def first_pair(tokens: Sequence[Token], case: str) -> Clause | None:
         return None
     after = range(k + 1, len(kinds))
     m = next((i for i in after if sentence.phrases[i].mark == case), None)
-    return None if m is None else sentence.clause(k, m, 0, "assumed")
+    return None if m is None else sentence.clause(k, m, 0, "only the particles are there")
