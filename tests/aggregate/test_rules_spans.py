@@ -69,9 +69,10 @@ def test_ties_between_spans() -> None:
 def test_what_is_written_is_read(marks: Marks) -> None:
     assert read_written(", ".join(map(written, marks))) == marks
     assert read_written(" None ") == ()
+    assert read_written('[{"start": 3, "end": 5, "label": "B"}, {"start": 0, "end": 2}]') == ((0, 2, ""), B)
 
 
-@pytest.mark.parametrize("text", ["A", "0-2:A, B", "4-2:A", "", "0-2:A,"])
+@pytest.mark.parametrize("text", ["A", "[0]", "0-2:A, B", "4-2:A", "", "0-2:A,"])
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(BadInput, match="is no list of spans; write 0-3:PS"):
         read_written(text)

@@ -101,6 +101,21 @@ def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> Non
     assert (found.report.rules[0].tied, found.report.rules[0].settled) == (1, 1)
 
 
+def test_who_settled_a_tie_and_why_is_kept(files: tuple[str, str], tmp_path: Path) -> None:
+    sheet = tmp_path / "decided.tsv"
+    rows = [
+        "example\tquestion\tanswer\tperson\treason",
+        "i1\tlabel\tb\t凛\t文脈から",
+        "i0\tlabel\tb\t凛\t違う",
+    ]
+    sheet.write_text("\n".join(rows) + "\n", "utf-8")
+    write(aggregate(files[0], options=Options(adjudicated=sheet)), tmp_path / "out")
+    told = [
+        (t["example"], t.get("decided_by"), t.get("reason")) for t in lines(tmp_path / "out" / "items.jsonl")
+    ]
+    assert told == [("i0", None, None), ("i1", "凛", "文脈から"), ("i2", None, None), ("i3", None, None)]
+
+
 def as_saved(text: str, name: str) -> bytes:
     """A sheet as a spreadsheet saves it."""
     lines = text.splitlines()

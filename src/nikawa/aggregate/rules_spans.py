@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +20,7 @@ from nikawa.aggregate.agreement_spans import Mark, Marks, by_item, equal, marks_
 from nikawa.aggregate.rules_parse import Rule, Step
 from nikawa.aggregate.table import Floats, Table
 from nikawa.errors import BadInput
+from nikawa.records import Span
 
 NONE = "none"
 """How a sheet says that nothing is to be marked."""
@@ -114,7 +116,9 @@ def written(mark: Mark) -> str:
 
 
 def read_written(text: str) -> Marks:
-    """What a person wrote into a sheet: `0-3:PS, 5-7:LC`, or `none`."""
+    """What a person wrote into a sheet: `0-3:PS, 5-7:LC`, or `none`; or a program: JSON."""
+    if text.lstrip().startswith("["):
+        return _decoded(text)
     if text.strip().casefold() == NONE:
         return ()
     found = [_WRITTEN.fullmatch(part) for part in text.split(",")]
@@ -122,6 +126,14 @@ def read_written(text: str) -> Marks:
     if None in found or any(start >= end for start, end, _ in marks):
         raise BadInput(f"the answer {text!r} is no list of spans", cure=CURE)
     return marks
+
+
+def _decoded(text: str) -> Marks:
+    try:
+        spans = msgspec.json.decode(text, type=list[Span])
+    except msgspec.MsgspecError:
+        raise BadInput(f"the answer {text!r} is no list of spans", cure=CURE) from None
+    return tuple(sorted({(span.start, span.end, span.label) for span in spans}))
 
 
 def as_answer(value: Any) -> Any:

@@ -41,7 +41,7 @@ def write(found: Aggregated, out: Path, *, overwrite: bool = False) -> list[str]
             _lines(folder / "gold.jsonl", ({"example": i, "gold": g} for i, g in gold.items()))
         else:
             _lines(folder / "examples.jsonl", merged(gold, found.examples, found.verdicts))
-        _lines(folder / "items.jsonl", items(found.verdicts))
+        _lines(folder / "items.jsonl", items(found.verdicts, found.decided))
         _sheet(folder / "adjudicate.tsv", found)
         skills = list(skill_lines(found.verdicts))
         if skills:
@@ -79,9 +79,12 @@ def merged(
         )
 
 
-def items(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
-    """For every item and rule: what became of it, which step decided, on what votes; soft labels kept."""
+def items(
+    verdicts: Mapping[str, Verdicts], decided: Mapping[tuple[str, str], Mapping[str, str]] | None = None
+) -> Iterator[dict[str, Any]]:
+    """For every item and rule: what became of it, which step or person decided, on what votes; soft labels kept."""
     from nikawa.aggregate.agreement_spans import by_item
+    from nikawa.aggregate.rules import ACCEPTED
     from nikawa.aggregate.soft import as_mapping, soft_labels, span_shares
 
     for question, found in verdicts.items():
@@ -101,6 +104,8 @@ def items(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
                 line["soft"] = as_mapping(soft[place], found.table.categories)
             if given is not None:
                 line["soft"] = span_shares(given[place])
+            if found.state[place] == ACCEPTED and found.by[place] == len(names) - 2:  # a tie that was settled
+                line |= (decided or {}).get((question, item), {})
             yield line
 
 
@@ -200,6 +205,15 @@ def read_adjudicated(path: Path) -> dict[str, dict[str, Any]]:
             raise BadInput(f"{example!r} is decided twice", file=path, line=line, cure=cure)
         if answer:
             settled[example] = answer
+    return found
+
+
+def read_deciders(path: Path) -> dict[tuple[str, str], dict[str, str]]:
+    """By question and item who decided a tie and why, where the sheet has the columns person and reason."""
+    found = {}
+    for _, row in read_rows(path, ("example", "question", "answer")):
+        told = {"decided_by": row.get("person", "").strip(), "reason": row.get("reason", "").strip()}
+        found[row["question"], row["example"]] = {name: text for name, text in told.items() if text}
     return found
 
 

@@ -61,11 +61,14 @@ class Aggregated:
     """By the question their gold is written under."""
     examples: Mapping[str, Example] | None
     tables: Mapping[str, Table]
+    decided: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    """By question and item who settled a tie by hand, and why."""
 
 
 def aggregate(spec: str, data: Path | None = None, options: Options | None = None) -> Aggregated:
     """Make gold of a file of judgements, or of a dataset that publishes its workers' answers."""
     from nikawa.aggregate.rules import Ties
+    from nikawa.jobs._aggregate_files import read_deciders
 
     options = options or Options()
     known = load_examples(spec, options.examples, data)
@@ -83,7 +86,8 @@ def aggregate(spec: str, data: Path | None = None, options: Options | None = Non
         report = msgspec.structs.replace(report, notes=(*report.notes, unheard))
     if options.examples and known:
         report = msgspec.structs.replace(report, unjudged=_unjudged(known, tables))
-    return Aggregated(report, verdicts, known, tables)
+    decided = {} if options.adjudicated is None else read_deciders(options.adjudicated)
+    return Aggregated(report, verdicts, known, tables, decided)
 
 
 def _unheard(verdicts: Mapping[str, Verdicts], sheet: Path | None) -> Note | None:
