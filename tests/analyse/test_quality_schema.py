@@ -80,6 +80,7 @@ def test_a_sound_example_has_no_fault(kind: Kind, gold: Any) -> None:
         ("tagging", [Span(-1, 1, "PS")], "span-outside"),
         ("tagging", [Span(1, 1, "PS")], "span-empty"),
         ("tagging", [Span(0, 1, "XX")], "label-outside"),
+        ("tagging", [Span(2, 4, "PS"), Span(0, 3, "PS")], "span-overlap"),
         ("relation", "cousin", "label-outside"),
         ("tree", {"heads": [3, 0], "labels": ["NP", "VP"]}, "head-outside"),
         ("tree", {"heads": [2, 0], "labels": ["NP"]}, "tree-length"),
@@ -92,6 +93,11 @@ def test_a_sound_example_has_no_fault(kind: Kind, gold: Any) -> None:
 )
 def test_each_fault_is_found(kind: Kind, gold: Any, check: str) -> None:
     assert list(faults([task(kind)], example(kind, gold))) == [check]
+
+
+def test_overlapping_spans_of_ones_own_data_are_found() -> None:
+    assert list(faults([], example("tagging", [Span(0, 2, "A"), Span(1, 3, "B")]))) == ["span-overlap"]
+    assert list(faults([], example("tagging", [Span(0, 2, "A"), Span(2, 3, "B")]))) == []
 
 
 def test_spans_among_the_inputs_are_checked() -> None:
@@ -109,7 +115,7 @@ def test_missing_input_and_missing_gold() -> None:
 
 
 def test_findings_name_the_examples_once() -> None:
-    twice = [Span(0, 99, "PS"), Span(0, 98, "PS")]
+    twice = [Span(-1, 1, "PS"), Span(2, 99, "PS")]
     (finding,) = schema_findings("zoo", [task("tagging")], "dev", [example("tagging", twice)])
     assert (finding.check, finding.where, finding.count) == ("span-outside", "dev", 1)
     assert finding.ids == ("zoo:dev/1",)

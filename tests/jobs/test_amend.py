@@ -21,7 +21,7 @@ from nikawa.jobs.lineage import lineage
 from nikawa.jobs.run import Options as RunOptions
 from nikawa.jobs.run import Request, run
 from nikawa.jobs.shift import shift
-from nikawa.records import Example
+from nikawa.records import Example, Span
 from nikawa.report.changelog import Release, ScoreMove, changelog
 
 E, C, N = "entailment", "contradiction", "neutral"
@@ -217,15 +217,38 @@ def test_every_kind_of_answer_can_be_corrected(fix: Any, tmp_path: Path) -> None
         ("answers", '{"text": "x"}', "not of the kind of the old one"),
         ("answers", '[{"text": "無い", "start": 0}]', "does not fit: '無い' does not stand at 0"),
         ("spans", '[{"start": 5, "end": 2, "label": "PS"}]', "the new spans does not fit"),
+        ("spans", '[{"start": 0, "end": 1, "label": "XX"}]', "line 2: 'XX' is no label of 'spans'; "),
+        ("spans", '[{"start": 0, "end": 0, "label": "LABEL"}]', "a span holds nothing"),
+        (
+            "spans",
+            '[{"start": 0, "end": 3, "label": "LABEL"}, {"start": 2, "end": 4, "label": "LABEL"}]',
+            "does not fit: two spans of the gold share characters",
+        ),
     ],
 )
 def test_answers_that_do_not_fit_are_refused(
     fix: Any, tmp_path: Path, question: str, label: str, said: str
 ) -> None:
-    quoted = label.replace('"', '""')
+    known = first("spans").gold["spans"][0].label
+    quoted = label.replace("LABEL", known).replace('"', '""')
     sheet = fix(f'id,question,label\n{first(question).id},{question},"{quoted}"\n')
     with pytest.raises(BadInput, match=said.replace("[", r"\[")):
         amend("mini-ja", sheet, tmp_path / "new")
+
+
+def test_a_dataset_with_nested_spans_may_get_more(fix: Any, tmp_path: Path) -> None:
+    nested = [Span(0, 4, "OG"), Span(0, 2, "LC")]
+    rows = tuple(
+        Example(id=name, inputs={"text": "부산항만공사가 문을 열었다."}, gold={"spans": spans})
+        for name, spans in (("a", nested), ("b", [Span(0, 4, "OG")]))
+    )
+    whole = replace(load("mini-ko"), name="port", splits={"dev": rows})
+    write_folder(replace(whole, card=replace(whole.card, name="port")), tmp_path / "port")
+    line = '{"id": "b", "label": [{"start": 0, "end": 4, "label": "OG"}, {"start": 0, "end": 2, "label": "LC"}]}\n'
+    amend(str(tmp_path / "port"), fix(line, "fix.jsonl"), tmp_path / "new")
+    assert load(str(tmp_path / "new")).splits["dev"][1].gold["spans"] == nested
+    with pytest.raises(BadInput, match="'PS' is no label of 'spans'"):
+        amend(str(tmp_path / "port"), fix(line.replace("LC", "PS"), "fix.jsonl"), tmp_path / "newer")
 
 
 def moves(report: AmendReport) -> dict[str, ScoreMove]:

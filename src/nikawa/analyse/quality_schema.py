@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from nikawa.analyse.quality_types import fits, mistyped
+from nikawa.io.spans import share_characters
 from nikawa.records import Example, Finding, Span, Task, reference
 
 Faults = Iterator[str]
@@ -34,6 +35,7 @@ NOTES = {
     "answer-empty": "an answer is empty",
     "span-outside": "a span reaches outside the text",
     "span-empty": "a span holds nothing",
+    "span-overlap": "two spans of the gold share characters",
     "head-outside": "a head is not a word of the sentence",
     "tree-length": "words, heads and labels are not equally many",
     "tree-root": "the tree has no root, or several",
@@ -55,6 +57,8 @@ def faults(tasks: Sequence[Task], example: Example) -> Faults:
     yield from _input_spans(example)
     if not tasks and "choices" in example.inputs and "choice" in example.gold:
         yield from _among(example.gold["choice"], example.inputs["choices"])
+    if not tasks and isinstance(example.gold.get("spans"), list | tuple):
+        yield from _overlap(example.gold["spans"])
     judged = [task for task in asked if task.question in example.gold]
     if asked and example.gold and not judged:
         yield "missing-gold"
@@ -81,6 +85,11 @@ def _spans(spans: Iterable[Span], text: str) -> Faults:
             yield "span-outside"
         elif not text[span.start : span.end].strip():
             yield "span-empty"
+
+
+def _overlap(spans: Iterable[Span]) -> Faults:
+    if share_characters(span for span in spans if isinstance(span, Span)):
+        yield "span-overlap"
 
 
 def _label(task: Task, example: Example, value: Any) -> Faults:
@@ -120,6 +129,7 @@ def _answers(task: Task, example: Example, value: Any) -> Faults:
 
 def _tagging(task: Task, example: Example, value: Any) -> Faults:
     yield from _spans(value, example.inputs["text"])
+    yield from _overlap(value)
     if task.labels and any(span.label not in task.labels for span in value):
         yield "label-outside"
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
+
 import msgspec
 
 from nikawa.io.json import plain_fault
@@ -27,6 +30,12 @@ def checked(example: Example) -> Example:
         if isinstance(text, str) and not 0 <= span.start <= span.end <= len(text):
             raise ValueError(f"span {span.start}-{span.end} is outside the text of {len(text)} characters")
     return example
+
+
+def share_characters(spans: Iterable[Span]) -> bool:
+    """Whether any two spans have a character in common."""
+    found = sorted((span.start, span.end) for span in spans)
+    return any(after[0] < before[1] for before, after in pairwise(found))
 
 
 def _spans(example: Example) -> list[Span]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from nikawa.errors import BadInput, listed, suggest
 from nikawa.io.fit import fit
 from nikawa.jobs._amend_read import UNSAID, Wanted
+from nikawa.jobs._amend_shapes import OVERLAP, inner_labels, misshapen, nests, told, unknown_label
 from nikawa.records import Dataset, Example, Task, reference, revive
 from nikawa.report.changelog import Correction
 
@@ -67,8 +68,8 @@ class Checker:
                 self.homes.setdefault(example.id, []).append(split)
                 self.examples[split, example.id] = example
                 for question, value in example.gold.items():
-                    if isinstance(value, str):
-                        self.labels.setdefault(question, set()).add(value)
+                    found = (value,) if isinstance(value, str) else inner_labels(value)
+                    self.labels.setdefault(question, set()).update(found)
 
     def check(self, wanted: Sequence[Wanted]) -> Corrected:
         """All corrections, or the first fault with its line."""
@@ -153,10 +154,26 @@ class Checker:
         return self._whole(one, value, example, question)
 
     def _check_label(self, one: Wanted, value: str, task: Task | None, question: str) -> None:
-        known = set(task.labels) if task is not None and task.labels else self.labels[question]
-        closed = len(known) <= MANY or (task is not None and bool(task.labels))
-        if closed and value not in known:
+        known = self._closed(task, question)
+        if known is not None and value not in known:
             raise self._fault(one, f"{value!r} is no label of {question!r}", suggest(value, known))
+
+    def _closed(self, task: Task | None, question: str) -> set[str] | None:
+        """The labels a question may have: its task's, else those in the data; None where they are too many to be a set."""
+        if task is not None and task.labels:
+            return set(task.labels)
+        found = self.labels[question]
+        return found if len(found) <= MANY else None
+
+    def _check_shape(self, one: Wanted, made: Example, old: Example, question: str) -> None:
+        """A structure has no fault of shape that the old one had not, and no label that is not known."""
+        tasks = [task for task in self.tasks if task.question == question]
+        known = self._closed(next(iter(tasks), None), question)
+        if known is not None and (wrong := unknown_label(made.gold[question], known)) is not None:
+            raise self._fault(one, f"{wrong[0]} of {question!r}", wrong[1])
+        for name in misshapen(made, old, question, tasks):
+            if name != OVERLAP or not nests(self.dataset, question):
+                raise self._fault(one, f"the new {question} of {one.example} does not fit: {told(name)}", "docs/records.md has the shapes")  # fmt: skip
 
     def _typed(self, one: Wanted, given: Any, old: Any) -> Any:
         """A value in the type the question has."""
@@ -196,6 +213,7 @@ class Checker:
         except (BadInput, msgspec.ValidationError, ValueError) as problem:
             what = problem.what if isinstance(problem, BadInput) else str(problem)
             raise self._fault(one, f"the new {question} does not fit: {what}", "docs/records.md has the shapes") from None  # fmt: skip
+        self._check_shape(one, made, example, question)
         return made.gold[question]
 
 
