@@ -123,6 +123,24 @@ def test_headings_are_recognised(heading: str, mapping: set[str] | None) -> None
     assert (found.keys() if found else found) == mapping
 
 
+@pytest.mark.parametrize(
+    ("heading", "item", "answer"),
+    [
+        ("항목,작업자,라벨", "항목", "라벨"),
+        ("항목 ID,작업자,답", "항목 ID", "답"),
+        ("作業ID,作業者ID,回答", "作業ID", "回答"),
+        ("作業ID,設問ID,作業者ID,判断,回答", "設問ID", "回答"),
+        ("항목,문항,작업자,응답", "문항", "응답"),
+    ],
+)
+def test_a_word_that_may_mean_something_else_counts_where_no_other_does(
+    heading: str, item: str, answer: str
+) -> None:
+    found = recognise(heading.split(","))
+    assert found is not None
+    assert (found["example"], found["answer"]) == (item, answer)
+
+
 def test_a_recognised_wide_sheet(tmp_path: Path) -> None:
     path = sheet(tmp_path, "設問ID,回答1,回答2,備考\n7,はい,いいえ,\n")
     assert [(j.worker, j.answer) for j in read(path, None)[0]] == [("回答1", "はい"), ("回答2", "いいえ")]

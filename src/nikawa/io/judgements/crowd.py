@@ -55,7 +55,13 @@ WORDS = {
     "seconds": "seconds duration leadtime 作業時間 所要時間 作業秒数 소요시간 작업시간",
     "at": "at time submittedat createdat 回答日時 完了日時 提出日時 제출일시 완료일시 작업일시",
 }
+OTHERWISE = {
+    "example": "項目 項目id アイテム アイテムid 作業id 항목 항목id 아이템 아이템id",
+    "answer": "判断 답 판단",
+}
+"""Words that may mean something else too, such as the number of a submission: they count where no other word does."""
 _KNOWN = {word: field for field, words in WORDS.items() for word in words.split()}
+_OTHERWISE = {word: field for field, words in OTHERWISE.items() for word in words.split()}
 
 
 def _bare(heading: str) -> str:
@@ -67,10 +73,11 @@ def _bare(heading: str) -> str:
 def recognise(header: Sequence[str]) -> dict[str, str] | None:
     """The map of a heading whose words are known; None where an item, an answer or a worker is not among them."""
     found: dict[str, str] = {}
-    for heading in header:
-        field = _KNOWN.get(_bare(heading))
-        if field is not None:
-            found.setdefault(field, heading)
+    for known in (_KNOWN, _OTHERWISE):
+        for heading in header:
+            field = known.get(_bare(heading))
+            if field is not None:
+                found.setdefault(field, heading)
     if {"example", "worker", "answer"} <= found.keys():
         return found
     stems = {heading: _KNOWN.get(re.sub(r"\d+$", "", _bare(heading))) for heading in header}
