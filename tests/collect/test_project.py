@@ -1,10 +1,14 @@
-"""Who may go by what name."""
+"""Who may go by what name, and what a new project's guideline says."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from nikawa.collect.project import NAME, can_be_called
+from nikawa.collect.project import NAME, can_be_called, create_project
+from nikawa.collect.settings import Settings
+from nikawa.records import Example
 
 
 @pytest.mark.parametrize("name", ["aki", "山田\u3000太郎", "김 하나", "x" * NAME, "<b>"])
@@ -15,3 +19,16 @@ def test_names_that_can_be_seen(name: str) -> None:
 @pytest.mark.parametrize("name", ["", " ", "\u3000", "x" * (NAME + 1), "a\nb", "a\x00", "a\u202eb", "\ud800"])
 def test_names_that_cannot(name: str) -> None:
     assert not can_be_called(name)
+
+
+@pytest.mark.parametrize("options", [{}, {"naturalness": True}, {"naturalness": False}])
+def test_a_guideline_explains_what_is_asked_and_nothing_else(
+    tmp_path: Path, options: dict[str, bool]
+) -> None:
+    example = Example(id="a", inputs={"premise": "비가 온다.", "hypothesis": "날이 흐리다."})
+    settings = Settings(title="t", form="inference", options=options)
+    project = create_project(tmp_path / "p", settings, [example])
+    asked = options.get("naturalness", True)
+    assert project.options.naturalness is asked
+    for language, word in (("ja", "自然さ"), ("ko", "자연스러움"), ("en", "naturalness")):
+        assert (word in project.guideline(language)) is asked

@@ -128,6 +128,8 @@ class Form:
     """What of an example the worker sees; never its gold."""
     guideline: Mapping[str, str] = field(default_factory=dict)
     """The first guideline of a new project, Markdown by language."""
+    guided: Callable[[Options], Mapping[str, str]] | None = None
+    """The same by settings, where it depends on them."""
     sets: Mapping[str, Any] = field(default_factory=dict)
     """What a new project's `[form_settings]` table says, where it is not the default."""
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -148,6 +150,10 @@ class Form:
     def writes(self) -> bool:
         """Whether it asks for texts of the worker's own: no two of those are meant to be equal."""
         return self.gold_matches is keeps_rules
+
+    def guidelines(self, options: Options) -> Mapping[str, str]:
+        """The first guideline of a new project with these settings."""
+        return self.guideline if self.guided is None else self.guided(options)
 
     def options(self, table: Mapping[str, Any], file: Path | None = None) -> Options:
         """The form's own settings, checked; `file` is the project.toml they stand in."""

@@ -119,11 +119,11 @@ def create_project(
         cure = "choose another name; nikawa collect import PROJECT --examples FILE adds items to a project"
         raise BadInput("exists already", file=folder, cure=cure)
     chosen = form(settings.form)
-    options = chosen.options(settings.options)
     settings = replace(settings, options=chosen.first_options(settings.options))
+    options = chosen.options(settings.options)
     with atomic_folder(folder) as made:
         (made / SETTINGS).write_text(written(settings), "utf-8")
-        for language, text in {**GUIDELINES, **chosen.guideline}.items():
+        for language, text in {**GUIDELINES, **chosen.guidelines(options)}.items():
             (made / f"guideline.{language}.md").write_text(text, "utf-8")
         count = write_records(made / EXAMPLES, _shown(examples, chosen, options))
         if not count:

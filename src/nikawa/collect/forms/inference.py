@@ -32,6 +32,41 @@ def validate(answer: Answer, _example: Example, options: Options) -> list[Proble
     ]
 
 
+_POINTS = {
+    "ja": (
+        "二つの文は同じ場面について述べているものとして読んでください。",
+        "**必ず正しい**: 前提が正しければ、仮説も必ず正しい。",
+        "**必ず誤り**: 前提が正しければ、仮説は必ず誤り。",
+        "**どちらとも言えない**: 正しいこともあれば、そうでないこともある。",
+    ),
+    "ko": (
+        "두 문장은 같은 장면을 말한다고 보고 읽어 주세요.",
+        "**반드시 참**: 전제가 참이면 가설도 반드시 참이다.",
+        "**반드시 거짓**: 전제가 참이면 가설은 반드시 거짓이다.",
+        "**어느 쪽이라고 할 수 없음**: 참일 수도 있고 아닐 수도 있다.",
+    ),
+    "en": (
+        "Read the two sentences as speaking of the same scene.",
+        "**It must be true**: whenever the premise is true, so is the hypothesis.",
+        "**It must be false**: whenever the premise is true, the hypothesis is false.",
+        "**It may be either**: it can be true, and it can be false.",
+    ),
+}
+_NATURAL = {
+    "ja": "自然さは意味の関係とは別に、言い回しとして不自然かどうかだけで答えてください。",
+    "ko": "자연스러움은 의미 관계와 따로, 표현이 어색한지만 보고 답해 주세요.",
+    "en": "Judge naturalness apart from meaning: by the wording alone.",
+}
+
+
+def guided(options: Options) -> dict[str, str]:
+    """The guideline; naturalness is explained where it is asked."""
+    asked = options.naturalness
+    return guide(
+        **{name: (*points, *((_NATURAL[name],) if asked else ())) for name, points in _POINTS.items()}
+    )
+
+
 FORM = Form(
     name="inference",
     title={"ja": "推論の関係を選ぶ", "ko": "추론 관계 고르기", "en": "Premise and hypothesis"},
@@ -76,29 +111,8 @@ FORM = Form(
             "label_both": "Both are unnatural",
         },
     },
-    guideline=guide(
-        ja=(
-            "二つの文は同じ場面について述べているものとして読んでください。",
-            "**必ず正しい**: 前提が正しければ、仮説も必ず正しい。",
-            "**必ず誤り**: 前提が正しければ、仮説は必ず誤り。",
-            "**どちらとも言えない**: 正しいこともあれば、そうでないこともある。",
-            "自然さは意味の関係とは別に、言い回しとして不自然かどうかだけで答えてください。",
-        ),
-        ko=(
-            "두 문장은 같은 장면을 말한다고 보고 읽어 주세요.",
-            "**반드시 참**: 전제가 참이면 가설도 반드시 참이다.",
-            "**반드시 거짓**: 전제가 참이면 가설은 반드시 거짓이다.",
-            "**어느 쪽이라고 할 수 없음**: 참일 수도 있고 아닐 수도 있다.",
-            "자연스러움은 의미 관계와 따로, 표현이 어색한지만 보고 답해 주세요.",
-        ),
-        en=(
-            "Read the two sentences as speaking of the same scene.",
-            "**It must be true**: whenever the premise is true, so is the hypothesis.",
-            "**It must be false**: whenever the premise is true, the hypothesis is false.",
-            "**It may be either**: it can be true, and it can be false.",
-            "Judge naturalness apart from meaning: by the wording alone.",
-        ),
-    ),
+    guideline=guided(Inference(naturalness=True)),
+    guided=guided,
     sample=Sample(
         inputs={
             "premise": "男の子が公園で赤い凧を揚げている。",
