@@ -523,3 +523,30 @@ def test_what_a_total_does_not_reach_is_told(make: Make, pack: Path, tmp_path: P
     command = ["generate", str(pack), "--out", str(tmp_path / "c"), "-n", "100", "--per", "total"]
     told = CliRunner().invoke(build(), command).output
     assert "train: 99 of the 100 problems asked for, 11 from each of 9 cells." in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_interruption_says_that_the_run_can_go_on(pack: Path, tmp_path: Path, workers: str) -> None:
+    code = (
+        "import os, signal, sys; import nikawa.jobs._generate_files as files; files.EVERY = 0.0\n"
+        "note = files.Files.note; count = [0]\n"
+        "def stop(self):\n"
+        "    note(self); count[0] += 1\n"
+        "    if count[0] == 3: os.killpg(0, signal.SIGINT)\n"
+        "files.Files.note = stop\n"
+        "from nikawa.cli._main import main; main()"
+    )
+    words = ["generate", str(pack), "-n", "4000", "--out", str(tmp_path / "a"), "--workers", workers]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "nikawa: interrupted; the same command goes on from here\n"
+    assert (
+        generate(str(pack), tmp_path / "a", options=Options(counts={"": 4000})).splits["train"].problems > 0
+    )

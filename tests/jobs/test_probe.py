@@ -102,6 +102,18 @@ def test_workers_change_nothing(records: str, monkeypatch: pytest.MonkeyPatch) -
     assert artifacts(records, options=Options(workers=2)).report == artifacts(records).report
 
 
+def test_progress_is_told(records: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "NEWS_EVERY", 10)
+    told: list[tuple[int, int | None]] = []
+    artifacts(records, progress=lambda done, of: told.append((done, of)))
+    assert told == [(n, None) for n in range(10, 141, 10)]
+    told.clear()
+    how = Options(tokeniser="characters")
+    artifacts("mini-ja", options=how, progress=lambda done, of: told.append((done, of)))
+    assert told
+    assert {of for _, of in told} == {told[0][1]} != {None}
+
+
 def test_the_embedded_benchmarks() -> None:
     report = artifacts("mini-ja", options=Options(tokeniser="characters")).report
     assert (report.examples, report.over) == (36, ())

@@ -142,7 +142,7 @@ def run(*words: str) -> Any:
 def test_the_command_shows_and_prints(put: Put) -> None:
     sides = put()
     shown = run(*sides, "-n", "1").stdout
-    assert "1 examples are in english-test only" in shown
+    assert "1 example is in english-test only" in shown
     assert "japanese-test:test/2" in shown
     assert "japanese-test:test/3" not in shown
     told = msgspec.json.decode(run(*sides, "--json").stdout)

@@ -61,7 +61,7 @@ def run() -> Run:
 def test_check(file: Path, run: Run) -> None:
     report = check(str(file))
     assert (report.templates, report.errors, report.warnings, report.troubles) == (1, 0, 0, ())
-    assert run("check", str(file)) == (0, "1 templates, 0 errors, 0 warnings\n")
+    assert run("check", str(file)) == (0, "1 template, 0 errors, 0 warnings\n")
 
 
 def test_check_names_line_and_column(file: Path, run: Run) -> None:

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_rendered, print_table
+from nikawa.cli._show import (
+    Data,
+    Json,
+    Quiet,
+    complete_datasets,
+    counted,
+    print_json,
+    print_rendered,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from nikawa.jobs._shift_parts import Part
@@ -65,9 +74,9 @@ def _show_rest(report: ShiftReport, n: int) -> None:
         print_table(("example", report.before, report.after, "tags"), listed)
     for count, name in ((report.only_before, report.before), (report.only_after, report.after)):
         if count:
-            typer.echo(f"{count:,} examples are in {name} only")
+            typer.echo(f"{counted(count, 'example')} {'is' if count == 1 else 'are'} in {name} only")
     if report.without_gold:
-        typer.echo(f"{report.without_gold:,} shared examples lack gold on either side")
+        typer.echo(f"{counted(report.without_gold, 'shared example')} without gold on either side")
 
 
 def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:

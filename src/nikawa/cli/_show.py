@@ -123,6 +123,11 @@ def print_rendered(
     typer.echo(Table(columns, list(rows), numbers).render(notation))
 
 
+def counted(n: int, noun: str) -> str:
+    """A number with its noun: 1 template, 2,000 templates."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: ""}[value]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, progress
+from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from nikawa.jobs.generate import GenerateReport
@@ -58,13 +58,24 @@ def generate(
         counts=dict(map(_count, n or ())), per=per, seed=seed, splits=tuple(split or ()), workers=workers,
         overwrite=overwrite, gate=gate_over if gate else None, tokeniser=tokeniser,
     )  # fmt: skip
-    with progress(quiet or json) as bar:
-        report = run(pack, out, data=data, options=how, progress=_teller(bar))
+    try:
+        with progress(quiet or json) as bar:
+            report = run(pack, out, data=data, options=how, progress=_teller(bar))
+    except KeyboardInterrupt:
+        typer.echo(f"nikawa: interrupted; {_left(out)}", err=True)
+        raise typer.Exit(130) from None
     if json:
         print_json(report)
     elif not quiet:
         _print(report)
     raise typer.Exit(int(report.gate is not None and not report.gate.passed))
+
+
+def _left(out: Path) -> str:
+    """What an interrupted run leaves."""
+    from nikawa.jobs.generate import resumable
+
+    return "the same command goes on from here" if resumable(out) else "nothing is kept"
 
 
 def _count(text: str) -> tuple[str, int]:
@@ -90,10 +101,10 @@ def _print(report: GenerateReport) -> None:
     columns = ("split", "problems", "cells", *LABELS)
     print_table(columns, rows, numbers=columns[1:])
     if report.unreachable:
-        typer.echo(f"Out of reach: {len(report.unreachable)} cells, {_some(report.unreachable)}")
+        typer.echo(f"Out of reach: {counted(len(report.unreachable), 'cell')}, {_some(report.unreachable)}")
     if report.short:
         named = [f"{name} ({n})" for name, n in report.short.items()]
-        typer.echo(f"Fewer problems than asked for: {len(named)} cells, {_some(named)}")
+        typer.echo(f"Fewer problems than asked for: {counted(len(named), 'cell')}, {_some(named)}")
     _print_few(report)
     if report.gate is not None:
         _print_gate(report)
@@ -105,7 +116,7 @@ def _print_few(report: GenerateReport) -> None:
     """What fell short of the question, split by split."""
     for split, n in report.asked.items():
         found = report.splits[split]
-        each = f"{found.per:,} from each of {found.cells:,} cells"
+        each = f"{found.per:,} from each of {counted(found.cells, 'cell')}"
         typer.echo(f"{split}: {found.problems:,} of the {n:,} problems asked for, {each}.")
     for split, names in report.untested.items():
         typer.echo(f"No words keep {split} apart, so it has no problem of: {_some(names)}")
@@ -128,7 +139,7 @@ def _print_gate(report: GenerateReport) -> None:
     gate = report.gate
     assert gate is not None
     tries = f"{report.attempt + 1} attempt{'s' if report.attempt else ''}"
-    over = f"{len(gate.over):,} pairs over the line, {gate.allowed:,} allowed ({gate.tokeniser}, {tries})"
+    over = f"{counted(len(gate.over), 'pair')} over the line, {gate.allowed:,} allowed ({gate.tokeniser}, {tries})"
     if gate.passed:
         typer.echo(f"Gate: passed, {over}.")
         return

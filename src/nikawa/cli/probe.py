@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, status
+from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from nikawa.jobs.probe import ArtifactReport
@@ -54,8 +54,9 @@ def artifacts(
         side=side, tokeniser=tokeniser, without=tuple(without or ()), question=question, alpha=alpha,
         top=top, smoothing=smoothing, workers=workers,
     )  # fmt: skip
-    with status(f"testing the tokens of {dataset}", quiet or json):
-        found = run(dataset, data, how)
+    with progress(quiet or json) as bar:
+        task = bar.add_task(f"testing the tokens of {dataset}", total=None)
+        found = run(dataset, data, how, lambda done, of: bar.update(task, completed=done, total=of))
     if plot is not None:
         from nikawa.report.scatter import write_scatter
 
@@ -117,8 +118,9 @@ def _show_lengths(report: ArtifactReport) -> None:
 def verdict(report: ArtifactReport) -> str:
     """What was found, in one sentence."""
     line = f"p < {report.alpha:g}/{report.vocabulary:,} = {report.threshold:.3g}"
-    found = f"{len(report.over):,} pairs over {report.tokens_over:,} tokens" if report.over else "no pair"
+    pairs, tokens = counted(len(report.over), "pair"), counted(report.tokens_over, "token")
+    found = f"{pairs} over {tokens}" if report.over else "no pair"
     return (
-        f"{report.examples:,} examples, {report.vocabulary:,} tokens by {report.tokeniser}: "
+        f"{counted(report.examples, 'example')}, {counted(report.vocabulary, 'token')} by {report.tokeniser}: "
         f"{found} over the line ({line})."
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_table, status
+from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, status
 
 if TYPE_CHECKING:
     from nikawa.generate.audit import Report
@@ -57,7 +57,8 @@ def check(
 def _print_check(report: CheckReport) -> None:
     for place in report.troubles:
         typer.echo(f"{place.trouble.level}: {place}")
-    typer.echo(f"{report.templates} templates, {report.errors} errors, {report.warnings} warnings")
+    found = {"template": report.templates, "error": report.errors, "warning": report.warnings}
+    typer.echo(", ".join(counted(n, noun) for noun, n in found.items()))
 
 
 def show(
@@ -170,11 +171,11 @@ def review(
 def _print_review(report: ReviewReport, exported: bool) -> None:
     if exported:
         typer.echo(
-            f"{report.rows:,} problems of {report.dataset} in {report.file}, {report.scored:,} were scored."
+            f"{counted(report.rows, 'problem')} of {report.dataset} in {report.file}, {report.scored:,} were scored."
         )
         typer.echo("Fill the column decision with keep or drop, and reason where you drop.")
         return
-    typer.echo(f"{report.rows:,} decisions: {report.kept:,} kept, {report.dropped:,} dropped.")
+    typer.echo(f"{counted(report.rows, 'decision')}: {report.kept:,} kept, {report.dropped:,} dropped.")
     if report.reasons:
         print_table(("reason", "dropped"), report.reasons.items(), numbers=("dropped",))
         print_table(("template", "dropped"), list(report.templates.items())[:SHOWN], numbers=("dropped",))

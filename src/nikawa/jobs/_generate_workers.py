@@ -73,6 +73,7 @@ _HELD: list[Job] = []
 
 
 def _begin(job: Job, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the parent's to tell of
     die_with(parent)
     _HELD[:] = [job]
 

@@ -112,6 +112,11 @@ def generate(
         return _generate(spec, out, data, how, progress)
 
 
+def resumable(out: Path) -> bool:
+    """Whether a folder holds an unfinished run that its command would go on with."""
+    return any((folder / JOURNAL).is_file() for folder in (out, out / BESIDE))
+
+
 def _replacing(
     spec: str, out: Path, data: Path | None, how: Options, progress: Progress | None
 ) -> GenerateReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -24,12 +24,24 @@ from nikawa.analyse.artifacts import (
 )
 from nikawa.analyse.artifacts_lengths import Explained, Length, explained, lengths
 from nikawa.errors import BadInput
-from nikawa.jobs._probe_examples import BOTH, Kept, items, make_plan, open_examples, sides_of, tokeniser_of
-from nikawa.records import Record
+from nikawa.jobs._probe_examples import (
+    BOTH,
+    Kept,
+    Opened,
+    items,
+    make_plan,
+    open_examples,
+    sides_of,
+    tokeniser_of,
+)
+from nikawa.records import Example, Record
 from nikawa.text import analyser
 
 INFERENCE = ("entailment", "contradiction", "neutral")
 CHUNK = 20_000
+NEWS_EVERY = 1_000
+Progress = Callable[[int, int | None], None]
+"""Called with how many examples were read, of how many where that is known."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,9 @@ class Probe:
     table: Table
 
 
-def artifacts(spec: str, data: Path | None = None, options: Options | None = None) -> Probe:
+def artifacts(
+    spec: str, data: Path | None = None, options: Options | None = None, progress: Progress | None = None
+) -> Probe:
     """Test a dataset, given as `load` takes it; a records file is streamed."""
     how = options or Options()
     opened = open_examples(spec, data)
@@ -94,7 +108,8 @@ def artifacts(spec: str, data: Path | None = None, options: Options | None = Non
     sides = sides_of(plan, how.side)
     tokeniser = tokeniser_of(plan, how.tokeniser)
     kept = Kept(how.without)
-    tally = _tally(items(kept.of(opened.stream), plan, sides), sides, tokeniser, how.workers)
+    stream = _told(opened, progress) if progress else opened.stream
+    tally = _tally(items(kept.of(stream), plan, sides), sides, tokeniser, how.workers)
     kept.check(spec)
     if not tally.examples:
         raise BadInput(
@@ -112,6 +127,15 @@ def artifacts(spec: str, data: Path | None = None, options: Options | None = Non
         lengths=lengths(tally, table.labels), explained=explained(tally),
     )  # fmt: skip
     return Probe(report, table)
+
+
+def _told(opened: Opened, progress: Progress) -> Iterator[Example]:
+    """The examples of a dataset, and word of them now and then."""
+    total = len(opened.first) if opened.name else None
+    for number, example in enumerate(opened.stream, start=1):
+        if number % NEWS_EVERY == 0:
+            progress(number, total)
+        yield example
 
 
 def _labels(tally: Tally) -> tuple[str, ...]:
