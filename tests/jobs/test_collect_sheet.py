@@ -16,7 +16,7 @@ from nikawa.jobs.collect import New, new
 from nikawa.records import Example
 
 SHEET: dict[str, Any] = {
-    "recipe": "klue-ner", "name": "check", "title": "개체명 확인", "form": "choice", "question": "right",
+    "recipe": "klue-ner", "name": "check", "title": "whether they are right", "form": "choice", "question": "right",
     "prompt": "모두 맞으면 right를 고르세요.", "labels": ["right", "wrong"], "scale": None, "texts": 1, "workers": 2,
     "items": 1, "answer": "one of the labels", "language": "ko", "tasks": "0",
 }  # fmt: skip
@@ -37,7 +37,7 @@ def made(tmp_path: Path, how: New, text: str = "x", **sheet: Any) -> Project:
 def test_a_sheet_says_what_is_asked(tmp_path: Path) -> None:
     project = made(tmp_path, New())
     settings = project.settings
-    assert (settings.form, settings.language, settings.title) == ("choice", "ko", "개체명 확인")
+    assert (settings.form, settings.language, settings.title) == ("choice", "ko", "p")
     assert settings.assign.workers_per_item == 2
     assert (project.options.question, project.options.labels) == ("right", ("right", "wrong"))
     assert project.options.prompt == SHEET["prompt"]

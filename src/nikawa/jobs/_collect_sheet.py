@@ -51,12 +51,12 @@ def sheet_beside(spec: str) -> Sheet | None:
 
 
 def _by_sheet(how: New, sheet: Sheet) -> New:
+    """What the sheet says and `how` does not; its title is for readers of the build, not for workers."""
     asked = how.form or sheet.form
     options = _options(sheet) if asked == sheet.form else {}  # another form asks something else
     return replace(
         how,
         form=asked,
-        title=how.title or sheet.title,
         workers=sheet.workers if how.workers is None else how.workers,
         language=how.language or (sheet.language if sheet.language in LANGUAGES else ""),
         options={**options, **how.options},
