@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -48,7 +49,14 @@ def lines(path: Path) -> list[dict[str, object]]:
 def test_files(files: tuple[str, str], tmp_path: Path) -> None:
     found = aggregate(files[0], options=Options(rules=("majority",), examples=files[1]))
     names = write(found, tmp_path / "out")
-    assert names == ["adjudicate.tsv", "agreement.json", "examples.jsonl", "items.jsonl", "summary.json"]
+    assert names == [
+        "adjudicate.tsv",
+        "agreement.json",
+        "examples.jsonl",
+        "items.jsonl",
+        "judgements.jsonl",
+        "summary.json",
+    ]
     merged = list(read_examples(tmp_path / "out" / "examples.jsonl"))
     assert [(e.id, e.gold) for e in merged] == [
         ("i0", {"old": 0, "label": "a"}),
@@ -182,7 +190,14 @@ def test_spans_are_voted_on_one_by_one(spans: str, files: tuple[str, str], tmp_p
     options = Options(examples=files[1])
     found, out = aggregate(spans, options=options), tmp_path / "out"
     names = write(found, out)
-    assert names == ["adjudicate.tsv", "agreement.json", "examples.jsonl", "items.jsonl", "summary.json"]
+    assert names == [
+        "adjudicate.tsv",
+        "agreement.json",
+        "examples.jsonl",
+        "items.jsonl",
+        "judgements.jsonl",
+        "summary.json",
+    ]
     gold = {e.id: e.gold["spans"] for e in read_examples(out / "examples.jsonl")}
     assert gold == {"i0": [Span(0, 1, "PS"), Span(2, 3, "LC")], "i2": []}
     told = lines(out / "items.jsonl")
@@ -311,6 +326,40 @@ def test_workers_and_known_answers(files: tuple[str, str], tmp_path: Path) -> No
     write_records(tmp_path / "bare.jsonl", [Example(id="i0", inputs={"text": "灯がともる。"})])
     with pytest.raises(BadInput, match="holds no gold"):
         read_known(tmp_path / "bare.jsonl", "label")
+
+
+def test_sheets_about_items_nobody_judged_are_refused(files: tuple[str, str], tmp_path: Path) -> None:
+    ties, known = tmp_path / "ties.tsv", tmp_path / "known.tsv"
+    ties.write_text("example\tquestion\tanswer\ni1\tlabel\tb\ni99\tlabel\tb\n", "utf-8")
+    said = r"ties\.tsv, line 3: decides about 'i99', which nobody judged; known: i0, i1"
+    with pytest.raises(BadInput, match=said):
+        aggregate(files[0], options=Options(adjudicated=ties))
+    ties.write_text("example\tquestion\tanswer\ni1\tlable\tb\n", "utf-8")
+    with pytest.raises(
+        BadInput, match="decides no question that is aggregated; the column question says label"
+    ):
+        aggregate(files[0], options=Options(adjudicated=ties))
+    known.write_text("example\tanswer\nk1\ta\nk2\tb\n", "utf-8")
+    for run in (aggregate, workers):
+        with pytest.raises(BadInput, match="none of its 2 known answers is about an item that was judged"):
+            run(files[0], None, Options(known=known))
+
+
+def test_known_and_decided_labels_are_compared_in_nfc(tmp_path: Path) -> None:
+    votes = {"i1": ("긍정", "긍정"), "i2": ("긍정", "부정")}
+    judged = [
+        Judgement(example=item, worker=f"w{w}", question="label", answer=a)
+        for item, given in votes.items()
+        for w, a in enumerate(given)
+    ]
+    write_records(tmp_path / "j.jsonl", judged)
+    apart = normalize("NFD", "긍정")
+    (tmp_path / "known.tsv").write_text(f"example\tanswer\ni1\t{apart}\n", "utf-8")
+    (tmp_path / "ties.tsv").write_text(f"example\tquestion\tanswer\ni2\tlabel\t{apart}\n", "utf-8")
+    report = workers(str(tmp_path / "j.jsonl"), None, Options(known=tmp_path / "known.tsv"))
+    assert [worker.accuracy for worker in report.workers] == [1.0, 1.0]
+    found = aggregate(str(tmp_path / "j.jsonl"), options=Options(adjudicated=tmp_path / "ties.tsv"))
+    assert found.verdicts["label"].answers() == ["긍정", "긍정"]
 
 
 def test_known_answers_from_examples(tmp_path: Path) -> None:

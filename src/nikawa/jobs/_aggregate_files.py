@@ -1,6 +1,6 @@
 """What `nikawa aggregate` writes: gold, a reason an item, the list of ties, skills, agreement, a summary.
 
-`examples.jsonl` (with the examples at hand) or `gold.jsonl`; `items.jsonl`; `adjudicate.tsv`, a sheet to fill in
+`examples.jsonl` (with the examples at hand, and the judgements of a file beside it) or `gold.jsonl`; `items.jsonl`; `adjudicate.tsv`, a sheet to fill in
 and give back; `skills.jsonl` of a model of workers; `agreement.json`; `summary.json`.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
+from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import encode_json
 from nikawa.io.judgements.guard import bare
 from nikawa.jobs._aggregate_sheet import read_rows, write_rows
@@ -41,6 +43,8 @@ def write(found: Aggregated, out: Path, *, overwrite: bool = False) -> list[str]
             _lines(folder / "gold.jsonl", ({"example": i, "gold": g} for i, g in gold.items()))
         else:
             _lines(folder / "examples.jsonl", merged(gold, found.examples, found.verdicts))
+            if found.judgements is not None:
+                _lines(folder / JUDGEMENTS, found.judgements())
         _lines(folder / "items.jsonl", items(found.verdicts, found.decided))
         _sheet(folder / "adjudicate.tsv", found)
         skills = list(skill_lines(found.verdicts))
@@ -198,7 +202,7 @@ def read_adjudicated(path: Path) -> dict[str, dict[str, Any]]:
     """A filled-in sheet of ties: question to item to answer. Rows without an answer stay ties."""
     found: dict[str, dict[str, Any]] = {}
     for line, row in read_rows(path, ("example", "question", "answer")):
-        example, answer = row["example"], bare(row["answer"].strip())
+        example, answer = row["example"], normalize("NFC", bare(row["answer"].strip()))
         settled = found.setdefault(row["question"], {})
         if example in settled:
             cure = "keep one line an item"

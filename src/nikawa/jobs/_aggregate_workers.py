@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from nikawa.benchmarks import benchmarks, load, tasks
 from nikawa.benchmarks.load import named
 from nikawa.errors import BadInput
-from nikawa.jobs._aggregate_files import read_known
+from nikawa.jobs._aggregate_known import known_answers
 from nikawa.jobs._agree_spans import text_of
 from nikawa.jobs._judgements import load_examples, table_of
 from nikawa.jobs.aggregate import Options, opened, read_rules
@@ -85,7 +85,7 @@ def workers(
     given = opened(spec, data, options)
     given.judgements = with_marks(given.judgements)
     table = table_of(given, options.question, options.how)
-    known = None if options.known is None else read_known(options.known, table.question)
+    known = known_answers(options.known, table)
     figures = quality(table, known, workers_are="columns" if options.columns else given.workers_are)
     if pass_mark is not None and not known:
         raise BadInput("a pass mark needs known answers", cure="give them with --known FILE")

@@ -7,7 +7,7 @@ item, and an example is kept when every rule accepts it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,17 +63,23 @@ class Aggregated:
     tables: Mapping[str, Table]
     decided: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     """By question and item who settled a tie by hand, and why."""
+    judgements: Callable[[], Iterator[Judgement]] | None = None
+    """Opens the judgements of a file once more."""
 
 
 def aggregate(spec: str, data: Path | None = None, options: Options | None = None) -> Aggregated:
     """Make gold of a file of judgements, or of a dataset that publishes its workers' answers."""
     from nikawa.aggregate.rules import Ties
     from nikawa.jobs._aggregate_files import read_deciders
+    from nikawa.jobs._aggregate_known import check_decided, known_answers
 
     options = options or Options()
     known = load_examples(spec, options.examples, data)
     rules, ties = read_rules(options.rules), Ties.parse(options.ties)
     tables, given = _tables(spec, data, options, rules, known if options.examples else None)
+    known_answers(options.known, next(iter(tables.values())))
+    if options.adjudicated is not None:
+        check_decided(options.adjudicated, tables)
     changed: list[Change] = []
     for rule in rules.values():
         _check_identity(rule, given, options)
@@ -87,7 +93,8 @@ def aggregate(spec: str, data: Path | None = None, options: Options | None = Non
     if options.examples and known:
         report = msgspec.structs.replace(report, unjudged=_unjudged(known, tables))
     decided = {} if options.adjudicated is None else read_deciders(options.adjudicated)
-    return Aggregated(report, verdicts, known, tables, decided)
+    again = None if named(spec) is not None else lambda: opened(spec, data, options).judgements
+    return Aggregated(report, verdicts, known, tables, decided, again)
 
 
 def _unheard(verdicts: Mapping[str, Verdicts], sheet: Path | None) -> Note | None:
@@ -199,10 +206,10 @@ def _leave_out(
 ) -> tuple[dict[str, Table], list[Change]]:
     from nikawa.aggregate.workers import quality
     from nikawa.aggregate.workers_exclude import Limit, changes, to_exclude, without
-    from nikawa.jobs._aggregate_files import read_known
+    from nikawa.jobs._aggregate_known import known_answers
 
     name, table = next(iter(tables.items()))
-    known = None if options.known is None else read_known(options.known, table.question)
+    known = known_answers(options.known, table)
     gone = to_exclude(quality(table, known), [Limit.parse(limit) for limit in options.exclude])
     told = changes(table, gone, rules[name], ties)
     return {question: without(each, list(gone)) for question, each in tables.items()}, told
