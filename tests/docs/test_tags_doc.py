@@ -29,6 +29,25 @@ def test_the_python_runs() -> None:
     assert sum(space["counts"].values()) > 0
 
 
+def test_what_the_pack_misses_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("more-ja.toml").write_text(blocks("toml")[0], "utf-8")
+    pack, reader = read_pack(Path("more-ja.toml")), analyser("ja")
+    assert check_pack(pack) == []
+    found = {
+        text: (tagger(find_pack("jsick"))(example, reader), tagger(pack)(example, reader))
+        for text in ("狐は来ません。", "狐は来るかもしれない。")
+        for example in [Example(id="1", inputs={"text": text})]
+    }
+    assert found == {
+        "狐は来ません。": (set(), {"Negation"}),
+        "狐は来るかもしれない。": ({"Negation"}, {"Modal"}),
+    }
+    (block,) = [block for block in blocks("sh") if "more-ja" in block]
+    for line in block.splitlines():
+        assert CliRunner().invoke(build(), shlex.split(line, comments=True)[1:]).exit_code == 0
+
+
 def commands() -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for block in blocks("sh") for line in block.splitlines()]
 
@@ -40,7 +59,7 @@ def test_the_commands_run(words: list[str], tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_pack_is_read_and_holds(tmp_path: Path) -> None:
-    (text,) = blocks("toml")
+    text = blocks("toml")[-1]
     path = tmp_path / "weather.toml"
     path.write_text(text, "utf-8")
     pack = read_pack(path)

@@ -25,6 +25,8 @@ def test_the_table_by_split() -> None:
     assert row[:3] == ["Numerical", "NUM", "jsick"]
     assert sum(map(int, row[3:6])) == int(row[6]) > 10
     assert f"mini-ja: {len(load('mini-ja')):,} examples, " in done.stdout
+    assert "what the pack jsick lists; other words for the same stay untagged" in done.stdout
+    assert "stay untagged" not in nikawa("tag", "mini-ja", "--pack", "none").stdout
 
 
 def test_json_and_file(tmp_path: Path) -> None:

@@ -81,6 +81,10 @@ def show(report: TagReport, style: str | None) -> None:
     print_table(columns, rows, numbers=numbers)
     n, tagged = sum(report.sizes.values()), sum(report.tagged.values())
     typer.echo(f"{report.dataset}: {n:,} examples, {tagged:,} with at least one tag")
+    if report.found:
+        typer.echo(
+            f"Found is what the pack {report.pack} lists; other words for the same stay untagged (docs/tags.md)"
+        )
     for skipped in report.skipped[:SHOWN]:
         typer.echo(f"skipped {skipped.example}: {skipped.why}")
     if report.comparison is not None:
