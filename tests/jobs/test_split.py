@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 from nikawa.benchmarks import load
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
-from nikawa.io.records import write_records
+from nikawa.io.records import read_examples, write_records
 from nikawa.jobs.check import check
+from nikawa.jobs.lineage import lineage
 from nikawa.jobs.split import Request, pooled, split
-from nikawa.records import Example
+from nikawa.records import Example, Judgement
 from nikawa.split import Options
 
 
@@ -169,3 +170,53 @@ def test_published_premise_sets_stay_whole(shared_data: Path) -> None:
     assert report.labels["test"]["label"] == pytest.approx(
         dict.fromkeys(("entailment", "contradiction", "neutral"), 1 / 3)
     )
+
+
+@pytest.fixture
+def gold(pairs: Path, tmp_path: Path) -> Path:
+    """The pairs judged anew by three workers, who agree but for one pair, which a person settles."""
+    from nikawa.jobs._aggregate_files import write
+    from nikawa.jobs.aggregate import Options as How
+    from nikawa.jobs.aggregate import aggregate
+
+    judged = [
+        Judgement(
+            example=e.id, worker=w, question="label", answer=e.gold["label"] if e.id != "0-neutral" else w
+        )
+        for e in read_examples(pairs)
+        for w in ("an", "bo", "cy")
+    ]
+    write_records(tmp_path / "j.jsonl", judged)
+    (tmp_path / "decided.tsv").write_text(
+        "example\tquestion\tanswer\tperson\treason\n0-neutral\tlabel\tbo\trin\tbo saw it\n", "utf-8"
+    )
+    how = How(examples=str(pairs), adjudicated=tmp_path / "decided.tsv")
+    write(aggregate(str(tmp_path / "j.jsonl"), options=how), tmp_path / "gold")
+    return tmp_path / "gold" / "examples.jsonl"
+
+
+def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(gold: Path, tmp_path: Path) -> None:
+    said = {"name": "skies", "version": "1.0", "licence": "CC BY 4.0", "source": "written for this"}
+    split(str(gold), request=Request(out=tmp_path / "out", card=said))
+    made = load(str(tmp_path / "out"))
+    card = made.card
+    assert (card.name, card.title, card.version, card.licence) == ("skies", "skies", "1.0", "CC BY 4.0")
+    assert (card.workers, card.workers_are) == ("3 workers, 180 answers about 60 items", "persons")
+    assert "label by majority (ties: adjudicate), 60 of 60 items" in card.labels
+    found = lineage("0-neutral", tmp_path / "out")
+    assert [(j.worker, j.answer) for j in found.judgements] == [(w, w) for w in ("an", "bo", "cy")]
+    assert found.gold == {"label": "bo"}
+    assert [step.stage for step in found.steps] == ["aggregate", "split"]
+    assert found.steps[0].rule.endswith("(an 1, bo 1, cy 1); decided by rin: bo saw it")
+    split(str(gold), request=Request(out=tmp_path / "out", card=said, overwrite=True))
+    assert lineage("0-neutral", tmp_path / "out") == found
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [("colour=red", "a card has no 'colour'"), ("name=a:b", "is no name"), ("licence", "says nothing"),
+     ("workers_are=cats", "the card cannot be so")],
+)  # fmt: skip
+def test_what_no_card_can_say(pairs: Path, said: str, words: str) -> None:
+    result = CliRunner().invoke(build(), ["split", str(pairs), "--card", said])
+    assert words in str(result.exception)

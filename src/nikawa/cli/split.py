@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +47,7 @@ def split(
     model: Annotated[str, typer.Option(help="Least-artifact: the hypothesis-only model.")] = "char-linear",
     seed: Annotated[int, typer.Option(help="Another seed draws others.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write a dataset folder.")] = None,
+    card: Annotated[list[str] | None, typer.Option(help="What the card is to say: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.", metavar="FIELD=TEXT")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     data: Data = None,
     json: Json = False,
@@ -65,7 +67,7 @@ def split(
     )  # fmt: skip
     request = Request(
         by=by, sizes=sizes, names=tuple(names.split(",")) if names else (), options=options, analyser=analyser,
-        model=model, out=out, overwrite=overwrite,
+        model=model, out=out, overwrite=overwrite, card=_said(card or ()),
     )  # fmt: skip
     with status(f"splitting {dataset}", quiet or json):
         report = run(dataset, data=data, request=request)
@@ -74,6 +76,16 @@ def split(
     elif not quiet:
         show(report)
     return None
+
+
+def _said(fields: Sequence[str]) -> dict[str, str]:
+    from nikawa.errors import BadInput
+
+    pairs = [text.partition("=") for text in fields]
+    odd = next((text for text, (_, sign, _) in zip(fields, pairs, strict=True) if not sign), None)
+    if odd is not None:
+        raise BadInput(f"--card {odd!r} says nothing", cure="write it as --card licence='CC BY 4.0'")
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _scale(text: str) -> tuple[float, float]:

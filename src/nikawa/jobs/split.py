@@ -17,6 +17,7 @@ from nikawa.benchmarks.load import named
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, check_split_name, write_folder
+from nikawa.jobs._split_made import described, keep_lineage, made_of
 from nikawa.jobs._split_words import shares, word_function
 from nikawa.models import Trainable, model
 from nikawa.models.folds import out_of_fold
@@ -43,6 +44,8 @@ class Request:
     """The hypothesis-only model of a least-artifact split."""
     out: Path | None = None
     overwrite: bool = False
+    card: Mapping[str, str] = field(default_factory=dict)
+    """What is said of the dataset on its card."""
 
 
 class SplitReport(Record, frozen=True, kw_only=True):
@@ -77,9 +80,12 @@ def split(spec: str, *, data: Path | None = None, request: Request | None = None
     _refuse_empty(parts, sizes, how)
     order = {example.id: place for place, example in enumerate(examples)}
     splits = {name: tuple(sorted(part, key=lambda e: order[e.id])) for name, part in parts.items()}
-    made = _dataset(dataset, splits, how)
+    aggregated = made_of(spec)
+    made = described(_dataset(dataset, splits, how), aggregated, how.card)
     if how.out is not None:
         write_folder(made, how.out, overwrite=how.overwrite)
+        if aggregated is not None:
+            keep_lineage(made, aggregated, f"{how.by}, seed {how.options.seed}", how.out)
     return _report(made, sizes, how, options)
 
 
