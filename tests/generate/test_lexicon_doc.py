@@ -27,3 +27,5 @@ def test_numbers(name: str) -> None:
     lexicon = load_lexicon(name)
     numbers = (len(lexicon.agents), len(lexicon.verbs), len(lexicon.nouns))
     assert f"| `{name}` | {' | '.join(f'{n:,}' for n in numbers)} |" in TEXT
+    (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", TEXT, re.MULTILINE)
+    assert set(row.replace(" alone", "").split(", ")) == {"-".join(frame.cases) for frame in lexicon.frames}
