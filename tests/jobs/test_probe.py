@@ -143,6 +143,22 @@ def test_no_gold_is_said(tmp_path: Path) -> None:
         artifacts(str(path))
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_text_that_no_analyser_takes_is_named(tmp_path: Path, workers: int) -> None:
+    path = tmp_path / "odd.jsonl"
+    made = [example(i, LABELS[i % 3], "船 は 着いた 。") for i in range(9)]
+    write_records(path, [*made, example(9, "neutral", "船\0は 着いた 。")])
+    with pytest.raises(BadInput) as told:
+        artifacts(str(path), options=Options(workers=workers))
+    assert "odd.jsonl: example '9', hypothesis: character 2 of the text is NUL; remove it" in str(told.value)
+
+
+def test_no_svg_is_written_under_another_name(nikawa: Nikawa, records: str, tmp_path: Path) -> None:
+    done = nikawa("probe", "artifacts", records, "--plot", str(tmp_path / "plot.png"))
+    assert (done.returncode, "only SVG is drawn; say --plot" in done.stderr) == (2, True)
+    assert not list(tmp_path.glob("plot*"))
+
+
 @pytest.mark.parametrize(("limit", "status", "said"), [("3", 0, "Gate: passed"), ("2", 1, "Gate: failed")])
 def test_the_gate(nikawa: Nikawa, records: str, limit: str, status: int, said: str) -> None:
     done = nikawa("probe", "artifacts", records, "--fail-over", limit)

@@ -128,6 +128,30 @@ def test_answers_that_could_not_be_read_are_changed_answers(bag: Made) -> None:
     assert values(report)["scramble", "", ""] == pytest.approx(100 * 23 / 24)
 
 
+def test_answers_that_could_not_be_read_are_named(bag: Made) -> None:
+    for file, name in ((bag.original, "0"), (bag.perturbed / "swap-o.jsonl", "1")):
+        rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        told = [row | {"answer": "dunno"} if row["id"] == name else row for row in rows]
+        file.write_text("".join(json.dumps(row) + "\n" for row in told), "utf-8")
+    report = bag.stress()
+    assert [(x.set, x.example, x.raw) for x in report.unread_items] == [
+        ("original", "0", "dunno"),
+        ("swap-o", "1", "dunno"),
+    ]
+    words = [
+        "stress",
+        str(bag.original),
+        str(bag.perturbed),
+        "--task",
+        "jsick-stress-nli",
+        "--sets",
+        str(bag.sets),
+    ]
+    said = CliRunner().invoke(build(), [*words, "--resamples", "100"], env={"COLUMNS": "200"}).stdout
+    assert "4 answers could not be read, 0 examples left out." in said
+    assert "unreadable: swap-o/1: 'dunno' (not one of" in said
+
+
 def test_gaps_are_refused_unless_asked(bag: Made) -> None:
     file = bag.perturbed / "swap-o.jsonl"
     file.write_text("\n".join(file.read_text("utf-8").splitlines()[1:]) + "\n", "utf-8")

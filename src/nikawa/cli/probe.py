@@ -50,6 +50,10 @@ def artifacts(
     from nikawa.jobs.probe import Options
     from nikawa.jobs.probe import artifacts as run
 
+    if plot is not None and plot.suffix.lower() != ".svg":
+        from nikawa.errors import BadInput
+
+        raise BadInput("only SVG is drawn", file=plot, cure=f"say --plot {plot.with_suffix('.svg')}")
     how = Options(
         side=side, tokeniser=tokeniser, without=tuple(without or ()), question=question, alpha=alpha,
         top=top, smoothing=smoothing, workers=workers,

@@ -13,17 +13,21 @@ from nikawa.cli._show import (
     Json,
     Quiet,
     complete_tasks,
+    counted,
     print_json,
     print_rendered,
     print_table,
     status,
 )
+from nikawa.errors import clip
 
 if TYPE_CHECKING:
     from nikawa.analyse.stress import Cell
     from nikawa.jobs.stress import StressReport
 
 PANEL = "Probe"
+NAMED, NAMED_CHARACTERS = 5, 60
+"""Unreadable answers named, and the characters shown of each."""
 
 
 def register(app: typer.Typer) -> None:
@@ -129,6 +133,12 @@ def _notes(report: StressReport) -> list[str]:
         notes.append(f"No answers to: {', '.join(report.absent)}")
     if report.unread or report.left_out:
         notes.append(
-            f"{report.unread:,} answers could not be read, {report.left_out:,} examples were left out."
+            f"{counted(report.unread, 'answer')} could not be read, {counted(report.left_out, 'example')} left out."
         )
+    notes += [
+        f"unreadable: {x.set}/{x.example}: {clip(repr(x.raw), NAMED_CHARACTERS)} ({x.why})"
+        for x in report.unread_items[:NAMED]
+    ]
+    if len(report.unread_items) > NAMED:
+        notes.append(f"unreadable: and {len(report.unread_items) - NAMED:,} more (--json names all)")
     return notes

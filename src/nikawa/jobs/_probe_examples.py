@@ -15,7 +15,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.io.records import read_examples
 from nikawa.jobs.check import without_views
 from nikawa.records import Example, Task
-from nikawa.text import ANALYSERS
+from nikawa.text import ANALYSERS, analyser
 from nikawa.text.analysers import DEFAULTS
 
 BOTH = "both"
@@ -163,3 +163,18 @@ def items(examples: Iterable[Example], plan: Plan, sides: tuple[str, ...]) -> It
         words = tuple(text for text in texts if isinstance(text, str))
         if isinstance(label, str) and len(words) == len(sides):
             yield label, words
+
+
+def placed(problem: BadInput, spec: str, data: Path | None, sides: tuple[str, ...]) -> BadInput:
+    """The same error with the example and file it is of, where a text is what no analyser takes."""
+    if problem.file is not None or "of the text is" not in problem.what:
+        return problem
+    cheap = analyser("characters", cache=0)  # it refuses what all refuse
+    for example in open_examples(spec, data).stream:
+        for side in sides:
+            text = example.inputs.get(side)
+            try:
+                cheap.analyse(text if isinstance(text, str) else "")
+            except BadInput as found:
+                return BadInput(f"example {example.id!r}, {side}: {found.what}", file=spec, cure=found.cure)
+    return problem

@@ -31,6 +31,7 @@ from nikawa.jobs._probe_examples import (
     items,
     make_plan,
     open_examples,
+    placed,
     sides_of,
     tokeniser_of,
 )
@@ -109,7 +110,10 @@ def artifacts(
     tokeniser = tokeniser_of(plan, how.tokeniser)
     kept = Kept(how.without)
     stream = _told(opened, progress) if progress else opened.stream
-    tally = _tally(items(kept.of(stream), plan, sides), sides, tokeniser, how.workers)
+    try:
+        tally = _tally(items(kept.of(stream), plan, sides), sides, tokeniser, how.workers)
+    except BadInput as problem:
+        raise placed(problem, spec, data, sides) from None
     kept.check(spec)
     if not tally.examples:
         raise BadInput(

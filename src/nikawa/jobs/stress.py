@@ -10,37 +10,34 @@ from typing import Any
 from msgspec.structs import replace
 
 from nikawa.analyse.resample import RESAMPLES, Evaluation
-from nikawa.analyse.stress import Cell, StressItem, cells
+from nikawa.analyse.stress import StressItem, cells
 from nikawa.benchmarks import benchmarks, load
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
+from nikawa.jobs._stress_report import ORIGINAL, StressReport, Unread
 from nikawa.jobs.score import task_and_split
 from nikawa.metrics import Items, metrics
 from nikawa.metrics._metric import mean
 from nikawa.metrics.accuracy import right
 from nikawa.perturb.choose import CASES, FAMILIES, case_of, family_of
-from nikawa.records import Dataset, Example, Prediction, Record, Task
+from nikawa.records import Dataset, Example, Prediction, Task
 from nikawa.run.veil import load_veiled
+
+__all__ = [
+    "MEASURES",
+    "Options",
+    "Sets",
+    "StressReport",
+    "Unread",
+    "parent_id",
+    "parent_of",
+    "sets_of",
+    "stress",
+    "stress_item",
+]
 
 Sets = dict[str, tuple[Example, ...]]
 """Operation (`swap-o`) to the examples it made."""
-
-
-class StressReport(Record, frozen=True, kw_only=True):
-    """How the answers changed."""
-
-    task: str
-    measure: str
-    """`same` (share of equal answers) or `pearson` (between the two sets of scores)."""
-    sets: dict[str, int]
-    """Set to its number of examples."""
-    absent: tuple[str, ...]
-    """Sets without an answer file."""
-    unread: int
-    """Answers, to either version, that could not be read: they count as changed, and are left out of correlations."""
-    left_out: int
-    """Examples without an answer to either version, left out as asked."""
-    cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,7 @@ def stress(
     return StressReport(
         task=asked.name, measure="pearson" if scored else "same", sets={n: len(e) for n, e in kept.items()},
         absent=tuple(absent), unread=unread, left_out=len(pairs) - len(complete), cells=tuple(found),
+        unread_items=_unread(complete),
     )  # fmt: skip
 
 
@@ -240,6 +238,19 @@ def _refuse_gaps(pairs: Iterable[_Pair], partial: bool, original: Path, perturbe
             ids = ", ".join(f"{name}/{example.id}" for name, example, *_ in missing[:3])
             what = f"{len(missing)} of {len(list(pairs))} examples have no answer, such as {ids}"
             raise BadInput(what, file=path, cure="add them, or say --partial to compare the rest")
+
+
+def _unread(pairs: Iterable[_Pair]) -> tuple[Unread, ...]:
+    found: dict[tuple[str, str], Prediction] = {}
+    for name, example, before, after in pairs:
+        if before is not None and before.answer is None:
+            found.setdefault((ORIGINAL, parent_id(example)), before)
+        if after is not None and after.answer is None:
+            found[name, example.id] = after
+    return tuple(
+        Unread(set=name, example=key, raw=told.raw or "", why=told.why or "")
+        for (name, key), told in sorted(found.items(), key=lambda item: item[0][0] != ORIGINAL)
+    )
 
 
 def stress_item(
