@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from typer.testing import CliRunner
@@ -117,3 +118,47 @@ def test_the_command(text: Path, tmp_path: Path) -> None:
     told = json.loads(runner.invoke(app, ["pair", "greedy", str(text), "--json"]).stdout)
     assert told["pairs"] == 2
     assert runner.invoke(app, ["pair", "greedy"]).exit_code != 0
+
+
+@pytest.mark.parametrize("method", ["greedy", "greedy-global"])
+def test_a_sentence_is_not_paired_with_itself(method: str, tmp_path: Path) -> None:
+    path, out = tmp_path / "lines.txt", tmp_path / "pairs.jsonl"
+    apart = normalize("NFD", "감 나무 가 있다")
+    path.write_text(
+        f"감 나무 가 있다\n{apart}\n감  나무 가 있다\n감 나무 가 없다\n배 나무 가 없다\n", "utf-8"
+    )
+    report = pair(method, path, options=Options(out=out))
+    found = [example.inputs for example in read_examples(out)]
+    assert (report.sentences, report.pairs, report.paired, report.left, report.repeated) == (5, 1, 2, 1, 2)
+    assert all(inputs["sentence1"] != inputs["sentence2"] for inputs in found)
+    assert report.notes == ("2 sentences were left out: they repeat another one",)
+
+
+def test_two_equal_captions_are_no_pair(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    texts = ("海だ", "海だ", "山だ", "川だ")
+    write_records(
+        path,
+        [Example(id=str(i), inputs={"text": t}, meta={"image": str(i // 2)}) for i, t in enumerate(texts)],
+    )
+    report = pair("same-image", path)
+    assert (report.pairs, report.repeated) == (1, 1)
+    assert report.notes == ("1 pairs were left out: both sentences are the same",)
+
+
+def test_what_was_taken_and_what_shares_nothing_is_told(tmp_path: Path) -> None:
+    path, out = tmp_path / "nli.jsonl", tmp_path / "pairs.jsonl"
+    write_records(path, [
+        Example(id=str(i), inputs={"premise": f"{i}番の船が着いた。", "hypothesis": "船だ。"}, meta={"start": 0, "end": 9, "source": "port"})
+        for i in range(6)
+    ])  # fmt: skip
+    report = pair("greedy", path, options=Options(out=out))
+    assert report.mean == 0
+    taken, nothing = report.notes
+    assert taken == "of 6 records premise was taken as the sentence, not hypothesis"
+    assert nothing.startswith("3 of 3 pairs share no unit")
+    assert "--units characters" in nothing
+    assert all(set(e.meta) == {"source", "pairing", "rouge"} for e in read_examples(out))
+    assert pair("greedy", path, options=Options(units="characters")).notes == (taken,)
+    said = CliRunner().invoke(build(), ["pair", "greedy", str(path)])
+    assert nothing in said.output.replace("\n", " ")

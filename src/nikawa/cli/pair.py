@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "pair",
         rich_help_panel=PANEL,
-        epilog="Example: nikawa pair greedy sentences.txt --out pairs.jsonl",
+        epilog="Example: nikawa pair greedy sentences.txt --units characters --out pairs.jsonl",
     )(pair)
 
 
@@ -87,5 +87,7 @@ def show(report: PairReport) -> None:
     mean = "" if report.mean is None else f"{report.mean:.4f}"
     row = (report.method, report.sentences, report.pairs, report.paired, report.left, mean, report.zero)
     print_table(columns, [row], numbers=columns[1:])
+    for note in report.notes:
+        typer.echo(note)
     if report.out is not None:
         typer.echo(f"{report.pairs:,} pairs written to {report.out}")

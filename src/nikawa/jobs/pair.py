@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, get_args
@@ -11,16 +11,19 @@ from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, read_examples, write_records
+from nikawa.jobs._pair_tally import Made, PairReport, Sentence, Tally
 from nikawa.pair import METHODS
 from nikawa.pair.greedy import Pair, Variant, algorithm1, best_first
 from nikawa.pair.linked import Linked, different, same
 from nikawa.pair.translate import round_trip
 from nikawa.pair.units import encode, units_of
-from nikawa.records import Example, Origin, Record
+from nikawa.records import Example
 
 FIELDS = {"image": ("image", "image_id"), "intent": ("intent", "intent_id")}
 """What a sentence's image or intent is called in its meta values."""
 TEXTS = ("text", "sentence", "premise")
+
+__all__ = ["Options", "PairReport", "Sentence", "pair", "read_sentences"]
 
 Progress = Callable[[int, int], None]
 """Called with how many sentences are done and how many there are."""
@@ -49,32 +52,6 @@ class Options:
     overwrite: bool = False
 
 
-class PairReport(Record, frozen=True, kw_only=True):
-    """What was paired."""
-
-    method: str
-    sentences: int
-    pairs: int
-    paired: int
-    """Different sentences that are in a pair."""
-    left: int
-    """Sentences that are in none."""
-    mean: float | None
-    """Mean ROUGE of greedy matching."""
-    zero: int | None
-    """Its pairs that share nothing."""
-    out: str | None
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence of the file."""
-
-    name: str
-    text: str
-    meta: dict[str, object]
-
-
 def pair(
     method: str, path: Path, *, options: Options | None = None, progress: Progress | None = None
 ) -> PairReport:
@@ -87,7 +64,9 @@ def pair(
     sentences = list(read_sentences(path))
     if not sentences:
         raise BadInput("holds no sentence", file=path, cure="write one a line")
-    tally = _Tally(method, len(sentences))
+    tally = Tally(method, sentences, how.units)
+    if method.startswith("greedy"):
+        sentences = tally.distinct(sentences)
     examples = tally.watch(_examples(method, sentences, how, progress), path.name)
     if how.out is None:
         for _ in examples:
@@ -101,23 +80,21 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
     """The sentences of a file: one a line, empty ones passed over, or one a record."""
     if path.name.endswith(SUFFIXES):
         for example in read_examples(path):
-            yield Sentence(example.id, _text(example, path), dict(example.meta))
+            yield _sentence(example, path)
         return
     for number, line in read_lines(path):
         if line.strip():
             yield Sentence(str(number), line.strip(), {})
 
 
-def _text(example: Example, path: Path) -> str:
+def _sentence(example: Example, path: Path) -> Sentence:
+    here = [name for name, value in example.inputs.items() if isinstance(value, str)]
     for name in TEXTS:
-        if isinstance(example.inputs.get(name), str):
-            return str(example.inputs[name])
+        if name in here:
+            others = tuple(other for other in here if other != name)
+            return Sentence(example.id, str(example.inputs[name]), dict(example.meta), name, others)
     what = f"{example.id!r} holds no text ({', '.join(example.inputs) or 'no inputs'})"
     raise BadInput(what, file=path, cure=f"name its sentence {TEXTS[0]!r}")
-
-
-Made = tuple[Sentence, Sentence, dict[str, object]]
-"""Two sentences and what is worth knowing of the pair."""
 
 
 def _examples(
@@ -169,47 +146,3 @@ def _linked(sentences: Sequence[Sentence], of: str, how: Options) -> list[Linked
             raise BadInput(f"sentence {sentence.name!r} names no {lacks}", cure=cure)
         found.append(Linked(sentence.name, str(link), str(within)))
     return found
-
-
-class _Tally:
-    """Counts as the pairs pass."""
-
-    def __init__(self, method: str, sentences: int) -> None:
-        self.method, self.sentences = method, sentences
-        self.pairs, self.zero, self.total = 0, 0, 0.0
-        self.paired: set[str] = set()
-
-    def watch(self, made: Iterable[Made], source: str) -> Iterator[Example]:
-        """Examples of the pairs, numbered."""
-        for first, second, facts in made:
-            self.pairs += 1
-            self.paired |= {first.name, second.name}
-            score = facts.get("rouge")
-            if isinstance(score, float):
-                self.zero += score == 0
-                self.total += score
-            yield self._example(first, second, facts, source)
-
-    def _example(self, first: Sentence, second: Sentence, facts: dict[str, object], source: str) -> Example:
-        kept = {key: value for key, value in first.meta.items() if second.meta.get(key) == value}
-        parents = tuple(dict.fromkeys(f"{source}/{s.name}" for s in (first, second)))
-        return Example(
-            id=f"{self.method}-{self.pairs}",
-            inputs={"sentence1": first.text, "sentence2": second.text},
-            meta={**kept, "pairing": self.method, **facts},
-            origin=Origin(recipe="pair", step=self.method, parents=parents),
-        )
-
-    def report(self, out: Path | None) -> PairReport:
-        """The counts."""
-        greedy = self.method.startswith("greedy")
-        return PairReport(
-            method=self.method,
-            sentences=self.sentences,
-            pairs=self.pairs,
-            paired=len(self.paired),
-            left=self.sentences - len(self.paired),
-            mean=self.total / self.pairs if greedy and self.pairs else None,
-            zero=self.zero if greedy else None,
-            out=None if out is None else str(out),
-        )
