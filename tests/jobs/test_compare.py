@@ -223,7 +223,7 @@ def test_what_is_undefined_tells_nothing_apart(tmp_path: Path) -> None:
         ["jsts"], {"noisy": [similar(tmp_path, "n", noisy)], "flat": [flat]}, data=tmp_path, rounds=300
     )
     assert all(np.isnan(pair.p) and np.isnan(pair.p_holm) for pair in found.pairs)
-    assert {s.ties for s in found.systems} == {"a"}
+    assert {(s.system, s.ties) for s in found.systems} == {("noisy", "a"), ("flat", "")}
 
 
 def test_scale_does_not_matter_to_a_correlation(tmp_path: Path) -> None:
@@ -264,3 +264,47 @@ def test_letters_are_shared_exactly_where_systems_are_not_apart() -> None:
     assert tie_groups([3, 2, 1], lambda i, j: {i, j} == {1, 2}) == ["ab", "a", "b"]
     assert tie_groups([1, 2, 3], lambda i, j: False) == ["a", "a", "a"]
     assert tie_groups([1, 2, 3], lambda i, j: True) == ["c", "b", "a"]
+
+
+def test_what_is_no_mean_over_items_has_no_figures_of_items(tmp_path: Path) -> None:
+    gold = ["良い"] * 60 + ["悪い"] * 40
+    rows = [{"id": str(i), "inputs": {"text": f"鍋{i}"}, "gold": {"label": g}} for i, g in enumerate(gold)]
+    (tmp_path / "own.jsonl").write_text(
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8"
+    )
+    paths = {}
+    for name, wrong in (("a", range(60, 80)), ("b", range(20))):
+        given = [g if i not in wrong else "悪い" if g == "良い" else "良い" for i, g in enumerate(gold)]
+        lines = [json.dumps({"id": str(i), "answer": x}, ensure_ascii=False) for i, x in enumerate(given)]
+        paths[name] = [tmp_path / f"{name}.jsonl"]
+        paths[name][0].write_text("\n".join(lines), "utf-8")
+    found = {p.metric: p for p in compare([str(tmp_path / "own.jsonl")], paths, rounds=200).pairs}
+    assert found["accuracy"].difference == 0
+    assert (found["accuracy"].p_mcnemar, found["accuracy"].effect, found["accuracy"].wins) == (1, 0, 20)
+    other = found["macro-f1"]
+    assert other.difference != 0
+    assert (other.p_mcnemar, other.effect, other.wins, other.losses, other.ties) == (None, None, 0, 0, 0)
+
+
+def test_missing_answers_name_a_cure_that_comparing_has(tmp_path: Path, data: Path) -> None:
+    whole = answers(tmp_path / "a.jsonl", 0.7, 1)
+    part = tmp_path / "part.jsonl"
+    part.write_text("\n".join(whole.read_text().splitlines()[:-2]))
+    with pytest.raises(BadInput, match="2 of 240 items have no answer") as caught:
+        compare(["jnli"], {"a": [whole], "b": [part]}, data=data)
+    assert "partial" not in str(caught.value)
+
+
+def test_progress_is_told_to_the_end(tmp_path: Path, data: Path) -> None:
+    paths = [answers(tmp_path / f"{i}.jsonl", 0.7, i) for i in range(4)]
+    for systems in ({"a": paths[:1], "b": paths[1:2]}, {"a": paths[:2], "b": paths[2:]}):
+        heard: list[tuple[str, int, int]] = []
+
+        def tell(what: str, done: int, total: int, heard: list[tuple[str, int, int]] = heard) -> None:
+            heard.append((what, done, total))
+
+        compare(["jnli"], systems, data=data, rounds=300, options=Options(tell=tell))
+        last = [done for what, done, _ in heard if what == "comparing"]
+        assert last == sorted(last)
+        assert last[-1] == next(total for what, _, total in heard if what == "comparing") == 600
+        assert [x for x in heard if x[0] == "reading"][-1][2] == sum(map(len, systems.values()))

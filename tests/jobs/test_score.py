@@ -233,7 +233,11 @@ def test_detail_under_the_metrics_asked_for(write: Write) -> None:
     scored = score(
         "mini-ja-nli", write("m", right("mini-ja-nli")), options=Options(metrics=("mcc",), resamples=20)
     )
-    assert {name for item in per_item(scored) for name in item["detail"]} == {"mcc"}
+    assert {name for item in per_item(scored) for name in item["detail"]} == {"right"}  # no item has an MCC
+    scored = score(
+        "mini-ja-nli", write("m2", right("mini-ja-nli")), options=Options(metrics=("mcc", "accuracy"))
+    )
+    assert {name for item in per_item(scored) for name in item["detail"]} == {"accuracy"}
 
 
 def test_hidden_gold_gives_no_detail(tmp_path: Path, write: Write) -> None:

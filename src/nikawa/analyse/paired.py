@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from nikawa.analyse.paired_kinds import Sides, Tell, kinds_of
+from nikawa.analyse.paired_seeds import compare_runs
 from nikawa.analyse.resample import (
     RESAMPLES,
     Difference,
@@ -47,19 +49,70 @@ def compare_pair(
     *,
     swap: Swap | None = None,
     rounds: int = RESAMPLES,
-    seed: int = 0,
+    tell: Tell = lambda _: None,
 ) -> Paired:
-    """Interval, randomisation and bootstrap p of B minus A; `swap` serves metrics without statistics."""
-    ga, gb = a.grouped(groups), b.grouped(groups)
-    units = count_units(groups)
-    seen = b.value - a.value
-    resampled = np.concatenate([gb.under(w) - ga.under(w) for w in draws(units, rounds, seed)])
-    null = (
-        randomised(ga, gb, units, rounds, seed) if swap is None else swapped(swap, units, rounds // 10, seed)
+    """Interval, randomisation and bootstrap p of B minus A; `swap` serves metrics without statistics.
+
+    `tell` hears of rounds as they are done, twice `rounds` in all.
+    """
+    if swap is None:
+        return compare_pairs([(a, b)], groups, rounds=rounds, tell=tell)[0]
+    units, (resampled,) = (
+        count_units(groups),
+        _resampled([(a.grouped(groups), b.grouped(groups))], groups, rounds, 0, tell),
     )
+    null = swapped(swap, units, rounds // 10, 0, tell)
+    return _paired(b.value - a.value, resampled, null, units)
+
+
+def compare_pairs(
+    pairs: Sequence[tuple[Evaluation, Evaluation]],
+    groups: Ints,
+    *,
+    rounds: int = RESAMPLES,
+    seed: int = 0,
+    tell: Tell = lambda _: None,
+) -> list[Paired]:
+    """The same for several metrics of the same items, which share the draws; all must have statistics."""
+    grouped = [(a.grouped(groups), b.grouped(groups)) for a, b in pairs]
+    sides = [aligned(a.statistics, b.statistics) for a, b in grouped]
+    units = count_units(groups)
+    kinds = kinds_of(sides)
+    if kinds is None:
+        resampled = _resampled(grouped, groups, rounds, seed, tell)
+        nulls = randomised(grouped, sides, swaps(units, rounds, seed), tell)
+    else:
+        parts = []
+        for drawn in kinds.drawn(rounds, seed):
+            each = zip(grouped, kinds.rows, strict=True)
+            parts.append([b.finish(drawn @ right) - a.finish(drawn @ left) for (a, b), (left, right) in each])
+            tell(len(drawn))
+        resampled = _columns(parts)
+        nulls = randomised(grouped, kinds.rows, kinds.exchanged(rounds, seed), tell, kinds.counts)
+    seen = [b.value - a.value for a, b in pairs]
+    return [_paired(*each, units) for each in zip(seen, resampled, nulls, strict=True)]
+
+
+def _paired(seen: float, resampled: Floats, null: Floats, units: int) -> Paired:
     low, high = interval(resampled, units)
     difference = Difference(seen, low, high, two_sided_p(null, seen), bootstrap_p(resampled))
     return Paired(difference, POWER * spread(resampled))
+
+
+def _columns(parts: Sequence[Sequence[Floats]]) -> list[Floats]:
+    """Blocks of metrics as a vector a metric."""
+    return [np.concatenate(blocks) for blocks in zip(*parts, strict=True)]
+
+
+def _resampled(
+    grouped: Sequence[tuple[Any, Any]], groups: Ints, rounds: int, seed: int, tell: Tell
+) -> list[Floats]:
+    """Differences under bootstrap weights of units, the same for all metrics."""
+    parts = []
+    for weights in draws(count_units(groups), rounds, seed):
+        parts.append([b.under(weights) - a.under(weights) for a, b in grouped])
+        tell(len(weights))
+    return _columns(parts)
 
 
 def spread(resampled: Floats) -> float:
@@ -68,15 +121,28 @@ def spread(resampled: Floats) -> float:
     return float(known.std()) if len(known) else float("nan")
 
 
-def randomised(a: Any, b: Any, units: int, rounds: int, seed: int) -> Floats:
-    """Differences when each unit's two answers are exchanged or not by a coin."""
-    left, right = aligned(a.statistics, b.statistics)
-    both = left.sum(axis=0) + right.sum(axis=0)
+def randomised(
+    grouped: Sequence[tuple[Any, Any]],
+    sides: Sequence[Sides],
+    exchanged: Iterator[Floats],
+    tell: Tell,
+    counts: Ints | None = None,
+) -> list[Floats]:
+    """Differences when each unit's two answers are exchanged or not by a coin.
+
+    With `counts` the rows of `sides` and `exchanged` are kinds of so many units.
+    """
+    many = 1 if counts is None else counts[:, None]
+    totals = [((left * many).sum(axis=0), (right * many).sum(axis=0)) for left, right in sides]
     parts = []
-    for coin in swaps(units, rounds, seed):
-        first = coin @ (left - right) + right.sum(axis=0)
-        parts.append(b.finish(both - first) - a.finish(first))
-    return np.concatenate(parts)
+    for coin in exchanged:
+        row = []
+        for (a, b), (left, right), (all_left, all_right) in zip(grouped, sides, totals, strict=True):
+            first = coin @ (left - right) + all_right
+            row.append(b.finish(all_left + all_right - first) - a.finish(first))
+        parts.append(row)
+        tell(len(coin))
+    return _columns(parts)
 
 
 def aligned(left: Floats, right: Floats) -> tuple[Floats, Floats]:
@@ -92,38 +158,27 @@ def aligned(left: Floats, right: Floats) -> tuple[Floats, Floats]:
     return filled(left), filled(right)
 
 
-def swapped(swap: Swap, units: int, rounds: int, seed: int) -> Floats:
-    """The same for metrics that must be computed anew each round."""
-    values = [swap(np.flatnonzero(row)) for coin in swaps(units, rounds, seed) for row in coin]
-    return np.array([b - a for a, b in values])
+def swapped(swap: Swap, units: int, rounds: int, seed: int, tell: Tell = lambda _: None) -> Floats:
+    """The same for metrics that must be computed anew each round; a round counts for ten."""
+    gaps = []
+    for row in (row for coin in swaps(units, rounds, seed) for row in coin):
+        a, b = swap(np.flatnonzero(row))
+        gaps.append(b - a)
+        tell(10)
+    return np.array(gaps)
 
 
 def compare_seeds(
-    a: Sequence[Evaluation], b: Sequence[Evaluation], groups: Ints, *, rounds: int = RESAMPLES, seed: int = 0
+    a: Sequence[Evaluation],
+    b: Sequence[Evaluation],
+    groups: Ints,
+    *,
+    rounds: int = RESAMPLES,
+    seed: int = 0,
+    tell: Tell = lambda _: None,
 ) -> Paired:
-    """Means over seeds, with items and seeds both resampled: a lucky seed widens the interval.
-
-    A side with a single run has no spread over seeds to resample: its interval is over items alone.
-    """
-    ga, gb = [x.grouped(groups) for x in a], [x.grouped(groups) for x in b]
-    units = count_units(groups)
-    generator = np.random.default_rng((seed, 2))
-    parts = []
-    for weights in draws(units, rounds, seed):
-        left = _mean_of_drawn(np.stack([x.under(weights) for x in ga]), generator)
-        parts.append(_mean_of_drawn(np.stack([x.under(weights) for x in gb]), generator) - left)
-    resampled = np.concatenate(parts)
-    low, high = interval(resampled, units)
-    seen = float(np.mean([x.value for x in b]) - np.mean([x.value for x in a]))
-    p = bootstrap_p(resampled)
-    return Paired(Difference(seen, low, high, p, p), POWER * spread(resampled))
-
-
-def _mean_of_drawn(values: Floats, generator: np.random.Generator) -> Floats:
-    """Mean over seeds drawn with replacement, anew in each resample."""
-    picks = generator.integers(0, len(values), size=values.shape)
-    mean: Floats = np.take_along_axis(values, picks, axis=0).mean(axis=0)
-    return mean
+    """Means over several runs a side: items and seeds are both samples (see `paired_seeds`)."""
+    return Paired(*compare_runs(a, b, groups, rounds=rounds, seed=seed, tell=tell))
 
 
 def tie_groups(scores: Sequence[float], apart: Callable[[int, int], bool]) -> list[str]:

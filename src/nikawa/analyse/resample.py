@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,8 +54,8 @@ def count_units(groups: Ints) -> int:
     return int(groups.max()) + 1 if len(groups) else 0
 
 
-def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Blocks of bootstrap weights: how often each unit was drawn, a row a resample.
+def picks(units: int, resamples: int, seed: int) -> Iterator[Ints]:
+    """Blocks of bootstrap resamples: the units drawn, a row a resample.
 
     Resample i depends on (seed, block) alone, never on how many are asked for.
     """
@@ -65,9 +64,15 @@ def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
     for number, start in enumerate(range(0, resamples, rows)):
         generator = np.random.Generator(np.random.SFC64((seed, number)))
         size = min(rows, resamples - start)
-        picks = generator.integers(0, units, size=(rows, units), dtype=kind)[:size].astype(np.int64)
-        picks += (np.arange(size) * units)[:, None]
-        yield np.bincount(picks.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
+        yield generator.integers(0, units, size=(rows, units), dtype=kind)[:size].astype(np.int64)
+
+
+def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Blocks of bootstrap weights: how often each unit was drawn, a row a resample."""
+    for block in picks(units, resamples, seed):
+        size = len(block)
+        np.add(block, (np.arange(size) * units)[:, None], out=block)
+        yield np.bincount(block.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
 
 
 def bootstrap(evaluation: Evaluation, groups: Ints, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
@@ -154,13 +159,18 @@ def bootstrap_p(differences: Floats) -> float:
     return float(min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1)))
 
 
-def swaps(units: int, rounds: int, seed: int) -> Iterator[Floats]:
+def coins(units: int, rounds: int, seed: int) -> Iterator[NDArray[np.int8]]:
     """Blocks of random choices, 0 or 1 a unit, a row a round."""
     rows = max(1, BLOCK // max(1, units))
     for number, start in enumerate(range(0, rounds, rows)):
         generator = np.random.default_rng((seed, 1, number))
         size = min(rows, rounds - start)
-        yield generator.integers(0, 2, size=(rows, units), dtype=np.int8)[:size].astype(np.float64)
+        yield generator.integers(0, 2, size=(rows, units), dtype=np.int8)[:size]
+
+
+def swaps(units: int, rounds: int, seed: int) -> Iterator[Floats]:
+    """The same as weights."""
+    return (coin.astype(np.float64) for coin in coins(units, rounds, seed))
 
 
 def mcnemar(a: Floats, b: Floats) -> tuple[int, int, float]:
@@ -169,7 +179,10 @@ def mcnemar(a: Floats, b: Floats) -> tuple[int, int, float]:
     n, k = only_a + only_b, min(only_a, only_b)
     if n == 0:
         return 0, 0, 1.0
-    tail = sum(comb(n, i) for i in range(k + 1))
+    tail = term = 1
+    for i in range(k):  # each binomial coefficient from the one before
+        term = term * (n - i) // (i + 1)
+        tail += term
     return only_a, only_b, min(1.0, 2 * tail / 2**n)
 
 

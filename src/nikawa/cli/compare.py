@@ -116,7 +116,7 @@ def _pair(pair: PairResult) -> tuple[str, ...]:
         f"{pair.p:.4f}",
         f"{pair.p_holm:.4f}",
         "" if pair.p_mcnemar is None else f"{pair.p_mcnemar:.4f}",
-        f"{pair.effect:+.2f}",
+        "" if pair.effect is None else f"{pair.effect:+.2f}",
         f"{pair.smallest:.4g}",
         f"{pair.wins}/{pair.losses}/{pair.ties}" if pair.wins + pair.losses + pair.ties else "",
     )

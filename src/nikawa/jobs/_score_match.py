@@ -71,6 +71,14 @@ def _fit(answers: Answers) -> tuple[int, int]:
     return len(answers.predictions), -len(answers.missing)
 
 
+class Gaps(BadInput):
+    """Answers are missing; what to do about it depends on what they are for."""
+
+    def told(self, cure: str) -> BadInput:
+        """The same with another cure."""
+        return BadInput(self.what, file=self.file, line=self.line, cure=cure)
+
+
 def refuse_gaps(answers: Answers, task: Task, n: int, partial: bool, path: Path) -> None:
     if not answers.predictions:
         raise BadInput(
@@ -81,7 +89,7 @@ def refuse_gaps(answers: Answers, task: Task, n: int, partial: bool, path: Path)
     if len(answers.unparsed) == len(answers.predictions):
         raise _nothing_read(answers, path, task.kind in LABELLED)
     if answers.missing and not partial:
-        raise BadInput(
+        raise Gaps(
             f"{len(answers.missing)} of {n} items have no answer, such as {', '.join(answers.missing[:3])}",
             file=path,
             cure="add them, or say --partial to score the rest",

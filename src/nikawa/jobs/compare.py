@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -10,18 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.analyse.paired import Paired, Swap, compare_pair, compare_seeds, tie_groups
-from nikawa.analyse.resample import RESAMPLES, Ints, holm, mcnemar
+from nikawa.analyse.paired import Paired, Swap, compare_pair, compare_pairs, compare_seeds, tie_groups
+from nikawa.analyse.resample import RESAMPLES, Ints, holm
 from nikawa.errors import BadInput
-from nikawa.jobs.score import Options, Part, Scored, chosen, items_of, score, slices
+from nikawa.jobs._compare_table import (
+    INVARIANT,
+    Job,
+    Side,
+    Table,
+    alone,
+    effect_size,
+    exact_mcnemar,
+    item_gaps,
+    table_of,
+    tally,
+)
+from nikawa.jobs._score_match import Gaps
+from nikawa.jobs.score import Options, Part, Scored, Tell, score, slices
 from nikawa.metrics import Items, Metric
 from nikawa.metrics._metric import Weighted
 from nikawa.metrics.correlation import average_ranks
-from nikawa.records import Record, Task
+from nikawa.records import Record
+
+__all__ = ["Comparison", "PairResult", "Side", "SliceResult", "SystemScore", "compare", "compare_sides"]
 
 ALPHA = 0.05
-INVARIANT = ("pearson", "spearman")
-"""Metrics that do not see the scale of the answers: what is exchanged must not see it either."""
 
 
 class SystemScore(Record, frozen=True, kw_only=True):
@@ -51,16 +64,17 @@ class PairResult(Record, frozen=True, kw_only=True):
     low: float
     high: float
     p: float
-    """Approximate randomisation; with several seeds, the bootstrap over items and seeds."""
+    """Approximate randomisation; with several runs, Welch's t over items and seeds."""
     p_holm: float
     p_bootstrap: float
     p_mcnemar: float | None
-    """For right-or-wrong metrics and one run each."""
-    effect: float
-    """Cohen's d of the differences an item."""
+    """For metrics that are a share of right items, and one run each."""
+    effect: float | None
+    """Cohen's d of the differences an item, for metrics that are a mean over items."""
     smallest: float
     """The least true difference this test set would find four times in five."""
     wins: int
+    """Items the second did better on; 0 of all three where the metric is no mean over items but another of the task is."""
     losses: int
     ties: int
 
@@ -87,14 +101,6 @@ class Comparison(Record, frozen=True, kw_only=True):
     """`task: first against second` to the ids where exactly one is right, or the scores differ."""
 
 
-@dataclass(frozen=True)
-class Side:
-    """A system's runs on one task."""
-
-    name: str
-    runs: tuple[Scored, ...]
-
-
 def compare(
     task_names: Sequence[str],
     systems: Mapping[str, Sequence[Path]],
@@ -106,18 +112,18 @@ def compare(
 ) -> Comparison:
     """Compare systems, each given by one answer file or folder a seed, on one or more tasks.
 
-    Of `options`, what to slice `by` and whether to look at `hidden` items count.
+    Of `options`, what to slice `by`, whether to look at `hidden` items and whom to `tell` count.
     """
     how = options or Options()
     if len(systems) < 2:
         raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
-    all_sides = [
-        [_side(name, system, paths, Against(split, data, how.hidden)) for system, paths in systems.items()]
-        for name in task_names
-    ]
+    read = _Reader(
+        Against(split, data, how.hidden), how.tell, len(task_names) * sum(map(len, systems.values()))
+    )
+    all_sides = [[read.side(name, system, paths) for system, paths in systems.items()] for name in task_names]
     for sides in all_sides:
         _same_items(sides)
-    return compare_sides(all_sides, task_names, by=how.by, rounds=rounds)
+    return compare_sides(all_sides, task_names, by=how.by, rounds=rounds, tell=how.tell)
 
 
 def compare_sides(
@@ -126,20 +132,33 @@ def compare_sides(
     *,
     by: tuple[str, ...] = (),
     rounds: int = RESAMPLES,
+    tell: Tell = lambda *_: None,
 ) -> Comparison:
     """The same for systems whose answers are read already, a list of them a task; a task with one has no pairs."""
-    tests = [(sides, metric) for sides in all_sides for metric in _metrics(sides)]
-    pairs = _corrected([pair for sides, metric in tests for pair in _pairs(sides, metric, rounds)])
-    scores = [s for sides, metric in tests for s in _scores(sides, metric, _letters(sides, metric, pairs))]
+    tables = [table_of(sides) for sides in all_sides]
+    progress = _Progress(tell, sum(len(t.jobs()) for t in tables) * 2 * rounds)
+    pairs = _corrected([pair for table in tables for pair in _pairs(table, rounds, progress)])
+    scores = [s for t in tables for m in t.metrics for s in _scores(t, m, _letters(t, m, pairs))]
     parts: list[SliceResult] = []
     differing: dict[str, tuple[str, ...]] = {}
-    for name, sides in zip(titles, all_sides, strict=True):
-        for first, second in combinations(sides, 2):
-            gaps = _gaps(first, second)
+    for name, table in zip(titles, tables, strict=True):
+        for first, second in combinations(table.sides, 2):
+            gaps = item_gaps(table, first.name, second.name)
             parts += _slices(first, second, by, gaps)
             ids = tuple(example for example, gap in gaps.items() if gap)
             differing[f"{name}: {first.name} against {second.name}"] = ids
     return Comparison(systems=tuple(scores), pairs=pairs, slices=tuple(parts), differing=differing)
+
+
+class _Progress:
+    """Rounds done of all."""
+
+    def __init__(self, tell: Tell, total: int) -> None:
+        self._tell, self._total, self._done = tell, total, 0
+
+    def add(self, rounds: int) -> None:
+        self._done = min(self._total, self._done + rounds)
+        self._tell("comparing", self._done, self._total)
 
 
 @dataclass(frozen=True)
@@ -151,10 +170,24 @@ class Against:
     hidden: bool
 
 
-def _side(task: str, system: str, paths: Sequence[Path], gold: Against) -> Side:
-    quick = Options(resamples=1, hidden=gold.hidden)
-    runs = (score(task, path, split=gold.split, data=gold.data, options=quick) for path in paths)
-    return Side(system, tuple(runs))
+class _Reader:
+    """Reads the answers of systems and tells how far it is."""
+
+    def __init__(self, gold: Against, tell: Tell, total: int) -> None:
+        self._gold, self._tell, self._total, self._done = gold, tell, total, 0
+
+    def side(self, task: str, system: str, paths: Sequence[Path]) -> Side:
+        """A system's runs on a task."""
+        return Side(system, tuple(self._run(task, path) for path in paths))
+
+    def _run(self, task: str, path: Path) -> Scored:
+        self._tell("reading", self._done, self._total)
+        self._done += 1
+        quick = Options(resamples=1, hidden=self._gold.hidden)
+        try:
+            return score(task, path, split=self._gold.split, data=self._gold.data, options=quick)
+        except Gaps as problem:
+            raise problem.told("add them: systems are compared on the same items") from None
 
 
 def _same_items(sides: Sequence[Side]) -> None:
@@ -169,79 +202,44 @@ def _same_items(sides: Sequence[Side]) -> None:
                 )
 
 
-def _metrics(sides: Sequence[Side]) -> list[Metric]:
-    first = sides[0].runs[0]
-    every = [chosen(first.task, (), _items(run)) for side in sides for run in side.runs]
-    return [metric for metric in every[0] if all(metric in others for others in every)]
+def _pairs(table: Table, rounds: int, progress: _Progress) -> list[PairResult]:
+    """Every pair of systems under every metric, metric by metric."""
+    found: dict[tuple[str, str, str], Paired] = {}
+    for first, second, metrics in table.jobs():
+        for metric, paired in zip(
+            metrics, _tested(table, (first, second, metrics), rounds, progress.add), strict=True
+        ):
+            found[metric.name, first, second] = paired
+    names = [(a.name, b.name) for a, b in combinations(table.sides, 2)]
+    return [_pair(table, m, pair, found[m.name, *pair]) for m in table.metrics for pair in names]
 
 
-def _items(run: Scored) -> Items:
-    return items_of(run.task, run.examples, run.predictions)
+def _tested(table: Table, job: Job, rounds: int, tell: Callable[[int], None]) -> list[Paired]:
+    """The tests of one pair under metrics that share their draws."""
+    first, second, metrics = job
+    left, right = table.parts[first], table.parts[second]
+    if len(left) > 1 or len(right) > 1:
+        runs = [table.runs(name, metrics[0]) for name in (first, second)]
+        return [compare_seeds(runs[0], runs[1], table.units(metrics[0]), rounds=rounds, tell=tell)]
+    if alone(table, metrics[0]):
+        return [_alone(left[0], right[0], metrics[0], rounds, tell)]
+    pairs = [(table.runs(first, metric)[0], table.runs(second, metric)[0]) for metric in metrics]
+    return compare_pairs(pairs, table.units(metrics[0]), rounds=rounds, tell=tell)
 
 
-def _parts(sides: Iterable[Side]) -> dict[str, list[Part]]:
-    """A part a run, over the same items and with the same set of labels, so that their statistics line up."""
-    raw = {side.name: [(run, _items(run)) for run in side.runs] for side in sides}
-    every = [items for runs in raw.values() for _, items in runs]
-    kept = _common(every, next(iter(raw.values()))[0][0].task)
-    labels = _labels(every)
-    return {
-        name: [Part(run.task, _taken(run.examples, kept), _only(items, kept, labels)) for run, items in runs]
-        for name, runs in raw.items()
-    }
-
-
-def _common(every: Sequence[Items], task: Task) -> list[int]:
-    """Items to compare on: all, but for similarity those every run answered (a correlation has no other place)."""
-    size = range(len(every[0].gold))
-    if task.kind != "similarity":
-        return list(size)
-    return [i for i in size if all(items.answers[i] is not None for items in every)]
-
-
-def _labels(every: Sequence[Items]) -> tuple[Any, ...]:
-    """The declared labels, then whatever else occurs; only label and choice answers form classes."""
-    seen = {
-        x for items in every for side in (items.gold, items.answers) for x in side if isinstance(x, str | int)
-    }
-    return (*every[0].labels, *sorted(seen - set(every[0].labels), key=str))
-
-
-def _taken(values: Sequence[Any], kept: Sequence[int]) -> list[Any]:
-    return [values[i] for i in kept]
-
-
-def _only(items: Items, kept: Sequence[int], labels: tuple[Any, ...]) -> Items:
-    sides = (_taken(side, kept) for side in (items.gold, items.answers, items.inputs, items.scores))
-    gold, answers, inputs, scores = sides
-    return Items(gold, answers, inputs, labels, scores)
-
-
-def _pairs(sides: Sequence[Side], metric: Metric, rounds: int) -> Iterable[PairResult]:
-    parts = _parts(sides)
-    for first, second in combinations(sides, 2):
-        yield _pair(first.name, second.name, parts[first.name], parts[second.name], metric, rounds)
-
-
-def _pair(
-    first: str, second: str, left: Sequence[Part], right: Sequence[Part], metric: Metric, rounds: int
-) -> PairResult:
+def _pair(table: Table, metric: Metric, names: tuple[str, str], paired: Paired) -> PairResult:
+    left, right = (table.parts[name] for name in names)
     scale = left[0].scale(metric)
-    units = left[0].under(metric, "official")[1]
-    runs = [[part.under(metric, "official")[0] for part in side] for side in (left, right)]
     several = len(left) > 1 or len(right) > 1
-    if several:
-        paired = compare_seeds(runs[0], runs[1], units, rounds=rounds)
-    else:
-        paired = _single(left[0], right[0], metric, rounds)
-    detail = [_mean_detail(part, metric) for part in (left, right)]
-    wins, losses, ties = _tally(detail[0], detail[1], metric)
+    detail = [table.detail(name, metric) for name in names]
+    own = table.itemwise(metric)
+    wins, losses, ties = tally(detail[0], detail[1], metric) if own or not table.any_itemwise else (0, 0, 0)
     difference = paired.difference
     return PairResult(
         task=left[0].task.name,
         metric=metric.name,
-        first=first,
-        second=second,
+        first=names[0],
+        second=names[1],
         n=len(left[0].items.gold),
         difference=difference.value * scale,
         low=difference.low * scale,
@@ -249,8 +247,8 @@ def _pair(
         p=difference.p_randomisation,
         p_holm=difference.p_randomisation,
         p_bootstrap=difference.p_bootstrap,
-        p_mcnemar=None if several else _mcnemar(detail[0], detail[1]),
-        effect=_effect(detail[0], detail[1], metric),
+        p_mcnemar=exact_mcnemar(detail[0], detail[1]) if own and not several else None,
+        effect=effect_size(detail[0], detail[1], metric) if own else None,
         smallest=paired.smallest * scale,
         wins=wins,
         losses=losses,
@@ -258,13 +256,13 @@ def _pair(
     )
 
 
-def _single(left: Part, right: Part, metric: Metric, rounds: int) -> Paired:
+def _alone(left: Part, right: Part, metric: Metric, rounds: int, tell: Callable[[int], None]) -> Paired:
     """One run each; correlations exchange standard scores or ranks, since they do not see scale."""
     if metric.name in INVARIANT:
         left, right = (replace(part, items=_standardised(part.items, metric.name)) for part in (left, right))
     (a, units), (b, _) = left.under(metric, "official"), right.under(metric, "official")
     swap = _swap(left, right, metric, units) if isinstance(a, Weighted) else None
-    return compare_pair(a, b, units, swap=swap, rounds=rounds)
+    return compare_pair(a, b, units, swap=swap, rounds=rounds, tell=tell)
 
 
 def _standardised(items: Items, name: str) -> Items:
@@ -273,28 +271,6 @@ def _standardised(items: Items, name: str) -> Items:
         values = average_ranks(values)
     spread = float(values.std())
     return replace(items, answers=((values - values.mean()) / spread if spread else values * 0).tolist())
-
-
-def _mean_detail(parts: Sequence[Part], metric: Metric) -> Any:
-    """A score an item, averaged over runs; the squared error where a similarity metric has none."""
-    details = [part.under(metric, "official")[0].detail for part in parts]
-    if parts[0].task.kind == "similarity" and any(d is None for d in details):
-        details = [
-            -((np.array(p.items.answers, dtype=float) - np.array(p.items.gold, dtype=float)) ** 2)
-            for p in parts
-        ]
-    if any(d is None for d in details):
-        return None
-    return np.mean([d for d in details if d is not None], axis=0)
-
-
-def _effect(a: Any, b: Any, metric: Metric) -> float:
-    """Cohen's d of the paired differences an item: their mean over their standard deviation; 0 where undefined."""
-    if a is None or b is None or len(a) < 2:
-        return 0.0
-    gaps = (b - a) if metric.better == "higher" else (a - b)
-    spread = float(np.std(gaps, ddof=1))
-    return float(np.mean(gaps)) / spread if spread else 0.0
 
 
 def _swap(left: Part, right: Part, metric: Metric, units: Ints) -> Swap:
@@ -317,21 +293,6 @@ def _exchanged(own: Items, other: Items, exchanged: Any) -> Items:
     return replace(own, answers=answers, scores=scores)
 
 
-def _tally(a: Any, b: Any, metric: Metric) -> tuple[int, int, int]:
-    if a is None or b is None or len(a) != len(b):
-        return 0, 0, 0
-    ahead, behind = int((b > a).sum()), int((a > b).sum())
-    wins, losses = (ahead, behind) if metric.better == "higher" else (behind, ahead)
-    return wins, losses, len(a) - wins - losses
-
-
-def _mcnemar(a: Any, b: Any) -> float | None:
-    """Exact McNemar, where every item is right or wrong."""
-    if a is None or b is None or len(a) != len(b) or not np.isin(np.concatenate([a, b]), (0.0, 1.0)).all():
-        return None
-    return mcnemar(a, b)[2]
-
-
 def _corrected(pairs: Sequence[PairResult]) -> tuple[PairResult, ...]:
     """Holm's correction over every pair, task and metric compared."""
     import msgspec
@@ -342,12 +303,12 @@ def _corrected(pairs: Sequence[PairResult]) -> tuple[PairResult, ...]:
     return tuple(msgspec.structs.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True))
 
 
-def _scores(sides: Sequence[Side], metric: Metric, letters: Mapping[str, str]) -> Iterable[SystemScore]:
-    for name, runs in _parts(sides).items():
-        values = [part.under(metric, "official")[0].value * part.scale(metric) for part in runs]
+def _scores(table: Table, metric: Metric, letters: Mapping[str, str]) -> Iterable[SystemScore]:
+    for name, parts in table.parts.items():
+        values = [e.value * parts[0].scale(metric) for e in table.runs(name, metric)]
         yield SystemScore(
             system=name,
-            task=sides[0].runs[0].task.name,
+            task=parts[0].task.name,
             metric=metric.name,
             value=float(np.mean(values)),
             sd=float(np.std(values, ddof=1)) if len(values) > 1 else None,
@@ -356,33 +317,22 @@ def _scores(sides: Sequence[Side], metric: Metric, letters: Mapping[str, str]) -
         )
 
 
-def _letters(sides: Sequence[Side], metric: Metric, pairs: Sequence[PairResult]) -> dict[str, str]:
-    """Tie letters by the corrected p values; what cannot be computed tells nothing apart."""
-    task = sides[0].runs[0].task.name
-    own = {frozenset((p.first, p.second)): p for p in pairs if (p.task, p.metric) == (task, metric.name)}
-    names = [side.name for side in sides]
-    means = [
-        float(np.mean([part.under(metric, "official")[0].value for part in runs]))
-        for runs in _parts(sides).values()
-    ]
+def _letters(table: Table, metric: Metric, pairs: Sequence[PairResult]) -> dict[str, str]:
+    """Tie letters by the corrected p values, of the systems whose score is defined."""
+    own = {
+        frozenset((p.first, p.second)): p
+        for p in pairs
+        if (p.task, p.metric) == (table.task.name, metric.name)
+    }
+    means = {name: float(np.mean([e.value for e in table.runs(name, metric)])) for name in table.parts}
+    names = [name for name, mean in means.items() if not np.isnan(mean)]
 
     def apart(i: int, j: int) -> bool:
         return bool(own[frozenset((names[i], names[j]))].p_holm < ALPHA)
 
     sign = 1 if metric.better == "higher" else -1
-    return dict(zip(names, tie_groups([sign * mean for mean in means], apart), strict=True))
-
-
-def _gaps(first: Side, second: Side) -> dict[str, float]:
-    """How much better the second did on each item, by the first metric that has a score an item."""
-    parts = _parts((first, second))
-    for metric in _metrics((first, second)):
-        a, b = (_mean_detail(parts[side.name], metric) for side in (first, second))
-        if a is not None and b is not None and len(a) == len(b):
-            ids = [example.id for example in parts[first.name][0].examples]
-            sign = 1 if metric.better == "higher" else -1
-            return dict(zip(ids, (sign * (b - a)).tolist(), strict=True))
-    return {}
+    letters = tie_groups([sign * means[name] for name in names], apart)
+    return dict.fromkeys(means, "") | dict(zip(names, letters, strict=True))
 
 
 def _slices(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,10 @@ SLOW = ("auprc",)
 SLOW_RESAMPLES = 1_000
 
 
+Tell = Callable[[str, int, int], None]
+"""Hears what is being done, how much of it is done, and how much it is in all."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How to score."""
@@ -45,6 +49,8 @@ class Options:
     """The form of the answer file, where its content does not tell."""
     hidden: bool = False
     """Score items whose labels are hidden too: for whoever holds the labels."""
+    tell: Tell = lambda *_: None
+    """Told how far a comparison is."""
     lenient: bool = False
     """Tell a metric that the answers do not define as no number, and go on."""
 
@@ -273,9 +279,9 @@ def _notes(scores: Sequence[Score]) -> Iterable[MetricNote]:
 
 
 def per_item(scored: Scored) -> Iterable[dict[str, Any]]:
-    """The detail of every item: its answer and its score under each metric that has one.
+    """The detail of every item: its answer and its score under each metric that is a mean over items.
 
-    A correlation has none: there it is the squared error. None where a metric leaves an unread answer out.
+    Where none is, how `right` the item was; a correlation adds the squared error, None for an unread answer.
     """
     items = items_of(scored.task, scored.examples, scored.predictions)
     details = dict(_details(scored, items))
@@ -292,13 +298,12 @@ def per_item(scored: Scored) -> Iterable[dict[str, Any]]:
 def _details(scored: Scored, items: Items) -> Iterable[tuple[str, list[float | None]]]:
     wanted = chosen(scored.task, scored.metrics, items)
     answered = [a is not None for a in items.answers]
-    for metric in wanted:
-        found = metric.evaluate(items, "official").detail
-        if found is not None and len(found) == len(answered):
-            yield metric.name, found.tolist()
-        elif found is not None and len(found) == sum(answered):
-            values = iter(found.tolist())
-            yield metric.name, [next(values) if a else None for a in answered]
+    found = [(metric.name, metric.evaluate(items, "official")) for metric in wanted]
+    details = [(name, e.itemwise, e.detail.tolist()) for name, e in found if e.detail is not None]
+    own = [(name, values) for name, itemwise, values in details if itemwise]
+    for name, values in own or [("right", values) for _, _, values in details[:1]]:
+        each = iter(values)
+        yield name, values if len(values) == len(answered) else [next(each) if a else None for a in answered]
     names = {metric.name for metric in wanted}
     if names & set(CORRELATIONS) and "mse" not in names:
         pairs = zip(items.answers, items.gold, strict=True)

@@ -1,7 +1,7 @@
 """What a metric is: a pure function of gold and answers that also says how to recompute itself under weights.
 
 Every interval and test resamples items, that is, puts whole-number weights on them. A metric therefore
-returns an `Evaluation`: its value, a score an item where it has one, and `under(weights)`, which gives the
+returns an `Evaluation`: its value, how right each item was where it can say, and `under(weights)`, which gives the
 value for many weightings at once from sufficient statistics, without running the metric again.
 """
 
@@ -45,7 +45,11 @@ class Evaluation(Protocol):
 
     @property
     def detail(self) -> Floats | None:
-        """A score an item, where the metric has one."""
+        """How right each item was, where the metric can say."""
+
+    @property
+    def itemwise(self) -> bool:
+        """Whether the metric is the mean of `detail`, so that an item has a score under it; an F1 is no such mean."""
 
     def under(self, weights: Floats) -> Floats:
         """The metric for each row of item weights."""
@@ -65,6 +69,7 @@ class Additive:
     value: float
     """Computed as the reference computes it, for the last digit."""
     detail: Floats | None = None
+    itemwise: bool = False
 
     def under(self, weights: Floats) -> Floats:
         """The metric for each row of item weights."""
@@ -86,6 +91,7 @@ class Weighted:
     value: float
     detail: Floats | None = None
     groups: Ints | None = None
+    itemwise: bool = False
 
     def under(self, weights: Floats) -> Floats:
         """The metric for each row of weights, spread from groups to items where there are groups."""
@@ -120,6 +126,7 @@ def mean(detail: Floats) -> Additive:
         finish=lambda sums: ratio(sums[..., 0], sums[..., 1], np.nan),
         value=float(detail.mean()) if len(detail) else float("nan"),
         detail=detail,
+        itemwise=True,
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, Weighted, ratio
+from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, Weighted, mean, ratio
 
 BLOCK = 64
 """Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
@@ -168,8 +168,7 @@ def mse(items: Items, mode: Mode = "official") -> Additive:
     """Mean squared error of the answered items."""
     x, y = read_scores(items)
     detail = (x - y) ** 2
-    statistics = np.column_stack([detail, np.ones_like(detail)])
-    return Additive(statistics, lambda s: ratio(s[..., 0], s[..., 1], np.nan), float(detail.mean()), detail)
+    return mean(detail)
 
 
 def _items(case: dict[str, Sequence[float]]) -> Items:
