@@ -22,7 +22,7 @@ from nikawa.jobs.run import Options as RunOptions
 from nikawa.jobs.run import Request, run
 from nikawa.jobs.shift import shift
 from nikawa.records import Example, Span
-from nikawa.report.changelog import Release, ScoreMove, changelog
+from nikawa.report.changelog import Release, ScoreMove, changelog, moves_told
 
 E, C, N = "entailment", "contradiction", "neutral"
 DAY = "2026-02-03"
@@ -265,6 +265,9 @@ def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path
     assert (odd.before, odd.gained, odd.lost) == (odd.after, 0, 0)
     page = (tmp_path / "new" / "CHANGELOG.md").read_text("utf-8")
     assert "| jnli | dev | accuracy | weak | 0.3333 | 0.6667 | +0.3333 | 2 -> 1 | 2 | 0 |" in page
+    assert "| odd | 0.3333 | 0.3333 | none | 2 -> 3 | 0 | 0 |" in page
+    assert "### Scores and ranks that move from" in page
+    assert moves_told(report.release.scores) == "2 of 3 stored scores move; 1 more changes rank alone"
 
 
 def test_answers_must_be_whole(jnli: str, fix: Any, answers: Any, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def run_amend(
 
 def show(report: AmendReport) -> None:
     """The corrections, the scores that move, and where the release is."""
-    from nikawa.report.changelog import SCORE_COLUMNS, score_row
+    from nikawa.report.changelog import SCORE_COLUMNS, moves_told, score_row
 
     release = report.release
     rows = [(c.example, c.question, c.before, c.after, c.why, c.by) for c in release.corrections[:SHOWN]]
@@ -50,7 +50,7 @@ def show(report: AmendReport) -> None:
     if moved:
         print_table(SCORE_COLUMNS, [score_row(score) for score in moved], numbers=SCORE_COLUMNS[4:])
     if release.scores:
-        typer.echo(f"{len(moved):,} of {len(release.scores):,} stored scores move")
+        typer.echo(moves_told(release.scores))
     for note in release.notes:
         typer.echo(note)
     sizes = ", ".join(f"{split} {count:,}" for split, count in report.splits.items())

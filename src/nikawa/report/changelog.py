@@ -8,6 +8,8 @@ from typing import Any
 from nikawa.records import Record, Unit
 from nikawa.report.tables import Table
 
+SAME = 1e-9
+"""Scores nearer than this are equal."""
 LISTED = 200
 """Corrections the page lists; `changelog.json` has them all."""
 
@@ -47,7 +49,14 @@ class ScoreMove(Record, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def moves(self) -> bool:
         """Whether the score or the rank changes."""
-        return self.before != self.after or self.rank_before != self.rank_after
+        return self.changes or self.rank_before != self.rank_after
+
+    @property
+    def changes(self) -> bool:
+        """Whether the score itself changes: a rank may because others' do."""
+        if self.before is None or self.after is None:
+            return self.before is not self.after
+        return abs(self.after - self.before) > SAME
 
 
 class Release(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -105,7 +114,8 @@ def _release(release: Release) -> Iterator[str]:
         yield f"… and {len(release.corrections) - LISTED:,} more in `changelog.json`."
     moved = [score for score in release.scores if score.moves]
     if moved:
-        yield f"### Scores that move from {release.previous} to {release.version}"
+        what = "Scores" if all(score.changes for score in moved) else "Scores and ranks"
+        yield f"### {what} that move from {release.previous} to {release.version}"
         yield Table(SCORE_COLUMNS, [score_row(score) for score in moved], SCORE_COLUMNS[4:]).markdown()
     if release.notes:
         yield "\n".join(f"- {note}" for note in release.notes)
@@ -122,7 +132,16 @@ def score_row(score: ScoreMove) -> list[str]:
     system = score.system if score.seeds == 1 else f"{score.system} ({score.seeds} seeds)"
     cells = [score.task, score.set, score.metric, system, *map(_number, (score.before, score.after))]
     change = "" if None in (score.before, score.after) else f"{(score.after or 0) - (score.before or 0):+.4f}"
+    change = change if score.changes else "none"
     return [*cells, change, rank, f"{score.gained:g}", f"{score.lost:g}"]
+
+
+def moves_told(scores: Sequence[ScoreMove]) -> str:
+    """How many stored scores move, and how many keep their value and change rank alone."""
+    changed = sum(score.changes for score in scores)
+    told = f"{changed:,} of {len(scores):,} stored scores move"
+    ranks = sum(score.moves for score in scores) - changed
+    return f"{told}; {ranks:,} more {'changes' if ranks == 1 else 'change'} rank alone" if ranks else told
 
 
 def _number(value: float | None) -> str:
