@@ -63,6 +63,10 @@ def test_every_part_has_the_columns_that_tell_rows_apart(show: Show) -> None:
     assert all(head[:2] == ["side", "label"] for head in heads)
 
 
+def test_a_short_row_is_filled(show: Show) -> None:
+    assert "alone" in show(30, ("a", "b"), [("alone",)])
+
+
 def test_an_empty_table_shows_its_columns(show: Show) -> None:
     assert "part" in show(30, COLUMNS, [])
 

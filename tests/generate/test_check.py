@@ -102,6 +102,20 @@ def test_every_fault_of_one_template(native: Write) -> None:
     assert [(trouble.check, trouble.line) for trouble in found(native(text))] == faults
 
 
+def test_every_fault_of_one_row(authors: Write, rows: tuple[str, ...]) -> None:
+    row = rows[0].replace("agent_1[ガ格:1]", "agnet_1[ガ格:1]").replace("zi_1_past", "zi_1_pasto")
+    row = row.replace("tp_3.start < tp_1.start", "tp_3.start <").replace("\t年月日\t", "\t世紀\t")
+    troubles = found(authors(row))
+    assert [trouble.check for trouble in troubles] == ["unknown-slot", "form", "syntax", "format"]
+    assert [trouble.column for trouble in troubles] == sorted(trouble.column for trouble in troubles)
+    (unbound, _) = found(
+        authors(
+            rows[0].replace("tp_3.end <= tp_2.end", "tp_4.end <= tp_2.end").replace("\t年月日\t", "\t世紀\t")
+        )
+    )
+    assert unbound.check == "unbound-name"
+
+
 def test_a_slot_that_may_be_a_time_hides_what_is_unbound(native: Write) -> None:
     text = POINTS.replace("{time3}", "{tiem3}") + "  entails when: time1 < time3\n"
     assert [trouble.check for trouble in found(native(text))] == ["unknown-slot"]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from nikawa.errors import suggest
 from nikawa.generate.by_hand import read_rows as read_table
-from nikawa.generate.condition import Compare, Condition, Edge
+from nikawa.generate.condition import NEVER, Compare, Condition, Edge
 from nikawa.generate.condition_text import parse_condition
-from nikawa.generate.mistakes import At, Mistake
+from nikawa.generate.mistakes import At, Faults, Mistake
 from nikawa.generate.template import (
     Choice,
     Element,
@@ -23,6 +23,7 @@ from nikawa.generate.template import (
     inferred,
     joined,
     refuse_too_many,
+    unbound_mistakes,
 )
 from nikawa.generate.time import INTERVALS, POINTS, UNITS, Format, formats
 
@@ -49,25 +50,45 @@ def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, At]]]:
 
 
 def parse_row(row: dict[str, str], places: dict[str, At]) -> Template:
-    """The template of one row; a `Mistake` names the place of the first fault."""
+    """The template of one row; the `Mistake` that says why there is none knows all of them."""
+    faults = Faults()
+    template = _parsed(row, places, faults)
+    if faults and not faults.hide_times:
+        faults.extend(unbound_mistakes(template))
+    faults.refuse()
+    return template
+
+
+def _parsed(row: dict[str, str], places: dict[str, At], faults: Faults) -> Template:
+    """The template as far as it can be read."""
     known: dict[str, bool | None] = {}
     premise, hypothesis = (
-        tuple(_once(e, known) for e in _side(row[name], places[name])) for name in ("premise", "hypothesis")
+        tuple(_once(e, known) for e in _side(row[name], places[name], faults))
+        for name in ("premise", "hypothesis")
     )
-    refuse_too_many((*premise, *hypothesis), places["id"])
+    both = (*premise, *hypothesis)
+    faults.hide_times = bool(faults)  # what could not be read may be a time
+    faults.tried(lambda: refuse_too_many(both, places["id"]), None)
+    conditions = [_condition(row[name], places[name], faults) for name in ("entailment", "contradiction")]
+    banned, test = "ng time unit", "test time format"
     return Template(
         id=row["id"],
         premise=premise,
         hypothesis=hypothesis,
-        entails=parse_condition(row["entailment"], places["entailment"]),
-        contradicts=parse_condition(row["contradiction"], places["contradiction"]),
+        entails=conditions[0],
+        contradicts=conditions[1],
         given=_given(premise),
-        formats=_formats(row["ng time unit"], places["ng time unit"], (*premise, *hypothesis)),
-        test_format=_test_format(row["test time format"], places["test time format"]),
+        formats=faults.tried(lambda: _formats(row[banned], places[banned], both), ()),
+        test_format=faults.tried(lambda: _test_format(row[test], places[test]), None),
         category=row["category"],
         at=places["id"],
         places={_FIELDS.get(name, name): at for name, at in places.items()},
     )
+
+
+def _condition(text: str, at: At, faults: Faults) -> Condition:
+    never: Condition = NEVER
+    return faults.tried(lambda: parse_condition(text, at), never)
 
 
 _FIELDS = {
@@ -94,12 +115,16 @@ def _given(premise: Side) -> tuple[Condition, ...]:
     return () if times is None else (Compare("<=", Edge(times[0], "start"), Edge(times[1], "start")),)
 
 
-def _side(text: str, at: At) -> Side:
+def _side(text: str, at: At, faults: Faults) -> Side:
     elements: list[Element] = []
     for part in re.finditer(r"[^ ]+", text):
-        elements.append(_element(part[0], at.later(part.start())))
-    if not elements:
-        raise Mistake("syntax", "the sentence is empty", at, "write the elements, separated by spaces")
+        try:
+            elements.append(_element(part[0], at.later(part.start())))
+        except Mistake as mistake:
+            faults.append(mistake)
+    if not text.strip(" "):
+        what = "the sentence is empty"
+        faults.append(Mistake("syntax", what, at, "write the elements, separated by spaces"))
     return joined(elements)
 
 
