@@ -54,14 +54,21 @@ def told_runs(runs: Path) -> list[StoredRun]:
 def _best(chosen: Iterator[StoredRun], there: Collection[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     """By family the settings that did best where settings are chosen; of equals those that results are there for."""
     values: dict[bytes, dict[bytes, list[float]]] = {}
+    lost: set[tuple[bytes, bytes]] = set()
     for stored in chosen:
         spec, metric = stored.spec, task_of(stored.spec).metrics[0]
+        if stored.diverged:
+            lost.add((_family(spec), _key(spec)))
         sign = -1 if metrics()[metric].better == "lower" else 1
         found = [sign * s.value for s in scores_of(stored.scores(), SELECT) if s.metric == metric]
         values.setdefault(_family(spec), {}).setdefault(_key(spec), []).extend(v for v in found if not isnan(v))  # fmt: skip
     best: dict[bytes, bytes] = {}
     for family, tried in values.items():
-        ranked = [(fmean(found), (family, key) in there, key) for key, found in tried.items() if found]
+        ranked = [
+            (fmean(found), (family, key) in there, key)
+            for key, found in tried.items()
+            if found and (family, key) not in lost
+        ]
         if ranked:
             best[family] = max(ranked)[2]
     return best

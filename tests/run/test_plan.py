@@ -52,7 +52,10 @@ def test_an_encoder_counts_by_what_makes_it_however_it_is_named(
         (folder / name).write_text("told")
     assert only(models=("encoder:own",)).runs({})[0].hash == first.hash
     (folder / "model.safetensors").write_bytes(b"others")
-    assert only(models=("encoder:own",)).runs({})[0].hash != first.hash
+    changed = only(models=("encoder:own",)).runs({})[0]
+    assert changed.hash != first.hash
+    folder.rename("own")  # here, by its name alone
+    assert only(models=("encoder:own",)).runs({})[0].hash == changed.hash
 
 
 def test_a_grid_is_every_combination_and_choosing_never_names_the_test_set(spy: Any) -> None:

@@ -39,7 +39,7 @@ def test_a_bare_name_is_looked_for_where_encoders_are_kept(
     assert located("nikawa-mini-ja") == str(first)
     assert located("someone/nikawa-mini-ja") == "someone/nikawa-mini-ja"
     (tmp_path / "here" / "nikawa-mini-ja").mkdir()
-    assert located("nikawa-mini-ja") == "nikawa-mini-ja"
+    assert located("nikawa-mini-ja") == "./nikawa-mini-ja"
 
 
 def test_one_that_is_not_there_is_told_with_the_command_that_trains_it(

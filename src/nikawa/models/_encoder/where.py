@@ -17,8 +17,10 @@ def places() -> list[Path]:
 
 
 def located(source: str) -> str:
-    """The folder of an encoder that is given by its bare name; anything else stays as it is."""
-    if Path(source).is_dir() or Path(source).name != source:
+    """The folder of an encoder that is given by its bare name, here or where encoders are kept; anything else stays as it is."""
+    if Path(source).name != source:
         return source
+    if Path(source).is_dir():
+        return f"{os.curdir}{os.sep}{source}"  # a place, not a word: what lies there defines a run
     found = (place / source for place in places() if (place / source / "config.json").is_file())
     return str(next(found, source))
