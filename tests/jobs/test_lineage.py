@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from nikawa.benchmarks import benchmarks
+from nikawa.cli._examples import answer_text
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.jobs.lineage import INDEX, LINEAGE, Change, Lineage, lineage, read_lineage, write_lineage
-from nikawa.records import Dataset, Example
+from nikawa.records import Dataset, Example, Judgement, Span
 
 
 def entry(split: str, name: str) -> Lineage:
@@ -104,3 +106,38 @@ def test_a_correction_is_kept(tmp_path: Path) -> None:
 def test_ids_may_hold_colons_and_slashes(folder: Path, given: str) -> None:
     write_lineage(folder, [entry("dev", "https://a/1"), entry("train", "1")])
     assert lineage(given, folder).example == "own:dev/https://a/1"
+
+
+def test_spans_are_shown_with_what_they_mark(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nikawa.cli.lineage import show
+
+    monkeypatch.setenv("COLUMNS", "120")
+    span, other = {"start": 0, "end": 3, "label": "PS"}, {"start": 5, "end": 7, "label": "LC"}
+    told = replace(
+        entry("dev", "1"),
+        inputs={"text": "김하늘은 서울에 산다.", "spans": [span]},
+        gold={"spans": [span, other]},
+        judgements=(
+            Judgement(example="i1", worker="an", question="spans", answer=[other]),
+            Judgement(example="i1", worker="bo", question="spans", answer=[]),
+        ),
+        changes=(Change(version="1.1", question="spans", before=[], after=[Span(0, 3)], why="", by=""),),
+    )
+    show(told)
+    page = capsys.readouterr().out
+    assert "0-3:PS 김하늘, 5-7:LC 서울" in page
+    assert "5-7:LC 서울" in page.partition("Judgements")[2]
+    assert "none" in page.partition("Judgements")[2]
+    assert "0-3 김하늘" in page.partition("Corrected")[2]
+    assert "start" not in page
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("a", "a"), (3, 3), (None, None), (["a", "b"], "a, b"), ([], "none"), ({"heads": [0]}, '{"heads":[0]}'),
+     ([Span(0, 3, "PS")], "0-3:PS"), ({"start": 1, "end": 2}, "1-2")],
+)  # fmt: skip
+def test_answers_in_a_cell(value: object, shown: object) -> None:
+    assert answer_text(value) == shown

@@ -39,10 +39,14 @@ def run_amend(
 
 def show(report: AmendReport) -> None:
     """The corrections, the scores that move, and where the release is."""
+    from nikawa.cli._examples import answer_text
     from nikawa.report.changelog import SCORE_COLUMNS, moves_told, score_row
 
     release = report.release
-    rows = [(c.example, c.question, c.before, c.after, c.why, c.by) for c in release.corrections[:SHOWN]]
+    rows = [
+        (c.example, c.question, answer_text(c.before), answer_text(c.after), c.why, c.by)
+        for c in release.corrections[:SHOWN]
+    ]
     print_table(("example", "question", "before", "after", "why", "by"), rows)
     if len(release.corrections) > SHOWN:
         typer.echo(f"… and {len(release.corrections) - SHOWN:,} more: CHANGELOG.md has them all")

@@ -123,6 +123,45 @@ def plain(value: Any) -> str:
     return str(value)
 
 
+def answer_text(value: Any, text: str = "") -> Any:
+    """An answer on one line: spans as `0-3:PS 김하늘, 5-7:LC 서울`, with the characters where the text is known.
+
+    Labels and numbers stay as they are, other structures are shown as plain text.
+    """
+    given = value if isinstance(value, list | tuple) else [value]
+    spans = [_span(part) for part in given]
+    if given and None not in spans:
+        return ", ".join(_marked_place(span, text) for span in spans if span is not None)
+    return value if isinstance(value, str | int | float) or value is None else _plain_structure(value)
+
+
+def _span(part: Any) -> Span | None:
+    if isinstance(part, Mapping) and {"start", "end"} <= part.keys() <= {"start", "end", "label"}:
+        return Span(part["start"], part["end"], part.get("label") or "")
+    return part if isinstance(part, Span) else None
+
+
+def _marked_place(span: Span, text: str) -> str:
+    place = f"{span.start}-{span.end}" + (f":{span.label}" if span.label else "")
+    return f"{place} {text[span.start : span.end]}" if text else place
+
+
+def _plain_structure(value: Any) -> str:
+    """Lists of texts with commas between them, what else there is as JSON."""
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return ", ".join(value) or "none"
+    from nikawa.io.json import pack_json
+
+    return pack_json(value).decode()
+
+
+def text_of(inputs: Mapping[str, Any]) -> str:
+    """The text that spans count the characters of: `text` or `context`, else the only one."""
+    texts = {name: value for name, value in inputs.items() if isinstance(value, str)}
+    named = next((texts[name] for name in ("text", "context") if name in texts), "")
+    return named or (next(iter(texts.values())) if len(texts) == 1 else "")
+
+
 def plain_gold(name: str, value: Any, example: Example) -> str:
     """A gold answer as text; what does not have the shape of its kind is shown as it is."""
     try:

@@ -40,18 +40,25 @@ def lineage(
 
 def show(found: Lineage) -> None:
     """The story of an example, top to bottom."""
-    from nikawa.cli._examples import reading_order
+    from nikawa.cli._examples import answer_text, reading_order, text_of
 
+    text = text_of(found.inputs)
     rows: list[tuple[str, Any]] = [
         ("example", found.example),
         ("made as", f"{found.item}, by the recipe {found.recipe}"),
         ("version", f"{found.version} (nikawa {found.nikawa})"),
-        *sorted(found.inputs.items(), key=reading_order),
-        *((f"gold {question}", answer) for question, answer in found.gold.items()),
+        *(
+            (name, answer_text(value, text))
+            for name, value in sorted(found.inputs.items(), key=reading_order)
+        ),
+        *((f"gold {question}", answer_text(answer, text)) for question, answer in found.gold.items()),
         ("tags", ", ".join(found.tags) or "none"),
     ]
     print_table(("field", "value"), rows)
-    changed = [(c.version, c.question, c.before, c.after, c.why, c.by) for c in found.changes]
+    changed = [
+        (c.version, c.question, answer_text(c.before, text), answer_text(c.after, text), c.why, c.by)
+        for c in found.changes
+    ]
     if changed:
         print_table(("version", "question", "before", "after", "why", "by"), changed, title="Corrected")
     names = list(dict.fromkeys(key for source in found.sources for key in source))
@@ -61,7 +68,16 @@ def show(found: Lineage) -> None:
     steps = [(step.stage, step.item, step.rule, ", ".join(step.parents)) for step in found.steps]
     if steps:
         print_table(("stage", "item", "rule", "made of"), steps, title="Stages")
-    judged = [(j.example, j.question, j.worker, j.answer, j.at) for j in found.judgements]
+    judged = [
+        (
+            j.example,
+            j.question,
+            j.worker,
+            answer_text(j.answer, text if j.example == found.item else ""),
+            j.at,
+        )
+        for j in found.judgements
+    ]
     if judged:
         print_table(("item", "question", "worker", "answer", "when"), judged, title="Judgements")
     gone = [(s.item, s.stage, s.why, s.detail) for s in found.siblings]
