@@ -65,6 +65,12 @@ def test_a_verb_is_alone_in_the_file_of_its_name() -> None:
     assert _asked(["--help"]) is _asked([]) is _asked(["_main"]) is _asked(["tsks"]) is None
 
 
+def test_the_package_can_be_run() -> None:
+    words = [sys.executable, "-m", "nikawa", "--version"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, process("--version").stdout)
+
+
 def test_version() -> None:
     assert process("--version").stdout.startswith("nikawa ")
 
