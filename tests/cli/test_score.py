@@ -103,7 +103,7 @@ def test_versions_are_named(releases: tuple[str, ...]) -> None:
 def test_versions_as_one_table(releases: tuple[str, ...]) -> None:
     scores, *confusions, moved = run(*releases, "--as", "csv", "--confusion").strip().split("\n\n")
     rows = [line.split(",") for line in scores.splitlines()]
-    assert rows[0][:3] == ["version", "metric", "mode"]
+    assert rows[0][:4] == ["version", "where", "metric", "mode"]
     assert [row[0] for row in rows[1:]] == ["1.1", "1.3"]
     assert [c.partition(",")[0] for c in confusions] == ["gold in 1.1 \\ answer", "gold in 1.3 \\ answer"]
     assert moved.splitlines()[1] == "1,neutral,entailment,entailment"
@@ -128,3 +128,29 @@ def test_too_few_items_are_said_to_have_no_interval(answers: Path, releases: tup
     said = run("mini-ja-nli", str(answers), "--partial")
     assert "—: Fewer than 10 examples, or groups of them, tell no interval." in said
     assert [line.split()[-2] for line in said.splitlines() if line.lstrip().startswith("accuracy")] == ["—"]
+
+
+def test_csv_is_data(tmp_path: Path) -> None:
+    import csv
+
+    labels = ["entailment", "neutral", "contradiction"] * 400
+    _lay(tmp_path, "1.3", labels)
+    path = tmp_path / "v.json"
+    path.write_text(json.dumps({str(i): x if i % 7 else "neutral" for i, x in enumerate(labels)}), "utf-8")
+    (row,) = csv.DictReader(run("jnli", str(path), "--data", str(tmp_path), "--as", "csv").splitlines())
+    wrong = sum(not i % 7 and x != "neutral" for i, x in enumerate(labels))
+    assert (row["where"], row["unit"], row["n"]) == ("all", "fraction", "1200")
+    assert float(row["score"]) == (1200 - wrong) / 1200
+    assert float(row["low"]) < float(row["score"]) < float(row["high"])
+
+
+def test_what_is_not_defined_says_why(tmp_path: Path) -> None:
+    examples = [e for e in load("mini-ko:dev").splits["dev"] if "score" in e.gold]
+    path = tmp_path / "flat.json"
+    path.write_text(json.dumps({e.id: 2.5 for e in examples}))
+    said = run("mini-ko-sts", str(path), "--metric", "pearson")
+    assert "nan" not in said
+    assert "pearson is not defined: A correlation needs two answers that differ" in said
+    assert ",pearson,official,percent,,,," in run(
+        "mini-ko-sts", str(path), "--metric", "pearson", "--as", "csv"
+    )

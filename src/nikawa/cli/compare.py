@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
+from nikawa.cli._figures import UNDEFINED, digits, plain
 from nikawa.cli._show import (
     Data,
     Json,
@@ -17,7 +20,7 @@ from nikawa.cli._show import (
     print_json,
     print_rendered,
     print_table,
-    status,
+    progress,
 )
 from nikawa.errors import BadInput
 
@@ -30,6 +33,12 @@ PAIRS = (
     "won/lost/tied",
 )  # fmt: skip
 NUMBERS = ("score", "sd", "runs", "n", "difference", "effect", "p", "p (Holm)", "McNemar", "detectable")
+CSV = (
+    "task", "metric", "unit", "first", "second", "n", "first_score", "first_sd", "first_runs", "first_ties",
+    "second_score", "second_sd", "second_runs", "second_ties", "difference", "low", "high", "p", "p_holm",
+    "p_mcnemar", "effect", "detectable", "won", "lost", "tied",
+)  # fmt: skip
+SMALLEST_P = 0.0001
 
 
 PANEL = "Evaluate"
@@ -59,8 +68,8 @@ def compare(
     from nikawa.jobs.compare import compare as run
     from nikawa.jobs.score import Options
 
-    with status("comparing", quiet or json):
-        how = Options(by=tuple(by or ()), hidden=hidden)
+    with _telling(quiet or json) as tell:
+        how = Options(by=tuple(by or ()), hidden=hidden, tell=tell)
         found = run(task, named(systems), split=split, data=data, options=how, rounds=rounds)
     if json:
         print_json(found)
@@ -82,14 +91,33 @@ def named(systems: list[str]) -> dict[str, list[Path]]:
     return found
 
 
+@contextmanager
+def _telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for what is being done, with its share and the time left."""
+    with progress(quiet) as bar:
+        bars: dict[str, Any] = {}
+
+        def tell(what: str, done: int, total: int) -> None:
+            if what not in bars:
+                for old in bars.values():
+                    bar.remove_task(old)
+                bars[what] = bar.add_task(what)
+            bar.update(bars[what], completed=done, total=total)
+
+        yield tell
+
+
 def _show(found: Comparison, style: str | None, items: int) -> None:
+    if style == "csv":
+        return print_rendered(CSV, [_data(found, pair) for pair in found.pairs], style)
     systems = [
-        (s.task, s.metric, s.system, _number(s.value), _number(s.sd), str(s.runs), s.ties)
+        (s.task, s.metric, s.system, _number(s.value, s.unit), _number(s.sd, s.unit), str(s.runs), s.ties)
         for s in found.systems
     ]
     pairs = [_pair(pair) for pair in found.pairs]
     if style is not None:
         print_rendered(SYSTEMS, systems, style, numbers=NUMBERS)
+        typer.echo()
         return print_rendered(PAIRS, pairs, style, numbers=NUMBERS)
     print_table(SYSTEMS, systems, numbers=NUMBERS)
     print_table(PAIRS, pairs, numbers=NUMBERS)
@@ -99,28 +127,65 @@ def _show(found: Comparison, style: str | None, items: int) -> None:
     for title, ids in found.differing.items():
         shown = f": {', '.join(ids[:items])}" if items else ""
         typer.echo(f"{title}: they differ on {len(ids):,} items{shown}")
-    if any(isnan(pair.low) for pair in found.pairs):
-        typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
-    typer.echo("Systems that share a letter cannot be told apart at 5% after Holm's correction.")
+    for line in _footnotes(found):
+        typer.echo(line)
     return None
 
 
+def _footnotes(found: Comparison) -> Iterator[str]:
+    from nikawa.metrics import metrics
+
+    if any(isnan(pair.low) and not isnan(pair.difference) for pair in found.pairs):
+        yield f"{NO_INTERVAL}: {TOO_FEW}"
+    for s in found.systems:
+        if isnan(s.value):
+            yield f"{s.metric} of {s.system} is not defined: {metrics()[s.metric].undefined}"
+    yield "Systems that share a letter cannot be told apart at 5% after Holm's correction."
+
+
 def _pair(pair: PairResult) -> tuple[str, ...]:
+    d = digits(pair.unit)
+    counts = (pair.wins, pair.losses, pair.ties)
+    undefined = isnan(pair.difference)
+    few = "" if undefined else NO_INTERVAL
     return (
         pair.task,
         pair.metric,
         f"{pair.second} - {pair.first}",
         f"{pair.n:,}",
-        f"{pair.difference:+.4g}",
-        NO_INTERVAL if isnan(pair.low) else f"{pair.low:+.4g} to {pair.high:+.4g}",
-        f"{pair.p:.4f}",
-        f"{pair.p_holm:.4f}",
-        "" if pair.p_mcnemar is None else f"{pair.p_mcnemar:.4f}",
+        UNDEFINED if undefined else f"{pair.difference:+.{d}f}",
+        few if isnan(pair.low) else f"{pair.low:+.{d}f} to {pair.high:+.{d}f}",
+        _p(pair.p),
+        _p(pair.p_holm),
+        _p(pair.p_mcnemar),
         "" if pair.effect is None else f"{pair.effect:+.2f}",
-        f"{pair.smallest:.4g}",
-        f"{pair.wins}/{pair.losses}/{pair.ties}" if pair.wins + pair.losses + pair.ties else "",
+        "" if isnan(pair.smallest) else f"{pair.smallest:.{d}f}",
+        " / ".join(f"{count:,}" for count in counts) if any(counts) else "",
     )
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _p(value: float | None) -> str:
+    """Four decimals; what is smaller is said to be."""
+    if value is None or isnan(value):
+        return ""
+    return f"{value:.4f}" if value >= SMALLEST_P else f"<{SMALLEST_P}"
+
+
+def _number(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    return UNDEFINED if isnan(value) else f"{value:.{digits(unit)}f}"
+
+
+def _data(found: Comparison, pair: PairResult) -> tuple[str, ...]:
+    """A pair as data: whole numbers and all digits, nothing where a figure is not defined."""
+    both = {s.system: s for s in found.systems if (s.task, s.metric) == (pair.task, pair.metric)}
+    one, two = both[pair.first], both[pair.second]
+    counted = pair.wins + pair.losses + pair.ties
+    values = (
+        pair.task, pair.metric, pair.unit, pair.first, pair.second, pair.n,
+        one.value, one.sd, one.runs, one.ties, two.value, two.sd, two.runs, two.ties,
+        pair.difference, pair.low, pair.high, pair.p, pair.p_holm, pair.p_mcnemar, pair.effect, pair.smallest,
+        *((pair.wins, pair.losses, pair.ties) if counted else (None, None, None)),
+    )  # fmt: skip
+    return tuple(map(plain, values))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
+from nikawa.cli._figures import UNDEFINED, digits, plain
 from nikawa.cli._show import (
     Data,
     Json,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from nikawa.records import Score
 
 Columns = ("where", "metric", "mode", "score", "95% interval", "n")
+DATA = ("where", "metric", "mode", "unit", "score", "low", "high", "n")
 NAMED = 5
 """Odd ids of a sort that are named; --json names all."""
 
@@ -105,7 +107,7 @@ def _refuse_confusion(report: ScoreReport, confusion: bool) -> None:
 
 def show(report: ScoreReport, style: str | None) -> None:
     """The scores as a table, what was counted, and where the official code and the paper part ways."""
-    columns, rows = _table(report)
+    columns, rows = _table(report, style)
     if style is not None:
         return print_rendered(columns, rows, style, numbers=("score", "n"))
     typer.echo(f"{report.task} {report.split}, version {report.version}: {counted(report)}")
@@ -114,9 +116,19 @@ def show(report: ScoreReport, style: str | None) -> None:
     print_table(columns, rows, numbers=("score", "n"))
     if any(_few(score) for score in report.scores):
         typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
+    for line in _undefined(report):
+        typer.echo(line)
     for note in report.notes:
         typer.echo(f"{note.metric}: {note.difference}")
     return None
+
+
+def _undefined(report: ScoreReport) -> Iterator[str]:
+    """Why metrics have no value, a line each."""
+    from nikawa.metrics import metrics
+
+    for name in dict.fromkeys(s.metric for s in report.scores if isnan(s.value)):
+        yield f"{name} is {UNDEFINED}: {metrics()[name].undefined}"
 
 
 def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -> None:
@@ -171,17 +183,26 @@ def counted(report: ScoreReport) -> str:
     return ", ".join(parts) + ("; partial: the missing ones are left out" if report.partial else "")
 
 
-def _table(report: ScoreReport) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+def _table(report: ScoreReport, style: str | None = None) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+    """The scores for people; as CSV they are data, with all digits."""
+    if style == "csv":
+        return DATA, [_data(s) for s in report.scores]
     columns = Columns if any(s.where for s in report.scores) else Columns[1:]
     return columns, [_row(s)[len(Columns) - len(columns) :] for s in report.scores]
 
 
+def _data(s: Score) -> tuple[str, ...]:
+    values = (s.where or "all", s.metric, s.mode, s.unit, s.value, s.low, s.high, s.n)
+    return tuple(map(plain, values))
+
+
 def _row(s: Score) -> tuple[str, ...]:
-    digits = 2 if s.unit == "percent" else 4
+    d = digits(s.unit)
     span = NO_INTERVAL if _few(s) else ""
     if s.low is not None and s.high is not None:
-        span = f"{s.low:.{digits}f} to {s.high:.{digits}f}"
-    return s.where or "all", s.metric, s.mode, f"{s.value:.{digits}f}", span, f"{s.n:,}"
+        span = f"{s.low:.{d}f} to {s.high:.{d}f}"
+    shown = UNDEFINED if isnan(s.value) else f"{s.value:.{d}f}"
+    return s.where or "all", s.metric, s.mode, shown, span, f"{s.n:,}"
 
 
 def _few(s: Score) -> bool:
@@ -225,8 +246,8 @@ def _render_versions(
 ) -> None:
     """One table of all versions, which a row names; then the others, an empty line between."""
     reports = list(zip(found.versions, found.reports, strict=True))
-    columns = _table(found.reports[0])[0]
-    rows = [(version, *row) for version, report in reports for row in _table(report)[1]]
+    columns = _table(found.reports[0], style)[0]
+    rows = [(version, *row) for version, report in reports for row in _table(report, style)[1]]
     print_rendered(("version", *columns), rows, style, numbers=("score", "n"))
     for version, report in reports if confusion else ():
         _show_confusion(report, style, f"gold in {version}")

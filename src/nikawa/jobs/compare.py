@@ -30,7 +30,7 @@ from nikawa.jobs.score import Options, Part, Scored, Tell, score, slices
 from nikawa.metrics import Items, Metric
 from nikawa.metrics._metric import Weighted
 from nikawa.metrics.correlation import average_ranks
-from nikawa.records import Record
+from nikawa.records import Record, Unit
 
 __all__ = ["Comparison", "PairResult", "Side", "SliceResult", "SystemScore", "compare", "compare_sides"]
 
@@ -43,12 +43,13 @@ class SystemScore(Record, frozen=True, kw_only=True):
     system: str
     task: str
     metric: str
+    unit: Unit
     value: float
     sd: float | None
     """Over seeds; None for a single run."""
     runs: int
     ties: str
-    """Systems that share a letter cannot be told apart."""
+    """Systems that share a letter cannot be told apart; empty where the score is not defined."""
 
 
 class PairResult(Record, frozen=True, kw_only=True):
@@ -60,6 +61,7 @@ class PairResult(Record, frozen=True, kw_only=True):
     second: str
     n: int
     """Items compared: all, or those every run answered where the metric has no place for others."""
+    unit: Unit
     difference: float
     low: float
     high: float
@@ -241,6 +243,7 @@ def _pair(table: Table, metric: Metric, names: tuple[str, str], paired: Paired) 
         first=names[0],
         second=names[1],
         n=len(left[0].items.gold),
+        unit=left[0].unit(metric),
         difference=difference.value * scale,
         low=difference.low * scale,
         high=difference.high * scale,
@@ -310,6 +313,7 @@ def _scores(table: Table, metric: Metric, letters: Mapping[str, str]) -> Iterabl
             system=name,
             task=parts[0].task.name,
             metric=metric.name,
+            unit=parts[0].unit(metric),
             value=float(np.mean(values)),
             sd=float(np.std(values, ddof=1)) if len(values) > 1 else None,
             runs=len(values),

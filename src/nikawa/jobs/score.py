@@ -16,7 +16,7 @@ from nikawa.jobs._score_match import LABELLED, Wanted, matched, opened, refuse_g
 from nikawa.jobs._score_report import MetricNote, ScoreReport, Unparsed
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import confusion
-from nikawa.records import Example, Prediction, Score, Task
+from nikawa.records import Example, Prediction, Score, Task, Unit
 from nikawa.run.veil import load_veiled
 
 SIMILARITIES = ("relatedness", "score")
@@ -213,9 +213,13 @@ class Part:
         answered = [a is not None for a in self.items.answers] if skips else None
         return metric.evaluate(self.items, mode), units_of(self.task, self.examples, answered)
 
+    def unit(self, metric: Metric) -> Unit:
+        """What the official scorer reports the metric in."""
+        return self.task.unit if metric.scaled else "fraction"
+
     def scale(self, metric: Metric) -> float:
         """100 where the official scorer reports percent."""
-        return 100.0 if metric.scaled and self.task.unit == "percent" else 1.0
+        return 100.0 if self.unit(metric) == "percent" else 1.0
 
 
 def evaluate(
@@ -239,9 +243,13 @@ def evaluate(
 
 def _undefined(part: Part, metric: Metric, mode: Mode, where: str) -> Score:
     """Too little for the metric, such as a correlation of one item, or of none that was answered."""
-    unit = part.task.unit if metric.scaled else "fraction"
     return Score(
-        metric=metric.name, mode=mode, value=float("nan"), unit=unit, n=len(part.examples), where=where
+        metric=metric.name,
+        mode=mode,
+        value=float("nan"),
+        unit=part.unit(metric),
+        n=len(part.examples),
+        where=where,
     )
 
 
@@ -263,9 +271,8 @@ def _with_intervals(
         for (metric, mode, evaluation, _), values in zip(entries, drawn, strict=True):
             scale = part.scale(metric)
             low, high = bounds(values, units, scale)
-            unit = part.task.unit if metric.scaled else "fraction"
             yield Score(
-                metric=metric.name, mode=mode, value=evaluation.value * scale, unit=unit,
+                metric=metric.name, mode=mode, value=evaluation.value * scale, unit=part.unit(metric),
                 low=low, high=high, n=len(units), where=where,
             )  # fmt: skip
 

@@ -115,6 +115,8 @@ class Metric:
     scaled: bool = True
     """Whether the value is a share that may be printed as percent."""
     better: Literal["higher", "lower"] = "higher"
+    undefined: str = "There is nothing to compute it from."
+    """Why it may have no value."""
     kinds: tuple[str, ...] = field(default=())
     """The kinds of task it can score."""
 

@@ -188,9 +188,24 @@ def _golden_klue(case: dict[str, Sequence[float]]) -> dict[str, float]:
 
 FLOAT32 = "The reference holds scores as float32; the difference is in the sixth digit."
 
+FLAT = "A correlation needs two answers that differ and two gold scores that differ."
 METRICS = (
-    Metric("pearson", pearson, "Linear correlation of answers and gold.", FLOAT32, kinds=("similarity",)),
-    Metric("spearman", spearman, "Rank correlation of answers and gold.", FLOAT32, kinds=("similarity",)),
+    Metric(
+        "pearson",
+        pearson,
+        "Linear correlation of answers and gold.",
+        FLOAT32,
+        undefined=FLAT,
+        kinds=("similarity",),
+    ),
+    Metric(
+        "spearman",
+        spearman,
+        "Rank correlation of answers and gold.",
+        FLOAT32,
+        undefined=FLAT,
+        kinds=("similarity",),
+    ),
     Metric("mse", mse, "Mean squared error.", scaled=False, better="lower", kinds=("similarity",)),
 )
 GOLDEN = {"jsts_pearson_spearman": _golden_jsts, "klue_sts_pearsonr": _golden_klue}

@@ -248,7 +248,12 @@ SPACES = "The reference drops spaces first, so an entity that begins on one is l
 WITH_O = "The reference averages O in and counts unused tags as 1.0; documented leaves both out."
 METRICS = (
     Metric(
-        "entity-macro-f1", entity_macro_f1, "Mean F1 of whole entities by type.", SPACES, kinds=("tagging",)
+        "entity-macro-f1",
+        entity_macro_f1,
+        "Mean F1 of whole entities by type.",
+        SPACES,
+        kinds=("tagging",),
+        undefined="There is no entity, neither in gold nor in the answers.",
     ),
     Metric("char-macro-f1", char_macro_f1, "Mean F1 of character tags.", WITH_O, kinds=("tagging",)),
 )
