@@ -515,6 +515,9 @@ def test_problems_that_come_twice_are_counted(make: Make, pack: Path, tmp_path: 
     texts = [tuple(e.inputs.values()) for e in load(str(tmp_path / "a")).splits["train"]]
     assert report.repeated == {"train": len(texts) - len(set(texts))}
     assert report.repeated["train"] > 0
+    command = ["generate", str(pack), "--out", str(tmp_path / "b"), "-n", "200", "-n", "test=0"]
+    told = CliRunner().invoke(build(), command).output
+    assert f"The same as another: {report.repeated['train']:,} of 800 problems of train; add words" in told
 
 
 def test_what_a_total_does_not_reach_is_told(make: Make, pack: Path, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def print_table(
     screen = console()
     cells = [[cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row] for row in rows]
     for short in (row for row in cells if len(row) < len(columns)):
-        short += [Text()] * (len(columns) - len(short))
+        short.extend([Text()] * (len(columns) - len(short)))
     parts: list[dict[int, int]] = [dict.fromkeys(range(len(columns)), WHOLE)]
     if screen.width < WHOLE and columns:
         parts = fitted(columns, [[cell.plain for cell in row] for row in cells], screen.width)

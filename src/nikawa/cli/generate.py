@@ -123,7 +123,7 @@ def _print_few(report: GenerateReport) -> None:
     for split, n in report.repeated.items():
         whole = report.splits[split].problems
         typer.echo(
-            f"{split}: {n:,} of {whole:,} problems say what another one says; add words, or ask for fewer."
+            f"The same as another: {n:,} of {whole:,} problems of {split}; add words, or ask for fewer."
         )
 
 
