@@ -517,7 +517,10 @@ def test_problems_that_come_twice_are_counted(make: Make, pack: Path, tmp_path: 
     assert report.repeated["train"] > 0
     command = ["generate", str(pack), "--out", str(tmp_path / "b"), "-n", "200", "-n", "test=0"]
     told = CliRunner().invoke(build(), command).output
-    assert f"The same as another: {report.repeated['train']:,} of 800 problems of train; add words" in told
+    assert (
+        f"The same as another: {report.repeated['train']:,} of {len(texts):,} problems of train; add words"
+        in told
+    )
 
 
 def test_what_a_total_does_not_reach_is_told(make: Make, pack: Path, tmp_path: Path) -> None:
