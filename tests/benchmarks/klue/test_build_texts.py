@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unicodedata import normalize
 
 import msgspec
 import pytest
@@ -42,6 +43,13 @@ def test_noise_is_taken_off_and_personal_data_goes(read: Any) -> None:
     assert whys[0] == "cleaning: personal data (email)"
     assert whys[1] == "the same text came before"
     assert [why.rpartition("(")[2] for why in whys[2:]] == ["script)", "mention)"]
+
+
+def test_a_copy_written_in_parts_is_a_copy(read: Any) -> None:
+    text = "새 다리가 열렸다"
+    kept, copy = read({"id": 1, "text": normalize("NFD", text)}, {"id": 2, "text": text})
+    assert kept.example.inputs == {"text": text}
+    assert copy.why == "the same text came before"
 
 
 @pytest.mark.parametrize("cleaning", [True, False])

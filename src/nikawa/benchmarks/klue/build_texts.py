@@ -18,7 +18,7 @@ from nikawa.records import Example, Origin, Span
 SETS = {"train": "train", "dev": "dev", "test": "test"}
 FIELDS = ("source", "date", "category", "intent", "topic", "style", "round_trip")
 """What a line may say of its text beside url and licence."""
-CLEANING = ("invisible", "blanks", "html", "hashtags", "press", "email", "url", "mention", "phone", "identity", "brackets", "script")  # fmt: skip
+CLEANING = ("invisible", "compose", "blanks", "html", "hashtags", "press", "email", "url", "mention", "phone", "identity", "brackets", "script")  # fmt: skip
 """The steps of `nikawa clean` that look at one text and do not split it."""
 
 
