@@ -70,6 +70,9 @@ def test_broken_groups_are_no_all_clear(by: str, pairs: Path, tmp_path: Path) ->
     report = split(str(pairs), request=Request(by=by, sizes="0.6,0.2,0.2", out=out))
     assert {(leak.check, leak.where) for leak in report.leaks} >= broken
     assert {(found.check, found.where) for found in check(str(out)).findings} >= broken
+    said = CliRunner().invoke(build(), ["split", str(pairs), "--by", by])
+    assert "--by group" in said.output
+    assert "nothing leaks" not in said.output
     whole = Request(by="group", sizes="0.6,0.2,0.2", options=Options(fields=("premise",)))
     assert split(str(pairs), request=whole).leaks == ()
 

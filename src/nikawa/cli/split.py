@@ -112,7 +112,9 @@ def show(report: SplitReport) -> None:
     print_table(("gold", "label", *report.sizes), _labels(report), numbers=tuple(report.sizes))
     if report.leaks:
         found = [(leak.check, leak.where, leak.count, leak.note) for leak in report.leaks]
-        print_table(("leak", "where", "examples", "note"), found, numbers=("examples",))
+        print_table(("leak", "where", "count", "note"), found, numbers=("count",))
+        if any(leak.check == "broken-groups" for leak in report.leaks):
+            typer.echo("to keep groups whole, split by them: --by group (--field names what makes one)")
     else:
         typer.echo("nothing leaks from one part into another")
     if report.out is not None:
