@@ -303,8 +303,8 @@ def test_progress_is_told_to_the_end(tmp_path: Path, data: Path) -> None:
         def tell(what: str, done: int, total: int, heard: list[tuple[str, int, int]] = heard) -> None:
             heard.append((what, done, total))
 
-        compare(["jnli"], systems, data=data, rounds=300, options=Options(tell=tell))
+        compare(["jnli"], systems, data=data, rounds=3000, options=Options(tell=tell))
         last = [done for what, done, _ in heard if what == "comparing"]
         assert last == sorted(last)
-        assert last[-1] == next(total for what, _, total in heard if what == "comparing") == 600
+        assert last[-1] == next(total for what, _, total in heard if what == "comparing") == 6000
         assert [x for x in heard if x[0] == "reading"][-1][2] == sum(map(len, systems.values()))

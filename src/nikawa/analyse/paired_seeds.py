@@ -47,10 +47,11 @@ def compare_runs(
 ) -> tuple[Difference, float]:
     """Difference of the means over runs, and the least one that would be found (5%, power 80%).
 
-    A side with one run is taken to vary over seeds as the other does.
+    A side with one run is taken to vary over seeds as the other does. `tell` hears of twice `rounds` in all.
     """
     units = count_units(groups)
-    left, right = (_resampled(side, groups, min(rounds, ENOUGH), seed, tell) for side in (a, b))
+    both = _resampled([*a, *b], groups, rounds, seed, tell)
+    left, right = both[: len(a)], both[len(a) :]
     seen = float(np.mean([x.value for x in b]) - np.mean([x.value for x in a]))
     error, df = _error(left, right, [x.value for x in a], [x.value for x in b])
     if np.isnan(seen) or np.isnan(error) or units < LEAST_UNITS:
@@ -67,10 +68,11 @@ def _resampled(
 ) -> Floats:
     """Runs by resamples: each run's score under the same weights of items."""
     grouped = [run.grouped(groups) for run in runs]
-    parts = []
-    for weights in draws(count_units(groups), rounds, seed):
+    enough, done, parts = min(rounds, ENOUGH), 0, []
+    for weights in draws(count_units(groups), enough, seed):
         parts.append(np.stack([run.under(weights) for run in grouped]))
-        tell(len(weights))
+        before, done = done, done + len(weights)
+        tell(2 * rounds * done // enough - 2 * rounds * before // enough)
     return np.concatenate(parts, axis=1)
 
 
