@@ -140,6 +140,18 @@ def test_the_card_tells_entities_agreement_and_each_licence_once(
     assert "| tagging | span-f1 | " in page
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_sentences_are_read_as_editors_write_them(begun: Any, tmp_path: Path, mark: str, end: str) -> None:
+    run = begun()
+    path = next(file for file in tmp_path.glob("*.jsonl") if "sentences" in file.name)
+    path.write_bytes((mark + path.read_text("utf-8").replace("\n", end)).encode())
+    assert of(run(), "short") == ({"short": 10}, {"over 400 characters": 1})
+    path.write_bytes((mark + "{}" + end + "x" + end).encode())
+    with pytest.raises(BadInput, match=r"line 1: .*id"):
+        run()
+
+
 def test_a_sheet_takes_marked_text_and_json(begun: Any, tmp_path: Path) -> None:
     run, place = begun(SENTENCES[:3]), tmp_path / "out" / "people" / "tagging"
     run()
