@@ -250,3 +250,13 @@ def test_a_group_is_one_however_it_is_composed() -> None:
     parts = splitters()["group"].split(made, {"train": 10, "test": 10}, Options(fields=("premise",)))
     homes = {(example.id.split("-")[0], name) for name, part in parts.items() for example in part}
     assert len(homes) == 10
+
+
+def test_what_a_field_says_nothing_of_is_one_group() -> None:
+    formats = [None, "年", "月", "日", None, "時"]
+    made = [Example(id=str(n), inputs={"premise": f"{n}"}, gold={"label": "x"}, meta={"time_format": formats[n % 6]}) for n in range(60)]  # fmt: skip
+    parts = splitters()["group"].split(made, {"train": 40, "test": 20}, Options(fields=("time_format",)))
+    homes = {(example.meta["time_format"], name) for name, part in parts.items() for example in part}
+    assert len(homes) == 5
+    with pytest.raises(BadInput, match="has no 'time_span'"):
+        splitters()["group"].split(made, {"train": 40, "test": 20}, Options(fields=("time_span",)))

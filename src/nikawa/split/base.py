@@ -166,11 +166,14 @@ def value_of(example: Example, field: str) -> Any:
 
 
 def groups_of(examples: Sequence[Example], options: Options) -> list[str]:
-    """The group of each example: by the named fields, else its own."""
+    """The group of each example: by the named fields, else its own; those of which a field says nothing are one group."""
     fields = options.fields or ("group",)
-    return one_spelling(
-        ["\0".join(str(value_of(example, field)) for field in fields) for example in examples]
-    )
+    return one_spelling(["\0".join(str(_said(example, field)) for field in fields) for example in examples])
+
+
+def _said(example: Example, field: str) -> Any:
+    """The value of a field that is there, though it may hold nothing: not every template has a time format."""
+    return "" if field in example.meta and example.meta[field] is None else value_of(example, field)
 
 
 def one_spelling(names: Sequence[str]) -> list[str]:
