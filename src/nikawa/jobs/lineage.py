@@ -121,7 +121,9 @@ def lineage(example: str, folder: Path) -> Lineage:
 def _file(folder: Path) -> Path:
     path = folder / LINEAGE
     if not path.is_file():
-        cure = "name the folder of a dataset that nikawa build made, or split made of aggregated gold (--in DIR)"
+        cure = (
+            "name the folder of a dataset that nikawa build made, or split made of aggregated gold (--in DIR)"
+        )
         raise BadInput("there is no lineage here", file=folder, cure=cure)
     return path
 
