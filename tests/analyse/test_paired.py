@@ -43,6 +43,14 @@ def test_drawn_kinds_agree_with_drawn_units(monkeypatch: pytest.MonkeyPatch) -> 
         assert one.difference.p_randomisation == pytest.approx(two.difference.p_randomisation, abs=0.03)
 
 
+def test_many_items_are_never_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("picks", "coins"):
+        monkeypatch.delattr(paired_kinds, name)
+    accuracy, f1 = compare_pairs(sides(20_000), np.arange(20_000))
+    assert accuracy.difference.low < accuracy.difference.value < accuracy.difference.high
+    assert f1.difference.p_randomisation < 0.01
+
+
 def test_mcnemar_is_the_binomial_tail() -> None:
     for only_a, only_b in ((0, 5), (3, 9), (20, 31), (40, 40)):
         a = np.array([1.0] * only_a + [0.0] * only_b)

@@ -308,3 +308,20 @@ def test_progress_is_told_to_the_end(tmp_path: Path, data: Path) -> None:
         assert last == sorted(last)
         assert last[-1] == next(total for what, _, total in heard if what == "comparing") == 6000
         assert [x for x in heard if x[0] == "reading"][-1][2] == sum(map(len, systems.values()))
+
+
+def test_a_set_of_ones_own_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nikawa.run.veil import load_veiled
+
+    rows = [{"id": str(i), "inputs": {"text": f"杯{i}"}, "gold": {"label": LABELS[i % 3]}} for i in range(N)]
+    (tmp_path / "own.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), "utf-8")
+    calls: list[str] = []
+
+    def counted(spec: str, data: Path | None = None) -> Any:
+        calls.append(spec)
+        return load_veiled(spec, data=data)
+
+    monkeypatch.setattr("nikawa.jobs.compare.load_veiled", counted)
+    systems = {name: [answers(tmp_path / f"{name}.jsonl", 0.7, 1)] for name in ("a", "b")}
+    compare([str(tmp_path / "own.jsonl")], systems, rounds=100)
+    assert len(calls) == len(set(calls)) > 0

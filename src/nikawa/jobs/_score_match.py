@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.load import pick_split
@@ -23,6 +24,13 @@ SHOWN = 60
 """Characters of an answer that an error shows."""
 
 
+class Read(Protocol):
+    """Loads a dataset of one's own; what is read for several files of answers may be kept."""
+
+    def __call__(self, spec: str, *, data: Path | None = None) -> Dataset:
+        """The dataset."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which gold the answers are held against."""
@@ -31,6 +39,8 @@ class Wanted:
     data: Path | None
     version: str | None
     form: str | None
+    read: Read = load_veiled
+    """How a dataset of one's own is read."""
 
 
 def matched(task: Task, path: Path, wanted: Wanted) -> tuple[str, tuple[Example, ...], Answers, str]:
@@ -59,7 +69,7 @@ def _gold(task: Task, wanted: Wanted) -> tuple[Dataset, Collection[str]]:
     """The dataset or the split that is named, and splits that are other guises or parts of others."""
     name = task.dataset
     if is_own(name):
-        dataset = canonical(load_veiled(name, data=wanted.data))
+        dataset = canonical(wanted.read(name, data=wanted.data))
         views = training_splits(dataset)
         return (pick_split(dataset, wanted.split, name), ()) if wanted.split else (dataset, views)
     benchmark = benchmarks()[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from nikawa.metrics import Items, Metric
 from nikawa.metrics._metric import Weighted
 from nikawa.metrics.correlation import average_ranks
 from nikawa.records import Record, Unit
+from nikawa.run.veil import load_veiled
 
 __all__ = ["Comparison", "PairResult", "Side", "SliceResult", "SystemScore", "compare", "compare_sides"]
 
@@ -177,6 +179,7 @@ class _Reader:
 
     def __init__(self, gold: Against, tell: Tell, total: int) -> None:
         self._gold, self._tell, self._total, self._done = gold, tell, total, 0
+        self._read = cache(lambda spec, data=None: load_veiled(spec, data=data))
 
     def side(self, task: str, system: str, paths: Sequence[Path]) -> Side:
         """A system's runs on a task."""
@@ -185,7 +188,7 @@ class _Reader:
     def _run(self, task: str, path: Path) -> Scored:
         self._tell("reading", self._done, self._total)
         self._done += 1
-        quick = Options(resamples=1, hidden=self._gold.hidden)
+        quick = Options(resamples=1, hidden=self._gold.hidden, read=self._read)
         try:
             return score(task, path, split=self._gold.split, data=self._gold.data, options=quick)
         except Gaps as problem:

@@ -12,11 +12,11 @@ import numpy as np
 from nikawa.analyse.resample import SCORE_RESAMPLES, Ints, bootstrap_all, bounds, group_numbers
 from nikawa.benchmarks.own import named_tasks, typed
 from nikawa.errors import BadInput
-from nikawa.jobs._score_match import LABELLED, Wanted, matched, opened, refuse_gaps
+from nikawa.jobs._score_match import LABELLED, Read, Wanted, matched, opened, refuse_gaps
 from nikawa.jobs._score_report import MetricNote, ScoreReport, Unparsed
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import confusion
-from nikawa.records import Example, Prediction, Score, Task, Unit
+from nikawa.records import Dataset, Example, Prediction, Score, Task, Unit
 from nikawa.run.veil import load_veiled
 
 SIMILARITIES = ("relatedness", "score")
@@ -51,6 +51,8 @@ class Options:
     """Score items whose labels are hidden too: for whoever holds the labels."""
     tell: Tell = lambda *_: None
     """Told how far a comparison is."""
+    read: Read = load_veiled
+    """How a dataset of one's own is read."""
     lenient: bool = False
     """Tell a metric that the answers do not define as no number, and go on."""
 
@@ -78,8 +80,8 @@ def score(
 ) -> Scored:
     """Score the answers of a file (or folder) to a task such as `jnli` or `jnli:dev`."""
     how = options or Options()
-    task, split = task_and_split(name, split)
-    wanted = Wanted(split, data, version, how.form)
+    task, split = task_and_split(name, split, lambda spec: how.read(spec, data=data))
+    wanted = Wanted(split, data, version, how.form, how.read)
     found, every, answered, loaded = matched(task, answers, wanted)
     examples, answered = (
         (every, answered) if how.hidden else opened(every, answered, f"{task.dataset}:{found}")
@@ -114,10 +116,12 @@ def score(
     return Scored(report, task, kept, predictions, how.metrics)
 
 
-def task_and_split(name: str, split: str | None = None) -> tuple[Task, str | None]:
+def task_and_split(
+    name: str, split: str | None = None, read: Callable[[str], Dataset] = load_veiled
+) -> tuple[Task, str | None]:
     """The one task a name stands for, and the split it or `split` names."""
     base, colon, part = name.partition(":")
-    named = named_tasks(base, load_veiled)
+    named = named_tasks(base, read)
     if len(named) > 1:
         raise BadInput(f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(map(typed, named))}")
     return named[0], split or (part if colon else None)
