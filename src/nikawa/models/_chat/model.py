@@ -60,7 +60,10 @@ class Chat:
         self.setup = setup
         self.settings = settings_of(ChatSettings, setup)
         if not self.settings.base_url:
-            raise BadInput(f"{self.name} needs the address of a server", cure="say --base-url URL; in Python, set base_url")
+            raise BadInput(
+                f"{self.name} needs the address of a server",
+                cure="say --base-url URL; in Python, set base_url",
+            )
         self._pool: tuple[Task, Sequence[Example]] | None = None
         self._usage = Usage()
         self._asked: dict[str, Any] = {}
