@@ -101,7 +101,7 @@ def _telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
             if what not in bars:
                 for old in bars.values():
                     bar.remove_task(old)
-                bars[what] = bar.add_task(what)
+                bars[what] = bar.add_task(what, total=total)
             bar.update(bars[what], completed=done, total=total)
 
         yield tell

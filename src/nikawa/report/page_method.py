@@ -32,7 +32,7 @@ def _parts(page: Page) -> Iterator[str]:
     )
     if page.tests:
         yield (
-            f"<p{source(f'{NUMBERS}#/rounds {NUMBERS}#/tests')}>Systems are compared in pairs on the same examples: approximate randomisation for single runs, the bootstrap over "
+            f"<p{source(f'{NUMBERS}#/rounds {NUMBERS}#/tests')}>Systems are compared in pairs on the same examples: approximate randomisation for single runs, Welch's t over "
             f"examples and seeds for several, {page.rounds:,} rounds, and Holm's correction over all {page.tests:,} tests of this page. "
             f"Systems that share a letter cannot be told apart at 5%; the least p these rounds can show is {_least(page):.2g}. <em>Detectable</em> is the least true difference that this set "
             "would show four times in five.</p>"

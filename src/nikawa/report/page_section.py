@@ -160,13 +160,16 @@ def _pairs(found: Section, digits: int) -> str:
 
 def _pair(pair: PairRow, place: str, several: bool, digits: int) -> list[str | Cell]:
     least = figures(pair.smallest, pair.difference.unit, digits) if pair.smallest is not None else ""
+    won = (
+        f"{pair.wins:,} / {pair.losses:,}" if pair.wins or pair.losses else ""
+    )  # an F1 has no items of its own
     return [
         f"{text(pair.second)} <span class=soft>over</span> {text(pair.first)}",
         *([text(pair.metric)] if several else []),
         Cell(number(pair.difference, digits), inside(place, "difference")),
         Cell(p_value(pair.p_holm), inside(place, "p_holm")),
         Cell(least, inside(place, "smallest")),
-        Cell(f"{pair.wins:,} / {pair.losses:,}", place),
+        Cell(won, place),
     ]
 
 
