@@ -138,6 +138,7 @@ def _shown(value: Any) -> str:
         return figure(value)
     if isinstance(value, Contest):
         between = "too few for an interval" if isnan(value.low) else f"{value.low:+.2f} to {value.high:+.2f}"
-        words = f"{value.difference:+.2f} ({between}), p {value.p:.3f}"
+        p = "not defined" if isnan(value.p) else "<0.001" if value.p < 0.001 else f"{value.p:.3f}"
+        words = f"{value.difference:+.2f} ({between}), p {p}"
         return f"**{words}**" if value.p < 0.05 else words
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -52,7 +52,7 @@ ENCODERS = (
 SAMPLE = 500
 """Texts of a task that pieces are counted in."""
 SAID = """Mean ± standard deviation over seeds; the learning rate was chosen by one seed where the table of the grid tells. Differences are second
-minus first, with their 95% interval and p (bootstrap over items and seeds, Holm over all {tests} tests of this page); **bold** where p is below 5%."""
+minus first, with their 95% interval and p (Welch's t over items and seeds, Holm over all {tests} tests of this page); **bold** where p is below 5%."""
 
 
 def folders(given: Mapping[str, Path]) -> dict[str, dict[str, Path]]:

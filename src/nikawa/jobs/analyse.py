@@ -26,6 +26,7 @@ from nikawa.run.store import StoredRun, write_json
 
 __all__ = ["Analyses", "How", "analyse", "compute", "place_of", "read_analyses", "sheets_of"]
 
+NOTHING = "no metric is defined for its answers"
 SLOW = 200
 """Resamples of metrics that are no sums, such as a rank correlation."""
 Progress = Callable[[str, int, int], None]
@@ -71,7 +72,9 @@ def compute(
     settings = how or How()
     systems, left_out = load_systems(by_system(runs), Shelf(data))
     _check_metric(systems, settings.metric)
-    sittings = [s for loaded in systems for name in loaded.sets if (s := _sit(loaded, name, settings))]
+    places = [(loaded, name, _sit(loaded, name, settings)) for loaded in systems for name in loaded.sets]
+    sittings = [sitting for _, _, sitting in places if sitting is not None]
+    left_out |= {f"{loaded.stem}--{name}": NOTHING for loaded, name, sitting in places if sitting is None}
     overlaps, tell = Overlaps(settings), progress or (lambda what, done, total: None)
     each: dict[str, Analysis] = {}
     for number, sitting in enumerate(sittings):
