@@ -121,7 +121,7 @@ def test_packs_are_carried_without_the_text(corpus: Path, tmp_path: Path) -> Non
     report = pretrain([], tmp_path / "there", choices(only="pack", squeeze=True))
     assert report.pack is not None
     assert report.text is not None
-    assert report.command.startswith("nikawa pretrain --language ja ")
+    assert report.command.startswith(f"nikawa pretrain {corpus.name} --language ja ")
     assert report.command.endswith(f" --only pack --squeeze --out {tmp_path / 'there'}")
     with pytest.raises(BadInput, match=r"no text was named; name a corpus"):
         pretrain([], tmp_path / "nowhere", choices(only="pack"))

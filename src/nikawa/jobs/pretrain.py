@@ -248,16 +248,27 @@ class _Job:
         )  # fmt: skip
 
     def _command(self, model: dict[str, Any] | None) -> str:
-        """The command that makes the same: from the corpus as it was named, or from what was carried here."""
-        return command(self.choices, [str(path) for path in self.corpus], self.out, model)
+        """The command that makes the same: from the corpus as it was named, here or where the text was prepared."""
+        corpus = [str(path) for path in self.corpus] or self._origin()
+        return command(self.choices, corpus, self.out, model)
+
+    def _origin(self) -> list[str]:
+        """The files that a text which was carried here alone was made from, and the table of their sources."""
+        text = self._text()
+        if text is None:
+            return []
+        return [*(file.file for file in text.files), *(["--sources", text.sources] if text.sources else [])]
+
+    def _text(self) -> CorpusReport | None:
+        places = (self.folder, self.stages.folder(VOCABULARY))
+        return next((found for place in places if (found := read_made(place / REPORT, CorpusReport))), None)
 
     def report(self) -> Report:
         """What is there, as far as the run went."""
         tokenizer, packs = self.stages.folder(VOCABULARY), self.stages.folder(PACK)
-        text = read_made(self.folder / REPORT, CorpusReport) or read_made(tokenizer / REPORT, CorpusReport)
         return Report(
             out=str(self.out),
-            text=text,
+            text=self._text(),
             vocabulary=read_made(tokenizer / ABOUT, VocabularyReport) if self.reached > 1 else None,
             coverage=read_made(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
             pack={name: about for name in ("train", "heldout") if (about := read_made(packs / name / "pack.json", dict))} if self.reached > 2 else None,
