@@ -9,9 +9,9 @@ from unicodedata import normalize
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.generate.by_hand import read_lines, read_rows
 from nikawa.generate.pack import load_pack
 from nikawa.generate.plausible import import_review
+from nikawa.io.by_hand import read_lines, read_rows
 
 Write = Callable[..., Path]
 ENCODED: dict[str, Callable[[str], bytes]] = {

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from nikawa.errors import suggest
-from nikawa.generate.by_hand import read_rows as read_table
 from nikawa.generate.condition import NEVER, Compare, Condition, Edge
 from nikawa.generate.condition_text import parse_condition
 from nikawa.generate.mistakes import At, Faults, Mistake
@@ -23,9 +22,10 @@ from nikawa.generate.template import (
     inferred,
     joined,
     refuse_too_many,
-    unbound_mistakes,
+    settled,
 )
 from nikawa.generate.time import INTERVALS, POINTS, UNITS, Format, formats
+from nikawa.io.by_hand import read_rows as read_table
 
 COLUMNS = (
     "id", "premise", "hypothesis", "entailment", "contradiction", "ng time unit", "test time format", "category",
@@ -52,11 +52,7 @@ def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, At]]]:
 def parse_row(row: dict[str, str], places: dict[str, At]) -> Template:
     """The template of one row; the `Mistake` that says why there is none knows all of them."""
     faults = Faults()
-    template = _parsed(row, places, faults)
-    if faults and not faults.hide_times:
-        faults.extend(unbound_mistakes(template))
-    faults.refuse()
-    return template
+    return settled(_parsed(row, places, faults), faults)
 
 
 def _parsed(row: dict[str, str], places: dict[str, At], faults: Faults) -> Template:

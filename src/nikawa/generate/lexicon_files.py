@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput, suggest
-from nikawa.generate.by_hand import read_lines, read_rows, read_whole
+from nikawa.io.by_hand import read_lines, read_rows, read_whole
 from nikawa.records import Record
 
 TIMES = ("point", "within", "during", "again")

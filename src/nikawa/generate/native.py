@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nikawa.errors import suggest
-from nikawa.generate.by_hand import read_lines
 from nikawa.generate.condition import NEVER, Condition
 from nikawa.generate.condition_text import parse_condition
 from nikawa.generate.mistakes import At, Faults, Mistake
 from nikawa.generate.native_slots import Notation, parse_side
-from nikawa.generate.template import Side, Template, Time, refuse_too_many, unbound_mistakes
+from nikawa.generate.template import Side, Template, Time, refuse_too_many, settled
 from nikawa.generate.time import INTERVALS, POINTS, Format
+from nikawa.io.by_hand import read_lines
 
 FIELDS = {
     "category": "category",
@@ -101,11 +101,7 @@ def _add(block: Block | None, line: str, at: At, last: str) -> str:
 def parse_block(block: Block, notation: Notation) -> Template:
     """The template of one block; the `Mistake` that says why there is none knows all of them."""
     faults = Faults()
-    template = _parsed(block, notation, faults)
-    if faults and not faults.hide_times:
-        faults.extend(unbound_mistakes(template))
-    faults.refuse()
-    return template
+    return settled(_parsed(block, notation, faults), faults)
 
 
 def _parsed(block: Block, notation: Notation, faults: Faults) -> Template:

@@ -47,11 +47,11 @@ from typing import Literal
 import msgspec
 
 from nikawa.errors import BadInput, suggest
-from nikawa.generate.by_hand import read_whole
 from nikawa.generate.native_slots import Notation
 from nikawa.generate.spans import SPANS, Span
 from nikawa.generate.template import TIME_KINDS, WORD_KINDS
 from nikawa.generate.time import LAST_YEAR, SURFACES, UNITS, Format, Measure, formats
+from nikawa.io.by_hand import read_whole
 
 HEAD = "pack.toml"
 COLUMNS = ("category", "time_format", "time_span", "template")

@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 
 from nikawa.errors import BadInput, suggest
-from nikawa.generate.by_hand import read_rows
 from nikawa.generate.frame_counts import FrameCounts, Triple
 from nikawa.generate.lexicon import Lexicon, load_lexicon
 from nikawa.io.atomic import atomic_write
+from nikawa.io.by_hand import read_rows
 from nikawa.io.escapes import escape, unescape
 from nikawa.records import Example, Record
 

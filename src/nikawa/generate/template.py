@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from nikawa.errors import suggest
 from nikawa.generate.condition import NEVER, Condition, bind, compiled, leaves
-from nikawa.generate.mistakes import At, Mistake, Trouble
+from nikawa.generate.mistakes import At, Faults, Mistake, Trouble
 from nikawa.generate.time import CALENDAR, SURFACES, Clock, Format, Value, render_interval, render_point
 
 if TYPE_CHECKING:
@@ -295,6 +295,14 @@ def refuse_too_many(side: Side, at: At) -> None:
 def unbound(template: Template) -> Iterator[Trouble]:
     """Conditions may speak only of times and numbers the sentences have."""
     return (mistake.trouble(template.id) for mistake in unbound_mistakes(template))
+
+
+def settled(template: Template, faults: Faults) -> Template:
+    """The template where it has no fault; else the `Mistake` that says why there is none, and knows all of them."""
+    if faults and not faults.hide_times:
+        faults.extend(unbound_mistakes(template))
+    faults.refuse()
+    return template
 
 
 def unbound_mistakes(template: Template) -> Iterator[Mistake]:

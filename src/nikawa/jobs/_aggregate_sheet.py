@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput
+from nikawa.io.by_hand import read_lines
 from nikawa.io.json import encode_json
 from nikawa.io.judgements.guard import bare, safe
 from nikawa.io.tsv import check_header
@@ -35,8 +36,6 @@ def _line(value: Any) -> str:
 
 def read_rows(path: Path, needs: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """(Line number, row by column); what a spreadsheet would have run is bare again."""
-    from nikawa.generate.by_hand import read_lines
-
     lines = [text for _, text in read_lines(path)]
     if not lines:
         raise BadInput("is empty", file=path, cure="write a header line and rows")
