@@ -6,9 +6,9 @@ import codecs
 import re
 from pathlib import Path
 
-from nikawa.clean.compose import composed
 from nikawa.errors import BadInput
 from nikawa.io.lines import guess_encoding
+from nikawa.text.compose import composed
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

@@ -6,26 +6,22 @@ Hangul written in pieces (NFD): カ and a voicing mark is ガ.
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from unicodedata import normalize
 
 from nikawa.errors import BadInput
 from nikawa.io.lines import WHOLE_LIMIT, decode_line, numbered_lines, open_bytes
 from nikawa.io.tsv import check_header
-
-_PIECES = re.compile("[\u3041-\u30ff][\u3099\u309a]|[\u1100-\u11ff]+")
-"""Kana with a mark of its own, Hangul letter by letter. Other characters stay: NFC would change kanji too."""
+from nikawa.text.compose import composed
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(Line number from 1, text without its end)."""
     for number, raw in numbered_lines(BytesIO(_bytes(path))):
         line = decode_line(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
-        yield number, _PIECES.sub(lambda found: normalize("NFC", found[0]), line)
+        yield number, composed(line)
 
 
 def read_whole(path: Path) -> str:
