@@ -90,15 +90,10 @@ def plain_fault(said: str) -> str:
     return said if said[:2].isupper() else said[:1].lower() + said[1:]
 
 
-def read_json_lines(
-    path: Path, kind: type[T], *, unique: bool = False, by_hand: bool = False
-) -> Iterator[tuple[int, T]]:
-    """Yield (line number, decoded value) for each line; an empty line is an error, and see `decode_json`.
-
-    With `by_hand` a byte order mark and CR LF, as some editors write them, are no faults.
-    """
+def read_json_lines(path: Path, kind: type[T], *, unique: bool = False) -> Iterator[tuple[int, T]]:
+    """Yield (line number, decoded value) for each line; an empty line is an error, and see `decode_json`."""
     number, lines = 1, _Lines(path, kind, unique)
-    for block in _unmarked(path) if by_hand else read_blocks_of_lines(path):
+    for block in read_blocks_of_lines(path):
         values = lines.ours(block) if unique else None
         pairs = enumerate(values, start=number) if values is not None else lines.any(block, number)
         for number, value in pairs:
@@ -106,14 +101,6 @@ def read_json_lines(
         number += 1
     if number == 1:
         raise BadInput("is empty", file=path, cure="write at least one record")
-
-
-def _unmarked(path: Path) -> Iterator[bytes]:
-    """Blocks of whole lines without a byte order mark, ended by LF alone."""
-    for place, block in enumerate(read_blocks_of_lines(path)):
-        plain = block.replace(b"\r\n", b"\n")
-        if place or (plain := plain.removeprefix(BOM_UTF8)):
-            yield plain
 
 
 class _Lines(Generic[T]):
@@ -168,6 +155,9 @@ class _Lines(Generic[T]):
 
 
 def _line_fault(problem: Exception, raw: bytes, path: Path, number: int) -> BadInput:
+    if raw.startswith(BOM_UTF8):
+        cure = r"only the whole file may; sed -i 's/^\xEF\xBB\xBF//' FILE takes it off every line"
+        return BadInput("begins with a byte order mark", file=path, line=number, cure=cure)
     line = decode_line(raw, path, number)
     if not line.strip():
         return BadInput("is empty", file=path, line=number, cure="remove the line")

@@ -11,7 +11,7 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 from nikawa.io.fit import fit
 from nikawa.io.json import read_json, read_json_lines
-from nikawa.io.lines import open_bytes
+from nikawa.io.lines import opening
 from nikawa.records import Record
 
 R = TypeVar("R", bound=Record)
@@ -33,9 +33,7 @@ def write(path: Path, records: Iterable[Record], overwrite: bool) -> int:
 
 def read_array(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     """(Place in the array, record) of one JSON array; JSON lines under the same suffix are read as such."""
-    with open_bytes(path) as stream:
-        start = stream.read(64).lstrip()
-    if not start.startswith(b"["):
+    if not opening(path).startswith(b"["):
         yield from read_json_lines(path, kind, unique=True)
         return
     records = read_json(path, cast(type[list[R]], GenericAlias(list, (kind,))), unique=True)

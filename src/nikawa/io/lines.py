@@ -1,6 +1,7 @@
 """Text from disk, line by line, with every way a text file can be broken told apart.
 
-Only LF ends a line (U+2028 and its kin are text), so that line numbers agree with any editor and tool.
+Only LF ends a line (U+2028 and its kin are text), so that line numbers agree with any editor and tool. A byte order mark
+at the start of a file and a CR before LF, as Windows tools write them, are no part of the text.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import io
 import lzma
 import re
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -27,7 +29,7 @@ WHOLE_LIMIT = 256 * 1024**2
 LINE_LIMIT = 256 * 1024**2
 """Bytes above which a line is refused: a file without line feeds must not fill the memory."""
 CRS = (b"\r\n", b"\r")
-"""Ends of lines that are refused."""
+"""Ends of lines that are refused where a file must be as it was published or written."""
 _BUFFER = 1 << 17
 _BLOCK = 1 << 14
 """Bytes of lines decoded at a time: few enough to stay in the processor's cache."""
@@ -69,8 +71,21 @@ def _decompressed(raw: BinaryIO, suffix: str) -> BinaryIO:
     return raw
 
 
+def opening(path: Path, size: int = 64) -> bytes:
+    """How a file begins, without a byte order mark and blanks."""
+    with open_bytes(path) as stream:
+        return stream.read(size).removeprefix(BOM_UTF8).lstrip()
+
+
 def read_blocks_of_lines(path: Path) -> Iterator[bytes]:
-    """Whole lines, as many as come at a time; only the very last may lack its LF."""
+    """Whole lines, as many as come at a time, ended by LF alone; only the very last may lack it."""
+    for place, block in enumerate(_blocks(path)):
+        plain = block.replace(b"\r\n", b"\n") if b"\r" in block else block
+        if place or (plain := plain.removeprefix(BOM_UTF8)):
+            yield plain
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
     with open_bytes(path) as stream:
         started, size = [], 0
         while size < LINE_LIMIT and (data := stream.read1(_BLOCK)):  # type: ignore[attr-defined]  # it is buffered
@@ -98,18 +113,26 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, raw
 
 
+def read_plain_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number from 1, undecoded line, ended by LF alone and without a byte order mark)."""
+    with open_bytes(path) as stream:
+        for number, raw in numbered_lines(stream):
+            line = raw.removeprefix(BOM_UTF8) if number == 1 else raw
+            if line:
+                yield number, line[:-2] + b"\n" if line.endswith(b"\r\n") else line
+
+
 def read_lines(path: Path, *, ended: bool = False) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, text without its LF). Memory stays flat.
+    """Yield (line number from 1, text without its end). Memory stays flat.
 
     With `ended` a last line without LF is refused: the file may be cut short. Some published files end so.
     """
-    with open_bytes(path) as stream:
-        for number, raw in numbered_lines(stream):
-            line = decode_line(raw, path, number)
-            if ended and not raw.endswith(b"\n"):
-                cure = "each line ends in a line feed: the file may be cut short, fetch or write it again"
-                raise BadInput("breaks off", file=path, line=number, cure=cure)
-            yield number, line
+    for number, raw in read_plain_lines(path):
+        line = decode_line(raw, path, number)
+        if ended and not raw.endswith(b"\n"):
+            cure = "each line ends in a line feed: the file may be cut short, fetch or write it again"
+            raise BadInput("breaks off", file=path, line=number, cure=cure)
+        yield number, line
 
 
 def decode_line(raw: bytes, path: Path, number: int) -> str:
@@ -120,7 +143,7 @@ def decode_line(raw: bytes, path: Path, number: int) -> str:
         raise BadInput(
             what, file=path, line=number, cure="write one record a line, each ended by a line feed"
         )
-    if number == 1 and line.startswith(b"\xef\xbb\xbf"):
+    if number == 1 and line.startswith(BOM_UTF8):
         both = line.endswith(b"\r")
         what = "starts with a byte order mark" + (" and ends its lines in CR LF" if both else "")
         cure = "save it as UTF-8 without BOM" + (", lines ended by LF" if both else "")
@@ -129,7 +152,7 @@ def decode_line(raw: bytes, path: Path, number: int) -> str:
         raise BadInput("is UTF-16", file=path, line=1, cure="save it as UTF-8")
     if line.endswith(b"\r"):
         raise BadInput(
-            "ends in CR LF",
+            "ends in CR LF" if raw.endswith(b"\n") else "ends in CR",
             file=path,
             line=number,
             cure="save it with lines ended by LF, as most editors can, or run dos2unix",
@@ -183,7 +206,7 @@ def read_whole(path: Path) -> str:
     if path.is_file() and path.stat().st_size > WHOLE_LIMIT:
         raise _too_long(path)
     size, lines = 0, []
-    for number, raw in read_raw_lines(path):
+    for number, raw in read_plain_lines(path):
         size += len(raw)
         if size > WHOLE_LIMIT:
             raise _too_long(path)

@@ -22,33 +22,33 @@ Read = Callable[..., Answers]
 WANTED = {"100": "entailment", "101": "contradiction", "102": "neutral"}
 
 
+FORMS = [
+    ("p.jsonl", "predictions", '{"example":"100","answer":"entailment"}\n{"example":"101","answer":"contradiction","why":null}\n{"example":"102","answer":"neutral"}\n'),
+    ("p.json", "lines", '{"id":"100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}\n'),
+    ("p", "lines", '{"id":100,"pred":"entailment"}\n{"id":101,"pred":"contradiction"}\n{"id":102,"pred":"neutral"}'),
+    ("p.jsonl", "lines", '{"guid":"100","prediction":"entailment","label":"neutral"}\n{"id":"101","answer":"contradiction"}\n{"sentence_pair_id":"102","label":"neutral"}\n'),
+    ("p.json", "mapping", '{"100":"entailment","101":"contradiction","102":"neutral"}'),
+    ("p.json", "mapping", '{\n "100": {"answer":"entailment"},\n "101": {"label":"contradiction"},\n "102": "neutral"\n}\n'),
+    ("p.json", "array", '[{"id":"100","answer":"entailment"},\n{"id":"101","answer":"contradiction"},{"id":"102","answer":"neutral"}]'),
+    ("p.tsv", "tsv", "id\tprediction\n100\tentailment\n101\tcontradiction\n102\tneutral\n"),
+    ("p.txt", "tsv", "example_id\tnote\tlabel\n100\t-\tentailment\n101\t-\tcontradiction\n102\t-\tneutral\n"),
+    ("p.csv", "csv", 'id,note,answer\r\n100,"a, b","entailment"\r\n101,"two\r\nlines",contradiction\r\n102,,neutral\r\n'),
+    ("p.txt", "csv", "id,answer\n100,entailment\n101,contradiction\n102,neutral\n"),
+    ("p.txt", "text", "entailment\ncontradiction\nneutral\n"),
+    ("test_results_jnli.txt", "glue", "index\tprediction\n0\tentailment\n1\tcontradiction\n2\tneutral\n"),
+    ("p.jsonl", "values", '"entailment"\n"contradiction"\n"neutral"\n'),
+    ("p.json", "list", '["entailment","contradiction","neutral"]'),
+    ("p.csv", "csv", "\ufeffID,Answer\r\n100,entailment\r\n101,contradiction\r\n102,neutral\r\n"),
+    ("p.csv", "csv", "id,answer\n100.0,entailment\n101.0,contradiction\n102.0,neutral\n"),
+    ("p.jsonl", "lines", '{"id":"jnli:dev/100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}'),
+]  # fmt: skip
+
+
 def answers(found: Answers) -> dict[str, object]:
     return {name: prediction.answer for name, prediction in found.predictions.items()}
 
 
-@pytest.mark.parametrize(
-    ("name", "form", "text"),
-    [
-        ("p.jsonl", "predictions", '{"example":"100","answer":"entailment"}\n{"example":"101","answer":"contradiction","why":null}\n{"example":"102","answer":"neutral"}\n'),
-        ("p.json", "lines", '{"id":"100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}\n'),
-        ("p", "lines", '{"id":100,"pred":"entailment"}\n{"id":101,"pred":"contradiction"}\n{"id":102,"pred":"neutral"}'),
-        ("p.jsonl", "lines", '{"guid":"100","prediction":"entailment","label":"neutral"}\n{"id":"101","answer":"contradiction"}\n{"sentence_pair_id":"102","label":"neutral"}\n'),
-        ("p.json", "mapping", '{"100":"entailment","101":"contradiction","102":"neutral"}'),
-        ("p.json", "mapping", '{\n "100": {"answer":"entailment"},\n "101": {"label":"contradiction"},\n "102": "neutral"\n}\n'),
-        ("p.json", "array", '[{"id":"100","answer":"entailment"},\n{"id":"101","answer":"contradiction"},{"id":"102","answer":"neutral"}]'),
-        ("p.tsv", "tsv", "id\tprediction\n100\tentailment\n101\tcontradiction\n102\tneutral\n"),
-        ("p.txt", "tsv", "example_id\tnote\tlabel\n100\t-\tentailment\n101\t-\tcontradiction\n102\t-\tneutral\n"),
-        ("p.csv", "csv", 'id,note,answer\r\n100,"a, b","entailment"\r\n101,"two\r\nlines",contradiction\r\n102,,neutral\r\n'),
-        ("p.txt", "csv", "id,answer\n100,entailment\n101,contradiction\n102,neutral\n"),
-        ("p.txt", "text", "entailment\ncontradiction\nneutral\n"),
-        ("test_results_jnli.txt", "glue", "index\tprediction\n0\tentailment\n1\tcontradiction\n2\tneutral\n"),
-        ("p.jsonl", "values", '"entailment"\n"contradiction"\n"neutral"\n'),
-        ("p.json", "list", '["entailment","contradiction","neutral"]'),
-        ("p.csv", "csv", "\ufeffID,Answer\r\n100,entailment\r\n101,contradiction\r\n102,neutral\r\n"),
-        ("p.csv", "csv", "id,answer\n100.0,entailment\n101.0,contradiction\n102.0,neutral\n"),
-        ("p.jsonl", "lines", '{"id":"jnli:dev/100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}'),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "form", "text"), FORMS)
 def test_forms(read: Read, name: str, form: str, text: str) -> None:
     found = read(name, text)
     assert found.form == form
@@ -57,6 +57,13 @@ def test_forms(read: Read, name: str, form: str, text: str) -> None:
     assert answers(read(f"{name}.gz", gzip.compress(text.encode()))) == WANTED
     assert answers(read(f"{name}.zst", zstandard.compress(text.encode()))) == WANTED
     assert answers(read(name, text, form=form)) == WANTED
+
+
+@pytest.mark.parametrize(("name", "form", "text"), FORMS)
+def test_forms_as_windows_tools_write_them(read: Read, name: str, form: str, text: str) -> None:
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    found = read(name, "\ufeff" + plain.replace("\n", "\r\n"))
+    assert (found.form, answers(found)) == (form, WANTED)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst", ".tsv", ".json", ".parquet"])

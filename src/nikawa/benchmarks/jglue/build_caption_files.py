@@ -80,7 +80,7 @@ Row = tuple[int, str, str, str, dict[str, str]]
 
 
 def _lines(path: Path) -> Iterator[Row]:
-    for number, line in read_json_lines(path, Line, by_hand=True):
+    for number, line in read_json_lines(path, Line):
         text = line.text or line.inputs.get("text", "")
         image = str(line.image or line.meta.get("image", ""))
         more = {key: str(getattr(line, key) or line.meta.get(key, "")) for key in ("url", "licence")}

@@ -50,7 +50,7 @@ class Line(msgspec.Struct):
 
 def read_articles(path: Path) -> Iterator[Example]:
     """The articles of a file with their ranks."""
-    for number, row in read_json_lines(path, Line, by_hand=True):
+    for number, row in read_json_lines(path, Line):
         title = str(need(row.title.strip(), "title", path, number))
         rank = number if row.rank is None else row.rank
         yield Example(

@@ -60,7 +60,7 @@ Row = tuple[int, str, str, int, dict[str, str]]
 
 
 def _json(path: Path) -> Iterator[Row]:
-    for line, row in read_json_lines(path, Line, by_hand=True):
+    for line, row in read_json_lines(path, Line):
         text = str(need(row.text, "text", path, line))
         yield line, str(row.id), text, row.stars, {"url": row.url, "licence": row.licence}
 

@@ -78,7 +78,7 @@ def _table(path: Path) -> Iterator[Row]:
 
 def _lines(path: Path) -> Iterator[Row]:
     """JSON lines, flat or as records."""
-    for number, line in read_json_lines(path, Line, by_hand=True):
+    for number, line in read_json_lines(path, Line):
         given = {**line.meta, **line.inputs, **line.gold}
         for name in ("premise", "hypothesis", "split", "label", "relatedness", "url", "licence"):
             if not getattr(line, name) and name in given:

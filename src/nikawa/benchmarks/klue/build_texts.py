@@ -61,7 +61,7 @@ def texts(
     """The texts of a file, cleaned, each once; a line that lacks a needed value is refused. `kept` is the rule they meet."""
     clean = cleaner() if config.cleaning else lambda text: (text, "")
     seen: set[str] = set()
-    for number, line in read_json_lines(path, Line, by_hand=True):
+    for number, line in read_json_lines(path, Line):
         given = str(need(line.text or line.inputs.get("text", ""), "text", path, number))
         for name in needed:
             need(line.value(name), name, path, number)

@@ -13,13 +13,12 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.answers.base import fault
 from nikawa.io.json import decode_json, read_json
-from nikawa.io.lines import decode_line, open_bytes, read_raw_lines
+from nikawa.io.lines import decode_line, opening, read_plain_lines
 
 
 def log_samples(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(Line or record, sample) of a log in JSON lines or in one JSON array; NaN in it is let pass."""
-    with open_bytes(path) as stream:
-        is_array = stream.read(64).lstrip().startswith(b"[")
+    is_array = opening(path).startswith(b"[")
     rows = enumerate(read_json(path, object), start=1) if is_array else _lines(path)  # type: ignore[arg-type]
     number = 0
     for number, row in rows:
@@ -38,7 +37,7 @@ def unit(path: Path) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
-    for number, raw in read_raw_lines(path):
+    for number, raw in read_plain_lines(path):
         try:
             yield number, msgspec.json.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,7 +90,7 @@ def _start(path: Path) -> Start:
     if path.exists() and not path.is_file():
         raise BadInput("is not a plain file", file=path, cure="save the answers to a file first")
     with open_bytes(path) as stream:
-        first = stream.readline(_LONGEST)
+        first = stream.readline(_LONGEST).removeprefix(BOM_UTF8)
         while first and not first.strip():
             first = stream.readline(_LONGEST)
         more = next((True for line in iter(lambda: stream.readline(_LONGEST), b"") if line.strip()), False)
@@ -105,7 +106,7 @@ def _start(path: Path) -> Start:
 
 
 def _json_form(path: Path, start: Start) -> Form:
-    decode_line(start.first.rstrip(b"\r\n") + b"\n", path, 1)
+    decode_line(start.first.rstrip(b"\r\n"), path, 1)
     value = _value(start.first)
     if start.suffix in _LINES or (start.more and isinstance(value, dict)):
         is_record = isinstance(value, dict) or value is _BROKEN
@@ -163,7 +164,7 @@ def _document_form(value: Any, path: Path) -> Form:
 
 
 def _text_form(path: Path, start: Start) -> Form:
-    line = decode_line(start.first, path, 1)
+    line = decode_line(start.first.rstrip(b"\r\n"), path, 1)
     cells = [cell.removesuffix(tables.JSON) for cell in line.split("\t")]
     if tuple(cells[:2]) == ordered.HEADER:
         return ordered.GLUE

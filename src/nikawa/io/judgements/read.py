@@ -12,7 +12,7 @@ from nikawa.errors import BadInput, unknown
 from nikawa.io.judgements import columns, crowd, doccano, label_studio, sheets
 from nikawa.io.judgements.base import Notes, Reading, answer_of
 from nikawa.io.judgements.guard import unguarded
-from nikawa.io.lines import open_bytes
+from nikawa.io.lines import opening
 from nikawa.io.pipes import is_piped
 from nikawa.io.records import format_of, write_records
 from nikawa.records import Example, Judgement
@@ -55,12 +55,11 @@ def form_of(path: Path) -> str:
         return "doccano"
     if path.suffix == ".parquet":
         return "records"
-    with open_bytes(path) as stream:
-        start = stream.read(PEEK)
+    start = opening(path, PEEK)
     if _is_sheet(path, start):
         return "sheet"
     line = start.split(b"\n")[0]
-    if b'"annotations"' in start and start.lstrip()[:1] == b"[":
+    if b'"annotations"' in start and start[:1] == b"[":
         return "label-studio"
     if b'"label' in line and b'"answer":' not in line.replace(b" ", b""):
         return "doccano"
@@ -70,12 +69,12 @@ def form_of(path: Path) -> str:
 def _is_sheet(path: Path, start: bytes) -> bool:
     """Whether it is a table of a platform's own, by its name; of a pipe, which has none, by how it begins."""
     if is_piped(path):
-        return start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"[")
+        return start[:1] not in (b"{", b"[")
     return path.name.endswith((".csv", ".txt")) or (".tsv" in path.name and not _is_own_table(start))
 
 
 def _is_own_table(start: bytes) -> bool:
-    head = {name.removesuffix(b":json") for name in start.split(b"\n")[0].split(b"\t")}
+    head = {name.removesuffix(b":json") for name in start.split(b"\n")[0].removesuffix(b"\r").split(b"\t")}
     return {b"example", b"worker", b"question", b"answer"} <= head
 
 
