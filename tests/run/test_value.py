@@ -34,6 +34,20 @@ def test_a_file_of_a_model_counts_by_name_and_content_not_by_its_place() -> None
     assert replace(here, data=()).hash != replace(there, data=()).hash
 
 
+def test_a_name_is_what_the_model_is_called_and_defines_the_run() -> None:
+    mine = replace(SPEC, name="mine v2")
+    assert (SPEC.model, mine.model) == ("replay:answers/of mine.jsonl", "mine v2")
+    assert mine.folder == f"jnli--mine-v2--{mine.hash}"
+    assert len({SPEC.hash, mine.hash, replace(SPEC, name="other").hash}) == 3
+    assert msgspec.json.decode(msgspec.json.encode(mine), type=RunSpec) == mine
+    written = replace(SPEC, name="自社")
+    assert written.folder == f"jnli--replay-answers-of-mine.jsonl--{written.hash}"
+
+
+def test_runs_without_a_name_are_what_they_were() -> None:
+    assert SPEC.hash == "b347d3916df1"
+
+
 def test_everything_that_defines_the_outcome_is_in_the_hash() -> None:
     others = [
         replace(SPEC, seed=4),

@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 def start(
     context: typer.Context,
-    model: Annotated[list[str] | None, typer.Option(help="A model, such as baseline or replay:FILE; may be repeated.", autocompletion=complete_models)] = None,
+    model: Annotated[list[str] | None, typer.Option(help="A model, such as baseline or replay:FILE, or one you name: NAME=replay:FILE; may be repeated.", autocompletion=complete_models)] = None,
     tasks: Tasks = None,
     seeds: Annotated[str | None, typer.Option(help="How many seeds, or which: 5, or 7,8.")] = None,
     out: Out = RUNS,
@@ -110,7 +110,7 @@ def _run(request: Request, how: Options, quiet: bool) -> RunReport:
         inner = bar.add_task("", total=None, visible=False)
 
         def told(outcome: Outcome | None, done: int, total: int) -> None:
-            what = "running" if outcome is None else f"{outcome.run.task} {outcome.run.predictor}"
+            what = "running" if outcome is None else f"{outcome.run.task} {outcome.run.model}"
             bar.update(shown, description=what, completed=done, total=total)
             bar.update(inner, visible=False)
 

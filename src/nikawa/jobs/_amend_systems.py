@@ -97,7 +97,8 @@ def _task_of(spec: RunSpec, versions: Versions) -> Task | None:
 def _title(spec: RunSpec) -> str:
     settings = ", ".join(f"{key}={value}" for key, value in sorted(spec.settings.items()))
     about = spec.variation.title
-    parts = (spec.predictor, f"[{settings}]" if settings else "", f"({about})" if about else "")
+    model = spec.model if spec.name else spec.predictor
+    parts = (model, f"[{settings}]" if settings else "", f"({about})" if about else "")
     return " ".join(part for part in parts if part)
 
 

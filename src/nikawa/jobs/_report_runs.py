@@ -226,7 +226,8 @@ def remake(spec: RunSpec, seeds: Sequence[int], out: str) -> str:
     from shlex import quote
 
     kept = spec.variation
-    words = ["nikawa run", f"--model {quote(spec.predictor)}", f"--tasks {quote(typed(task_of(spec)))}"]
+    given = spec.predictor if spec.name is UNSET else f"{spec.name}={spec.predictor}"
+    words = ["nikawa run", f"--model {quote(given)}", f"--tasks {quote(typed(task_of(spec)))}"]
     words += [f"--seeds {_seeds(seeds)}"]
     words += [f"--set {quote(f'{key}={value}')}" for key, value in spec.settings.items()]
     words += [f"--inputs {','.join(kept.inputs)}"] if kept.inputs else []

@@ -16,6 +16,7 @@ from nikawa.models.base import Progress, _silent
 from nikawa.records import Record
 from nikawa.run.executors import Executor, entered, executors
 from nikawa.run.executors.here import Here
+from nikawa.run.names import name_and_model
 from nikawa.run.order import longest_first
 from nikawa.run.plan import Family, Plan, Request, Settings, plan
 from nikawa.run.store import StoredRun
@@ -184,7 +185,7 @@ def _executor(how: Options, requests: Sequence[Request], planned: Plan) -> Execu
 
 def _alone(models: Iterable[str]) -> bool:
     """Whether a model is made from something outside (a server, a checkpoint): it is not run beside itself."""
-    return any(named(name)[0].argument for name in models)
+    return any(named(name_and_model(given)[1])[0].argument for given in models)
 
 
 def _processors() -> int:
@@ -197,7 +198,7 @@ def _settings(family: Family, out: Path, broken: Collection[str]) -> tuple[float
 
 
 def _titled(family: Family) -> str:
-    parts = (family.task.name, short_name(family.predictor), family.variation.title)
+    parts = (family.task.name, short_name(family.model), family.variation.title)
     return " ".join(part for part in parts if part)
 
 
@@ -215,7 +216,7 @@ def _chosen(family: Family, score: float, settings: Settings, lost: Sequence[Set
     share = f"{protocol.select_share:.0%} of " if protocol.select_share else ""
     return Chosen(
         task=family.task.name,
-        model=family.predictor,
+        model=family.model,
         variation=family.variation.title,
         settings=settings,
         metric=family.task.metrics[0],

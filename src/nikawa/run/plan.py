@@ -19,6 +19,7 @@ from nikawa.models.base import Setup, settings_of
 from nikawa.records import Task
 from nikawa.run.data import Shelf, source_task
 from nikawa.run.habits import habit_of
+from nikawa.run.names import name_and_model, refuse_shared_names
 from nikawa.run.protocol import protocol_for
 from nikawa.run.store import digest_of
 from nikawa.run.value import FILE, DataSet, Protocol, RunSpec, Stage, Variation, short_name
@@ -33,6 +34,7 @@ class Request:
     tasks: tuple[str, ...]
     """Tasks, datasets, suites, or dataset folders and records files of one's own."""
     models: tuple[str, ...]
+    """Models, each with a name of one's own before it or not: `majority`, `mine=replay:FILE`."""
     seeds: tuple[int, ...] = (0,)
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the models that have them."""
@@ -67,6 +69,13 @@ class Family:
     shelf: Shelf
     choosers: tuple[int, ...] = ()
     """The seeds settings are chosen by; empty: all."""
+    name: str = ""
+    """What the user calls the model; empty: its own name."""
+
+    @property
+    def model(self) -> str:
+        """What tables call the model: the user's name, else its own with the whole path."""
+        return self.name or self.predictor
 
     def runs(self, settings: Settings, stage: Stage = "result") -> list[RunSpec]:
         """A run a seed."""
@@ -81,6 +90,7 @@ class Family:
                 data=self._data(stage),
                 stage=stage,
                 own=self.task if is_own(self.task.dataset) else msgspec.UNSET,
+                name=self.name or msgspec.UNSET,
             )
             for seed in (self.choosers if stage == "selection" and self.choosers else self.seeds)
         ]
@@ -113,9 +123,9 @@ def plan(request: Request, data: Path | None = None) -> Plan:
     shelf, families, left_out = Shelf(data), list[Family](), list[str]()
     for name in request.tasks:
         asked = named_tasks(name, shelf.own)
-        for task, predictor in product(asked, request.models):
+        for task, given in product(asked, request.models):
             try:
-                families += _families(task, predictor, request.per_task.get(task.name, request), shelf)
+                families += _families(task, given, request.per_task.get(task.name, request), shelf)
             except BadInput as problem:
                 if len(asked) == 1:
                     raise
@@ -123,7 +133,7 @@ def plan(request: Request, data: Path | None = None) -> Plan:
     if not families:
         raise BadInput("nothing of it can be run", cure=left_out[0] if left_out else "name tasks and models")
     _refuse_namesakes(families)
-    unique = {(f.task.name, f.predictor, msgspec.json.encode(f.variation)): f for f in families}
+    unique = {(f.task.name, f.model, msgspec.json.encode(f.variation)): f for f in families}
     return Plan(tuple(unique.values()), tuple(dict.fromkeys(left_out)))
 
 
@@ -138,7 +148,8 @@ def _refuse_namesakes(families: Iterable[Family]) -> None:
 
 def _check(request: Request) -> None:
     """Refuse what no task or model could make good."""
-    models = [named(name)[0] for name in request.models]
+    models = [named(name_and_model(given)[1])[0] for given in request.models]
+    refuse_shared_names(request.models)
     asked = (request, *request.per_task.values())
     for name in sorted({name for part in asked for name in (*part.settings, *part.grid)}):
         if not any(name in _setting_names(kind) for kind in models):
@@ -164,7 +175,8 @@ def _setting_names(kind: Model) -> set[str]:
     return {f.encode_name for f in msgspec.structs.fields(kind.settings)} if kind.settings else set()
 
 
-def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Iterator[Family]:
+def _families(task: Task, given: str, request: Request, shelf: Shelf) -> Iterator[Family]:
+    name, predictor = name_and_model(given)
     kind, argument = named(predictor)
     if task.kind not in kind.kinds:
         raise BadInput(f"{kind.name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kind.kinds)}")  # fmt: skip
@@ -174,11 +186,12 @@ def _families(task: Task, predictor: str, request: Request, shelf: Shelf) -> Ite
     learns = isinstance(made, Trainable) and shown  # one that is shown examples, but none, learns nothing
     files = tuple(_files(predictor, kind.home(argument), options))
     for variation in _variations(task, request):
-        for name in variation.train:
-            shelf.training(name, task, variation.labels)  # labels that do not fit are told now
+        for train in variation.train:
+            shelf.training(train, task, variation.labels)  # labels that do not fit are told now
         protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)
         yield Family(
             task, predictor, variation, protocol, request.seeds, options, files, shelf, request.seeds[: request.choose_seeds],
+            name,
         )  # fmt: skip
 
 

@@ -43,6 +43,11 @@ class Cell(Record, frozen=True, kw_only=True):
     """The 95% interval over examples, where there is one seed."""
     seeds: tuple[int, ...]
     n: int
+    """Items the figure is over: a correlation has no place for those without an answer."""
+    answered: int
+    """Items of the whole set with an answer that could be read, over all seeds."""
+    asked: int
+    """Of how many: the items of the set, once for each seed."""
     unanswered: int
     reasons: dict[str, int] = msgspec.field(default_factory=dict)
     """Kind of reason to how many of them it kept from an answer."""
@@ -124,13 +129,14 @@ def _cell(
     scores = [score for _, score in values]
     single = scores[0] if len(scores) == 1 else None
     mean, sd = mean_and_sd([score.value for score in scores])
+    parts = [part for one, _ in values for part in one.scores if part.set == name]
     lost = Counter[str]()
-    for part in (part for one, _ in values for part in one.scores if part.set == name):
+    for part in parts:
         lost.update(part.unanswered)
     return Cell(
         task=family.task.name,
         variation=family.variation.title,
-        model=family.predictor,
+        model=family.model,
         settings=settings,
         set=name,
         where=where,
@@ -143,9 +149,11 @@ def _cell(
         few=single is not None and mean is not None and single.low is None,
         seeds=tuple(one.run.seed for one, _ in values),
         n=scores[0].n,
+        answered=sum(part.answered for part in parts),
+        asked=sum(part.n for part in parts),
         unanswered=lost.total(),
         reasons=dict(sorted(lost.items())),
-        hidden=next(part.hidden for one, _ in values for part in one.scores if part.set == name),
+        hidden=parts[0].hidden,
         protocol=family.protocol.mark,
         runs=tuple(one.run.folder for one, _ in values),
     )

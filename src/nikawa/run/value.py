@@ -99,10 +99,17 @@ class RunSpec(Run, frozen=True, kw_only=True):
     """`selection`: answers the set that settings are chosen on, and no other."""
     own: Task | msgspec.UnsetType = msgspec.UNSET
     """The task itself where it is not a registered one; its dataset is a path, which counts by its content."""
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    """What the user calls the model, where they named it; another name makes another run."""
 
     @property
     def model(self) -> str:
-        """The model's name; one made from a file or folder here is called by its name, wherever that lies."""
+        """What the model is called: as the user named it, else by its own name."""
+        return self._plain if isinstance(self.name, msgspec.UnsetType) else self.name
+
+    @property
+    def _plain(self) -> str:
+        """The model's own name; one made from a file or folder here is called by its name, wherever that lies."""
         short = short_name(self.predictor)
         own = any(part.version == FILE and part.name == short for part in self.data)
         return short if own else self.predictor
@@ -110,7 +117,7 @@ class RunSpec(Run, frozen=True, kw_only=True):
     @property
     def hash(self) -> str:
         """Twelve hexadecimal digits that name this value."""
-        value = replace(self, predictor=self.model)
+        value = replace(self, predictor=self._plain)
         if isinstance(self.own, Task):
             value = _placeless(value, self.own)
         return blake2b(encode_json(value), digest_size=6).hexdigest()
@@ -118,8 +125,12 @@ class RunSpec(Run, frozen=True, kw_only=True):
     @property
     def folder(self) -> str:
         """The name of its folder: task, model, hash."""
-        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", self.model).strip("-.")[:SLUG]
-        return f"{self.task}--{slug}--{self.hash}"
+        return f"{self.task}--{_slug(self.model) or _slug(self._plain)}--{self.hash}"
+
+
+def _slug(name: str) -> str:
+    """A name as a part of a folder's; empty where nothing of it can be one."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:SLUG]
 
 
 def _placeless(spec: RunSpec, own: Task) -> RunSpec:
