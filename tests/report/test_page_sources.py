@@ -84,7 +84,8 @@ def test_the_number_shown_is_the_number_there(
         ("Suspected label errors: 6", "analyses/across.json#/suspects/0/total"),
         ("67.3–75.3", "numbers.json#/sections/0/rows/0/metrics/accuracy"),
         ("71.3", "my%20runs/good/scores.json#/0/scores/0"),
-        ("3", "my%20runs/good/scores.json#/0/unanswered"),
+        ("77 of 80", "my%20runs/good/scores.json#/0/unanswered"),
+        ("77 of 80 answered", "my%20runs/good/scores.json#/0/unanswered"),
         ("± 3.2", "numbers.json#/sections/0/choices/tried/1/scores/good"),
         (
             "last loss 0.500–0.625",

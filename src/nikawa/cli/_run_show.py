@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from nikawa.jobs.run import Cell, RunReport
 
 NAMES = ("task", "variation", "set", "metric")
+ANSWERED = "answered"
+"""Stands for a metric where systems did not answer everything."""
+Key = tuple[str, str, str, str, str]
 CURES = {
     "too long": "for those too long: fewer shots, a shorter prompt, a smaller max_tokens, or a server with a longer context",
     "length": "for length: raise max_tokens",
+    "not in the file": "add them to the file; nikawa score --partial scores the others alone",
 }
 """What helps where questions were not answered for such a reason."""
 
@@ -72,23 +76,46 @@ def first_of(cells: Sequence[Cell]) -> list[Cell]:
 def table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
     """Columns, rows and which columns are numbers: a row a figure, a column a model."""
     models = list(dict.fromkeys(cell.model for cell in cells))
-    rows: dict[tuple[str, ...], dict[str, Cell]] = {}
-    for cell in cells:
-        part = f"{cell.set} {cell.where}".strip()
-        key = (cell.task, cell.variation, part, cell.metric, cell.protocol)
-        rows.setdefault(key, {})[cell.model] = cell
+    rows = _rows(cells)
     keep = [0, *([1] if any(key[1] for key in rows) else []), 2, 3]
     protocol = any(key[4] for key in rows)
     shown = _short(models)
     columns = [NAMES[i] for i in keep] + shown + ["n"] + (["protocol"] if protocol else [])
     body = [
         [key[i] for i in keep]
-        + [figure(found[m]) if m in found else "" for m in models]
-        + [f"{max(cell.n for cell in found.values()):,}"]
+        + [_shown(found[m], key[3]) if m in found else "" for m in models]
+        + [f"{max(_items(cell, key[3]) for cell in found.values()):,}"]
         + ([key[4]] if protocol else [])
         for key, found in rows.items()
     ]
     return columns, body, [*shown, "n"]
+
+
+def _rows(cells: Sequence[Cell]) -> dict[Key, dict[str, Cell]]:
+    """Row to model to figure; below the metrics of a set that was not answered whole, how much of it was."""
+    rows: dict[Key, dict[str, Cell]] = {}
+    for cell in cells:
+        part = f"{cell.set} {cell.where}".strip()
+        rows.setdefault((cell.task, cell.variation, part, cell.metric, cell.protocol), {})[cell.model] = cell
+    gaps = {(cell.task, cell.variation, cell.set) for cell in cells if cell.unanswered}
+    if not gaps:
+        return rows
+    for cell in cells:
+        if (cell.task, cell.variation, cell.set) in gaps:
+            key = (cell.task, cell.variation, cell.set, ANSWERED, cell.protocol)
+            rows.setdefault(key, {})[cell.model] = cell
+    first: dict[tuple[str, ...], int] = {}
+    for i, key in enumerate(rows):
+        first.setdefault(key[:3], i)
+    return {key: rows[key] for key in sorted(rows, key=lambda key: first[key[:3]])}
+
+
+def _shown(cell: Cell, metric: str) -> str:
+    return f"{cell.answered:,} of {cell.asked:,}" if metric == ANSWERED else figure(cell)
+
+
+def _items(cell: Cell, metric: str) -> int:
+    return cell.asked // len(cell.seeds) if metric == ANSWERED else cell.n
 
 
 def _short(models: Sequence[str]) -> list[str]:
@@ -125,7 +152,7 @@ def _why(reasons: Mapping[str, int]) -> str:
 def _unanswered(cells: Sequence[Cell]) -> list[str]:
     lost = {(c.task, c.model, c.variation, c.set): c for c in cells if c.unanswered and not c.where}
     said = [
-        f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.n * len(c.seeds):,} not answered{_why(c.reasons)}"
+        f"{c.task} {c.model} {c.set}: {c.unanswered:,} of {c.asked:,} not answered{_why(c.reasons)}"
         for c in lost.values()
     ]
     kept = {(c.task, c.set): c.hidden for c in cells if c.hidden}

@@ -29,7 +29,7 @@ class Replay:
         if examples and not found.predictions:
             what = f"none of its ids is among the {len(examples)} examples ({len(found.unknown)} unknown)"
             raise BadInput(what, file=self._path, cure="check the task and the split it answers")
-        absent = "the file gives no answer"
+        absent = "not in the file"
         return [
             found.predictions.get(example.id) or Prediction(example=example.id, why=absent)
             for example in examples

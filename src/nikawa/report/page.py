@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -16,10 +17,10 @@ from pathlib import Path
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
 from nikawa.report import page_across, page_section, page_slices
-from nikawa.report.page_data import Page, Section, placed
+from nikawa.report.page_data import Page, Section, SystemRow, placed
 from nikawa.report.page_items import Items, block
 from nikawa.report.page_method import method
-from nikawa.report.page_section import score_cell, scores_of, section
+from nikawa.report.page_section import answered, score_cell, scores_of, section
 from nikawa.report.page_settings import OTHERS, other, other_settings, settings_plot
 from nikawa.report.page_source import NUMBERS, inside, source, source_line
 from nikawa.report.page_tables import column_name, comma_separated, latex, latex_seen, legend, markdown
@@ -52,7 +53,7 @@ def write_report(
         (place / "summary.csv").write_text(comma_separated(page), "utf-8")
         (place / NUMBERS).write_bytes(pack_json(page, place / NUMBERS) + b"\n")
         (place / "figures").mkdir()
-        for name, picture in pictures(page):
+        for name, picture in _apart(pictures(page)):
             (place / "figures" / f"{name}.svg").write_text(standalone(picture), "utf-8")
         for name, content in (extra or {}).items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -142,8 +143,14 @@ def _cell(found: Section, system: str, digits: int) -> str | Cell:
     metric = found.metrics[0]
     for i, row in enumerate(found.rows):
         if row.system == system and metric in row.metrics:
-            return score_cell(found, i, metric, digits)
+            cell = score_cell(found, i, metric, digits)
+            return cell._replace(html=cell.html + _gaps(found, row)) if row.unanswered else cell
     return '<span class="soft" title="not run">·</span>'
+
+
+def _gaps(found: Section, row: SystemRow) -> str:
+    """A line below the score of a system that did not answer everything."""
+    return f'<span class="ci"{source(row.lost)}>{answered(found, row, " answered")}</span>'
 
 
 def pictures(page: Page) -> Iterator[tuple[str, str]]:
@@ -165,6 +172,14 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
     for i, one in enumerate(page.choices):
         if picture := settings_plot(one):
             yield f"{slug(one.name)}-{other(i)}", picture
+
+
+def _apart(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The same with a number behind names that came before: systems `A b` and `a-b` would share a file."""
+    seen = Counter[str]()
+    for name, picture in named:
+        seen[name] += 1
+        yield (name if seen[name] == 1 else f"{name}-{seen[name]}"), picture
 
 
 def standalone(picture: str) -> str:

@@ -95,9 +95,9 @@ def _scores(found: Section, digits: int) -> str:
     rows = []
     for i, row in enumerate(found.rows):
         cells = [score_cell(found, i, m, digits) if m in row.metrics else "" for m in found.metrics]
-        rows.append([text(row.system), *cells, _seeds(found, i), _unanswered(row)])
+        rows.append([text(row.system), *cells, _seeds(found, i), Cell(answered(found, row), row.lost)])
     lost = any(row.unanswered for row in found.rows)
-    columns = ["system", *map(text, found.metrics), "seeds", *(["unanswered"] if lost else [])]
+    columns = ["system", *map(text, found.metrics), "seeds", *(["answered"] if lost else [])]
     shown = [row if lost else row[:-1] for row in rows]
     place = inside(found.place, "rows")
     main = table(columns, shown, range(1, len(columns)), f"Scores on {found.set}", place)
@@ -115,10 +115,17 @@ def _seeds(found: Section, i: int) -> Cell:
     return Cell(shown, inside(found.place, "rows", i, "seeds"))
 
 
-def _unanswered(row: SystemRow) -> Cell:
+def answered_of(found: Section, row: SystemRow) -> str:
+    """How many of how many items a system answered, over all its seeds."""
+    asked = found.n * len(row.seeds)
+    return f"{asked - sum(row.unanswered.values()):,} of {asked:,}"
+
+
+def answered(found: Section, row: SystemRow, after: str = "") -> str:
+    """The same with the reasons under the pointer."""
     said = "; ".join(f"{why}: {count:,}" for why, count in row.unanswered.items())
-    total = sum(row.unanswered.values())
-    return Cell(f'<span title="{text(said)}">{total:,}</span>' if total else "0", row.lost)
+    title = f' title="not answered: {text(said)}"' if said else ""
+    return f"<span{title}>{answered_of(found, row)}{after}</span>"
 
 
 def score_plot(found: Section, tallest: float = inf) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.report.page_data import Number, Page, Section, SystemRow
 from nikawa.report.page_parts import Known, learned, seen_grid
-from nikawa.report.page_section import is_best
+from nikawa.report.page_section import answered_of, is_best
 from nikawa.report.page_words import figures, plain
 from nikawa.report.tables import Table, escape
 
@@ -58,6 +58,8 @@ def legend(page: Page) -> str:
         parts.append(f"Ranges are 95% intervals over {over}.")
     if any(number.few for number in numbers):
         parts.append(f"{NO_INTERVAL}: {TOO_FEW}")
+    if any(row.unanswered for s in page.sections for row in s.rows):
+        parts.append("An item without an answer earns nothing; a correlation leaves it out.")
     if page.tests:
         parts.append(
             f"Bold: the best. Systems that share a letter cannot be told apart: paired tests with {page.rounds:,} resamples, "
@@ -76,6 +78,7 @@ def _markdown_cell(found: Section, system: str, digits: int) -> str:
     if number.value is None:
         return shown
     shown = f"**{shown}**" if is_best(found, row, metric) else shown
+    shown += f", {answered_of(found, row)} answered" if row.unanswered else ""
     return f"{shown} {row.ties.get(metric, '')}".strip()
 
 
@@ -150,8 +153,17 @@ def _caption(page: Page, marked: bool) -> str:
         said += r" Mean over seeds, $\pm$ standard deviation."
     if marked:
         said += rf" {DAGGER}: told apart from the best (paired tests, {page.rounds:,} resamples, Holm's correction over {page.tests:,} tests, 5\%)."
+    if gaps := "; ".join(_gaps(page)):
+        said += f" Answered: {gaps}."
     marks = [f"{escape(s.name)} {escape(s.protocol)}" for s in page.sections if s.protocol]
     return (said + (f" Not as published: {'; '.join(marks)}." if marks else "")).strip()
+
+
+def _gaps(page: Page) -> Iterator[str]:
+    """Systems that did not answer everything, in LaTeX."""
+    for found in page.sections:
+        for row in (row for row in found.rows if row.unanswered):
+            yield f"{escape(row.system)} {answered_of(found, row)} on {escape(found.name)}"
 
 
 def _latex_cell(found: Section, system: str, digits: int) -> str:
