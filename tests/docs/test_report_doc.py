@@ -32,6 +32,13 @@ def test_the_page_runs_from_top_to_bottom(
     said = capsys.readouterr().out
     assert "mini-ja-nli baseline accuracy" in said
     assert "another/index.html ('" in said
+    summary = (tmp_path / "systems" / "summary.md").read_text("utf-8")
+    assert [line.split(" |")[0] for line in summary.splitlines()[4:7]] == [
+        "| Large model",
+        "| Small model",
+        "| Draft",
+    ]
+    assert "6 of 9 answered" in summary
     for name in re.findall(r"^        (\S+\.(?:html|md|tex|csv|json))", TEXT, re.MULTILINE):
         assert list((tmp_path / "report").glob(name)), name
 
