@@ -19,11 +19,12 @@ from nikawa.analyse.quality import repetition_findings
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.locate import present
 from nikawa.benchmarks.upstream import files_of
+from nikawa.benchmarks.views import without_views
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.jobs._check_known import known_problems, marked, read_known
 from nikawa.jobs._check_others import comparable
-from nikawa.jobs.check import Report, check, known_entries, without_views
+from nikawa.jobs.check import Report, check, known_entries
 from nikawa.records import Dataset, Example, Finding
 
 CAT, DOG, OWL, FOX = "猫が雲を編む。", "犬が月を磨く。", "梟が砂を数える。", "狐が鍋を叩く。"
@@ -423,6 +424,56 @@ def test_views_give_way_to_their_source() -> None:
     del splits["train"]
     assert list(without_views(splits, benchmark)) == ["easy-cut", "test-cut"]
     assert list(without_views(splits, None)) == ["easy-cut", "easy", "hard", "test-cut"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., Path]:
+    """A dataset folder with these splits."""
+
+    def write_splits(**splits: list[Example]) -> Path:
+        mini = load("mini-ja")
+        made = {name.replace("_", "-"): tuple(examples) for name, examples in splits.items()}
+        write_folder(replace_fields(mini, name="own", splits=made), tmp_path / "own", overwrite=True)
+        return tmp_path / "own"
+
+    return write_splits
+
+
+def sightings(first: int, last: int, **meta: str) -> list[Example]:
+    return [
+        Example(id=f"{n}", inputs={"text": f"{n}艘目の船が白い港に着く。"}, gold={"label": "yes"}, meta=meta)
+        for n in range(first, last)
+    ]
+
+
+def test_a_part_of_train_is_no_leak(folder: Callable[..., Path], nikawa: Callable[..., Any]) -> None:
+    train, test = sightings(0, 9), sightings(20, 25, **{"no-past": "unseen"})
+    own = folder(train=train, test=test, no_past=train[:4], few_shot=train[5:7])
+    report = check(str(own))
+    assert report.findings == ()
+    assert report.views == {"few-shot": "train", "no-past": "train"}
+    assert report.sizes == {"train": 9, "test": 5, "few-shot": 2, "no-past": 4}
+    assert (
+        "\nfew-shot, no-past repeat train by design: not compared\n0 findings"
+        in nikawa("data", "check", str(own)).stdout
+    )
+
+
+def test_real_leaks_are_found_beside_parts_of_train(folder: Callable[..., Path]) -> None:
+    train, test = sightings(0, 9), sightings(20, 25)
+    own = folder(train=train, test=[*test, train[0]], few_shot=train[5:7])
+    leak = ("leaked-texts", "test in train", 1)
+    assert leak in new(check(str(own)))
+    own = folder(train=train, test=test, few_shot=[*train[5:7], test[0]])
+    report = check(str(own))
+    assert report.views == {}
+    assert {("leaked-texts", "few-shot in train", 2), ("leaked-texts", "test in train+few-shot", 1)} <= set(
+        new(report)
+    )
+    own = folder(train=train, dev=train[:3], ood=train[3:6])
+    report = check(str(own))
+    assert report.views == {}
+    assert {("leaked-texts", "dev in train", 3), ("leaked-texts", "ood in train+dev", 3)} <= set(new(report))
 
 
 def new(report: Report) -> list[tuple[str, str, int]]:

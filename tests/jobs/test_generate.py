@@ -17,6 +17,7 @@ from nikawa.cli._main import build
 from nikawa.errors import BadInput
 from nikawa.jobs import generate as job
 from nikawa.jobs._generate_files import JOURNAL, UNFINISHED, Files
+from nikawa.jobs.check import check
 from nikawa.jobs.generate import GenerateReport, Options, generate
 from nikawa.records import Card
 
@@ -232,6 +233,9 @@ def test_training_splits_are_parts_of_train(make: Make, tmp_path: Path) -> None:
     assert splits["points"] == tuple(e for e in splits["train"] if e.meta["category"] == "時点")
     assert splits["years"] == tuple(e for e in splits["points"] if e.meta["time_format"] == "年")
     assert Counter(e.meta["years"] for e in splits["test"]) == {"seen": 12, "unseen": 15}
+    found = check(str(tmp_path / "a"))
+    assert found.views == {"points": "train", "years": "train"}
+    assert not any(name in finding.where for finding in found.findings for name in found.views)
 
 
 def test_a_cell_that_runs_out_is_told(make: Make, pack: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,11 +12,12 @@ from typer.testing import CliRunner
 from nikawa.benchmarks import load
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
+from nikawa.io.folders import write_folder
 from nikawa.io.records import read_examples, write_records
 from nikawa.jobs.check import check
 from nikawa.jobs.lineage import lineage
 from nikawa.jobs.split import Request, pooled, split
-from nikawa.records import Example, Judgement
+from nikawa.records import Dataset, Example, Judgement
 from nikawa.split import Options
 
 
@@ -85,6 +87,73 @@ def test_least_artifact_finds_the_sets_that_say_nothing(pairs: Path) -> None:
     premises = [int(e.id.split("-")[0]) for name in ("dev", "test") for e in made.splits[name]]
     assert report.sizes == {"train": 36, "dev": 12, "test": 12}
     assert all(premise % 2 == 0 for premise in premises)
+
+
+@pytest.fixture
+def viewed(tmp_path: Path) -> Path:
+    """A dataset folder whose split `few-shot` is a part of train, and `extra` is not."""
+    made = [Example(id=str(n), inputs={"text": f"{n}番の雨"}, gold={"label": "wet"}) for n in range(40)]
+    splits = {"train": made[:20], "test": made[20:30], "few-shot": made[5:9], "extra": [*made[:2], made[30]]}
+    card = load("mini-ja").card
+    write_folder(
+        Dataset(
+            name="own", language="ja", version="1", card=card, splits={n: tuple(e) for n, e in splits.items()}
+        ),
+        tmp_path / "viewed",
+    )
+    return tmp_path / "viewed"
+
+
+def test_parts_of_another_split_are_left_out(viewed: Path, tmp_path: Path) -> None:
+    report = split(str(viewed), request=Request(sizes="0.5,0.5", out=tmp_path / "out"))
+    assert report.views == {"few-shot": "train"}
+    assert sum(report.sizes.values()) == 20 + 10 + 3
+    ids = [example.id for part in load(str(tmp_path / "out")).splits.values() for example in part]
+    assert sorted(ids, key=str) == sorted(
+        [*(f"train-{n}" for n in (0, 1)), *(f"extra-{n}" for n in (0, 1)), *map(str, [*range(2, 31)])],
+        key=str,
+    )
+    said = CliRunner().invoke(build(), ["split", str(viewed)])
+    assert said.stdout.startswith("few-shot repeats train by design: left out\n")
+    alone = split(f"{viewed}:few-shot", request=Request(sizes="0.5,0.5"))
+    assert (alone.sizes, alone.views) == ({"train": 2, "test": 2}, {})
+
+
+@pytest.mark.slow
+def test_published_views_are_left_out(shared_data: Path) -> None:
+    report = split("jamp", data=shared_data)
+    assert {"template-easy", "timespan-easy"} <= set(report.views)
+    assert not {leak.check for leak in report.leaks} & {"leaked-pairs", "shared-pairs"}
+    alone = split("jamp:template-easy", data=shared_data)
+    assert (sum(alone.sizes.values()), alone.views) == (6730, {})
+
+
+def test_progress_tells_which_model_learns(pairs: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    request = Request(by="least-artifact", sizes="rest,12,12")
+    split(str(pairs), request=request, progress=lambda *step: told.append(step))
+    assert told == [
+        (f"reading {pairs}", 0, None),
+        (f"splitting {pairs}", 0, None),
+        *((f"char-linear, model {n + 1} of 5", n, 5) for n in range(5)),
+        ("looking for what leaks", 0, 1),
+    ]
+
+
+def test_progress_of_the_models_themselves_is_passed_on(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nikawa.jobs import split as job
+    from nikawa.models import model
+
+    def telling(name: str, **setup: Any) -> Any:
+        if "progress" in setup:
+            setup["progress"]("epochs", 1, 3)
+        return model(name)
+
+    monkeypatch.setattr(job, "model", telling)
+    told: list[tuple[str, int, int | None]] = []
+    request = Request(by="least-artifact", sizes="rest,12,12")
+    split(str(pairs), request=request, progress=lambda *step: told.append(step))
+    assert ("char-linear, model 2 of 5: epochs", 1, 3) in told
 
 
 def test_shared_ids_are_told_apart(tmp_path: Path) -> None:

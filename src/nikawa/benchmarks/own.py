@@ -15,12 +15,10 @@ from msgspec.structs import replace
 from nikawa.benchmarks.load import load, peek
 from nikawa.benchmarks.names import SPLIT_ALIASES, benchmarks, suites, tasks, tasks_of
 from nikawa.benchmarks.shapes import inputs_of, kind_of, labels_of, metrics_of, scale_of
+from nikawa.benchmarks.views import marked_views
 from nikawa.errors import BadInput
 from nikawa.records import Card, Dataset, Example, Kind, Task
 
-ORDINARY = ("train", "dev", "test")
-SEEN = ("seen", "unseen")
-"""What the meta of a test item says, under the name of a training split, of its own kind."""
 PEEKED = 20
 """Examples a split that tell the language of a file without a card."""
 SHAPES_PAGE = "docs/records.md shows the shapes of tasks"
@@ -169,15 +167,7 @@ def canonical(dataset: Dataset) -> Dataset:
 
 def training_splits(dataset: Dataset) -> list[str]:
     """Splits that are parts of train, each leaving kinds of items out: the items of the other splits bear their marks."""
-    more = [name for name in dataset.splits if name not in ORDINARY]
-    marked = {
-        key
-        for split in ORDINARY[1:]
-        for example in dataset.splits.get(split, ())[:1]
-        for key, value in example.meta.items()
-        if value in SEEN
-    }
-    return [name for name in more if name in marked]
+    return marked_views(dataset.splits)
 
 
 def card_of(dataset: str) -> tuple[Card, str]:

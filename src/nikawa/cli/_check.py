@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nikawa.cli._show import console, print_table
@@ -28,10 +28,19 @@ def print_report(report: Report) -> None:
     ]
     for finding in findings:
         _print_finding(finding, widths)
+    for line in told_views(report.views):
+        console().print(Text(f"{line}: not compared"))
     new = sum(not f.known for f in findings)
     word = "finding" if len(findings) == 1 else "findings"
     compared = f"; compared with {', '.join(report.compared)}" if report.compared else ""
     console().print(Text(f"{len(findings)} {word}, {new} new{compared}"))
+
+
+def told_views(views: Mapping[str, str]) -> Iterator[str]:
+    """A line a split: the views of it."""
+    for source in dict.fromkeys(views.values()):
+        parts = [name for name in views if views[name] == source]
+        yield f"{', '.join(parts)} repeat{'s' * (len(parts) == 1)} {source} by design"
 
 
 def _cells(finding: Finding) -> tuple[str, str, str]:

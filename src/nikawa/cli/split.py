@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, status
+from nikawa.cli._check import told_views
+from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from nikawa.jobs.split import SplitReport
@@ -69,8 +70,14 @@ def split(
         by=by, sizes=sizes, names=tuple(names.split(",")) if names else (), options=options, analyser=analyser,
         model=model, out=out, overwrite=overwrite, card=_said(card or ()),
     )  # fmt: skip
-    with status(f"splitting {dataset}", quiet or json):
-        report = run(dataset, data=data, request=request)
+    with progress(quiet or json) as bar:
+        row = bar.add_task(f"splitting {dataset}", total=None)
+        report = run(
+            dataset,
+            data=data,
+            request=request,
+            progress=lambda what, done, total: bar.update(row, description=what, completed=done, total=total),
+        )
     if json:
         print_json(report)
     elif not quiet:
@@ -101,7 +108,9 @@ def _scale(text: str) -> tuple[float, float]:
 
 
 def show(report: SplitReport) -> None:
-    """Sizes by part, labels by part, then what leaks."""
+    """What was left out, sizes by part, labels by part, then what leaks."""
+    for line in told_views(report.views):
+        typer.echo(f"{line}: left out")
     extra = list(dict.fromkeys(name for found in report.measured.values() for name in found))
     columns = ("part", "asked", "examples", *extra)
     rows = [

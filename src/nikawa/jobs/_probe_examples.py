@@ -11,9 +11,9 @@ from typing import NamedTuple
 from nikawa.analyse.artifacts import Item
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.load import guess_language
+from nikawa.benchmarks.views import without_views
 from nikawa.errors import BadInput, unknown
 from nikawa.io.records import read_examples
-from nikawa.jobs.check import without_views
 from nikawa.records import Example, Task
 from nikawa.text import ANALYSERS, analyser
 from nikawa.text.analysers import DEFAULTS
@@ -54,7 +54,7 @@ def open_examples(spec: str, data: Path | None) -> Opened:
         return Opened("", guess_language(first), first, chain(first, stream))
     dataset = load(spec, data=data)
     benchmark = next((b for b in benchmarks().values() if b.name == dataset.name), None)
-    splits = without_views(dataset.splits, benchmark) if len(dataset.splits) > 1 else dataset.splits
+    splits = without_views(dataset.splits, benchmark)
     examples = [example for split in splits.values() for example in split]
     return Opened(dataset.name, dataset.language, examples, iter(examples))
 

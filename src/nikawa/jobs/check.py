@@ -8,7 +8,7 @@ dataset, check, where and count agree; anything else is new.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,13 +17,14 @@ from nikawa.analyse.quality import distribution, repetition_findings, text_findi
 from nikawa.analyse.quality_leaks import dataset_leaks, grouped_by_premise, lone_split_leaks, split_leaks
 from nikawa.analyse.quality_schema import schema_findings
 from nikawa.analyse.quality_types import mixed_types
-from nikawa.benchmarks import Benchmark, benchmarks, load
+from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.load import Named, named, own_path
 from nikawa.benchmarks.locate import present
+from nikawa.benchmarks.views import source_of, views_of, without_views
 from nikawa.jobs._check_files import file_findings
 from nikawa.jobs._check_known import known_problems, marked
 from nikawa.jobs._check_others import comparable, telling
-from nikawa.records import Dataset, Example, Finding, Record, reference
+from nikawa.records import Dataset, Finding, Record, reference
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and how many there are."""
@@ -41,6 +42,8 @@ class Report(Record, frozen=True, kw_only=True):
     """Split to question to label to count."""
     compared: tuple[str, ...]
     """The datasets it was compared with; its own, where only a part of it was named."""
+    views: dict[str, str] = msgspec.field(default_factory=dict)
+    """Splits that are parts of another one, and that one: they repeat it by design, which is not told."""
 
     new: bool
     """Whether any finding is not on the dataset's list of known problems."""
@@ -54,11 +57,13 @@ def check(spec: str, data: Path | None = None, progress: Progress | None = None)
         dataset = as_own(dataset, spec)
     findings = list(_shape(dataset, published))
     sound = without_mistyped(dataset, findings)
-    findings += _own(sound, published)
+    views = views_of(sound.splits, published.benchmark if published else None)
+    roots = msgspec.structs.replace(sound, splits={s: e for s, e in sound.splits.items() if s not in views})
+    findings += _own(roots, published)
     if published is not None:
         findings += file_findings(published, sound, data)
-    found, compared = _compare(sound, published, data, progress or (lambda what, done, total: None))
-    return _report(dataset, sound, published, (*findings, *found), compared)
+    found, compared = _compare(roots, published, data, progress or (lambda what, done, total: None))
+    return _report(dataset, sound, published, (*findings, *found), (compared, views))
 
 
 def _compare(
@@ -77,7 +82,7 @@ def _compare(
     for done, other in enumerate(others, start=1):
         tell(f"comparing with {other.name}", done, len(others) + 1)
         with telling(other.name, findings):
-            findings += _between(dataset, published, load(other.name, data=data))
+            findings += _between(dataset, load(other.name, data=data))
             compared.append(other.name)
     tell("done", len(others) + 1, len(others) + 1)
     return findings, compared
@@ -120,8 +125,9 @@ def _report(
     sound: Dataset,
     published: Named | None,
     findings: Iterable[Finding],
-    compared: Sequence[str],
+    held_against: tuple[Sequence[str], dict[str, str]],
 ) -> Report:
+    """`held_against`: the names of other datasets, and the views that were not looked at."""
     lists = (published.benchmark.name, list_name(published)) if published else ()
     told = tuple(marked(lists, findings, known_problems()))
     bins = tops(sound.splits) | _scales(published)
@@ -132,7 +138,8 @@ def _report(
         findings=told,
         new=not all(finding.known for finding in told),
         labels={split: distribution(examples, bins) for split, examples in sound.splits.items()},
-        compared=tuple(compared),
+        compared=tuple(held_against[0]),
+        views=held_against[1],
     )
 
 
@@ -151,53 +158,29 @@ def _shape(dataset: Dataset, published: Named | None) -> Iterator[Finding]:
 
 def _own(dataset: Dataset, published: Named | None) -> Iterator[Finding]:
     """What the examples show by themselves."""
-    roots = without_views(dataset.splits, published.benchmark if published else None)
-    yield from text_findings(dataset.name, roots)
-    yield from repetition_findings(dataset.name, roots)
-    yield from split_leaks(dataset.name, roots if published else grouped_by_premise(roots))
+    splits = dataset.splits
+    yield from text_findings(dataset.name, splits)
+    yield from repetition_findings(dataset.name, splits)
+    yield from split_leaks(dataset.name, splits if published else grouped_by_premise(splits))
 
 
 def _among_siblings(dataset: Dataset, published: Named, whole: Dataset) -> Iterator[Finding]:
     """Rows that the dataset's other published splits hold."""
     name, views, splits = published.benchmark.name, published.benchmark.views, whole.splits
-    sources = {_source(split, views) for split in dataset.splits}
-    others = {split: rows for split, rows in splits.items() if _source(split, views) not in sources}
+    sources = {source_of(split, views) for split in dataset.splits}
+    others = {split: rows for split, rows in splits.items() if source_of(split, views) not in sources}
     others = without_views(others, published.benchmark)
     if published.file is not None:
-        yield from dataset_leaks(name, without_views(dataset.splits, published.benchmark), name, others)
+        yield from dataset_leaks(name, dataset.splits, name, others)
         return
     for own in dataset.splits:
         in_place = {split: rows for split, rows in splits.items() if split in others or split == own}
         yield from lone_split_leaks(name, in_place, own)
 
 
-def without_views(
-    splits: Mapping[str, tuple[Example, ...]], benchmark: Benchmark | None
-) -> dict[str, tuple[Example, ...]]:
-    """One split of each that are views of one another, the source where it is here.
-
-    A view repeats its source by design, so telling that would bury what is wrong.
-    """
-    views = benchmark.views if benchmark else {}
-    chosen: dict[str, str] = {}
-    for name in splits:
-        source = _source(name, views)
-        chosen[source] = source if source in splits else chosen.get(source, name)
-    return {name: splits[name] for name in splits if name in chosen.values()}
-
-
-def _source(name: str, views: Mapping[str, str]) -> str:
-    seen = {name}
-    while name in views and views[name] not in seen:
-        name = views[name]
-        seen.add(name)
-    return name
-
-
-def _between(dataset: Dataset, published: Named | None, theirs: Dataset) -> Iterator[Finding]:
-    own = without_views(dataset.splits, published.benchmark if published else None)
+def _between(dataset: Dataset, theirs: Dataset) -> Iterator[Finding]:
     held = without_views(theirs.splits, benchmarks()[theirs.name])
-    yield from dataset_leaks(dataset.name, own, theirs.name, held)
+    yield from dataset_leaks(dataset.name, dataset.splits, theirs.name, held)
 
 
 def known_entries(report: Report) -> str:

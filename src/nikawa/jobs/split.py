@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from nikawa.analyse.quality import distribution, tops
 from nikawa.analyse.quality_leaks import grouped_by_premise, split_leaks
 from nikawa.benchmarks import benchmarks, load
 from nikawa.benchmarks.load import named
+from nikawa.benchmarks.views import views_of
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, check_split_name, write_folder
 from nikawa.jobs._split_made import described, keep_lineage, made_of
 from nikawa.jobs._split_words import shares, word_function
 from nikawa.models import Trainable, model
-from nikawa.models.folds import out_of_fold
+from nikawa.models.folds import FOLDS, out_of_fold
 from nikawa.records import Card, Dataset, Example, Finding, Record, Task
 from nikawa.split import Options, parse_sizes, splitters
 from nikawa.split.base import Signal, asked
@@ -28,6 +30,8 @@ from nikawa.split.base import Signal, asked
 MODEL = "char-linear"
 WHOLE = frozenset({"group", "least-artifact"})
 """Ways to split that keep groups whole."""
+Progress = Callable[[str, int, int | None], None]
+"""Called with what is being done, how much of it is done, and of how much, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -61,32 +65,53 @@ class SplitReport(Record, frozen=True, kw_only=True):
     measured: dict[str, dict[str, float]]
     """Part to what the way of splitting is about: unseen terms, word overlap, unseen entities, …"""
     leaks: tuple[Finding, ...]
+    views: dict[str, str] = msgspec.field(default_factory=dict)
+    """Splits that were left out, each with the one it is a part of."""
     out: str | None
 
 
-def split(spec: str, *, data: Path | None = None, request: Request | None = None) -> SplitReport:
-    """Split a dataset given as `load` takes it; the splits it has are thrown together first."""
-    how = request or Request()
+def split(
+    spec: str, *, data: Path | None = None, request: Request | None = None, progress: Progress | None = None
+) -> SplitReport:
+    """Split a dataset given as `load` takes it; the splits it has are thrown together first, less those that repeat others."""
+    how, tell = request or Request(), progress or (lambda what, done, total: None)
     splitter = splitters()[how.by]
     if how.out is not None:
         refuse_existing(how.out / CARD, how.overwrite)
-    dataset = load(spec, data=data)
+    tell(f"reading {spec}", 0, None)
+    dataset, views = without_repeats(load(spec, data=data), spec)
     examples = pooled(dataset)
     sizes = parse_sizes(how.sizes, len(examples), how.names)
     for name in sizes:
         check_split_name(name)
-    options = _options(how, spec, dataset, examples)
+    tell(f"splitting {spec}", 0, None)
+    options = _options(how, lambda: _task(spec, dataset, examples, how.options), tell)
     parts = splitter.split(examples, sizes, options)
     _refuse_empty(parts, sizes, how)
     order = {example.id: place for place, example in enumerate(examples)}
     splits = {name: tuple(sorted(part, key=lambda e: order[e.id])) for name, part in parts.items()}
+    made = _write(_dataset(dataset, splits, how), spec, how)
+    tell("looking for what leaks", 0, 1)
+    return replace(_report(made, sizes, how, options), views=views)
+
+
+def _write(dataset: Dataset, spec: str, how: Request) -> Dataset:
+    """The dataset with its card filled, written where that was asked for."""
     aggregated = made_of(spec)
-    made = described(_dataset(dataset, splits, how), aggregated, how.card)
+    made = described(dataset, aggregated, how.card)
     if how.out is not None:
         write_folder(made, how.out, overwrite=how.overwrite)
         if aggregated is not None:
             keep_lineage(made, aggregated, f"{how.by}, seed {how.options.seed}", how.out)
-    return _report(made, sizes, how, options)
+    return made
+
+
+def without_repeats(dataset: Dataset, spec: str) -> tuple[Dataset, dict[str, str]]:
+    """The dataset without splits that are parts of others, and those with what they are parts of."""
+    published = named(spec)
+    views = views_of(dataset.splits, published.benchmark if published else None)
+    kept = {name: examples for name, examples in dataset.splits.items() if name not in views}
+    return replace(dataset, splits=kept), views
 
 
 def _refuse_empty(parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], how: Request) -> None:
@@ -115,25 +140,42 @@ def pooled(dataset: Dataset) -> list[Example]:
     return found
 
 
-def _options(how: Request, spec: str, dataset: Dataset, examples: Sequence[Example]) -> Options:
+def _options(how: Request, task: Callable[[], Task], tell: Progress) -> Options:
     options = changed(how.options, words=word_function(how.analyser))
     if how.by == "least-artifact":
-        return changed(options, signal=hypothesis_only(_task(spec, dataset, examples, options), how))
+        return changed(options, signal=hypothesis_only(task(), how, tell))
     return options
 
 
-def hypothesis_only(task: Task, how: Request) -> Signal:
+def hypothesis_only(task: Task, how: Request, tell: Progress) -> Signal:
     """Probabilities from a model that sees the hypothesis alone and never the premise set it is asked about."""
     if not isinstance(model(how.model), Trainable):
         raise BadInput(f"the model {how.model} does not learn", cure=f"use {MODEL}")
 
     def signal(examples: Sequence[Example], groups: Sequence[str]) -> list[dict[str, float]]:
-        found = out_of_fold(lambda: model(how.model), task, examples, groups, seed=how.options.seed)  # type: ignore[arg-type,return-value]
+        fresh = _Folds(how.model, tell)
+        found = out_of_fold(fresh, task, examples, groups, seed=how.options.seed)
         if any(prediction.scores is None for prediction in found):
             raise BadInput(f"the model {how.model} gives no probabilities", cure=f"use {MODEL}")
         return [prediction.scores or {} for prediction in found]
 
     return signal
+
+
+class _Folds:
+    """Makes a model for each fold, and tells which is at work and how far it is."""
+
+    def __init__(self, name: str, tell: Progress) -> None:
+        self.name, self.tell, self.begun = name, tell, 0
+
+    def __call__(self) -> Trainable:
+        """The model of the next fold."""
+        self.begun += 1
+        what = f"{self.name}, model {self.begun} of {FOLDS}"
+        self.tell(what, self.begun - 1, FOLDS)
+        made = model(self.name, progress=lambda step, done, total: self.tell(f"{what}: {step}", done, total))
+        assert isinstance(made, Trainable)
+        return made
 
 
 def _task(spec: str, dataset: Dataset, examples: Sequence[Example], options: Options) -> Task:

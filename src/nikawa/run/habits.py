@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nikawa.benchmarks.jamp.splits import WAKATI, seen, split_names
-from nikawa.benchmarks.own import SEEN, is_own
+from nikawa.benchmarks.own import is_own
+from nikawa.benchmarks.views import SEEN
 from nikawa.records import Example
 from nikawa.run.parts import Cell, group_of, hold_rows
 
