@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import msgspec
@@ -15,9 +16,10 @@ from nikawa.benchmarks.locate import missing_data, missing_version, path_version
 from nikawa.benchmarks.names import SPLIT_ALIASES, benchmarks, split_name, tasks
 from nikawa.benchmarks.recognise import declared_split, hinted
 from nikawa.errors import BadInput, MissingData, unknown
-from nikawa.io.folders import is_dataset_folder, read_folder
+from nikawa.io.cards import blank_card
+from nikawa.io.folders import is_dataset_folder, read_folder, split_files
 from nikawa.io.records import SUFFIXES, read_examples
-from nikawa.records import Card, Dataset, Example, Judgement, Task, reference
+from nikawa.records import Dataset, Example, Judgement, Task, reference
 
 
 class Named(NamedTuple):
@@ -232,9 +234,9 @@ def guess_split(path: Path) -> str:
 def _load_path(path: Path, first: int | None) -> Dataset:
     if path.is_dir():
         if not is_dataset_folder(path):
-            raise BadInput(
-                "is a folder without card.json", file=path, cure="name a dataset folder or a records file"
-            )
+            writes = f"nikawa data card {quote(str(path))} writes one"
+            cure = writes if split_files(path) else "name a dataset folder or a records file"
+            raise BadInput("is a folder without card.json", file=path, cure=cure)
         return read_folder(path, first)
     try:
         return loose_dataset(path, tuple(islice(read_examples(path), first)))
@@ -244,12 +246,8 @@ def _load_path(path: Path, first: int | None) -> Dataset:
 
 def loose_dataset(path: Path, examples: tuple[Example, ...]) -> Dataset:
     """A dataset around a single records file, which has no card of its own."""
-    name, unsaid = path.name.split(".")[0], "not stated"
-    language = guess_language(examples)
-    card = Card(
-        name=name, title=name, version="0", languages=(language,), licence=unsaid, citation=unsaid, homepage=unsaid,
-        description=f"records of {path.name}", labels=unsaid, workers=unsaid, workers_are="none", source=unsaid,
-    )  # fmt: skip
+    name, language = path.name.split(".")[0], guess_language(examples)
+    card = msgspec.structs.replace(blank_card(name, language), description=f"records of {path.name}")
     return Dataset(name=name, language=language, version="0", card=card, splits={guess_split(path): examples})
 
 

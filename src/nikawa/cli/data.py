@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nikawa.cli._card import card as write_card
 from nikawa.cli._shift import shift
 from nikawa.cli._show import (
     Data,
@@ -40,9 +41,9 @@ PANEL = "Data"
 
 
 def register(app: typer.Typer) -> None:
-    """Attach the verb and its six parts."""
+    """Attach the verb and its seven parts."""
     data = typer.Typer(
-        help="List, show, check, fetch, export and compare datasets.",
+        help="List, show, check, fetch, describe, export and compare datasets.",
         epilog="Example: nikawa data list",
         no_args_is_help=True,
     )
@@ -50,6 +51,7 @@ def register(app: typer.Typer) -> None:
     data.command("show", epilog="Example: nikawa data show mini-ja --split dev -n 3")(show)
     data.command("check", epilog="Example: nikawa data check jsick")(check)
     data.command("fetch", epilog="Example: nikawa data fetch jnli")(fetch)
+    data.command("card", epilog="Example: nikawa data card my-data --say licence='CC BY 4.0'")(write_card)
     data.command("export", epilog="Example: nikawa data export mini-ja --to hf --out mini-ja-hf")(export)
     data.command("shift", epilog="Example: nikawa data shift jsick-en jsick")(shift)
     app.add_typer(data, name="data", rich_help_panel=PANEL)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nikawa.cli._card import fields_said
 from nikawa.cli._check import told_views
 from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
 
@@ -68,7 +68,7 @@ def split(
     )  # fmt: skip
     request = Request(
         by=by, sizes=sizes, names=tuple(names.split(",")) if names else (), options=options, analyser=analyser,
-        model=model, out=out, overwrite=overwrite, card=_said(card or ()),
+        model=model, out=out, overwrite=overwrite, card=fields_said(card or (), "--card"),
     )  # fmt: skip
     with progress(quiet or json) as bar:
         row = bar.add_task(f"splitting {dataset}", total=None)
@@ -83,16 +83,6 @@ def split(
     elif not quiet:
         show(report)
     return None
-
-
-def _said(fields: Sequence[str]) -> dict[str, str]:
-    from nikawa.errors import BadInput
-
-    pairs = [text.partition("=") for text in fields]
-    odd = next((text for text, (_, sign, _) in zip(fields, pairs, strict=True) if not sign), None)
-    if odd is not None:
-        raise BadInput(f"--card {odd!r} says nothing", cure="write it as --card licence='CC BY 4.0'")
-    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _scale(text: str) -> tuple[float, float]:

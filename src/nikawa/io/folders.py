@@ -11,13 +11,17 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.atomic import atomic_folder, atomic_write
-from nikawa.io.json import read_json
+from nikawa.io.atomic import atomic_folder
+from nikawa.io.cards import CARD, read_card, write_card
 from nikawa.io.records import read_examples, write_records
 from nikawa.io.staged import recover, staged_files
-from nikawa.records import Card, Dataset
+from nikawa.records import Dataset
 
-CARD = "card.json"
+__all__ = [
+    "BESIDE", "CARD", "JUDGEMENTS", "SPLIT_SUFFIXES", "check_split_name", "is_dataset_folder", "read_folder",
+    "split_files", "write_card", "write_folder",
+]  # fmt: skip
+
 SPLIT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 JUDGEMENTS = "judgements.jsonl"
 """What workers answered about the examples of a folder, where it is kept beside them."""
@@ -47,14 +51,12 @@ def split_files(path: Path) -> dict[str, Path]:
 
 def read_folder(path: Path, first: int | None = None) -> Dataset:
     """Load a dataset folder, or the first examples of each split."""
-    card = read_json(path / CARD, Card, unique=True)
+    card = read_card(path)
     files = split_files(path)
     if not files:
         raise BadInput(
             "holds a card but no split", file=path, cure="add train.jsonl, dev.jsonl or test.jsonl"
         )
-    if not card.languages:
-        raise BadInput("names no language", file=path / CARD, cure='write e.g. "languages": ["ja"]')
     splits = {split: tuple(islice(read_examples(file), first)) for split, file in files.items()}
     return Dataset(name=card.name, language=card.languages[0], version=card.version, card=card, splits=splits)
 
@@ -112,9 +114,3 @@ def check_split_name(split: str) -> None:
     """Refuse a split whose name cannot be a file's."""
     if not split or split.startswith(".") or "/" in split or "\0" in split:
         raise BadInput(f"split {split!r} cannot be a file name", cure="rename the split")
-
-
-def write_card(card: Card, folder: Path, *, overwrite: bool = False) -> None:
-    """Write `card.json`."""
-    with atomic_write(folder / CARD, overwrite=overwrite) as stream:
-        stream.write(msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
