@@ -1,8 +1,8 @@
 """A metric on many overlapping parts of the same items at once, under the same resamples.
 
 The runs of a system answer the same items, so one draw of groups serves all runs and parts: the statistics of a part are
-those of all items with zeros outside it, and those of the rest are the remainder. With several runs, runs are drawn too,
-so that a lucky seed widens the interval.
+those of all items with zeros outside it, and those of the rest are the remainder. With several runs a lucky seed widens
+the interval: by Student's t (see `run_means`) where the metric is a mean over items, else runs are drawn too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nikawa.analyse.resample import Evaluation, Floats, Ints, count_units, draws, interval
 from nikawa.analyse.results import Figure
+from nikawa.analyse.run_means import ANY, SHARE, Limits, mean_interval, mean_p
 
 CELLS = 16_000_000
 """Numbers of a table of groups by statistics that are held at once."""
@@ -37,6 +38,12 @@ class Sample:
     binary: bool = False
     """Whether every item is right or wrong."""
 
+    @property
+    def limits(self) -> Limits:
+        """What values can be, where the metric is the mean of a score an item."""
+        inside = self.detail is not None and bool(((self.detail >= 0) & (self.detail <= 1)).all())
+        return SHARE if inside else ANY
+
     def units_in(self, mask: Mask) -> int:
         """How many groups have an item in a part."""
         return len(np.unique(self.units[mask]))
@@ -52,6 +59,33 @@ class Parts:
     drawn: Floats
     """Resamples by parts, each the mean over the runs drawn."""
     drawn_rests: Floats
+    runs: Floats | None = None
+    """Runs by resamples by parts, where there are several and the metric is a mean over items."""
+    runs_rests: Floats | None = None
+    limits: Limits = ANY
+
+    def figure(self, part: int, *, units: int, scale: float = 1.0, n: int = 0) -> Figure:
+        """The metric on a part, which has so many units."""
+        drawn = self.drawn[:, part] if self.runs is None else self.runs[:, :, part]
+        return figure(self.values[:, part], drawn, units=units, scale=scale, n=n, limits=self.limits)
+
+    def gap(self, part: int, *, units: int, scale: float = 1.0) -> Figure:
+        """The part less its rest."""
+        (low, high), apart = self.limits, self._apart(part)
+        drawn = self.drawn[:, part] - self.drawn_rests[:, part] if apart is None else apart
+        values = self.values[:, part] - self.rests[:, part]
+        return figure(values, drawn, units=units, scale=scale, limits=(low - high, high - low))
+
+    def gap_p(self, part: int) -> float | None:
+        """The p that a part is as its rest over items and seeds; None where seeds are not told so."""
+        apart = self._apart(part)
+        return None if apart is None else known(mean_p(self.values[:, part] - self.rests[:, part], apart))
+
+    def _apart(self, part: int) -> Floats | None:
+        if self.runs is None or self.runs_rests is None:
+            return None
+        found: Floats = self.runs[:, :, part] - self.runs_rests[:, :, part]
+        return found
 
 
 def measure(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int = 0) -> Parts:
@@ -61,7 +95,8 @@ def measure(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int 
     values, rests, drawn, drawn_rests = (np.stack(each) for each in zip(*found, strict=True))
     picks = np.random.default_rng((seed, 3)).integers(0, len(found), size=(len(found), resamples, 1))
     both = [np.take_along_axis(x, picks, axis=0).mean(axis=0) for x in (drawn, drawn_rests)]
-    return Parts(values, rests, *both)
+    means = len(found) > 1 and sample.detail is not None
+    return Parts(values, rests, *both, *((drawn, drawn_rests, sample.limits) if means else ()))
 
 
 def _of_run(
@@ -139,9 +174,17 @@ def group_sums(matrix: Floats, units: Ints) -> Floats:
     return sums
 
 
-def figure(values: Floats, drawn: Floats, *, units: int, scale: float = 1.0, n: int = 0) -> Figure:
-    """The mean over runs, its interval over so many units, and the spread over runs; what is not defined is None."""
-    low, high = interval(drawn * scale, units)
+def figure(
+    values: Floats, drawn: Floats, *, units: int, scale: float = 1.0, n: int = 0, limits: Limits = ANY
+) -> Figure:
+    """The mean over runs, its interval over so many units, and the spread over runs; what is not defined is None.
+
+    `drawn` has a value a resample: the interval is the middle of them. Or it is runs by resamples: Student's t.
+    """
+    if drawn.ndim == 1:
+        low, high = interval(drawn * scale, units)
+    else:
+        low, high = (end * scale for end in mean_interval(values, drawn, units, limits))
     return Figure(
         value=known(values.mean() * scale),
         low=known(low),

@@ -62,7 +62,7 @@ def overlap_bins(
     return tuple(
         _bin(
             shares[mask],
-            figure(found.values[:, i], found.drawn[:, i], units=sample.units_in(mask), scale=scale),
+            found.figure(i, units=sample.units_in(mask), scale=scale),
         )
         for i, mask in enumerate(masks)
     )

@@ -83,7 +83,7 @@ def _error(left: Floats, right: Floats, a: Sequence[float], b: Sequence[float]) 
         return float("nan"), MANY
     left, right = left[:, defined], right[:, defined]
     items = float(np.var(right.mean(axis=0) - left.mean(axis=0), ddof=1))
-    sides = [s for s in (_spread(left, a), _spread(right, b)) if s is not None]
+    sides = [s for s in (spread(left, a), spread(right, b)) if s is not None]
     one, two = sides if len(sides) == 2 else (sides[0], sides[0])
     shares = (one.variance / len(a), two.variance / len(b))
     if len(sides) == 2:
@@ -94,8 +94,8 @@ def _error(left: Floats, right: Floats, a: Sequence[float], b: Sequence[float]) 
     return sqrt(variance), min(MANY, max(1.0, variance**2 / uncertain)) if uncertain else MANY
 
 
-def _spread(resampled: Floats, values: Sequence[float]) -> Spread | None:
-    """None for a single run."""
+def spread(resampled: Floats, values: Sequence[float]) -> Spread | None:
+    """How the scores of runs vary over seeds, from `resampled`, runs by resamples of items; None for a single run."""
     k = len(values)
     if k < 2:
         return None

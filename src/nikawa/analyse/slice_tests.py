@@ -7,7 +7,8 @@ items of a group are alike by the intraclass correlation rho (analysis of varian
 
 with n_g and m_g the items of group g in the part (n in all) and in the rest (m). Where items are right or wrong, Fisher's
 exact test too, and the larger p is taken: the normal curve is too kind to small parts near 0 or 1. For any other metric, Wald's
-test with the standard error of the bootstrap. Parts of fewer than `LEAST` items are not tested.
+test with the standard error of the bootstrap. These tell of the runs at hand; with several, a part must differ over items and
+seeds too (`run_means`), and again the larger p is taken. Parts of fewer than `LEAST` items are not tested.
 """
 
 from __future__ import annotations

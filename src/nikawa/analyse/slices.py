@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
-from nikawa.analyse.masks import Mask, Parts, Sample, figure, known, measure
+from nikawa.analyse.masks import Mask, Parts, Sample, known, measure
 from nikawa.analyse.resample import holm
 from nikawa.analyse.results import CrossCell, Figure, Slice
 from nikawa.analyse.slice_tests import tests
@@ -35,6 +35,7 @@ def slices(
     found = measure(sample, masks, resamples=resamples, seed=seed)
     gaps = (found.values - found.rests).mean(axis=0)
     each = tests(sample, masks, gaps, found.drawn - found.drawn_rests)
+    each = [None if p is None else max(p, found.gap_p(i) or 0.0) for i, p in enumerate(each)]
     adjusted = _corrected(masks, each)
     return [
         replace(_slice(sample, part, i, found, scale), p=each[i], p_holm=adjusted[i])
@@ -52,10 +53,8 @@ def _corrected(masks: Sequence[Mask], each: Sequence[float | None]) -> list[floa
 
 def _slice(sample: Sample, part: Named, i: int, found: Parts, scale: float) -> Slice:
     units, whole = sample.units_in(part.mask), bool(part.mask.all())
-    own = figure(found.values[:, i], found.drawn[:, i], units=units, scale=scale)
-    apart = found.drawn[:, i] - found.drawn_rests[:, i]
-    gap = figure(found.values[:, i] - found.rests[:, i], apart, units=units, scale=scale)
-    gap = Figure(value=None) if whole else gap
+    own = found.figure(i, units=units, scale=scale)
+    gap = Figure(value=None) if whole else found.gap(i, units=units, scale=scale)
     return Slice(
         by=part.by, where=part.where, n=int(part.mask.sum()), units=units,
         value=own.value, low=own.low, high=own.high, sd=own.sd, rest=None if whole else known(found.rests[:, i].mean() * scale),
@@ -79,7 +78,7 @@ def cross(
     cells = []
     for i, (label, part, mask) in enumerate(pairs):
         units, n = sample.units_in(mask), int(mask.sum())
-        own = figure(found.values[:, i], found.drawn[:, i], units=units, scale=scale)
+        own = found.figure(i, units=units, scale=scale)
         value, low, high = (own.value, own.low, own.high) if n else (None, None, None)
         cells.append(
             CrossCell(label=label.where, bin=part.where, n=n, value=value, low=low, high=high, answered=None)

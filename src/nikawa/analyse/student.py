@@ -6,6 +6,7 @@ fraction (Lentz's method), from the side where that converges fast.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import exp, inf, isnan, lgamma, log, log1p
 
 STEPS = 10_000
@@ -21,6 +22,7 @@ def t_p(t: float, df: float) -> float:
     return _beta(df / 2, 0.5, df / (df + square), square / (df + square)) if square < inf else 0.0
 
 
+@lru_cache(4096)
 def t_quantile(share: float, df: float) -> float:
     """The value below which `share` (over a half) of the distribution lies."""
     low, high = 0.0, 1.0
@@ -28,6 +30,8 @@ def t_quantile(share: float, df: float) -> float:
         low, high = high, 2 * high
     for _ in range(200):
         middle = (low + high) / 2
+        if middle in (low, high):  # neighbours: nothing lies between
+            break
         low, high = (middle, high) if t_p(middle, df) > 2 * (1 - share) else (low, middle)
     return (low + high) / 2
 

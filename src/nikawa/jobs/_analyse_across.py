@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from nikawa.analyse.masks import figure, known, measure, resampled_sums
 from nikawa.analyse.resample import Floats, count_units, holm
 from nikawa.analyse.results import Curve, CurvePoint, Figure, PartialInput, Stress, StressCell
+from nikawa.analyse.run_means import SHARE, mean_p
 from nikawa.analyse.slice_tests import normal_p
 from nikawa.analyse.stress import Cell, StressItem, cells
 from nikawa.io.json import encode_json
@@ -42,18 +43,31 @@ def _partial(sitting: Sitting, others: Iterable[Sitting], how: How) -> PartialIn
     label, count = Counter(gold).most_common(1)[0]
     hits = np.stack([right(items.gold, items.answers) for items in sitting.runs])
     base = right(gold, [label] * len(gold))
-    table = np.column_stack([hits.mean(axis=0), hits.mean(axis=0) - base, np.ones(len(gold))])
+    table = np.column_stack([*hits, *(hits - base), np.ones(len(gold))])
     drawn = resampled_sums(table, sitting.sample.units, resamples=how.resamples, seed=how.seed)
-    score, gap = drawn[:, 0] / drawn[:, 2], drawn[:, 1] / drawn[:, 2]
+    score, gap = np.split((drawn[:, :-1] / drawn[:, -1:]).T, 2)  # runs by resamples
     values, n = hits.mean(axis=1), len(gold)
     units = count_units(sitting.sample.units)
-    p = normal_p(float(values.mean() - base.mean()), float(gap.std(ddof=1)))
+    p = _p(values - base.mean(), gap)
     system = sitting.loaded.system
     return PartialInput(
         task=system.task, set=sitting.set, model=system.model, inputs=system.inputs, seeds=system.seeds, n=n,
-        score=figure(values, score, units=units, scale=100, n=n), majority=100 * count / n, majority_label=str(label),
-        difference=figure(values - base.mean(), gap, units=units, scale=100, n=n), p=p, p_holm=p, full=_full(sitting, others),
+        score=figure(values, _several(score), units=units, scale=100, n=n, limits=SHARE), majority=100 * count / n,
+        majority_label=str(label), difference=figure(values - base.mean(), _several(gap), units=units, scale=100, n=n),
+        p=p, p_holm=p, full=_full(sitting, others),
     )  # fmt: skip
+
+
+def _several(drawn: Floats) -> Floats:
+    """As `figure` takes them: runs by resamples, or the resamples of the only run."""
+    return drawn if len(drawn) > 1 else drawn[0]
+
+
+def _p(values: Floats, drawn: Floats) -> float:
+    """Two-sided p that the mean of runs is 0: normal for one, Student's t over items and seeds for several."""
+    if len(drawn) > 1:
+        return mean_p(values, drawn)
+    return normal_p(float(values[0]), float(drawn[0].std(ddof=1)))
 
 
 def _full(sitting: Sitting, others: Iterable[Sitting]) -> float | None:
@@ -106,11 +120,13 @@ def _doubling(a: Sitting, b: Sitting, how: How) -> Figure | None:
     if not few or many <= few or not same:
         return None
     mask = np.ones(len(a.examples), dtype=bool)
-    drawn = [measure(s.sample, [mask], resamples=how.resamples, seed=how.seed).drawn[:, 0] for s in (a, b)]
-    steps = log2(many / few)
+    one, two = (measure(s.sample, [mask], resamples=how.resamples, seed=how.seed) for s in (a, b))
+    units, n, steps = count_units(a.sample.units), len(a.examples), log2(many / few)
     gap = np.array([b.official.mean() - a.official.mean()])
-    units, n = count_units(a.sample.units), len(a.examples)
-    return figure(gap / steps, (drawn[1] - drawn[0]) / steps, units=units, scale=b.scale, n=n)
+    drawn = two.drawn[:, 0] - one.drawn[:, 0]
+    if one.runs is not None and two.runs is not None and a.loaded.system.seeds == b.loaded.system.seeds:
+        gap, drawn = b.official - a.official, two.runs[:, :, 0] - one.runs[:, :, 0]  # seed by seed
+    return replace(figure(gap / steps, drawn / steps, units=units, scale=b.scale, n=n), sd=None)
 
 
 def stresses(systems: Iterable[Loaded], how: How) -> tuple[Stress, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as exchanged
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from nikawa.analyse.calibration import Told, calibration
 from nikawa.analyse.confusion import confusion
-from nikawa.analyse.masks import figure, measure
+from nikawa.analyse.masks import measure
 from nikawa.analyse.resample import count_units
 from nikawa.analyse.results import Calibration, Confusion, CrossTable, Figure, Slice, Surprise
 from nikawa.analyse.slice_keys import found_keys, named, similarity_bins, values_of
@@ -52,7 +53,8 @@ def whole(sitting: Sitting, how: How) -> Figure:
     everything = np.ones(len(sitting.examples), dtype=bool)
     found = measure(sitting.sample, [everything], resamples=how.resamples, seed=how.seed)
     units, n = count_units(sitting.sample.units), len(sitting.examples)
-    return figure(sitting.official, found.drawn[:, 0], units=units, scale=sitting.scale, n=n)
+    official = exchanged(found, values=sitting.official[:, None])
+    return official.figure(0, units=units, scale=sitting.scale, n=n)
 
 
 def sliced(sitting: Sitting, how: How) -> tuple[tuple[Slice, ...], dict[str, str]]:

@@ -66,6 +66,11 @@ class TaskRuns:
     """Systems that learned from a part of the training data, for learning curves."""
 
 
+def scored_items(part: TaskRuns, name: str = "") -> list[Example]:
+    """The items of a set (else the main one) that are scored: those whose labels are not hidden."""
+    return [example for example in part.sets[name or part.main] if not example.hidden]
+
+
 def find_runs(given: Sequence[str]) -> list[StoredRun]:
     """Finished runs of what a user names: run folders, folders of runs, or patterns of either."""
     found: dict[Path, StoredRun] = {}

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan
 
-import numpy as np
 from msgspec.structs import replace
 
-from nikawa.analyse.resample import bounds, count_units, draws
-from nikawa.analyse.result_parts import LEAST_UNITS
-from nikawa.jobs._report_runs import Answered, SystemRuns, TaskRuns
+from nikawa.jobs._report_intervals import finite, over_seeds
+from nikawa.jobs._report_runs import Answered, SystemRuns, TaskRuns, scored_items
 from nikawa.jobs._score_report import ScoreReport
 from nikawa.jobs.compare import Comparison, PairResult, Side, compare_sides
-from nikawa.jobs.score import Part, Scored, items_of, units_of
+from nikawa.jobs.score import Scored
 from nikawa.metrics import metrics
-from nikawa.records import Example, Score
+from nikawa.records import Score
 from nikawa.report.page_data import Number, PairRow, PartRow, SystemRow
 from nikawa.run.store import SCORES
 from nikawa.run.summary import mean_and_sd
@@ -65,11 +62,6 @@ def _scored(part: TaskRuns, run: Answered, first: bool) -> Scored:
     )  # fmt: skip
     names = part.task.metrics[:1] if first else part.task.metrics
     return Scored(report, replace(part.task, name=part.name, metrics=names), examples, answers)
-
-
-def scored_items(part: TaskRuns, name: str = "") -> list[Example]:
-    """The items of a set (else the main one) that are scored: those whose labels are not hidden."""
-    return [example for example in part.sets[name or part.main] if not example.hidden]
 
 
 def system_rows(part: TaskRuns, compared: Compared) -> tuple[SystemRow, ...]:
@@ -127,16 +119,7 @@ def _number(part: TaskRuns, system: SystemRuns, metric: str, rounds: int) -> Num
     number = stored_number(_stored(system, part.main, "", metric))
     if len(system.runs) == 1 or number.value is None:
         return number
-    return _over_seeds(part, system, (part.main, metric), rounds, number)
-
-
-def _over_seeds(
-    part: TaskRuns, system: SystemRuns, what: tuple[str, str], rounds: int, number: Number
-) -> Number:
-    """The number with its interval over items and seeds."""
-    low, high = _interval(part, system, what, rounds)
-    groups = units_of(part.task, scored_items(part, what[0]))
-    return replace(number, low=low, high=high, few=low is None and count_units(groups) < LEAST_UNITS)
+    return over_seeds(part, system, (part.main, metric), rounds, number)
 
 
 def stored_number(found: Sequence[tuple[Score, str]]) -> Number:
@@ -153,29 +136,6 @@ def stored_number(found: Sequence[tuple[Score, str]]) -> Number:
         source=" ".join(place for _, place in found),
         few=single is not None and mean is not None and single.low is None,
     )
-
-
-def _interval(
-    part: TaskRuns, system: SystemRuns, what: tuple[str, str], rounds: int
-) -> tuple[float | None, float | None]:
-    """Of a set and metric, over items and seeds, both drawn anew in each resample; None where seeds answered different items."""
-    metric, examples = metrics()[what[1]], scored_items(part, what[0])
-    seen = []
-    for run in system.runs:
-        answers = {prediction.example: prediction for prediction in run.answers[what[0]]}
-        whole = Part(part.task, examples, items_of(part.task, examples, answers))
-        seen.append(whole.under(metric, "official"))
-    units = seen[0][1]
-    if not len(units) or any(not np.array_equal(units, other) for _, other in seen):
-        return None, None
-    targets = [evaluation.grouped(units) for evaluation, _ in seen]
-    generator, values = np.random.default_rng((0, 3)), []
-    for weights in draws(count_units(units), rounds, 0):
-        each = np.stack([target.under(weights) for target in targets])
-        picks = generator.integers(0, len(each), size=each.shape)
-        values.append(np.take_along_axis(each, picks, axis=0).mean(axis=0))
-    scale = Part(part.task, (), items_of(part.task, (), {})).scale(metric)
-    return bounds(np.concatenate(values), units, scale)
 
 
 def pair_rows(part: TaskRuns, compared: Compared) -> tuple[PairRow, ...]:
@@ -231,10 +191,5 @@ def part_rows(part: TaskRuns) -> Iterator[PartRow]:
         for name, where, metric in keys:
             number = stored_number(_stored(system, name, where, metric))
             if len(system.runs) > 1 and not where and number.value is not None:
-                number = _over_seeds(part, system, (name, metric), RESAMPLES, number)
+                number = over_seeds(part, system, (name, metric), RESAMPLES, number)
             yield PartRow(set=name, where=where, metric=metric, system=system.name, number=number)
-
-
-def finite(value: float | None) -> float | None:
-    """None for what is not a number."""
-    return None if value is None or isnan(value) else float(value)

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from nikawa.analyse.stored import ACROSS, FOLDER, Analyses
 from nikawa.benchmarks.own import card_of
-from nikawa.jobs._report_runs import SystemRuns, TaskRuns
-from nikawa.jobs._report_scores import Compared, pair_rows, part_rows, scored_items, system_rows
+from nikawa.jobs._report_runs import SystemRuns, TaskRuns, scored_items
+from nikawa.jobs._report_scores import Compared, pair_rows, part_rows, system_rows
 from nikawa.jobs._report_training import training_of
 from nikawa.metrics import metrics
 from nikawa.records import Example

@@ -6,9 +6,9 @@ folder of the page, and the place in it: `FILE#/pointer` (RFC 6901), several wit
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 from msgspec.structs import replace
 
 from nikawa.analyse.results import Analysis, Curve, PartialInput, Stress, Suspects
@@ -33,6 +33,8 @@ class Number(Record, frozen=True, kw_only=True):
     source: str = ""
     few: bool = False
     """Whether it has no interval because too few examples, or groups of them, stand behind it."""
+    by: Literal["t"] | UnsetType = UNSET
+    """`t` where the interval is Student's, over examples and seeds; else it is the middle of resamples."""
 
 
 class SystemRow(Record, frozen=True, kw_only=True):

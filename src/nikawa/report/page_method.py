@@ -26,8 +26,8 @@ def _parts(page: Page) -> Iterator[str]:
     yield (
         "<p>Scores are those of <code>scores.json</code> in the folder of each run, computed from its answers by the official "
         "metric of the task. Over several seeds they are means; ± is the sample standard deviation. An interval holds the middle "
-        "95% of resamples of examples (of whole groups, such as a premise, where examples belong together) and, where there are "
-        "several seeds, of seeds. Scores and analyses are resampled each by themselves: the ends of an interval may differ in the "
+        f"95% of resamples of examples (of whole groups, such as a premise, where examples belong together){_over_seeds(page)} "
+        "Scores and analyses are resampled each by themselves: the ends of an interval may differ in the "
         "last digit between two tables.</p>"
     )
     if page.tests:
@@ -48,6 +48,27 @@ def _parts(page: Page) -> Iterator[str]:
         yield _runs(page.choosing, "choosing", " that chose settings")
     yield detail("Versions of packages", _packages(page))
     yield detail("Data", _data(page))
+
+
+def _over_seeds(page: Page) -> str:
+    """How seeds are a part of the intervals, by metric."""
+    numbers = [(m, n) for s in page.sections for row in s.rows for m, n in row.metrics.items()]
+    numbers += [(part.metric, part.number) for s in page.sections for part in s.parts]
+    several = [
+        (metric, number) for metric, number in numbers if number.sd is not None and number.low is not None
+    ]
+    means = list(dict.fromkeys(metric for metric, number in several if number.by == "t"))
+    if not means:
+        return " and, where there are several seeds, of seeds."
+    others = list(dict.fromkeys(metric for metric, _ in several if metric not in means))
+    drawn = (
+        f" Those of {text(', '.join(others))} are of resamples of examples and of seeds." if others else ""
+    )
+    return (
+        f". Where there are several seeds, the intervals of scores and slices under {text(', '.join(means))}, which are means over examples, are "
+        "Student's t over examples and seeds, with the variances of the tests below and Satterthwaite's degrees of freedom: resamples of "
+        f"a few seeds would be too narrow.{drawn} Single labels, calibration and perturbations are resampled over examples alone."
+    )
 
 
 def _least(page: Page) -> float:
