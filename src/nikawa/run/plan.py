@@ -69,7 +69,7 @@ class Family:
     shelf: Shelf
     choosers: tuple[int, ...] = ()
     """The seeds settings are chosen by; empty: all."""
-    name: str = ""
+    name: str = field(default="", kw_only=True)
     """What the user calls the model; empty: its own name."""
 
     @property
@@ -191,7 +191,7 @@ def _families(task: Task, given: str, request: Request, shelf: Shelf) -> Iterato
         protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)
         yield Family(
             task, predictor, variation, protocol, request.seeds, options, files, shelf, request.seeds[: request.choose_seeds],
-            name,
+            name=name,
         )  # fmt: skip
 
 
