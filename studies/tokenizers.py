@@ -19,8 +19,9 @@ from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json, read_json
 from nikawa.jobs.report import Options, report
 from nikawa.jobs.run import Cell, Request, RunReport
-from nikawa.records import texts_inside
+from nikawa.records import Example, texts_inside
 from nikawa.run.data import Shelf
+from studies._ends import marked, share
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._stored import stored_cells
@@ -29,13 +30,15 @@ from studies._tables import figures, grid_table, section, write_page
 KINDS = ("characters", "subwords", "morphemes")
 EPOCHS: dict[str, dict[str, float]] = {
     "ja": {"jsquad": 2, "jsick-nli": 8, "jsts": 5},
-    "ko": {"klue-ner": 12, "klue-nli": 12, "klue-sts": 20},
+    "ko": {"klue-ner": 8, "klue-nli": 12, "klue-sts": 20},
 }
 TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-ner": 1}}  # fmt: skip
 LENGTHS = {"jsquad": 384, "klue-ner": 256}
 BATCHES = {"klue-sts": 32}
 """64 where nothing is said: this one has too few examples for it."""
-RATES = (3e-4, 6e-4)
+RATES = {"ja": (3e-4, 6e-4), "ko": (3e-4, 6e-4, 1e-3)}
+FIXED = {"jsquad": (6e-4,)}
+"""No choice where one run takes longer than all choices of the others."""
 PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", "subwords"))
 SIZES = "encoders.json"
 """What the encoders are, written beside the runs: the report needs neither their weights nor their machine."""
@@ -48,6 +51,7 @@ ENCODERS = (
     "steps",
     "pieces learned from",
     "held-out loss",
+    "answers between pieces",
 )
 SAMPLE = 500
 """Texts of a task that pieces are counted in."""
@@ -81,7 +85,7 @@ def requests(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[Req
                 "max_length": LENGTHS.get(task, 128),
                 "dropout": 0.1,
             },
-            {"learning_rate": RATES},
+            {"learning_rate": FIXED.get(task, RATES[language])},
             choose_seeds=1,
         )
         for language, found in models.items()
@@ -141,14 +145,16 @@ def _keep_sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[
 
 
 def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[list[Any]]:
-    """The vocabulary and the weights of each encoder, and how many pieces it makes of a character of its tasks."""
+    """The vocabulary and the weights of each encoder, what it makes of the texts of its tasks, and how it was trained."""
     for language, found in models.items():
-        texts = _texts(language, place)
-        length = sum(len("".join(text.split())) for text in texts)
+        sets = _sets(language, place)
+        texts = [text for examples in sets for e in examples[:SAMPLE] for text in texts_inside(e.inputs)]
+        answers = marked([example for examples in sets for example in examples])
         for kind, folder in found.items():
-            pieces, made, weights = _counted(folder, texts)
-            density = f"{made / length:.3f}" if length else ""
-            yield [language, kind, pieces, weights, density, *_training(folder)]
+            tokenizer = _tokenizer(folder)
+            between = share(tokenizer, answers)
+            told = "" if between is None else f"{100 * between:.1f}%"
+            yield [language, kind, len(tokenizer), _weights(folder), _density(tokenizer, texts), *_training(folder), told]  # fmt: skip
 
 
 def _training(folder: Path) -> list[Any]:
@@ -170,30 +176,43 @@ def unlike(encoders: Sequence[Sequence[Any]]) -> list[str]:
     return said
 
 
-def _counted(folder: Path, texts: Sequence[str]) -> tuple[int, int, int]:
-    """Pieces of the vocabulary, pieces in the texts, and parameters."""
+def _tokenizer(folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
+
+def _density(tokenizer: Any, texts: Sequence[str]) -> str:
+    """Pieces a character that is no blank."""
+    length = sum(len("".join(text.split())) for text in texts)
+    if not length:
+        return ""
+    made = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+    return f"{sum(map(len, made)) / length:.3f}"
+
+
+def _weights(folder: Path) -> int:
+    """How many parameters its files hold."""
     from math import prod
 
     from safetensors import safe_open
-    from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    made = sum(map(len, tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"])) if texts else 0  # fmt: skip
     weights = 0
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(path, "np") as file:
             weights += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  (it is no mapping)
-    return len(tokenizer), made, weights
+    return weights
 
 
-def _texts(language: str, place: Place) -> list[str]:
+def _sets(language: str, place: Place) -> list[Sequence[Example]]:
+    """The set of each task that encoders learn from."""
     from nikawa.benchmarks import tasks
 
-    shelf, found = Shelf(place.data), list[str]()
+    shelf, found = Shelf(place.data), list[Sequence[Example]]()
     for name in at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place):
         dataset = tasks()[name].dataset
         split = next(s for s in ("train", "dev") if s in shelf.splits(dataset))
-        found += [t for e in shelf.all(f"{dataset}:{split}")[:SAMPLE] for t in texts_inside(e.inputs)]
+        found.append(shelf.all(f"{dataset}:{split}"))
     return found
 
 
