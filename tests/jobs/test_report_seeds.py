@@ -55,6 +55,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
             run(Request(tasks=("ships",), models=(model,), seeds=seeds, shots=4), RunOptions(out=Path("runs"), workers=1))  # fmt: skip
         report(["runs"], Path("page"), Options(rounds=300, dataset=False))
         report(["runs/ships--majority--*"], Path("single"), Options(rounds=300, dataset=False))
+        run(Request(tasks=("ships",), models=("majority", "char-linear")), RunOptions(out=Path("one-each"), workers=1))  # fmt: skip
+        report(["one-each"], Path("two"), Options(rounds=300, dataset=False))
     return root
 
 
@@ -95,6 +97,15 @@ def test_the_page_says_which_interval_it_shows(place: Path) -> None:
     single = (place / "single" / "index.html").read_text("utf-8")
     assert "belong together) and, where there are several seeds, of seeds. Scores and analyses" in single
     assert "Student's t over examples and seeds, with" not in single
+
+
+def test_the_page_names_the_test_that_was_made(place: Path) -> None:
+    html = (place / "page" / "index.html").read_text("utf-8")
+    assert "paired tests over examples and seeds" in html
+    assert "the least p these rounds can show" not in html
+    two = (place / "two" / "index.html").read_text("utf-8")
+    assert "paired tests with 300 resamples" in two
+    assert "the least p these rounds can show is" in two
 
 
 def test_slices_and_the_whole_rest_on_the_same_model(place: Path) -> None:

@@ -32,9 +32,9 @@ def _parts(page: Page) -> Iterator[str]:
     )
     if page.tests:
         yield (
-            f"<p{source(f'{NUMBERS}#/rounds {NUMBERS}#/tests')}>Systems are compared in pairs on the same examples: approximate randomisation for single runs, Welch's t over "
-            f"examples and seeds for several, {page.rounds:,} rounds, and Holm's correction over all {page.tests:,} tests of this page. "
-            f"Systems that share a letter cannot be told apart at 5%; the least p these rounds can show is {_least(page):.2g}. <em>Detectable</em> is the least true difference that this set "
+            f"<p{source(f'{NUMBERS}#/rounds {NUMBERS}#/tests')}>Systems are compared in pairs on the same examples: approximate randomisation ({page.rounds:,} rounds) for single runs, Welch's t over "
+            f"examples and seeds for several, and Holm's correction over all {page.tests:,} tests of this page. "
+            f"Systems that share a letter cannot be told apart at 5%{_least(page)}. <em>Detectable</em> is the least true difference that this set "
             "would show four times in five.</p>"
         )
     yield (
@@ -71,9 +71,11 @@ def _over_seeds(page: Page) -> str:
     )
 
 
-def _least(page: Page) -> float:
-    """The p of the surest difference after correction, where seeds were resampled."""
-    return min(1.0, 2 * page.tests / (page.rounds + 1))
+def _least(page: Page) -> str:
+    """The p of the surest difference after correction; where no two systems have a single run, nothing is drawn that could bound it."""
+    if all(sum(len(row.seeds) == 1 for row in found.rows) < 2 for found in page.sections):
+        return ""
+    return f"; the least p these rounds can show is {min(1.0, 2 * page.tests / (page.rounds + 1)):.2g}"
 
 
 def _files(page: Page) -> str:

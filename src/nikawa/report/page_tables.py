@@ -61,8 +61,9 @@ def legend(page: Page) -> str:
     if any(row.unanswered for s in page.sections for row in s.rows):
         parts.append("An item without an answer earns nothing; a correlation leaves it out.")
     if page.tests:
+        how = "over examples and seeds" if seeds else f"with {page.rounds:,} resamples"
         parts.append(
-            f"Bold: the best. Systems that share a letter cannot be told apart: paired tests with {page.rounds:,} resamples, "
+            f"Bold: the best. Systems that share a letter cannot be told apart: paired tests {how}, "
             f"Holm's correction over {page.tests:,} tests, 5%."
         )
     marks = [f"{s.name}: {s.protocol}" for s in page.sections if s.protocol]
