@@ -54,7 +54,7 @@ def splits_table(cells: Sequence[Cell], names: dict[str, str]) -> str:
             split = cell.variation.removeprefix("trained on jamp:")
             rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = figure(cell)
     columns = ["training split", "model", "seen", "unseen", "difference"]
-    body = [[*key, *(found.get(part, "") for part in PARTED)] for key, found in rows.items()]
+    body = [[*key, *(found.get(part, "") for part in PARTED)] for key, found in sorted(rows.items())]
     return Table(columns, body, columns[2:]).markdown()
 
 
