@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 from msgspec.structs import replace
 
@@ -24,7 +26,9 @@ def rows(first: int, last: int, **meta: str) -> tuple[Example, ...]:
 TRAIN, TEST = rows(0, 9), rows(20, 24)
 
 
-@pytest.mark.parametrize("name", ["few-shot", "train-small", "no-past", "小", "trains"])
+@pytest.mark.parametrize(
+    "name", ["few-shot", "train-small", "no-past", "小", "trains", "Contest", "latest", "oodles"]
+)
 def test_a_part_of_train_is_a_view(name: str) -> None:
     splits = {"train": TRAIN, "test": TEST, name: TRAIN[2:5]}
     assert views_of(splits, None) == {name: "train"}
@@ -33,7 +37,32 @@ def test_a_part_of_train_is_a_view(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["dev", "test", "valid", "trial", "ood", "test-hard", "hard_test", "Eval", "train-dev", "held-out"],
+    [
+        "dev",
+        "test",
+        "valid",
+        "trial",
+        "ood",
+        "test-hard",
+        "hard_test",
+        "Eval",
+        "train-dev",
+        "held-out",
+        "holdout",
+        "TestHard",
+        "hardTest",
+        "TEST",
+        "testset",
+        "devset",
+        "validation2",
+        "unseen",
+        "blind",
+        "評価用",
+        "テスト",
+        "難テスト",
+        "검증",
+        normalize("NFD", "평가"),
+    ],
 )
 def test_what_is_evaluated_is_no_view_of_train(name: str) -> None:
     assert views_of({"train": TRAIN, "test": TEST, name: TRAIN[2:5]}, None) == {}
@@ -42,13 +71,15 @@ def test_what_is_evaluated_is_no_view_of_train(name: str) -> None:
 def test_a_split_may_be_a_part_of_the_one_it_is_named_after() -> None:
     parts = {
         "test-hard": TEST[:2],
+        "TestShort": TEST[:2],
         "hard": TEST[:2],
         "dev-hard": TEST[:2],
         "test-dev": TEST[:2],
         "test2": TEST,
     }
     assert views_of({"train": TRAIN, "dev": rows(30, 33), "test": TEST} | parts, None) == {
-        "test-hard": "test"
+        "test-hard": "test",
+        "TestShort": "test",
     }
 
 

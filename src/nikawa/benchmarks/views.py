@@ -15,18 +15,21 @@ from typing import Any
 from msgspec.structs import replace
 
 from nikawa.benchmarks.base import Benchmark
-from nikawa.benchmarks.names import SPLIT_ALIASES
 from nikawa.records import Example
+from nikawa.text.compose import composed
 
 Splits = Mapping[str, tuple[Example, ...]]
 
 ORDINARY = ("train", "dev", "test")
 SEEN = ("seen", "unseen")
 """What the meta of a test item says, under the name of a training split, of its own kind."""
-EVALUATED = frozenset(
-    {*ORDINARY[1:], *SPLIT_ALIASES, "eval", "evaluation", "held", "heldout", "challenge", "ood"}
+EVALUATED = re.compile(
+    "test|dev|valid|eval|held|hold|(?:trial|challenge|ood|unseen|hidden|blind|secret|private)$"
+    "|.*(?:テスト|試験|検証|評価|開発|테스트|시험|검증|평가|개발)"
 )
-"""Words in the name of a split that is not learned from."""
+"""How words begin, or which they are, in the name of a split that is not learned from."""
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")
+"""A word of a name; a capital begins another, as in `TestHard`."""
 
 
 def views_of(splits: Splits, benchmark: Benchmark | None) -> dict[str, str]:
@@ -83,11 +86,11 @@ def _shown(splits: Splits) -> dict[str, str]:
 
 def _possible_source(name: str) -> str:
     """What a split may be a part of, by its name: train, or the split for evaluation it is named after."""
-    words = re.findall(r"[^\W\d_]+", name.lower())
-    evaluated = EVALUATED.intersection(words)
+    words = [word.lower() for word in _WORD.findall(composed(name))]
+    evaluated = [word for word in words if EVALUATED.match(word)]
     if not evaluated:
         return "train"
-    return words[0] if len(words) > 1 and evaluated == {words[0]} else ""
+    return words[0] if len(words) > 1 and evaluated == words[:1] else ""
 
 
 def _is_part(part: Sequence[Example], whole: Sequence[Example]) -> bool:
