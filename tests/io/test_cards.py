@@ -42,8 +42,9 @@ def test_what_is_wrong_is_told_beside_it(tmp_path: Path) -> None:
     said = complaint(tmp_path, given)
     assert said.startswith("lacks licence; no card has 'license' (is it 'licence'?), 'colour'; ")
     assert (
-        "languages: expected `array`, got `str`; workers_are: invalid enum value 'cats'; nikawa data" in said
+        "; languages: expected `array`, got `str`; workers_are: 'cats' is none of persons, columns, " in said
     )
+    assert "; mend what is wrong, then nikawa data card" in said
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from nikawa.benchmarks import load
+from nikawa.cli._card import fields_said
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.jobs.card import make_card
@@ -66,8 +67,9 @@ def test_the_title_follows_the_name_that_is_said(folder: Path) -> None:
         ('{"licens": "CC0", "version": 1}', {}, "no card has 'licens' .is it 'licence'..; version: expected `str`, got `int`"),
         ("{", {}, "the JSON breaks off"),
         ("{}", {"colour": "red"}, "a card has no 'colour'"),
-        ("{}", {"workers_are": "cats"}, "the card cannot be so"),
+        ("{}", {"workers_are": "cats"}, "the card cannot be so: workers_are: 'cats' is none of persons, columns, simulated, none; docs"),
         ("{}", {"name": "a/b"}, "is no name of a dataset"),
+        ('{"name": "a/b"}', {"source": "logs"}, "card.json: 'a/b' is no name of a dataset"),
     ],
 )  # fmt: skip
 def test_a_card_that_cannot_be_is_left_as_it_is(
@@ -80,7 +82,19 @@ def test_a_card_that_cannot_be_is_left_as_it_is(
 
 
 def test_no_folder_of_splits(tmp_path: Path, nikawa: Nikawa) -> None:
-    for place in (tmp_path, tmp_path / "none"):
-        with pytest.raises(BadInput, match=r"holds no split; name a folder with train\.jsonl"):
+    for place, what in ((tmp_path, "holds no split"), (tmp_path / "none", "is no folder")):
+        with pytest.raises(BadInput, match=rf"{what}; name a folder with train\.jsonl"):
             make_card(place)
     assert "--say 'licence' says nothing" in nikawa("data", "card", str(tmp_path), "--say", "licence").stderr
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["licence= "], "--say 'licence= ' says nothing"),
+        (["source=logs", "licence=CC0", " licence=CC BY"], "--say says 'licence' twice; say each field once"),
+    ],
+)
+def test_a_field_is_said_once_and_says_something(texts: list[str], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        fields_said(texts, "--say")

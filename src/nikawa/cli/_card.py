@@ -34,7 +34,10 @@ def card(
 def fields_said(texts: Sequence[str], option: str) -> dict[str, str]:
     """`licence=CC0` as field and text."""
     pairs = [text.partition("=") for text in texts]
-    odd = next((text for text, (_, sign, _) in zip(texts, pairs, strict=True) if not sign), None)
+    odd = next((text for text, (*_, value) in zip(texts, pairs, strict=True) if not value.strip()), None)
     if odd is not None:
         raise BadInput(f"{option} {odd!r} says nothing", cure=f"write it as {option} licence='CC BY 4.0'")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    names = [name.strip() for name, *_ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise BadInput(f"{option} says {twice!r} twice", cure="say each field once")
+    return {name: value.strip() for name, (*_, value) in zip(names, pairs, strict=True)}

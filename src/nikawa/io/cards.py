@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args, get_origin
 
 import msgspec
 
@@ -28,7 +28,8 @@ def read_card(folder: Path) -> Card:
     missing = lacking(given)
     faults = [*([f"lacks {', '.join(missing)}"] if missing else ()), *wrong(given)]
     if faults:
-        adds = f"nikawa data card {quote(str(folder))} --overwrite adds what is missing, for you to fill in; "
+        first = "" if len(faults) == 1 else "mend what is wrong, then "
+        adds = f"{first}nikawa data card {quote(str(folder))} --overwrite adds what is missing, for you to fill in; "
         raise BadInput("; ".join(faults), file=folder / CARD, cure=(adds if missing else "") + SHOWN)
     return msgspec.convert(given, Card)
 
@@ -52,9 +53,15 @@ def wrong(given: Mapping[str, Any]) -> Iterator[str]:
         try:
             msgspec.convert(given[name], FIELDS[name].type)
         except msgspec.ValidationError as problem:
-            yield f"{name}: {plain_fault(str(problem))}"
+            yield f"{name}: {_told(given[name], FIELDS[name].type) or plain_fault(str(problem))}"
     if given.get("languages") in ([], ()):
         yield 'names no language (write e.g. "languages": ["ja"])'
+
+
+def _told(value: object, kind: Any) -> str:
+    """What is wrong with a word that is none of a few; empty for any other fault."""
+    closed = get_origin(kind) is Literal and isinstance(value, str)
+    return f"{value!r} is none of {', '.join(get_args(kind))}" if closed else ""
 
 
 def _named(strange: str) -> str:

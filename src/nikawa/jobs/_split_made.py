@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from nikawa import __version__
 from nikawa.errors import BadInput, suggest
+from nikawa.io.cards import SHOWN, wrong
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.records import read_records
@@ -51,15 +52,19 @@ def described(dataset: Dataset, made: Made | None, said: Mapping[str, str]) -> D
         if name not in SAYABLE:
             raise BadInput(f"a card has no {name!r} to be said", cure=suggest(name, SAYABLE))
     values = {**msgspec.to_builtins(dataset.card), **told, **said}
-    if not values["name"].strip() or set(":/") & set(values["name"]):
-        raise BadInput(f"{values['name']!r} is no name of a dataset", cure="write it without : and /")
+    check_name(values["name"])
     if "name" in said and dataset.card.title == dataset.card.name:
         values = {**values, "title": said.get("title", said["name"])}
-    try:
-        card = msgspec.convert(values, Card)
-    except msgspec.ValidationError as problem:
-        raise BadInput(f"the card cannot be so: {problem}", cure="say --card workers_are=persons") from None
+    if faults := "; ".join(wrong(values)):
+        raise BadInput(f"the card cannot be so: {faults}", cure=SHOWN)
+    card = msgspec.convert(values, Card)
     return replace(dataset, name=card.name, version=card.version, card=card)
+
+
+def check_name(name: str, file: Path | None = None) -> None:
+    """Refuse a name that no dataset can have."""
+    if not name.strip() or set(":/") & set(name):
+        raise BadInput(f"{name!r} is no name of a dataset", file=file, cure="write it without : and /")
 
 
 def _told(report: AggregateReport) -> dict[str, str]:

@@ -13,7 +13,7 @@ from nikawa.errors import BadInput
 from nikawa.io.cards import CARD, SHOWN, UNSAID, blank_card, read_fields, write_card, wrong
 from nikawa.io.folders import split_files
 from nikawa.io.records import read_examples
-from nikawa.jobs._split_made import described
+from nikawa.jobs._split_made import check_name, described
 from nikawa.records import Card, Dataset, Record
 
 PEEKED = 20
@@ -33,12 +33,15 @@ def make_card(folder: Path, said: Mapping[str, str] | None = None, *, overwrite:
     """Write the card of a folder of splits; with `overwrite` one that is there is completed and keeps what it says."""
     if not folder.is_dir() or not split_files(folder):
         cure = "name a folder with train.jsonl, dev.jsonl, test.jsonl or other splits in it"
-        raise BadInput("holds no split", file=folder, cure=cure)
+        raise BadInput("holds no split" if folder.is_dir() else "is no folder", file=folder, cure=cure)
     if (folder / CARD).exists() and not overwrite:
         cure = "--overwrite adds the fields it lacks, and keeps what it says"
         raise BadInput("exists already", file=folder / CARD, cure=cure)
     blank = blank_card(folder.resolve().name.replace(":", "-"), _language(folder))
-    card = _said(blank, _given(folder), said or {})
+    given = _given(folder)
+    if "name" not in (said or {}):
+        check_name(str(given.get("name", blank.name)), folder / CARD)
+    card = _said(blank, given, said or {})
     write_card(card, folder, overwrite=overwrite)
     unstated = [name for name in card.__struct_fields__ if getattr(card, name) == UNSAID]
     return CardReport(path=str(folder / CARD), card=card, unstated=tuple(unstated))
