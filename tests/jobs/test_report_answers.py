@@ -67,6 +67,16 @@ def test_the_line_below_counts_items_not_answers(place: Path) -> None:
     assert f"{STS} half done test: 1 of 6 not answered" in said
 
 
+def test_a_file_of_nulls_is_told_what_helps(tmp_path: Path) -> None:
+    _, examples = load_task(NLI, "test")
+    lines = [json.dumps({"id": example.id, "answer": None}) + "\n" for example in examples]
+    (tmp_path / "nulls.jsonl").write_text("".join(lines), "utf-8")
+    words = ("run", "--tasks", NLI, "--out", str(tmp_path / "runs"), "--workers", "1", "--model")
+    said = CliRunner().invoke(build("run"), [*words, f"none=replay:{tmp_path / 'nulls.jsonl'}"]).stdout
+    assert "9 of 9 not answered (9 the file gives no answer); write the answers that the file lacks" in said
+    assert "0 of 9" in said
+
+
 def test_json_has_names_and_counts(place: Path) -> None:
     cells = {(c["task"], c["model"], c["metric"]): c for c in json.loads(call(place, "--json"))["cells"]}
     assert {model for _, model, _ in cells} == set(SYSTEMS)

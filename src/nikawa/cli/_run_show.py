@@ -21,6 +21,7 @@ Key = tuple[str, str, str, str, str]
 CURES = {
     "too long": "for those too long: fewer shots, a shorter prompt, a smaller max_tokens, or a server with a longer context",
     "length": "for length: raise max_tokens",
+    "the file gives no answer": "write the answers that the file lacks",
     "not in the file": "add them to the file; nikawa score --partial scores the others alone",
 }
 """What helps where questions were not answered for such a reason."""

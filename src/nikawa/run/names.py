@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nikawa.errors import BadInput
+from nikawa.models import models
 
 LONGEST = 80
 """Most characters of a name."""
@@ -13,19 +14,22 @@ LONGEST = 80
 def name_and_model(given: str) -> tuple[str, str]:
     """`mine=replay:FILE` as the user's name for a model and the model; the name is empty where there is none."""
     name, equals, model = given.partition("=")
-    if not equals or ":" in name:  # the sign may stand in a path: replay:a=b.jsonl
+    if not equals or (
+        name.partition(":")[0] in models() and ":" in name
+    ):  # the path has it: replay:a=b.jsonl
         return "", given
     name = name.strip()
-    if not name or len(name) > LONGEST or not name.isprintable():
+    if not name or len(name) > LONGEST or ":" in name or not name.isprintable():
         what = f"{name!r} cannot name a model" if name else "a model is given an empty name"
-        raise BadInput(what, cure=f"write NAME={model}, NAME of up to {LONGEST} characters on one line")
+        cure = f"write NAME={model}, NAME of up to {LONGEST} characters that can be seen, and no colon"
+        raise BadInput(what, cure=cure)
     return name, model
 
 
-def refuse_shared_names(models: Iterable[str]) -> None:
+def refuse_shared_names(given: Iterable[str]) -> None:
     """A name stands for one model: two under it could not be told apart in a table."""
     known: dict[str, str] = {}
-    for name, model in map(name_and_model, dict.fromkeys(models)):
+    for name, model in map(name_and_model, dict.fromkeys(given)):
         called = name or model
         if known.setdefault(called, model) != model:
             raise BadInput(
