@@ -157,6 +157,7 @@ def test_quotes_part_cells_between_commas_only(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "s.csv: is empty; write a header line and rows"),
+        ("\ufeff", "s.csv: is empty; write a header line and rows"),
         ("task,,label\n1,ann,x\n", "s.csv, line 1: column 2 has no name: a merged heading?"),
         ("task,user,user\n1,a,b\n", "s.csv, line 1: column 'user' occurs twice"),
         ("task,user,labels\n1,a,b\n", "line 1: column 'label' is missing; did you mean 'labels'?"),

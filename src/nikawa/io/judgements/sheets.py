@@ -52,7 +52,7 @@ def layout_of(path: Path, encoding: str | None = None) -> Layout:
                 raise _mixed(path, number, other)
             elif not foreign:
                 native = native or number
-    if not first:
+    if not first.removeprefix(BOM):
         raise BadInput("is empty", file=path, cure="write a header line and rows")
     found = encoding or (_guess(foreign, path) if foreign else "utf-8")
     return Layout(found, _separator(first, path), first.startswith(BOM))
