@@ -114,13 +114,18 @@ def test_the_page_has_names_and_gaps(place: Path) -> None:
 
 def test_names_that_look_alike_have_figures_of_their_own(place: Path, tmp_path: Path) -> None:
     words = ["run", "--tasks", NLI, "--out", str(tmp_path / "runs"), "--workers", "1"]
-    words += ["--model", f"Mine 1=replay:{place / 'a'}", "--model", f"mine-1=replay:{place / 'b'}"]
+    names = ("Mine 1", "mine-1", "mine-1-2", "長" * 79 + "い", "長" * 80)
+    words += [
+        word
+        for name, file in zip(names, "abcab", strict=True)
+        for word in ("--model", f"{name}=replay:{place / file}")
+    ]
     assert CliRunner().invoke(build("run"), words).exit_code == 0
     report([str(tmp_path / "runs")], tmp_path / "page", Options(rounds=200, dataset=False))
     drawn = [
-        (tmp_path / "page" / "figures" / f"{NLI}-confusion-mine-1{end}.svg").read_text() for end in ("", "-2")
+        path.read_text("utf-8") for path in (tmp_path / "page" / "figures").glob(f"{NLI}-confusion-*.svg")
     ]
-    assert ["Mine 1" in drawn[0], "mine-1" in drawn[1]] == [True, True]
+    assert [sum(f"Confusion of {name} on" in picture for picture in drawn) for name in names] == [1] * 5
 
 
 def test_the_command_that_makes_a_run_anew_names_it(place: Path) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain, count
 from pathlib import Path
 
 from nikawa.io.atomic import atomic_folder
@@ -28,6 +28,8 @@ from nikawa.report.page_training import training_pictures
 from nikawa.report.page_words import Cell, slug, table, text
 
 DIGITS = 1
+FILE_NAME = 200
+"""Bytes of the name of a plot: file systems take 255."""
 TASKS = 4
 """Tasks that are columns of the summary; more are rows, where systems are fewer."""
 
@@ -175,11 +177,13 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
 
 
 def _apart(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The same with a number behind names that came before: systems `A b` and `a-b` would share a file."""
-    seen = Counter[str]()
+    """The same under names that can be files', with a number behind those that are taken: `A b` and `a-b` would share a file."""
+    taken = set[str]()
     for name, picture in named:
-        seen[name] += 1
-        yield (name if seen[name] == 1 else f"{name}-{seen[name]}"), picture
+        short = name.encode()[:FILE_NAME].decode(errors="ignore")
+        free = next(n for n in chain([short], (f"{short}-{i}" for i in count(2))) if n not in taken)
+        taken.add(free)
+        yield free, picture
 
 
 def standalone(picture: str) -> str:
