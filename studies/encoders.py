@@ -21,6 +21,7 @@ from nikawa.run.value import short_name
 from studies._folder import without_weights
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
+from studies._plot import PICTURE, in_order, write_differences
 from studies._stored import stored_cells
 from studies._tables import figures, grid_table, section, splits_table, write_page
 
@@ -97,11 +98,14 @@ def tell_all(models: Mapping[str, Path], place: Place) -> None:
     found = contests(place.runs, [(s.random, s.trained) for s in sides] + [(s.baseline, s.trained) for s in sides], place)  # fmt: skip
     names = {name: word for s in sides for name, word in ((s.trained, s.trained.partition(":")[2]), (s.random, "random weights"))}  # fmt: skip
     rows = [row for side in sides for row in _rows(cells, found, side)]
+    marks = {pair: name for s in sides for pair, name in (((s.random, s.trained), "over random weights"), ((s.baseline, s.trained), "over the embedded model"))}  # fmt: skip
+    write_differences(place.out / PICTURE, in_order(found, EPOCHS), marks, "What pre-training brings")
     parts = [
         "# Encoders against random weights and embedded models",
         "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
         SAID.format(longer=LONGER, but=", ".join(AS_LONG), tests=len(found)),
         section("Results", figures(COLUMNS, rows)),
+        f"![Differences in points, with 95% intervals]({PICTURE})" if found else "",
         section("JAMP's training splits", splits_table(cells, names)),
         section("The grid", grid_table(place.runs, names)),
     ]

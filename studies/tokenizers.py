@@ -24,6 +24,7 @@ from nikawa.run.data import Shelf
 from studies._ends import marked, share
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
+from studies._plot import PICTURE, in_order, write_differences
 from studies._stored import stored_cells
 from studies._tables import figures, grid_table, section, write_page
 
@@ -102,11 +103,16 @@ def tell_all(place: Place) -> None:
     cells = stored_cells(place.runs, place.data)
     found = contests(place.runs, [(f"encoder:{a}", f"encoder:{b}") for a, b in PAIRS], place)
     encoders = read_json(place.out / SIZES, list[list[Any]])
+    marks = {(f"encoder:{a}", f"encoder:{b}"): f"{b} - {a}" for a, b in PAIRS}
+    write_differences(
+        place.out / PICTURE, in_order(found, EPOCHS), marks, "Differences between kinds of pieces"
+    )
     parts = [
         "# Characters, sub-words and sub-words inside morphemes",
         "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
         SAID.format(tests=len(found)),
         section("Results", figures(COLUMNS, _rows(cells, found))),
+        f"![Differences in points, with 95% intervals]({PICTURE})" if found else "",
         section("The encoders", figures(ENCODERS, encoders)),
         "\n".join(unlike(encoders)),
         section("The grid", grid_table(place.runs, {f"encoder:{kind}": kind for kind in KINDS})),

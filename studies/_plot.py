@@ -1,0 +1,41 @@
+"""The differences of a study as a picture: a row a task and metric, a mark with its interval a pair of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from nikawa.io.atomic import atomic_write
+from nikawa.metrics import metrics
+from nikawa.report.page import standalone
+from nikawa.report.page_plots import Dot, Line, dot_plot
+from studies._pairs import Contest
+
+Pair = tuple[str, str]
+POINTS = (-100.0, 100.0)
+PICTURE = "results.svg"
+
+
+def write_differences(path: Path, found: Sequence[Contest], pairs: Mapping[Pair, str], title: str) -> None:
+    """Write the picture; `pairs` names the pairs (first and second model) in the order of their marks."""
+    with atomic_write(path, overwrite=True) as file:
+        file.write(standalone(dot_plot(rows(found, pairs), title, POINTS, list(dict.fromkeys(pairs.values())), 0.0)).encode())  # fmt: skip
+
+
+def in_order(found: Sequence[Contest], epochs: Mapping[str, Mapping[str, float]]) -> list[Contest]:
+    """Contests by task as a study lists them, each task's own training before others."""
+    order = {task: place for place, task in enumerate(task for each in epochs.values() for task in each)}
+    return sorted(found, key=lambda one: (order.get(one.task, len(order)), one.variation))
+
+
+def rows(found: Sequence[Contest], pairs: Mapping[Pair, str]) -> list[Line]:
+    """A row for each task, training and metric that is told in percent, with the mark of every pair that was compared."""
+    series = list(dict.fromkeys(pairs.values()))
+    dots: dict[str, dict[str, Dot]] = {}
+    for one in found:
+        name = pairs.get((one.first, one.second))
+        if name is not None and metrics()[one.metric].scaled:
+            where = " ".join(filter(None, (one.task, one.variation.removeprefix("trained on ").replace(f"{one.task}:", ""))))  # fmt: skip
+            told = f"{one.difference:+.2f} ({one.low:+.2f} to {one.high:+.2f}), p {one.p:.3f}"
+            dots.setdefault(f"{where}, {one.metric}", {})[name] = Dot(one.difference, one.low, one.high, series.index(name), f"{name}: {told}")  # fmt: skip
+    return [Line(row, [held[name] for name in series if name in held]) for row, held in dots.items()]
