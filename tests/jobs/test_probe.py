@@ -7,10 +7,14 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from nikawa.benchmarks.load import loose_dataset
 from nikawa.errors import BadInput
+from nikawa.io.folders import write_folder
 from nikawa.io.records import write_records
 from nikawa.jobs import probe
+from nikawa.jobs._probe_examples import open_examples
 from nikawa.jobs.probe import Options, artifacts
 from nikawa.records import Example
 
@@ -207,3 +211,13 @@ def test_an_even_test_file_of_jamp_has_none(tmp_path: Path) -> None:
     path.write_text("".join(f"{line}\n" for line in (header, *rows)), "utf-8")
     report = artifacts("jamp:test-wakati", tmp_path).report
     assert (report.tokeniser, report.examples, report.over, report.uneven) == ("whitespace", 348, (), ())
+
+
+def test_a_folder_that_bears_a_published_name_is_read_whole(tmp_path: Path) -> None:
+    rows, half = planted(), len(planted()) // 2
+    dataset = loose_dataset(Path("jamp.jsonl"), ())
+    write_folder(
+        replace(dataset, splits={"train": tuple(rows[:half]), "template-easy": tuple(rows[half:])}),
+        tmp_path / "jamp",
+    )
+    assert sum(1 for _ in open_examples(str(tmp_path / "jamp"), None).stream) == len(rows)

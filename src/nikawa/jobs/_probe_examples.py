@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nikawa.analyse.artifacts import Item
 from nikawa.benchmarks import benchmarks, load
-from nikawa.benchmarks.load import guess_language
+from nikawa.benchmarks.load import guess_language, named
 from nikawa.benchmarks.views import without_views
 from nikawa.errors import BadInput, unknown
 from nikawa.io.records import read_examples
@@ -53,8 +53,8 @@ def open_examples(spec: str, data: Path | None) -> Opened:
         first = list(islice(stream, PEEK))
         return Opened("", guess_language(first), first, chain(first, stream))
     dataset = load(spec, data=data)
-    benchmark = next((b for b in benchmarks().values() if b.name == dataset.name), None)
-    splits = without_views(dataset.splits, benchmark)
+    published = named(spec)  # a folder of one's own may bear the name of a published dataset
+    splits = without_views(dataset.splits, published.benchmark if published else None)
     examples = [example for split in splits.values() for example in split]
     return Opened(dataset.name, dataset.language, examples, iter(examples))
 

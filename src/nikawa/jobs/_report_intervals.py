@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from nikawa.analyse.paired_seeds import ENOUGH
 from nikawa.analyse.resample import Floats, Ints, bounds, count_units, draws
 from nikawa.analyse.result_parts import LEAST_UNITS
 from nikawa.analyse.run_means import ANY, SHARE, mean_interval
@@ -17,9 +18,6 @@ from nikawa.jobs._report_runs import SystemRuns, TaskRuns, scored_items
 from nikawa.jobs.score import Part, items_of, units_of
 from nikawa.metrics import Evaluation, metrics
 from nikawa.report.page_data import Number
-
-ENOUGH = 2_000
-"""Resamples that tell a standard deviation to 2%; the ends are Student's."""
 
 
 def over_seeds(
