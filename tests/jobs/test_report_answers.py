@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from nikawa.benchmarks.load import load_task
+from nikawa.benchmarks.load import load, load_task
 from nikawa.cli._main import build
+from nikawa.io.folders import write_folder
 from nikawa.jobs._amend_systems import _title as title_of
 from nikawa.jobs._report_runs import find_runs, remake
 from nikawa.jobs.report import Options, report
@@ -148,3 +150,15 @@ def test_where_all_is_answered_nothing_is_said(place: Path, tmp_path: Path) -> N
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     assert " of 9" not in page
     assert "An item without an answer" not in page
+
+
+def test_a_file_that_answers_nothing_of_a_set_is_refused(place: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    test = load("mini-ja").splits["test"]
+    more = tuple(replace(example, id=f"more-{example.id}") for example in test)
+    write_folder(replace(load("mini-ja"), name="own", splits={"test": test, "ood": more}), folder)
+    words = ["run", "--tasks", f"{folder}-label", "--out", str(tmp_path / "runs"), "--workers", "1"]
+    done = CliRunner().invoke(build("run"), [*words, "--model", f"x=replay:{place / 'a' / f'{NLI}.jsonl'}"])
+    said = done.stderr
+    assert "none of its ids is among the 9 examples" in said
+    assert "where the task has further sets, answer those as well" in said

@@ -28,7 +28,8 @@ class Replay:
         found = read_answers(self._path, task, examples)
         if examples and not found.predictions:
             what = f"none of its ids is among the {len(examples)} examples ({len(found.unknown)} unknown)"
-            raise BadInput(what, file=self._path, cure="check the task and the split it answers")
+            cure = "check the task and the split it answers; where the task has further sets, answer those as well"
+            raise BadInput(what, file=self._path, cure=cure)
         absent = "not in the file"
         return [
             found.predictions.get(example.id) or Prediction(example=example.id, why=absent)
