@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from nikawa.benchmarks import load
@@ -16,7 +17,7 @@ from nikawa.io.folders import write_folder
 from nikawa.io.records import read_examples, write_records
 from nikawa.jobs.check import check
 from nikawa.jobs.lineage import lineage
-from nikawa.jobs.split import Request, pooled, split
+from nikawa.jobs.split import Request, pooled, split, without_repeats
 from nikawa.records import Dataset, Example, Judgement
 from nikawa.split import Options
 
@@ -117,6 +118,18 @@ def test_parts_of_another_split_are_left_out(viewed: Path, tmp_path: Path) -> No
     assert said.stdout.startswith("few-shot repeats train by design: left out\n")
     alone = split(f"{viewed}:few-shot", request=Request(sizes="0.5,0.5"))
     assert (alone.sizes, alone.views) == ({"train": 2, "test": 2}, {})
+
+
+def test_parts_of_a_split_that_is_not_here_do_not_stand_for_it() -> None:
+    made = [Example(id=str(n), inputs={"text": f"{n}番の雨"}) for n in range(6)]
+    parts = {"template-easy": made[:4], "template-hard": made[:2], "template-easy-wakati": made[:4]}
+    dataset = replace(load("mini-ja"), splits={name: tuple(rows) for name, rows in parts.items()})
+    kept, views = without_repeats(dataset, "jamp")
+    assert (list(kept.splits), len(views)) == (["template-easy"], 2)
+    other = replace(dataset, splits=dataset.splits | {"timespan-easy": tuple(made[3:])})
+    said = "timespan-easy and template-easy are parts of train, which is not here; run: nikawa data fetch jamp, or split one"
+    with pytest.raises(BadInput, match=said):
+        without_repeats(other, "jamp")
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from nikawa.analyse.quality import distribution, tops
 from nikawa.analyse.quality_leaks import grouped_by_premise, split_leaks
-from nikawa.benchmarks import benchmarks, load
+from nikawa.benchmarks import Benchmark, benchmarks, load
 from nikawa.benchmarks.load import named
-from nikawa.benchmarks.views import views_of
+from nikawa.benchmarks.views import source_of, views_of
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, check_split_name, write_folder
@@ -110,8 +110,20 @@ def without_repeats(dataset: Dataset, spec: str) -> tuple[Dataset, dict[str, str
     """The dataset without splits that are parts of others, and those with what they are parts of."""
     published = named(spec)
     views = views_of(dataset.splits, published.benchmark if published else None)
+    if published is not None:
+        _refuse_parts(dataset, views, published.benchmark)
     kept = {name: examples for name, examples in dataset.splits.items() if name not in views}
     return replace(dataset, splits=kept), views
+
+
+def _refuse_parts(dataset: Dataset, views: Mapping[str, str], benchmark: Benchmark) -> None:
+    """Refuse parts of a split that is not here: they overlap, and none of them stands for all."""
+    for name, other in views.items():
+        held = {example.id for example in dataset.splits[other]}
+        if other in benchmark.views and any(example.id not in held for example in dataset.splits[name]):
+            what = f"{name} and {other} are parts of {source_of(name, benchmark.views)}, which is not here"
+            cure = f"run: nikawa data fetch {benchmark.name}, or split one of them: {benchmark.name}:{other}"
+            raise BadInput(what, cure=cure)
 
 
 def _refuse_empty(parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], how: Request) -> None:
