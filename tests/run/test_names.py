@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
 from nikawa.errors import BadInput
@@ -13,6 +15,7 @@ from nikawa.run.plan import Request, plan
         ("majority", "", "majority"),
         ("mine=replay:a.jsonl", "mine", "replay:a.jsonl"),
         (" 自社 v2 =replay:x/a.jsonl", "自社 v2", "replay:x/a.jsonl"),
+        (normalize("NFD", "ガ각=majority"), "ガ각", "majority"),
         ("replay:seed=3/a.jsonl", "", "replay:seed=3/a.jsonl"),
         ("mine=replay:seed=3/a.jsonl", "mine", "replay:seed=3/a.jsonl"),
     ],

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from nikawa.errors import BadInput
 from nikawa.models import models
+from nikawa.text.compose import composed
 
 LONGEST = 80
 """Most characters of a name."""
@@ -18,7 +19,7 @@ def name_and_model(given: str) -> tuple[str, str]:
         name.partition(":")[0] in models() and ":" in name
     ):  # the path has it: replay:a=b.jsonl
         return "", given
-    name = name.strip()
+    name = composed(name.strip())  # one name, whichever system it was typed on
     if not name or len(name) > LONGEST or ":" in name or not name.isprintable():
         what = f"{name!r} cannot name a model" if name else "a model is given an empty name"
         cure = f"write NAME={model}, NAME of up to {LONGEST} characters that can be seen, and no colon"

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput, unknown
+from nikawa.io.lines import read_whole
 from nikawa.run.plan import Request
 
 FOLDER = Path(__file__).parent / "presets"
@@ -49,8 +50,8 @@ def read_preset(name: str) -> Preset:
             raise BadInput("no such file", file=path, cure="check the path")
         raise unknown("preset", name, preset_names())
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Preset)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as problem:
+        return msgspec.convert(tomllib.loads(read_whole(path)), Preset)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as problem:
         raise BadInput(f"is no preset: {problem}", file=path, cure="docs/run.md shows one") from None
 
 
