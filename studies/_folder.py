@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +50,23 @@ def _tokenizer(pieces: list[str]) -> Any:
 
 
 def without_weights(model: Path, folder: Path) -> Path:
-    """A copy of an encoder's folder that leaves its weights out: the same architecture, and nothing learned."""
-    if folder.is_dir():
-        return folder
+    """A copy of an encoder's folder that leaves its weights out: the same architecture, and nothing learned.
+
+    A copy of what the encoder was before is replaced.
+    """
     if not (model / "config.json").is_file():
         cure = "train it (nikawa pretrain), and give the folder of the model"
         raise BadInput("holds no encoder", file=model, cure=cure)
-    with atomic_folder(folder) as place:
-        for name in ("config.json", *TOKENIZER):
-            if (model / name).is_file():
-                shutil.copyfile(model / name, place / name)
+    names = [name for name in ("config.json", *TOKENIZER) if (model / name).is_file()]
+    if folder.is_dir() and _same(model, folder, names):
+        return folder
+    with atomic_folder(folder, overwrite=True) as place:
+        for name in names:
+            shutil.copyfile(model / name, place / name)
     return folder
+
+
+def _same(model: Path, folder: Path, names: Sequence[str]) -> bool:
+    return {f.name for f in folder.iterdir()} == set(names) and all(
+        (model / name).read_bytes() == (folder / name).read_bytes() for name in names
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
 
 from nikawa.jobs._report_runs import SystemRuns, TaskRuns, task_runs
@@ -30,6 +31,15 @@ class Contest:
     high: float
     p: float
     """Corrected by Holm's method for all contests."""
+
+    @property
+    def told(self) -> str:
+        """The difference with its interval and p, with as many digits as figures of the metric have."""
+        digits = 2 if metrics()[self.metric].scaled else 4
+        low, high = (f"{value:+.{digits}f}" for value in (self.low, self.high))
+        between = "too few for an interval" if isnan(self.low) else f"{low} to {high}"
+        p = "not defined" if isnan(self.p) else "<0.001" if self.p < 0.001 else f"{self.p:.3f}"
+        return f"{self.difference:+.{digits}f} ({between}), p {p}"
 
 
 def contests(runs: Path, pairs: Sequence[tuple[str, str]], place: Place) -> list[Contest]:

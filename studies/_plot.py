@@ -36,6 +36,5 @@ def rows(found: Sequence[Contest], pairs: Mapping[Pair, str]) -> list[Line]:
         name = pairs.get((one.first, one.second))
         if name is not None and metrics()[one.metric].scaled:
             where = " ".join(filter(None, (one.task, one.variation.removeprefix("trained on ").replace(f"{one.task}:", ""))))  # fmt: skip
-            told = f"{one.difference:+.2f} ({one.low:+.2f} to {one.high:+.2f}), p {one.p:.3f}"
-            dots.setdefault(f"{where}, {one.metric}", {})[name] = Dot(one.difference, one.low, one.high, series.index(name), f"{name}: {told}")  # fmt: skip
+            dots.setdefault(f"{where}, {one.metric}", {})[name] = Dot(one.difference, one.low, one.high, series.index(name), f"{name}: {one.told}")  # fmt: skip
     return [Line(row, [held[name] for name in series if name in held]) for row, held in dots.items()]

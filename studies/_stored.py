@@ -13,9 +13,9 @@ from nikawa.metrics import metrics
 from nikawa.run.data import Shelf
 from nikawa.run.material import SELECT, task_of
 from nikawa.run.plan import Family, Settings
-from nikawa.run.store import StoredRun, scores_of, stored_runs
+from nikawa.run.store import DONE, StoredRun, scores_of, stored_runs
 from nikawa.run.summary import Cell, summarise
-from nikawa.run.value import RunSpec, Stage
+from nikawa.run.value import FILE, RunSpec, Stage, short_name
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,37 @@ def told_runs(runs: Path) -> list[StoredRun]:
     A study that was widened leaves results of settings that are no longer the best. They are not told, and neither is the
     best before its results are there.
     """
-    done = [stored for stored in stored_runs(runs) if stored.done]
+    done = counted_runs(runs)
     told = [stored for stored in done if stored.spec.stage == "result"]
     there = {(_family(stored.spec), _key(stored.spec)) for stored in told}
     best = _best((stored for stored in done if stored.spec.stage == "selection"), there)
     return [stored for stored in told if best.get(_family(stored.spec), _key(stored.spec)) == _key(stored.spec)]  # fmt: skip
+
+
+def counted_runs(runs: Path) -> list[StoredRun]:
+    """Finished runs, without those of models that were replaced: where two of one name did a task, the one before counts nowhere."""
+    done = [stored for stored in stored_runs(runs) if stored.done]
+    latest: dict[tuple[str, str], dict[str, tuple[str, int]]] = {}
+    for stored in done:
+        files = latest.setdefault((stored.spec.task, stored.spec.model), {})
+        own = _own(stored.spec)
+        when = stored.about().finished, (stored.path / DONE).stat().st_mtime_ns  # the first has whole seconds
+        files[own] = max(files.get(own, when), when)
+    newest = {key: max(files, key=lambda own: (files[own], own)) for key, files in latest.items()}
+    replaced = {own for key, files in latest.items() for own in files if own != newest[key]}
+    return [stored for stored in done if not (own := _own(stored.spec)) or own not in replaced]
+
+
+def shown_runs(runs: Path) -> list[str]:
+    """What a page is made of: the folder of the runs, or those of it that count where some do not."""
+    counted = counted_runs(runs)
+    done = sum(stored.done for stored in stored_runs(runs))
+    return [str(runs)] if len(counted) == done else [str(stored.path) for stored in counted]
+
+
+def _own(spec: RunSpec) -> str:
+    """The digest of the files that a run's model is made of; empty where it is made of none."""
+    return next((part.digest for part in spec.data if part.version == FILE and part.name == short_name(spec.predictor)), "")  # fmt: skip
 
 
 def _best(chosen: Iterator[StoredRun], there: Collection[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,10 @@ from nikawa.cli._run_show import figure, first_of, table
 from nikawa.io.atomic import atomic_write
 from nikawa.jobs.run import Cell
 from nikawa.report.tables import Table
-from nikawa.run.store import stored_runs
 from nikawa.run.summary import DIFFERENCE
 from nikawa.run.value import DIVERGED
 from studies._pairs import Contest
+from studies._stored import counted_runs
 
 PARTED = ("seen", "unseen", DIFFERENCE)
 CASES = ("", "o", "de")
@@ -62,8 +62,8 @@ def grid_table(runs: Path, names: dict[str, str]) -> str:
     """Every combination that was tried, with its mean on the set that settings are chosen on."""
     found: dict[tuple[str, str, str, str], list[float]] = {}
     lost: set[tuple[str, str, str, str]] = set()
-    for stored in stored_runs(runs):
-        if stored.done and stored.spec.stage == "selection":
+    for stored in counted_runs(runs):
+        if stored.spec.stage == "selection":
             spec, score = stored.spec, stored.scores()[0].scores[0]
             shown = {k: v for k, v in spec.settings.items() if k in {"learning_rate", "epochs", "model"}}
             setting = ", ".join(
@@ -128,17 +128,28 @@ def write_page(path: Path, parts: Sequence[str]) -> None:
         file.write(("\n\n".join(part for part in parts if part) + "\n").encode())
 
 
-def figures(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table of figures, tests and words as they are printed."""
-    return Table(columns, [[_shown(value) for value in row] for row in rows], columns[4:]).markdown()
+def figures(columns: Sequence[str], rows: Iterable[Sequence[Any]], words: int) -> str:
+    """A table of figures, tests and words as they are printed; the first columns are `words`."""
+    return Table(columns, [[_shown(value) for value in row] for row in rows], columns[words:]).markdown()
+
+
+def fewer_seeds(cells: Sequence[Cell], names: Mapping[str, str]) -> str:
+    """Which figures rest on fewer seeds than others of the same model: runs that failed, or are not done yet."""
+    most: dict[str, int] = {}
+    for cell in cells:
+        most[cell.model] = max(most.get(cell.model, 0), len(cell.seeds))
+    few = {
+        (cell.task, f"{names.get(cell.model, cell.model)} {cell.variation}".strip()): f"{len(cell.seeds)} of {most[cell.model]}"
+        for cell in cells
+        if len(cell.seeds) < most[cell.model]
+    }  # fmt: skip
+    each = ", ".join(f"{task} {model} ({count})" for (task, model), count in sorted(few.items()))
+    return f"Not all seeds are done: {each}." if few else ""
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, Cell):
         return figure(value)
     if isinstance(value, Contest):
-        between = "too few for an interval" if isnan(value.low) else f"{value.low:+.2f} to {value.high:+.2f}"
-        p = "not defined" if isnan(value.p) else "<0.001" if value.p < 0.001 else f"{value.p:.3f}"
-        words = f"{value.difference:+.2f} ({between}), p {p}"
-        return f"**{words}**" if value.p < 0.05 else words
+        return f"**{value.told}**" if value.p < 0.05 else value.told
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

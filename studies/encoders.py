@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.benchmarks import tasks
-from nikawa.errors import BadInput, NikawaError
+from nikawa.errors import BadInput, NikawaError, listed
 from nikawa.jobs.run import Cell, Request, RunReport
 from nikawa.models.baseline import pick
 from nikawa.run.value import short_name
@@ -23,7 +23,7 @@ from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._plot import PICTURE, in_order, write_differences
 from studies._stored import stored_cells
-from studies._tables import figures, grid_table, section, splits_table, write_page
+from studies._tables import fewer_seeds, figures, grid_table, section, splits_table, write_page
 
 EPOCHS: dict[str, dict[str, float]] = {
     "ja": {"jsick-nli": 6, "jsick-sts": 6, "jsts": 5, "jcola": 5, "jcommonsenseqa": 4, "jamp": 8},
@@ -53,12 +53,21 @@ class Sides:
 
     trained: str
     random: str
+    tasks: tuple[str, ...]
     baseline: str = "baseline"
 
 
-def requests(model: Path, language: str, place: Place) -> list[Request]:
+def bare_name(models: Mapping[str, Path], language: str) -> str:
+    """What the encoder without weights is called: encoders of two languages may bear one name."""
+    name = models[language].name
+    alone = sum(model.name == name for model in models.values()) == 1
+    return f"{PREFIX}{name}" if alone else f"{PREFIX}{language}-{name}"
+
+
+def requests(models: Mapping[str, Path], language: str, place: Place) -> list[Request]:
     """The trained encoder and the random one on every task at hand."""
-    found, bare = (TINY if place.tiny else EPOCHS)[language], without_weights(model, place.out / f"{PREFIX}{model.name}")  # fmt: skip
+    model, found = models[language], (TINY if place.tiny else EPOCHS)[language]
+    bare = without_weights(model, place.out / bare_name(models, language))
     asked = []
     for task in at_hand(tuple(found), place):
         for folder, random in ((model, False), (bare, True)):
@@ -85,7 +94,7 @@ def _choice(name: str) -> Mapping[str, tuple[str, ...]]:
 
 def train(models: Mapping[str, Path], place: Place) -> int:
     """The runs that are not done yet; how many failed."""
-    asked = [r for language, model in models.items() for r in requests(model, language, place)] if "train" in place.parts else []  # fmt: skip
+    asked = [r for language in models for r in requests(models, language, place)] if "train" in place.parts else []  # fmt: skip
     plain = [r for language in models for r in baselines(language, place)] if "baselines" in place.parts else []  # fmt: skip
     done: list[RunReport] = [start(part, place) for part in (asked, plain) if part]
     return sum(len(report.problems) for report in done)
@@ -93,18 +102,25 @@ def train(models: Mapping[str, Path], place: Place) -> int:
 
 def tell_all(models: Mapping[str, Path], place: Place) -> None:
     """The tables in Markdown."""
-    sides = [Sides(short_name(f"encoder:{m}"), f"encoder:{PREFIX}{m.name}") for m in models.values()]
+    tried = TINY if place.tiny else EPOCHS
+    sides = [Sides(short_name(f"encoder:{m}"), f"encoder:{bare_name(models, which)}", tuple(tried[which])) for which, m in models.items()]  # fmt: skip
     cells = stored_cells(place.runs, place.data)
-    found = contests(place.runs, [(s.random, s.trained) for s in sides] + [(s.baseline, s.trained) for s in sides], place)  # fmt: skip
+    found = contests(place.runs, list(dict.fromkeys([(s.random, s.trained) for s in sides] + [(s.baseline, s.trained) for s in sides])), place)  # fmt: skip
     names = {name: word for s in sides for name, word in ((s.trained, s.trained.partition(":")[2]), (s.random, "random weights"))}  # fmt: skip
     rows = [row for side in sides for row in _rows(cells, found, side)]
+    if not rows:
+        cure = f"name the encoders by the folders they were run from (--ja, --ko); here are {listed(sorted({c.model for c in cells})) or 'none'}"  # fmt: skip
+        raise BadInput(
+            f"holds no results of {listed([s.trained for s in sides])}", file=place.runs, cure=cure
+        )
     marks = {pair: name for s in sides for pair, name in (((s.random, s.trained), "over random weights"), ((s.baseline, s.trained), "over the embedded model"))}  # fmt: skip
     write_differences(place.out / PICTURE, in_order(found, EPOCHS), marks, "What pre-training brings")
     parts = [
         "# Encoders against random weights and embedded models",
         "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
         SAID.format(longer=LONGER, but=", ".join(AS_LONG), tests=len(found)),
-        section("Results", figures(COLUMNS, rows)),
+        section("Results", figures(COLUMNS, rows, 4)),
+        fewer_seeds(cells, names),
         f"![Differences in points, with 95% intervals]({PICTURE})" if found else "",
         section("JAMP's training splits", splits_table(cells, names)),
         section("The grid", grid_table(place.runs, names)),
@@ -120,7 +136,7 @@ Key = tuple[str, str, str, str]
 def _rows(cells: Sequence[Cell], found: Sequence[Contest], side: Sides) -> Iterator[list[Any]]:
     by_model: dict[str, dict[Key, Cell]] = {}
     for cell in cells:
-        if not cell.where:
+        if not cell.where and cell.task in side.tasks:
             by_model.setdefault(cell.model, {})[cell.task, cell.variation, cell.set, cell.metric] = cell
     for key, cell in sorted(by_model.get(side.trained, {}).items(), key=_place_of_row):
         others = [by_model.get(name, {}).get(key) for name in (side.random, side.baseline)]

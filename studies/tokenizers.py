@@ -16,7 +16,7 @@ from typing import Any
 
 from nikawa.errors import BadInput, NikawaError
 from nikawa.io.atomic import atomic_write
-from nikawa.io.json import encode_json, read_json
+from nikawa.io.json import encode_json
 from nikawa.jobs.report import Options, report
 from nikawa.jobs.run import Cell, Request, RunReport
 from nikawa.records import Example, texts_inside
@@ -25,8 +25,19 @@ from studies._ends import marked, share
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._plot import PICTURE, in_order, write_differences
-from studies._stored import stored_cells
-from studies._tables import figures, grid_table, section, write_page
+from studies._sizes import (
+    BETWEEN,
+    ENCODERS,
+    SIZES,
+    density,
+    read_sizes,
+    tokenizer_of,
+    training,
+    unlike,
+    weights,
+)
+from studies._stored import shown_runs, stored_cells
+from studies._tables import fewer_seeds, figures, grid_table, section, write_page
 
 KINDS = ("characters", "subwords", "morphemes")
 EPOCHS: dict[str, dict[str, float]] = {
@@ -41,19 +52,6 @@ RATES = {"ja": (3e-4, 6e-4), "ko": (3e-4, 6e-4, 1e-3)}
 FIXED = {"jsquad": (6e-4,)}
 """No choice where one run takes longer than all choices of the others."""
 PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", "subwords"))
-SIZES = "encoders.json"
-"""What the encoders are, written beside the runs: the report needs neither their weights nor their machine."""
-ENCODERS = (
-    "language",
-    "encoder",
-    "pieces",
-    "parameters",
-    "pieces a character",
-    "steps",
-    "pieces learned from",
-    "held-out loss",
-    "answers between pieces",
-)
 SAMPLE = 500
 """Texts of a task that pieces are counted in."""
 SAID = """Mean ± standard deviation over seeds; the learning rate was chosen by one seed where the table of the grid tells. Differences are second
@@ -96,13 +94,13 @@ def requests(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[Req
 
 def tell_all(place: Place) -> None:
     """The page of the runs, and the tables in Markdown."""
+    encoders = read_sizes(place.out / SIZES)
     page = place.out / "report"
     title = f"Characters, sub-words, morphemes{': a trial, whose figures mean nothing' if place.tiny else ''}"
     how = Options(place.data, title, rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell)  # fmt: skip
-    report([str(place.runs)], page, how)
+    report(shown_runs(place.runs), page, how)
     cells = stored_cells(place.runs, place.data)
     found = contests(place.runs, [(f"encoder:{a}", f"encoder:{b}") for a, b in PAIRS], place)
-    encoders = read_json(place.out / SIZES, list[list[Any]])
     marks = {(f"encoder:{a}", f"encoder:{b}"): f"{b} - {a}" for a, b in PAIRS}
     write_differences(
         place.out / PICTURE, in_order(found, EPOCHS), marks, "Differences between kinds of pieces"
@@ -111,9 +109,11 @@ def tell_all(place: Place) -> None:
         "# Characters, sub-words and sub-words inside morphemes",
         "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
         SAID.format(tests=len(found)),
-        section("Results", figures(COLUMNS, _rows(cells, found))),
+        section("Results", figures(COLUMNS, _rows(cells, found), 3)),
+        fewer_seeds(cells, {f"encoder:{kind}": kind for kind in KINDS}),
         f"![Differences in points, with 95% intervals]({PICTURE})" if found else "",
-        section("The encoders", figures(ENCODERS, encoders)),
+        section("The encoders", figures(ENCODERS, encoders, 2)),
+        BETWEEN,
         "\n".join(unlike(encoders)),
         section("The grid", grid_table(place.runs, {f"encoder:{kind}": kind for kind in KINDS})),
     ]  # fmt: skip
@@ -140,9 +140,7 @@ def _rows(cells: Sequence[Cell], found: Sequence[Contest]) -> Iterator[list[Any]
 def _keep_sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[str]:
     """Write down what the encoders are; what is unlike in them."""
     path = place.out / SIZES
-    others = (
-        [row for row in read_json(path, list[list[Any]]) if row[0] not in models] if path.is_file() else []
-    )
+    others = [row for row in read_sizes(path) if row[0] not in models] if path.is_file() else []
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [*others, *_sizes(models, place)]
     with atomic_write(path, overwrite=True) as file:
@@ -157,57 +155,10 @@ def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[l
         texts = [text for examples in sets for e in examples[:SAMPLE] for text in texts_inside(e.inputs)]
         answers = marked([example for examples in sets for example in examples])
         for kind, folder in found.items():
-            tokenizer = _tokenizer(folder)
+            tokenizer = tokenizer_of(folder)
             between = share(tokenizer, answers)
             told = "" if between is None else f"{100 * between:.1f}%"
-            yield [language, kind, len(tokenizer), _weights(folder), _density(tokenizer, texts), *_training(folder), told]  # fmt: skip
-
-
-def _training(folder: Path) -> list[Any]:
-    """Steps, pieces and the loss on held-out text; nothing of an encoder that comes from elsewhere."""
-    path = folder / "pretraining.json"
-    told = read_json(path, dict[str, Any]) if path.is_file() else {}
-    loss = told.get("heldout")
-    return [told.get("steps"), told.get("pieces"), "" if loss is None else f"{loss:.3f}"]
-
-
-def unlike(encoders: Sequence[Sequence[Any]]) -> list[str]:
-    """What keeps the encoders of a language from being compared: the study wants the same steps of the same size."""
-    said = []
-    for language in dict.fromkeys(row[0] for row in encoders):
-        budgets = {row[1]: (row[5], row[6]) for row in encoders if row[0] == language}
-        if len(set(budgets.values())) > 1:
-            each = ", ".join(f"{kind} {steps or 'unknown'} steps" for kind, (steps, _) in budgets.items())
-            said.append(f"The encoders for {language} were not trained alike ({each}): their differences are not those of their pieces alone.")  # fmt: skip
-    return said
-
-
-def _tokenizer(folder: Path) -> Any:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(folder, local_files_only=True)
-
-
-def _density(tokenizer: Any, texts: Sequence[str]) -> str:
-    """Pieces a character that is no blank."""
-    length = sum(len("".join(text.split())) for text in texts)
-    if not length:
-        return ""
-    made = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
-    return f"{sum(map(len, made)) / length:.3f}"
-
-
-def _weights(folder: Path) -> int:
-    """How many parameters its files hold."""
-    from math import prod
-
-    from safetensors import safe_open
-
-    weights = 0
-    for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, "np") as file:
-            weights += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  (it is no mapping)
-    return weights
+            yield [language, kind, len(tokenizer), weights(folder), density(tokenizer, texts), *training(folder), told]  # fmt: skip
 
 
 def _sets(language: str, place: Place) -> list[Sequence[Example]]:
@@ -229,10 +180,11 @@ def main(given: Sequence[str] | None = None) -> int:
     options.add_argument("--ko", type=Path, help="folder with three Korean encoders")
     asked = options.parse_args(given)
     place, given_ = place_of(asked), {k: v for k, v in (("ja", asked.ja), ("ko", asked.ko)) if v}
-    if not given_:
+    kept = "train" not in place.parts and (place.out / SIZES).is_file()
+    if not given_ and not kept:
         return said(BadInput("no encoder is named", cure="give --ja DIR or --ko DIR with three encoders each"))  # fmt: skip
     try:
-        if "train" in place.parts or not (place.out / SIZES).is_file():
+        if not kept:
             models = folders(given_)
             for line in _keep_sizes(models, place):
                 tell(line)

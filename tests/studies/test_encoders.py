@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 
 import pytest
+from studies._place import Place
 
+from nikawa.jobs.run import Options, Request, run
 from nikawa.run import stored_runs
 from studies import encoders
 
@@ -44,3 +47,26 @@ def test_no_encoder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = capsys.readouterr().err.splitlines()
     assert first == "studies: no encoder is named; give --ja DIR or --ko DIR: nikawa pretrain makes them"
     assert second.endswith("none: holds no encoder; train it (nikawa pretrain), and give the folder of the model")  # fmt: skip
+
+
+def test_encoders_of_one_name_stay_apart(
+    tmp_path: Path, encoder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for language in ("ja", "ko"):
+        copytree(encoder(f"some-{language}"), tmp_path / language / "mine")
+    (tmp_path / "ko" / "mine" / "tokenizer_config.json").write_text("{}")
+    models = {language: tmp_path / language / "mine" for language in ("ja", "ko")}
+    place = Place(tmp_path / "study", tiny=True, seeds=1)
+    asked = [name for language in models for r in encoders.requests(models, language, place) for name in r.models]  # fmt: skip
+    assert [Path(name).name for name in asked] == ["mine", "random-ja-mine", "mine", "random-ko-mine"]
+    assert (place.out / "random-ko-mine" / "tokenizer_config.json").read_text() == "{}"
+    assert encoders.bare_name({"ja": models["ja"]}, "ja") == "random-mine"
+
+
+def test_a_report_of_encoders_that_were_not_run_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(Request(("mini-ja-nli",), ("majority",)), Options(tmp_path / "runs", executor="here"))
+    assert encoders.main(["--out", str(tmp_path), "--ja", "no/other", "--tiny", "--only", "report"]) == 2
+    assert "holds no results of encoder:other; name the encoders by the folders" in capsys.readouterr().err
+    assert not (tmp_path / "results.md").exists()

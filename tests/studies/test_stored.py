@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree, rmtree
 
 import pytest
 
@@ -53,3 +55,23 @@ def test_results_without_a_choice_are_all_told(tmp_path: Path) -> None:
 
     run(Request((TASK,), ("baseline",), (0,), {"model": "majority"}), Options(tmp_path, executor="here"))
     assert len(told_runs(tmp_path)) == 1
+
+
+def test_runs_of_an_encoder_that_was_replaced_count_nowhere(
+    tmp_path: Path, encoder: Callable[[str], Path]
+) -> None:
+    from studies._stored import counted_runs, shown_runs
+
+    from nikawa.run.store import digest_of, stored_runs
+
+    model, how = tmp_path / "mine", Options(tmp_path / "runs", executor="here")
+    for name, seeds in (("one", (0, 1)), ("another", (0,))):
+        rmtree(model, ignore_errors=True)
+        copytree(encoder(name), model)
+        run(Request((TASK,), (f"encoder:{model}",), seeds, {"epochs": 1, "device": "cpu"}), how)
+        if name == "one":
+            assert shown_runs(how.out) == [str(how.out)]
+    assert len(stored_runs(how.out)) == 3
+    (left,) = counted_runs(how.out)
+    assert (left.spec.seed, shown_runs(how.out)) == (0, [str(left.path)])
+    assert {part.digest for part in left.spec.data if part.version == "file"} == {digest_of(model)}

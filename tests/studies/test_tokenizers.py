@@ -7,6 +7,7 @@ from pathlib import Path
 from shutil import copytree, rmtree
 
 import pytest
+from studies._sizes import unlike
 
 from studies import tokenizers
 
@@ -25,9 +26,7 @@ def test_three_encoders_are_held_against_each_other(tmp_path: Path, encoder: Cal
     assert (out / "report" / "index.html").is_file()
     told = (out / "results.md").read_bytes()
     rmtree(tmp_path / "ko")
-    assert (
-        tokenizers.main(["--out", str(out), "--ko", str(tmp_path / "ko"), "--tiny", "--only", "report"]) == 0
-    )
+    assert tokenizers.main(["--out", str(out), "--tiny", "--only", "report"]) == 0
     assert (out / "results.md").read_bytes() == told
 
 
@@ -43,8 +42,8 @@ def test_a_missing_encoder_is_told_with_the_command_that_makes_it(
 
 def test_encoders_that_were_not_trained_alike_are_told() -> None:
     rows = [["ko", kind, 600, 9000, "1.0", steps, 10 * steps, "2.0"] for kind, steps in zip(tokenizers.KINDS, (60, 60, 600), strict=True)]  # fmt: skip
-    (said,) = tokenizers.unlike([*rows, ["ja", "characters", 600, 9000, "1.0", 5, 50, "2.0"]])
+    (said,) = unlike([*rows, ["ja", "characters", 600, 9000, "1.0", 5, 50, "2.0"]])
     assert (
         "for ko were not trained alike (characters 60 steps, subwords 60 steps, morphemes 600 steps)" in said
     )
-    assert tokenizers.unlike(rows[:2]) == []
+    assert unlike(rows[:2]) == []
