@@ -56,6 +56,11 @@ def place_of(asked: argparse.Namespace) -> Place:
     parts = tuple(word for word in asked.only.split(",") if word)
     if strange := set(parts) - set(PARTS):
         raise SystemExit(said(BadInput(f"--only knows no part {listed(sorted(strange))}", cure=f"name some of {listed(PARTS)}")))  # fmt: skip
+    if not parts:
+        raise SystemExit(said(BadInput("--only names no part", cure=f"name some of {listed(PARTS)}")))
+    for word in ("workers", "threads", "seeds"):
+        if (number := getattr(asked, word)) < 1:
+            raise SystemExit(said(BadInput(f"--{word} is {number}", cure="give a number from 1 on")))
     return Place(
         asked.out, asked.data, asked.workers, asked.threads, asked.device, asked.seeds, asked.tiny, parts
     )

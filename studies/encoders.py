@@ -44,7 +44,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 PREFIX = "random-"
 SAID = """Mean ± standard deviation over seeds. Settings were chosen by one seed on the set in the table of the grid; random weights learned
 {longer} times as long ({but}: as long), with rates of their own. A difference stands with its 95% interval and p (Welch's t over items and seeds, Holm over
-all {tests} tests of this page); **bold** where p is below 5%."""
+all {tests} tests of this page); **bold** where p is below 5%. Intervals
+are not corrected: one that ends just beside zero may still be chance."""
 
 
 @dataclass(frozen=True)

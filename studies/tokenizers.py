@@ -55,17 +55,21 @@ PAIRS = (("subwords", "morphemes"), ("characters", "morphemes"), ("characters", 
 SAMPLE = 500
 """Texts of a task that pieces are counted in."""
 SAID = """Mean ± standard deviation over seeds; the learning rate was chosen by one seed where the table of the grid tells. Differences are second
-minus first, with their 95% interval and p (Welch's t over items and seeds, Holm over all {tests} tests of this page); **bold** where p is below 5%."""
+minus first, with their 95% interval and p (Welch's t over items and seeds, Holm over all {tests} tests of this page); **bold** where p is below 5%. Intervals
+are not corrected: one that ends just beside zero may still be chance."""
 
 
-def folders(given: Mapping[str, Path]) -> dict[str, dict[str, Path]]:
+def folders(given: Mapping[str, Path], tiny: bool = False) -> dict[str, dict[str, Path]]:
     """The three encoders of each language; one that is missing is told with the command that makes it."""
     made: dict[str, dict[str, Path]] = {}
     for language, place in given.items():
         made[language] = {kind: place / kind for kind in KINDS}
         for kind, folder in made[language].items():
             if not (folder / "config.json").is_file():
-                cure = f"nikawa pretrain CORPUS --language {language} --tokenizer {kind} --minutes 3 --out {folder}"
+                steps = "--size tiny --steps 4" if tiny else "--size mini --steps 7000"
+                cure = (
+                    f"nikawa pretrain CORPUS --language {language} --tokenizer {kind} {steps} --out {folder}"
+                )
                 raise BadInput("holds no encoder", file=folder, cure=f"make it: {cure}")
     return made
 
@@ -185,7 +189,7 @@ def main(given: Sequence[str] | None = None) -> int:
         return said(BadInput("no encoder is named", cure="give --ja DIR or --ko DIR with three encoders each"))  # fmt: skip
     try:
         if not kept:
-            models = folders(given_)
+            models = folders(given_, place.tiny)
             for line in _keep_sizes(models, place):
                 tell(line)
         done: RunReport | None = start(requests(models, place), place) if "train" in place.parts else None

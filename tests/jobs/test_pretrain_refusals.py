@@ -172,12 +172,21 @@ def test_a_training_is_done_once_and_never_undone(corpus: Path, tmp_path: Path) 
     assert not (out / "work").exists()
 
 
-def test_that_nothing_was_held_out_is_told(corpus: Path, tmp_path: Path) -> None:
-    corpus.write_text("\n".join(LINES), "utf-8")
+@pytest.mark.parametrize(
+    ("between", "documents", "cure"),
+    [("\n", "1 document,", "part documents by blank lines"), ("\n\n", "24 documents,", "another --seed holds out others")],
+)  # fmt: skip
+def test_that_nothing_was_held_out_is_told(
+    corpus: Path, tmp_path: Path, between: str, documents: str, cure: str
+) -> None:
+    corpus.write_text(between.join(LINES[:24]), "utf-8")
     words = [str(corpus), "--language", "ja", "--tokenizer", "characters", "--only", "vocabulary", "--out", str(tmp_path / "out")]  # fmt: skip
     done = CliRunner().invoke(build("pretrain"), ["pretrain", *words])
     assert done.exit_code == 0, done.output
-    assert "Nothing was held out of 1 document" in done.stdout
+    assert (
+        f"Nothing was held out of {documents} so no loss can be measured on unseen text: {cure}"
+        in done.stdout
+    )
     assert "held-out text" not in done.stdout
 
 

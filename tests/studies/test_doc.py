@@ -37,6 +37,23 @@ def test_the_tasks_are_told() -> None:
         assert ("jsick" if name.startswith("jsick") else name) in told
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--only", ","], "--only names no part; name some of train, baselines, report"),
+        (["--workers", "0"], "--workers is 0; give a number from 1 on"),
+        (["--seeds", "-1"], "--seeds is -1; give a number from 1 on"),
+    ],
+)
+def test_options_that_ask_for_nothing_are_refused(
+    tmp_path: Path, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        scratch.main(["--out", str(tmp_path / "out"), *words])
+    assert (stopped.value.code, capsys.readouterr().err) == (2, f"studies: {told}\n")
+    assert not (tmp_path / "out").exists()
+
+
 def test_workers_are_processes_that_share_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nikawa.jobs import run
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from nikawa.pretrain.coverage import CoverageReport
     from nikawa.pretrain.report import CorpusReport
 
+ENOUGH = 20
+"""Documents of which another draw likely holds some out."""
 EVERY = 10.0
 """Seconds between two lines where no terminal shows a bar."""
 
@@ -134,9 +136,13 @@ def _show_text(text: CorpusReport) -> None:
             f"{part}: {_counted(size.documents, 'document')}, {_counted(size.lines, 'line')}, {_counted(size.characters, 'character')}"
         )
     if not text.heldout.lines:
+        many = text.train.documents >= ENOUGH
+        cure = (
+            "another --seed holds out others" if many else "part documents by blank lines, or name more text"
+        )
         typer.echo(
             f"Nothing was held out of {_counted(text.train.documents, 'document')}, so no loss can be measured on "
-            "unseen text: part documents by blank lines, or name more text"
+            f"unseen text: {cure}"
         )
 
 
