@@ -102,6 +102,8 @@ def _sheet(path: Path, how: How) -> Reading:
         path, f"sheet in {layout.encoding}{' with a byte order mark' if layout.bom else ''}", iter(())
     )
     _, header = next(sheets.read_sheet(path, layout, reading.notes))
+    if not any(name.strip() for name in header):
+        raise BadInput("is blank, where names of columns are looked for", file=path, line=1, cure="begin with the header")  # fmt: skip
     mapping = dict(how.mapping) if how.mapping else crowd.recognise(header)
     if mapping is None:
         names = ", ".join(header)
