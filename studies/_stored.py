@@ -105,7 +105,8 @@ def _family(spec: RunSpec) -> bytes:
 
 
 def _key(spec: RunSpec) -> bytes:
-    return encode_json(dict(sorted(spec.settings.items())))
+    """What is chosen, and on what: the same settings without a part to choose on learn from more."""
+    return encode_json((dict(sorted(spec.settings.items())), spec.protocol))
 
 
 def _cells(specs: Sequence[RunSpec], runs: Path, shelf: Shelf) -> Iterator[Cell]:

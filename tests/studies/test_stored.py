@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree, rmtree
 
@@ -75,3 +76,19 @@ def test_runs_of_an_encoder_that_was_replaced_count_nowhere(
     (left,) = counted_runs(how.out)
     assert (left.spec.seed, shown_runs(how.out)) == (0, [str(left.path)])
     assert {part.digest for part in left.spec.data if part.version == "file"} == {digest_of(model)}
+
+
+def test_settings_that_were_chosen_on_a_part_are_told_without_it_nowhere(
+    tmp_path: Path, invented_data: Path
+) -> None:
+    from studies._stored import told_runs
+
+    from nikawa.run.store import stored_runs
+
+    how = Options(tmp_path / "runs", invented_data, executor="here")
+    asked = Request(("jamp",), ("baseline",), (0,), train=("jamp",))
+    best = run(replace(asked, grid={"model": MODELS}), how).chosen[0].settings
+    run(replace(asked, settings=best), how)
+    results = [stored.spec for stored in stored_runs(how.out) if stored.spec.stage == "result"]
+    assert {spec.protocol.select for spec in results} == {"", "jamp:train"}
+    assert [stored.spec.protocol.select for stored in told_runs(how.out)] == ["jamp:train"]
