@@ -160,7 +160,7 @@ def test_quotes_part_cells_between_commas_only(tmp_path: Path) -> None:
         ("\ufeff", "s.csv: is empty; write a header line and rows"),
         (
             "\ntask,user,label\n1,ann,yes\n",
-            "s.csv:1: is blank, where names of columns are looked for; begin with the header",
+            "s.csv, line 1: is blank, where names of columns are looked for; begin with the header",
         ),
         ("task,,label\n1,ann,x\n", "s.csv, line 1: column 2 has no name: a merged heading?"),
         ("task,user,user\n1,a,b\n", "s.csv, line 1: column 'user' occurs twice"),
