@@ -83,14 +83,14 @@ def requests(models: Mapping[str, Path], language: str, place: Place) -> list[Re
 def baselines(language: str, place: Place) -> list[Request]:
     """The embedded model of every task, by two seeds, so that a test can tell how much it varies (most do not at all).
 
-    Where dev is parted, it is given a choice too, so that it answers the same part.
+    Where a part is kept to choose on, it is given a choice too, so that it learns from the same examples and answers the same ones.
     """
     names = at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place)
     return [Request((name,), ("baseline",), (0, 1), grid=_choice(name), choose_seeds=1) for name in names]
 
 
 def _choice(name: str) -> Mapping[str, tuple[str, ...]]:
-    return {"model": (pick(tasks()[name]), "majority")} if name.startswith("klue-") else {}
+    return {"model": (pick(tasks()[name]), "majority")} if name.startswith(("klue-", "jamp")) else {}
 
 
 def train(models: Mapping[str, Path], place: Place) -> int:
