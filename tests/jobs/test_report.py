@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
+from nikawa.benchmarks.load import load_task
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
 from nikawa.jobs._report_items import example_items, said, shared_spans
@@ -142,6 +143,28 @@ def _with(part: Any, sets: dict[str, list[Example]]) -> Any:
     from dataclasses import replace as exchanged
 
     return exchanged(part, sets=sets)
+
+
+def test_systems_of_one_name_are_told_apart_by_what_differs_in_them(tmp_path: Path) -> None:
+    for settings in ({"longest": 2, "strength": 2.0}, {"longest": 4, "strength": 2.0}, {"strength": 2.0}):
+        asked = Request(tasks=TASKS[:1], models=("char-linear",), settings=settings)
+        run(asked, RunOptions(out=tmp_path / "runs", workers=1))
+    run(Request(tasks=TASKS[:1], models=("majority",)), RunOptions(out=tmp_path / "runs", workers=1))
+    (part,) = task_runs(find_runs([str(tmp_path / "runs")]))
+    names = {system.name for system in part.systems}
+    assert names == {"char-linear [longest=2]", "char-linear [longest=4]", "char-linear [default]", "majority"}  # fmt: skip
+
+
+def test_systems_that_differ_in_their_files_alone_have_names_of_their_own(tmp_path: Path) -> None:
+    for content in ("neutral", "entailment"):
+        gold = [{"id": e.id, "answer": content} for e in load_task(TASKS[0], "test")[1]]
+        (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in gold), "utf-8")
+        asked = Request(tasks=TASKS[:1], models=(f"mine=replay:{tmp_path / 'a.jsonl'}",))
+        run(asked, RunOptions(out=tmp_path / "runs", workers=1))
+    (part,) = task_runs(find_runs([str(tmp_path / "runs")]))
+    first, second = (system.name for system in part.systems)
+    assert first != second
+    assert {first[:6], second[:6]} == {"mine #"}
 
 
 def test_systems_that_cannot_be_told_apart_share_a_letter(runs: Path) -> None:

@@ -193,7 +193,7 @@ def _apart(words: Sequence[tuple[str, ...]]) -> list[str]:
     names = [first for first, *_ in words]
     for place in range(1, len(words[0]) if words else 0):
         again = Counter(names)
-        names = [f"{n} {w[place]}" if again[n] > 1 else n for n, w in zip(names, words, strict=True)]
+        names = [f"{n} {w[place]}".rstrip() if again[n] > 1 else n for n, w in zip(names, words, strict=True)]
     return names
 
 
@@ -212,13 +212,19 @@ def _systems(answered: Iterable[Answered]) -> Iterator[SystemRuns]:
         spec = run.spec
         key = encode_json((spec.model, spec.settings, spec.variation, spec.protocol, spec.data))
         groups.setdefault(key, []).append(run)
-    plain = [titled(runs[0].spec) for runs in groups.values()]
-    for title, runs in zip(plain, groups.values(), strict=True):
-        spec = runs[0].spec
-        settings = ", ".join(f"{k}={v}" for k, v in spec.settings.items())
-        again = plain.count(title) > 1
-        name = f"{title} [{settings or spec.hash[:4]}]" if again else title
+    specs = [runs[0].spec for runs in groups.values()]
+    words = [(titled(spec), _settings(spec, specs), f"#{spec.hash[:4]}") for spec in specs]
+    for name, runs in zip(_apart(words), groups.values(), strict=True):
         yield SystemRuns(name, tuple(sorted(runs, key=lambda run: run.spec.seed)))
+
+
+def _settings(spec: RunSpec, others: Sequence[RunSpec]) -> str:
+    """The settings by which it differs from others of its name; nothing where it is not them."""
+    alike = [other.settings for other in others if titled(other) == titled(spec)]
+    keys = dict.fromkeys(key for settings in alike for key in settings)
+    differ = [key for key in keys if len({encode_json(settings.get(key)) for settings in alike}) > 1]
+    told = ", ".join(f"{key}={spec.settings[key]}" for key in differ if key in spec.settings)
+    return f"[{told or 'default'}]" if differ else ""
 
 
 def titled(spec: RunSpec) -> str:
