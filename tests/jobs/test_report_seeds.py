@@ -106,6 +106,8 @@ def test_the_page_names_the_test_that_was_made(place: Path) -> None:
     two = (place / "two" / "index.html").read_text("utf-8")
     assert "paired tests with 300 resamples" in two
     assert "the least p these rounds can show is" in two
+    for folder, words in (("page", "over examples and seeds"), ("two", "with 300 resamples")):
+        assert f"paired tests {words}" in (place / folder / "summary.md").read_text("utf-8")
 
 
 def test_slices_and_the_whole_rest_on_the_same_model(place: Path) -> None:

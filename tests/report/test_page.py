@@ -119,6 +119,9 @@ def test_latex_is_escaped_bold_and_marked() -> None:
     assert r"good\_model 50\% & \textbf{80.0}$_{\pm 0.5}$ \\" in text
     assert r"b & 70.0$_{\pm 1.0}$$^{\dagger}$ \\" in text
     assert r"task\_1" in text
+    assert "told apart from the best (paired tests over examples and seeds, Holm's correction over" in text
+    single = latex(page(row("a", 80.0, "a"), row("b", 70.0, "b")), 1)
+    assert "told apart from the best (paired tests with " in single
     for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{table}"):
         assert text.count(word) == 1
 

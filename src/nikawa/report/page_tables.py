@@ -61,13 +61,17 @@ def legend(page: Page) -> str:
     if any(row.unanswered for s in page.sections for row in s.rows):
         parts.append("An item without an answer earns nothing; a correlation leaves it out.")
     if page.tests:
-        how = "over examples and seeds" if seeds else f"with {page.rounds:,} resamples"
         parts.append(
-            f"Bold: the best. Systems that share a letter cannot be told apart: paired tests {how}, "
-            f"Holm's correction over {page.tests:,} tests, 5%."
+            f"Bold: the best. Systems that share a letter cannot be told apart: {_tests(page, seeds)}, 5%."
         )
     marks = [f"{s.name}: {s.protocol}" for s in page.sections if s.protocol]
     return " ".join([*parts, f"Not as published: {'; '.join(marks)}."] if marks else parts)
+
+
+def _tests(page: Page, seeds: bool) -> str:
+    """Which tests tell systems apart; with several seeds nothing is drawn."""
+    how = "over examples and seeds" if seeds else f"with {page.rounds:,} resamples"
+    return f"paired tests {how}, Holm's correction over {page.tests:,} tests"
 
 
 def _markdown_cell(found: Section, system: str, digits: int) -> str:
@@ -150,10 +154,11 @@ def _caption(page: Page, marked: bool) -> str:
     """What the marks of the LaTeX table mean."""
     numbers = [n for found in page.sections for row in found.rows for n in row.metrics.values()]
     said = "Best in bold." if page.tests else ""
-    if any(number.sd is not None for number in numbers):
+    seeds = any(number.sd is not None for number in numbers)
+    if seeds:
         said += r" Mean over seeds, $\pm$ standard deviation."
     if marked:
-        said += rf" {DAGGER}: told apart from the best (paired tests, {page.rounds:,} resamples, Holm's correction over {page.tests:,} tests, 5\%)."
+        said += rf" {DAGGER}: told apart from the best ({_tests(page, seeds)}, 5\%)."
     if gaps := "; ".join(_gaps(page)):
         said += f" Answered: {gaps}."
     marks = [f"{escape(s.name)} {escape(s.protocol)}" for s in page.sections if s.protocol]
