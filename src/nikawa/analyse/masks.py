@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nikawa.analyse.resample import Evaluation, Floats, Ints, count_units, draws, interval
 from nikawa.analyse.results import Figure
-from nikawa.analyse.run_means import ANY, SHARE, Limits, mean_interval, mean_p
+from nikawa.analyse.run_means import ANY, Limits, limits_of, mean_interval, mean_p
 
 CELLS = 16_000_000
 """Numbers of a table of groups by statistics that are held at once."""
@@ -41,8 +41,7 @@ class Sample:
     @property
     def limits(self) -> Limits:
         """What values can be, where the metric is the mean of a score an item."""
-        inside = self.detail is not None and bool(((self.detail >= 0) & (self.detail <= 1)).all())
-        return SHARE if inside else ANY
+        return limits_of(self.detail)
 
     def units_in(self, mask: Mask) -> int:
         """How many groups have an item in a part."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from nikawa.analyse.paired_seeds import ENOUGH
 from nikawa.analyse.resample import Floats, Ints, bounds, count_units, draws
 from nikawa.analyse.result_parts import LEAST_UNITS
-from nikawa.analyse.run_means import ANY, SHARE, mean_interval
+from nikawa.analyse.run_means import limits_of, mean_interval
 from nikawa.jobs._report_runs import SystemRuns, TaskRuns, scored_items
 from nikawa.jobs.score import Part, items_of, units_of
 from nikawa.metrics import Evaluation, metrics
@@ -53,9 +53,8 @@ def _interval(
 def _by_t(runs: Sequence[Evaluation], units: Ints, rounds: int) -> tuple[float, float]:
     """Student's t, for metrics that are means over items."""
     drawn = np.concatenate(list(_drawn(runs, units, rounds)), axis=1)
-    inside = all(run.detail is not None and run.detail.min() >= 0 and run.detail.max() <= 1 for run in runs)
     values = np.array([run.value for run in runs])
-    return mean_interval(values, drawn, count_units(units), SHARE if inside else ANY)
+    return mean_interval(values, drawn, count_units(units), limits_of(*(run.detail for run in runs)))
 
 
 def _both_drawn(runs: Sequence[Evaluation], units: Ints, rounds: int) -> Floats:

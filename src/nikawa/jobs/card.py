@@ -9,15 +9,13 @@ from pathlib import Path
 import msgspec
 
 from nikawa.benchmarks.load import guess_language
+from nikawa.benchmarks.own import PEEKED
 from nikawa.errors import BadInput
 from nikawa.io.cards import CARD, SHOWN, UNSAID, blank_card, read_fields, write_card, wrong
 from nikawa.io.folders import split_files
 from nikawa.io.records import read_examples
 from nikawa.jobs._split_made import check_name, described
 from nikawa.records import Card, Dataset, Record
-
-PEEKED = 20
-"""Examples a split that tell its language."""
 
 
 class CardReport(Record, frozen=True, kw_only=True):

@@ -63,7 +63,7 @@ def check(spec: str, data: Path | None = None, progress: Progress | None = None)
     if published is not None:
         findings += file_findings(published, sound, data)
     found, compared = _compare(roots, published, data, progress or (lambda what, done, total: None))
-    return _report(dataset, sound, published, (*findings, *found), (compared, views))
+    return _report(dataset, sound, published, (*findings, *found), compared, views)
 
 
 def _compare(
@@ -125,9 +125,9 @@ def _report(
     sound: Dataset,
     published: Named | None,
     findings: Iterable[Finding],
-    held_against: tuple[Sequence[str], dict[str, str]],
+    compared: Sequence[str],
+    views: dict[str, str],
 ) -> Report:
-    """`held_against`: the names of other datasets, and the views that were not looked at."""
     lists = (published.benchmark.name, list_name(published)) if published else ()
     told = tuple(marked(lists, findings, known_problems()))
     bins = tops(sound.splits) | _scales(published)
@@ -138,8 +138,8 @@ def _report(
         findings=told,
         new=not all(finding.known for finding in told),
         labels={split: distribution(examples, bins) for split, examples in sound.splits.items()},
-        compared=tuple(held_against[0]),
-        views=held_against[1],
+        compared=tuple(compared),
+        views=views,
     )
 
 

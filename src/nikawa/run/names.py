@@ -15,9 +15,8 @@ LONGEST = 80
 def name_and_model(given: str) -> tuple[str, str]:
     """`mine=replay:FILE` as the user's name for a model and the model; the name is empty where there is none."""
     name, equals, model = given.partition("=")
-    if not equals or (
-        name.partition(":")[0] in models() and ":" in name
-    ):  # the path has it: replay:a=b.jsonl
+    kind, colon, _ = name.partition(":")
+    if not equals or (colon and kind in models()):  # the path has the sign: replay:a=b.jsonl
         return "", given
     name = composed(name.strip())  # one name, whichever system it was typed on
     if not name or len(name) > LONGEST or ":" in name or not name.isprintable():
