@@ -42,6 +42,9 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return str(tmp_path / "judgements.jsonl"), str(tmp_path / "examples.jsonl")
 
 
+WRITTEN = ["adjudicate.tsv", "agreement.json", "examples.jsonl", "items.jsonl", "judgements.jsonl", "summary.json"]  # fmt: skip
+
+
 def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
@@ -49,14 +52,7 @@ def lines(path: Path) -> list[dict[str, object]]:
 def test_files(files: tuple[str, str], tmp_path: Path) -> None:
     found = aggregate(files[0], options=Options(rules=("majority",), examples=files[1]))
     names = write(found, tmp_path / "out")
-    assert names == [
-        "adjudicate.tsv",
-        "agreement.json",
-        "examples.jsonl",
-        "items.jsonl",
-        "judgements.jsonl",
-        "summary.json",
-    ]
+    assert names == WRITTEN
     merged = list(read_examples(tmp_path / "out" / "examples.jsonl"))
     assert [(e.id, e.gold) for e in merged] == [
         ("i0", {"old": 0, "label": "a"}),
@@ -190,14 +186,7 @@ def test_spans_are_voted_on_one_by_one(spans: str, files: tuple[str, str], tmp_p
     options = Options(examples=files[1])
     found, out = aggregate(spans, options=options), tmp_path / "out"
     names = write(found, out)
-    assert names == [
-        "adjudicate.tsv",
-        "agreement.json",
-        "examples.jsonl",
-        "items.jsonl",
-        "judgements.jsonl",
-        "summary.json",
-    ]
+    assert names == WRITTEN
     gold = {e.id: e.gold["spans"] for e in read_examples(out / "examples.jsonl")}
     assert gold == {"i0": [Span(0, 1, "PS"), Span(2, 3, "LC")], "i2": []}
     told = lines(out / "items.jsonl")

@@ -66,6 +66,11 @@ class Made:
         for name, examples in load(str(self.sets)).splits.items():
             answer(self.perturbed / f"{name}.jsonl", examples, how)
 
+    @property
+    def words(self) -> list[str]:
+        """The command for it."""
+        return ["stress", str(self.original), str(self.perturbed), "--task", "jsick-stress-nli", "--sets", str(self.sets)]  # fmt: skip
+
     def stress(self, **how: object) -> StressReport:
         options = Options(sets=str(self.sets), resamples=QUICK, **how)  # type: ignore[arg-type]
         return stress(self.original, self.perturbed, task="jsick-stress-nli", options=options)
@@ -138,16 +143,7 @@ def test_answers_that_could_not_be_read_are_named(bag: Made) -> None:
         ("original", "0", "dunno"),
         ("swap-o", "1", "dunno"),
     ]
-    words = [
-        "stress",
-        str(bag.original),
-        str(bag.perturbed),
-        "--task",
-        "jsick-stress-nli",
-        "--sets",
-        str(bag.sets),
-    ]
-    said = CliRunner().invoke(build(), [*words, "--resamples", "100"], env={"COLUMNS": "200"}).stdout
+    said = CliRunner().invoke(build(), [*bag.words, "--resamples", "100"], env={"COLUMNS": "200"}).stdout
     assert "4 answers could not be read, 0 examples left out." in said
     assert "unreadable: swap-o/1: 'dunno' (not one of" in said
 
@@ -221,13 +217,7 @@ def test_bad_input_is_told_in_one_line(words: tuple[str, ...], said: str, bag: M
 
 def test_command_line(bag: Made) -> None:
     words = [
-        "stress",
-        str(bag.original),
-        str(bag.perturbed),
-        "--task",
-        "jsick-stress-nli",
-        "--sets",
-        str(bag.sets),
+        *bag.words,
         "--resamples",
         "100",
     ]
