@@ -48,7 +48,7 @@ def equal(folder: Path, names: Sequence[str], seeds: int, share: float, data: Pa
 
 
 def _task(name: str, data: Path | None) -> tuple[Any, list[Any], list[Any]]:
-    from nikawa.benchmarks import load_task
+    from nikawa.datasets import load_task
 
     task, train = load_task(name, "train", data=data)
     return task, list(train), list(load_task(name, "dev", data=data)[1])
@@ -81,9 +81,9 @@ def _plain(encoder: Any, task: Any, train: Sequence[Any]) -> None:
     """Train the encoder's model with a loop of its own, and leave it as the package's loop would."""
     import torch
 
-    from nikawa.models._encoder.learn import device_of
-    from nikawa.models._encoder.store import Store, shuffled
-    from nikawa.models._encoder.update import decays, rates
+    from nikawa.models.encoder.learn import device_of
+    from nikawa.models.encoder.store import Store, shuffled
+    from nikawa.models.encoder.update import decays, rates
 
     work, model = encoder._prepare(task, train)
     settings, seed = encoder.settings, encoder._setup.seed

@@ -85,8 +85,8 @@ def peer(columns: tuple[Any, Any, Any], folder: Path) -> dict[str, list[float]] 
 def memory(rule: str) -> float:
     """Peak MB of making gold of 10,000,000 labels in a process of its own, less what importing takes."""
     code = (
-        "import resource; from bench.aggregation import judged; from nikawa.aggregate.table import Table\n"
-        "from nikawa.aggregate.rules import aggregate; import numpy as np\n"
+        "import resource; from bench.aggregation import judged; from nikawa.aggregation.table import Table\n"
+        "from nikawa.aggregation.rules import aggregate; import numpy as np\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
         "before = peak(); n = 2_000_000; item = np.repeat(np.arange(n, dtype=np.int32), 5)\n"
         "worker = (item * 7 + np.tile(np.arange(5, dtype=np.int32) * 31, n)) % 1000\n"
@@ -98,8 +98,8 @@ def memory(rule: str) -> float:
 
 
 def main() -> None:
-    from nikawa.aggregate.rules import aggregate
-    from nikawa.aggregate.table import Table
+    from nikawa.aggregation.rules import aggregate
+    from nikawa.aggregation.table import Table
 
     columns = judged()
     item, worker, answer = columns
@@ -120,7 +120,7 @@ def main() -> None:
 
 def _against(found: Any, ours: tuple[float, float], theirs: list[float], file: Path) -> None:
     """crowd-kit's time, how many times ours it is, and on how many items the labels are the same."""
-    from nikawa.aggregate.dawid_skene import dawid_skene
+    from nikawa.aggregation.dawid_skene import dawid_skene
 
     own = np.array([str(answer) for answer in found.answers()])
     other = np.load(file)

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from bench.metrics import best, line
-from nikawa.aggregate.agreement import measures
-from nikawa.aggregate.agreement_alpha import alpha
-from nikawa.aggregate.agreement_kappa import fleiss
-from nikawa.aggregate.table import Table
-from nikawa.jobs.agree import interval_of
+from nikawa.aggregation.agree import interval_of
+from nikawa.aggregation.agreement import measures
+from nikawa.aggregation.agreement_alpha import alpha
+from nikawa.aggregation.agreement_kappa import fleiss
+from nikawa.aggregation.table import Table
 
 ITEMS, EACH, WORKERS = 200_000, 5, 1000
 
@@ -49,9 +49,9 @@ print(json.dumps({
 STREAM = """
 import resource, sys
 import numpy as np
-from nikawa.aggregate.agreement import measures
-from nikawa.aggregate.table import Table
-from nikawa.jobs.agree import interval_of
+from nikawa.aggregation.agreement import measures
+from nikawa.aggregation.table import Table
+from nikawa.aggregation.agree import interval_of
 from nikawa.records import Judgement
 count = int(sys.argv[1])
 def judgements():

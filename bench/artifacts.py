@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from nikawa.checks.probe import Options, artifacts
 from nikawa.io.records import write_records
-from nikawa.jobs.probe import Options, artifacts
 from nikawa.records import Example
 
 PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "1000000"))

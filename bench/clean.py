@@ -15,14 +15,14 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-from nikawa.clean.duplicates import Duplicates
-from nikawa.clean.minhash import signatures
+from nikawa.cleaning.duplicates import Duplicates
+from nikawa.cleaning.minhash import signatures
 
 SIZE = int(os.environ.get("NIKAWA_BENCH_MB", "100"))
 RUN = """
 import resource, sys
 from pathlib import Path
-from nikawa.jobs.clean import Choices, clean
+from nikawa.cleaning.job import Choices, clean
 report = clean([Path(sys.argv[1])], Path(sys.argv[2]), Choices(workers=int(sys.argv[3]), overwrite=True))
 kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 usage = [resource.getrusage(kind) for kind in kinds]

@@ -50,14 +50,14 @@ def base_model(folder: Path, size: int) -> None:
 
 def course(name: str, folder: Path, data: Path | None) -> tuple[Any, Any]:
     """A training of one task, ready to be stepped."""
-    from nikawa.benchmarks import load_task
-    from nikawa.models._encoder.backbone import open_backbone
-    from nikawa.models._encoder.heads import head_for
-    from nikawa.models._encoder.heads._base import Work
-    from nikawa.models._encoder.learn import Course, device_of
-    from nikawa.models._encoder.pieces import Reader
-    from nikawa.models._encoder.settings import EncoderSettings
-    from nikawa.models._encoder.shared import rows_of
+    from nikawa.datasets import load_task
+    from nikawa.models.encoder.backbone import open_backbone
+    from nikawa.models.encoder.heads import head_for
+    from nikawa.models.encoder.heads._base import Work
+    from nikawa.models.encoder.learn import Course, device_of
+    from nikawa.models.encoder.pieces import Reader
+    from nikawa.models.encoder.settings import EncoderSettings
+    from nikawa.models.encoder.shared import rows_of
 
     task, examples = load_task(name, "dev", data=data)
     chosen = EncoderSettings(scratch=True, epochs=20, max_length=LONGEST[name])
@@ -90,7 +90,7 @@ def plain(made: Any, longest: int, low: bool, steps: int) -> float:
     """The loop of the papers: every batch padded to the longest, AdamW, clipping; a loss read each step."""
     import torch
 
-    from nikawa.models._encoder.store import Store, shuffled
+    from nikawa.models.encoder.store import Store, shuffled
 
     model = made.model.to(made.device).train()
     store = Store(made.rows, made.device)
@@ -113,7 +113,7 @@ def plain(made: Any, longest: int, low: bool, steps: int) -> float:
 
 def ours(made: Any, rounds: int) -> tuple[float, dict[int, int], float]:
     """Whole epochs of the real loop, after the graphs are captured; and the seconds that capturing took."""
-    from nikawa.models._encoder.learn import _Loop
+    from nikawa.models.encoder.learn import _Loop
 
     loop = _Loop(made)
     began = time.perf_counter()
@@ -139,8 +139,8 @@ def ours(made: Any, rounds: int) -> tuple[float, dict[int, int], float]:
 
 def inference(made: Any, head: Any, rounds: int) -> float:
     """Rows a second of `infer`, tokenised before, answers not read back."""
-    from nikawa.models._encoder.infer import infer
-    from nikawa.models._encoder.store import Rows
+    from nikawa.models.encoder.infer import infer
+    from nikawa.models.encoder.store import Rows
 
     model = made.model.to(made.device).eval()
     many = Rows(width=made.rows.width, pads=made.rows.pads)
@@ -158,7 +158,7 @@ def profile(made: Any, steps: int = 20) -> str:
     """Where the time of a step goes, by kernel."""
     import torch
 
-    from nikawa.models._encoder.learn import _Loop
+    from nikawa.models.encoder.learn import _Loop
 
     loop = _Loop(made)
     batches = loop.batches(0)
@@ -176,7 +176,7 @@ def profile(made: Any, steps: int = 20) -> str:
 
 
 def main() -> None:
-    from nikawa.benchmarks import load
+    from nikawa.datasets import load
 
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--data", type=Path)

@@ -22,7 +22,7 @@ LONGEST, BATCH = 128, 32
 
 
 def examples(data: Path | None) -> tuple[Any, Any]:
-    from nikawa.benchmarks import load_task
+    from nikawa.datasets import load_task
     from nikawa.errors import BadInput
 
     try:
@@ -34,12 +34,12 @@ def examples(data: Path | None) -> tuple[Any, Any]:
 def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
     import torch
 
-    from nikawa.models._encoder.backbone import open_backbone
-    from nikawa.models._encoder.heads import head_for
-    from nikawa.models._encoder.heads._base import Work
-    from nikawa.models._encoder.learn import Course
-    from nikawa.models._encoder.pieces import Reader
-    from nikawa.models._encoder.settings import EncoderSettings
+    from nikawa.models.encoder.backbone import open_backbone
+    from nikawa.models.encoder.heads import head_for
+    from nikawa.models.encoder.heads._base import Work
+    from nikawa.models.encoder.learn import Course
+    from nikawa.models.encoder.pieces import Reader
+    from nikawa.models.encoder.settings import EncoderSettings
 
     task, rows = found
     chosen = EncoderSettings(scratch=True, batch=BATCH, max_length=LONGEST, precision="bf16" if low else "float32", device="cpu")  # fmt: skip
@@ -52,8 +52,8 @@ def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
 
 def speed(made: Any, padded: bool, seconds: float) -> tuple[float, float]:
     """Rows a second of CPU time (other work on the machine does not count), and the loss of the first batches: batches drawn the same way every time."""
-    from nikawa.models._encoder.learn import _Loop
-    from nikawa.models._encoder.store import Batch, shuffled
+    from nikawa.models.encoder.learn import _Loop
+    from nikawa.models.encoder.store import Batch, shuffled
 
     loop = _Loop(made)
     if padded:

@@ -19,10 +19,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from nikawa.generate.engine import Generator, Place, lexicon_of
-from nikawa.generate.lexicon import Lexicon
-from nikawa.jobs.generate import Job, Options, generate
-from nikawa.jobs.templates import open_pack
+from nikawa.generation.engine import Generator, Place, lexicon_of
+from nikawa.generation.job import Job, Options, generate
+from nikawa.generation.lexicon import Lexicon
+from nikawa.generation.templates import open_pack
 from nikawa.text.conjugate import conjugate
 
 PROBLEMS = int(os.environ.get("NIKAWA_BENCH_PROBLEMS", "1000000"))

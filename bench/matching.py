@@ -19,8 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from nikawa.pair.greedy import Variant, algorithm1, best_first
-from nikawa.pair.units import encode, units_of
+from nikawa.pairing.greedy import Variant, algorithm1, best_first
+from nikawa.pairing.units import encode, units_of
 
 AT = 10_000
 TRIED = 5_000
@@ -30,8 +30,8 @@ KINDS = cast(list[Variant], os.environ.get("NIKAWA_BENCH_ROUGE", "1,2,L").split(
 GROW = """
 import sys, time
 from itertools import islice
-from nikawa.pair.greedy import algorithm1
-from nikawa.pair.units import encode, units_of
+from nikawa.pairing.greedy import algorithm1
+from nikawa.pairing.units import encode, units_of
 def peak():  # the program's own; what getrusage says can be its parent's
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.analyse.resample import RESAMPLES, bootstrap
 from nikawa.metrics import Items, jsquad, klue_dp, klue_mrc, klue_ner, klue_re, metrics, wos
 from nikawa.metrics.classes import macro_f1_of
+from nikawa.stats.resample import RESAMPLES, bootstrap
 
 SEQEVAL = "seqeval 1.2.2 strict IOB2, one list per sentence (same inputs as klue_ner_entity_macro_f1)"
 

@@ -14,7 +14,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from nikawa.benchmarks import load, tasks
+from nikawa.datasets import load, tasks
 from nikawa.errors import MissingData
 from nikawa.metrics import Items, metrics
 from nikawa.models import Trainable, model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.analysers import _row, rate, texts
-from nikawa.perturb import Perturbation, apply, perturbations
+from nikawa.perturbation import Perturbation, apply, perturbations
 from nikawa.records import Example
 from nikawa.text import analyser
 from nikawa.text.analysers import DEFAULTS

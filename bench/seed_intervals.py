@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.analyse.resample import interval
-from nikawa.analyse.run_means import mean_interval
+from nikawa.stats.resample import interval
+from nikawa.stats.run_means import mean_interval
 
 EASE = 0.8
 """The share of items a system has right: what intervals are to hold."""

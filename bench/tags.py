@@ -12,7 +12,7 @@ from typing import Any
 from bench.analysers import texts as invented
 from bench.start import shared
 from nikawa.records import Example
-from nikawa.tag import find_pack, tag_all, texts_of
+from nikawa.tagging import find_pack, tag_all, texts_of
 from nikawa.text import analyser
 
 Tags = list[frozenset[str]]

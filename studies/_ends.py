@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nikawa.models._encoder.settle import settle
+from nikawa.models.encoder.settle import settle
 from nikawa.records import Example
 
 Place = tuple[int, int]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 
-from nikawa.jobs._report_runs import SystemRuns, TaskRuns, task_runs
-from nikawa.jobs._report_scores import compare_tasks
 from nikawa.metrics import metrics
+from nikawa.reporting.runs import SystemRuns, TaskRuns, task_runs
+from nikawa.reporting.scores import compare_tasks
 from studies._place import Place
 from studies._stored import told_runs
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput, NikawaError, listed
-from nikawa.jobs.run import Options, Request, RunReport, run_all
-from nikawa.run.plan import plan
-from nikawa.run.value import Outcome
+from nikawa.runs.job import Options, Request, RunReport, run_all
+from nikawa.runs.plan import plan
+from nikawa.runs.value import Outcome
 
 PARTS = ("train", "baselines", "report")
 """What a study consists of; the first wants a graphics card, the others none."""

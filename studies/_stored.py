@@ -8,14 +8,14 @@ from math import isnan
 from pathlib import Path
 from statistics import fmean
 
+from nikawa.datasets.shelf import Shelf
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
-from nikawa.run.data import Shelf
-from nikawa.run.material import SELECT, task_of
-from nikawa.run.plan import Family, Settings
-from nikawa.run.store import DONE, StoredRun, scores_of, stored_runs
-from nikawa.run.summary import Cell, summarise
-from nikawa.run.value import FILE, RunSpec, Stage, short_name
+from nikawa.runs.material import SELECT, task_of
+from nikawa.runs.plan import Family, Settings
+from nikawa.runs.store import DONE, StoredRun, scores_of, stored_runs
+from nikawa.runs.summary import Cell, summarise
+from nikawa.runs.value import FILE, RunSpec, Stage, short_name
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 from nikawa.cli._run_show import figure, first_of, table
 from nikawa.io.atomic import atomic_write
-from nikawa.jobs.run import Cell
-from nikawa.report.tables import Table
-from nikawa.run.summary import DIFFERENCE
-from nikawa.run.value import DIVERGED
+from nikawa.reporting.tables import Table
+from nikawa.runs.job import Cell
+from nikawa.runs.summary import DIFFERENCE
+from nikawa.runs.value import DIVERGED
 from studies._pairs import Contest
 from studies._stored import counted_runs
 

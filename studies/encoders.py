@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nikawa.benchmarks import tasks
+from nikawa.datasets import tasks
 from nikawa.errors import BadInput, NikawaError, listed
-from nikawa.jobs.run import Cell, Request, RunReport
 from nikawa.models.baseline import pick
-from nikawa.run.value import short_name
+from nikawa.runs.job import Cell, Request, RunReport
+from nikawa.runs.value import short_name
 from studies._folder import without_weights
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words

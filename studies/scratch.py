@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nikawa.benchmarks import tasks
-from nikawa.benchmarks.jamp.splits import split_names
+from nikawa.datasets import tasks
+from nikawa.datasets.jamp.splits import split_names
+from nikawa.datasets.shelf import Shelf
 from nikawa.errors import NikawaError
-from nikawa.jobs.report import Options, report
-from nikawa.jobs.run import Cell, Request, RunReport
 from nikawa.records import texts_inside
-from nikawa.run.data import Shelf
+from nikawa.reporting.job import Options, report
+from nikawa.runs.job import Cell, Request, RunReport
 from studies._folder import SMALL, TINY, characters
 from studies._place import Place, at_hand, place_of, said, start, tell, words
 from studies._stored import stored_cells

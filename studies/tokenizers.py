@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nikawa.datasets.shelf import Shelf
 from nikawa.errors import BadInput, NikawaError
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
-from nikawa.jobs.report import Options, report
-from nikawa.jobs.run import Cell, Request, RunReport
 from nikawa.records import Example, texts_inside
-from nikawa.run.data import Shelf
+from nikawa.reporting.job import Options, report
+from nikawa.runs.job import Cell, Request, RunReport
 from studies._ends import marked, share
 from studies._pairs import Contest, contests
 from studies._place import Place, at_hand, place_of, said, start, tell, words
@@ -167,7 +167,7 @@ def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[l
 
 def _sets(language: str, place: Place) -> list[Sequence[Example]]:
     """The set of each task that encoders learn from."""
-    from nikawa.benchmarks import tasks
+    from nikawa.datasets import tasks
 
     shelf, found = Shelf(place.data), list[Sequence[Example]]()
     for name in at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place):

@@ -4,9 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nikawa.benchmarks import load as load
-    from nikawa.benchmarks import load_task as load_task
-    from nikawa.benchmarks import read_judgements as read_judgements
+    from nikawa.datasets import load as load
+    from nikawa.datasets import load_task as load_task
+    from nikawa.datasets import read_judgements as read_judgements
     from nikawa.records import Card as Card
     from nikawa.records import Dataset as Dataset
     from nikawa.records import Example as Example
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 
 _RECORDS = ("Card", "Dataset", "Example", "Judgement", "Origin", "Prediction", "Run", "Score", "Span", "Task")
 _LOADERS = ("load", "load_task", "read_judgements")
-_HOME = {**dict.fromkeys(_RECORDS, "nikawa.records"), **dict.fromkeys(_LOADERS, "nikawa.benchmarks")}
+_HOME = {**dict.fromkeys(_RECORDS, "nikawa.records"), **dict.fromkeys(_LOADERS, "nikawa.datasets")}
 
 __all__ = [*_RECORDS, *_LOADERS]  # noqa: PLE0604  (names, built from the tables above)
 

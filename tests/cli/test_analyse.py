@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from nikawa.analyse.results import Across, Index, Stress, StressCell
-from nikawa.analyse.stored import Analyses
+from nikawa.analysis.results import Across, Index, Stress, StressCell
+from nikawa.analysis.stored import Analyses
 from nikawa.cli._analyse_show import show
 from nikawa.cli._main import build
 from nikawa.errors import BadInput
-from nikawa.jobs.run import Options, Request, run
+from nikawa.runs.job import Options, Request, run
 
 
 @pytest.fixture(scope="module")

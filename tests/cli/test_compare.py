@@ -63,7 +63,7 @@ def test_figures_have_fixed_decimals(tmp_path: Path, give: Give) -> None:
 
 
 def test_what_is_not_defined_says_why_and_shares_no_letter(tmp_path: Path) -> None:
-    from nikawa.benchmarks import load
+    from nikawa.datasets import load
 
     gold = {e.id: e.gold["score"] for e in load("mini-ko:dev").splits["dev"] if "score" in e.gold}
     for name, answers in (("flat", dict.fromkeys(gold, 2.5)), ("good", gold)):

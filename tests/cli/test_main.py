@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.benchmarks.jamp.jamp import COLUMNS as JAMP
 from nikawa.cli._main import _asked, build
+from nikawa.datasets.jamp.jamp import COLUMNS as JAMP
 
 
 def process(*words: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.benchmarks import load
 from nikawa.cli._main import build
+from nikawa.datasets import load
 from nikawa.errors import BadInput
 
 RUN = CliRunner()

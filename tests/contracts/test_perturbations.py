@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from nikawa.perturb import Perturbation, apply, perturbations
-from nikawa.perturb.base import RECIPE
+from nikawa.perturbation import Perturbation, apply, perturbations
+from nikawa.perturbation.base import RECIPE
 from nikawa.records import Example, Span
 from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS

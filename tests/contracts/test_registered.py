@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nikawa.benchmarks import Benchmark, benchmarks, load, suites, tasks
-from nikawa.benchmarks.locate import present
+from nikawa.datasets import Benchmark, benchmarks, load, suites, tasks
+from nikawa.datasets.locate import present
 from nikawa.io.records import read_examples, write_records
 from nikawa.records import Dataset, Example, Span, Task
 

@@ -19,7 +19,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_name_tables_load_nothing_heavy() -> None:
-    loaded = loaded_by("from nikawa.benchmarks import tasks; tasks()")
+    loaded = loaded_by("from nikawa.datasets import tasks; tasks()")
     assert not loaded & set(HEAVY)
 
 

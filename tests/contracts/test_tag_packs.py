@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nikawa.records import Example
-from nikawa.tag import Pack, Pattern, check_pack, find_pack, pack_names, tag_all, tagger
-from nikawa.tag.pack import DEFAULTS
+from nikawa.tagging import Pack, Pattern, check_pack, find_pack, pack_names, tag_all, tagger
+from nikawa.tagging.pack import DEFAULTS
 from nikawa.text import ANALYSERS, analyser
 
 PACKS = [find_pack(name) for name in pack_names()]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from nikawa.aggregate.agreement import measures
-from nikawa.aggregate.table import Table
+from nikawa.aggregation.agreement import measures
+from nikawa.aggregation.table import Table
 from nikawa.cli._main import build
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agreement.md").read_text("utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.analyse import results
+from nikawa.analysis import results
 from nikawa.cli._main import build
 
 TEXT = (Path(__file__).parents[2] / "docs" / "analyse.md").read_text("utf-8")

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from nikawa.analyse.artifacts import Pair
+from nikawa.checks.artifacts import Pair
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "artifacts.md").read_text("utf-8")

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.benchmarks.recipe import recipes
-from nikawa.benchmarks.recipe_forms import FORMS
 from nikawa.cli._main import build
+from nikawa.recipes.forms import FORMS
+from nikawa.recipes.recipe import recipes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "build.md").read_text("utf-8")
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from nikawa.cli._main import build
 from nikawa.io.records import write_records
-from nikawa.pair import METHODS
+from nikawa.pairing import METHODS
 from nikawa.records import Example
-from nikawa.split import splitters
+from nikawa.splitting import splitters
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("pair", "split")

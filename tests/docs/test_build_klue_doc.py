@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.benchmarks.klue.build_reports import REPORTS
-from nikawa.benchmarks.klue.ynat import LABELS
-from nikawa.benchmarks.recipe import NOT_DESCRIBED, recipes
 from nikawa.cli._main import build
+from nikawa.datasets.klue.ynat import LABELS
+from nikawa.recipes.klue.reports import REPORTS
+from nikawa.recipes.recipe import NOT_DESCRIBED, recipes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "build-klue.md").read_text("utf-8")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nikawa.benchmarks import tasks
-from nikawa.models._chat.settings import ChatSettings
-from nikawa.models._chat.template import SLOTS, read_template
+from nikawa.datasets import tasks
+from nikawa.models.chat.settings import ChatSettings
+from nikawa.models.chat.template import SLOTS, read_template
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chat.md").read_text("utf-8")
 

@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nikawa.clean import steps
+from nikawa.cleaning import steps
 from nikawa.io.records import read_examples
 
 TEXT = (Path(__file__).parents[2] / "docs" / "clean.md").read_text("utf-8")

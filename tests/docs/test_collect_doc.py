@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 from nikawa.cli._main import build
 from nikawa.collect.app import create_app
 from nikawa.collect.form import forms
+from nikawa.collect.job import opened
 from nikawa.io.records import read_examples
-from nikawa.jobs.collect import opened
 
 TEXT = (Path(__file__).parents[2] / "docs" / "collect.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

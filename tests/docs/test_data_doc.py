@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from nikawa.analyse.quality import TEXT_CHECKS
-from nikawa.analyse.quality_schema import NOTES
-from nikawa.jobs import fetch as fetching
-from nikawa.jobs._check_known import known_problems
+from nikawa.checks.known_problems import known_problems
+from nikawa.checks.quality import TEXT_CHECKS
+from nikawa.checks.schema import NOTES
+from nikawa.datasets import fetch as fetching
 
 TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.generate.pack import load_pack, pack_names
+from nikawa.generation.pack import load_pack, pack_names
 
 TEXT = (Path(__file__).parents[2] / "docs" / "packs.md").read_text("utf-8")
 STEP = re.compile(

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli._main import build
-from nikawa.jobs._amend_read import NAMES
-from nikawa.jobs.shift import shift
+from nikawa.recipes.amend_read import NAMES
+from nikawa.scoring.shift import shift
 
 TEXT = (Path(__file__).parents[2] / "docs" / "release.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(csv|sh|python)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

@@ -14,12 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.cli._main import build
+from nikawa.execute import ExecutorKind
 from nikawa.models import Predictor
 from nikawa.models.base import Setup
-from nikawa.run import Outcome, Protocol, RunSpec, SetScores, Variation
-from nikawa.run.executors import ExecutorKind
-from nikawa.run.plan import Request, plan
-from nikawa.run.preset import Preset, preset_names, read_preset
+from nikawa.runs import Outcome, Protocol, RunSpec, SetScores, Variation
+from nikawa.runs.plan import Request, plan
+from nikawa.runs.preset import Preset, preset_names, read_preset
 
 TEXT = (Path(__file__).parents[2] / "docs" / "run.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(sh|python|toml)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from nikawa.cli._main import build
 from nikawa.io.records import read_examples
-from nikawa.perturb import perturbations
+from nikawa.perturbation import perturbations
 
 TEXT = (Path(__file__).parents[2] / "docs" / "stress.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

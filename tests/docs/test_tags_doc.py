@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from nikawa.cli._main import build
 from nikawa.records import Example
-from nikawa.tag import Pattern, check_pack, find_pack, pack_names, read_pack, tagger
+from nikawa.tagging import Pattern, check_pack, find_pack, pack_names, read_pack, tagger
 from nikawa.text import analyser
 
 TEXT = (Path(__file__).parents[2] / "docs" / "tags.md").read_text("utf-8")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.generate.check import check
-from nikawa.generate.native import FIELDS
-from nikawa.generate.native_slots import CASES, VOICES
-from nikawa.generate.pack import load_pack
-from nikawa.generate.time import formats
+from nikawa.generation.check import check
+from nikawa.generation.native import FIELDS
+from nikawa.generation.native_slots import CASES, VOICES
+from nikawa.generation.pack import load_pack
+from nikawa.generation.time import formats
 
 TEXT = (Path(__file__).parents[2] / "docs" / "templates.md").read_text("utf-8")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from nikawa.aggregation.agree import Options, agree
+from nikawa.cleaning.job import clean
 from nikawa.io.judgements import open_judgements
 from nikawa.io.lines import open_bytes, read_lines
 from nikawa.io.pipes import STDIN, input_path, is_piped
-from nikawa.jobs.agree import Options, agree
-from nikawa.jobs.clean import clean
 
 Pipe = Callable[[str], Path]
 TEXT = "낡은 다리 옆에 작은 가게가 하나 새로 문을 열었다고 한다.\n"

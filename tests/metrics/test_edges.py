@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nikawa
-from nikawa.benchmarks import tasks
+from nikawa.datasets import tasks
 from nikawa.errors import BadInput
 from nikawa.metrics import Items, Mode, golden_adapters, metrics
 from nikawa.metrics.klue_mrc import rouge_w

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nikawa.jobs.conformance import conformance
 from nikawa.metrics import golden_adapters
+from nikawa.scoring.conformance import conformance
 
 
 def test_every_official_value(shared_golden: Path) -> None:

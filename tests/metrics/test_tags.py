@@ -87,7 +87,7 @@ def test_tags_that_do_not_fit_are_refused() -> None:
 def test_tags_outlive_a_file_of_predictions(tmp_path: Any) -> None:
     from nikawa.io.answers import read_answers
     from nikawa.io.json import encode_json
-    from nikawa.run.store import _revived
+    from nikawa.runs.store import _revived
 
     examples = [Example(id=str(i), inputs={"text": text}) for i, text in enumerate(TEXTS)]
     lines = [encode_json({"id": e.id, "answer": noisy(e.inputs["text"], 7)}) for e in examples]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from nikawa.benchmarks import load, tasks
+from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput, MissingExtra
 from nikawa.metrics import Items, metrics
 from nikawa.models import Trainable, model

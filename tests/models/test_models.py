@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from nikawa.benchmarks import load, tasks
+from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput, MissingExtra, UnknownName
 from nikawa.models import Predictor, Trainable, _linear, characters, model, models
 from nikawa.models.folds import out_of_fold

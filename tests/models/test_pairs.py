@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from nikawa.benchmarks import load, tasks
+from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.models import Trainable, model
 from nikawa.models._linear import Linear, lot

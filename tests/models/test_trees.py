@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from nikawa.benchmarks import load, tasks
+from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.metrics import Items, metrics
 from nikawa.models import Trainable, _tree_graph, model

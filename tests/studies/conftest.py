@@ -71,7 +71,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         import torch
         from transformers import BertConfig, BertModel
 
-        from nikawa.benchmarks import load
+        from nikawa.datasets import load
         from nikawa.records import texts_inside
         from studies import _folder
 

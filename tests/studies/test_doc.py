@@ -55,7 +55,7 @@ def test_options_that_ask_for_nothing_are_refused(
 
 
 def test_workers_are_processes_that_share_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nikawa.jobs import run
+    from nikawa.runs import job as run
 
     seen: list[tuple[Any, Any]] = []
 

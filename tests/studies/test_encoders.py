@@ -10,8 +10,8 @@ from shutil import copytree
 import pytest
 from studies._place import Place
 
-from nikawa.jobs.run import Options, Request, run
-from nikawa.run import stored_runs
+from nikawa.runs import stored_runs
+from nikawa.runs.job import Options, Request, run
 from studies import encoders
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.benchmarks.jamp.splits import split_names
-from nikawa.run import stored_runs
+from nikawa.datasets.jamp.splits import split_names
+from nikawa.runs import stored_runs
 from studies import scratch
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from shutil import copytree, rmtree
 
 import pytest
 
-from nikawa.jobs.run import Options, Request, run
+from nikawa.runs.job import Options, Request, run
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def test_only_the_settings_that_were_chosen_are_told(made: tuple[Path, str]) -> 
 def test_a_choice_without_results_yet_is_not_told_by_older_ones(made: tuple[Path, str]) -> None:
     from studies._stored import told_runs
 
-    from nikawa.run.store import stored_runs
+    from nikawa.runs.store import stored_runs
 
     runs, best = made
     for stored in stored_runs(runs):
@@ -63,7 +63,7 @@ def test_runs_of_an_encoder_that_was_replaced_count_nowhere(
 ) -> None:
     from studies._stored import counted_runs, shown_runs
 
-    from nikawa.run.store import digest_of, stored_runs
+    from nikawa.runs.store import digest_of, stored_runs
 
     model, how = tmp_path / "mine", Options(tmp_path / "runs", executor="here")
     for name, seeds in (("one", (0, 1)), ("another", (0,))):
@@ -83,7 +83,7 @@ def test_settings_that_were_chosen_on_a_part_are_told_without_it_nowhere(
 ) -> None:
     from studies._stored import told_runs
 
-    from nikawa.run.store import stored_runs
+    from nikawa.runs.store import stored_runs
 
     how = Options(tmp_path / "runs", invented_data, executor="here")
     asked = Request(("jamp",), ("baseline",), (0,), train=("jamp",))

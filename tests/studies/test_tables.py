@@ -7,7 +7,7 @@ from typing import Any
 from studies._pairs import Contest
 from studies._tables import fewer_seeds, figures, stress_table
 
-from nikawa.jobs.run import Cell
+from nikawa.runs.job import Cell
 
 
 def cell(operation: str, case: str = "", gold: str = "", value: float = 50.0) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def test_the_analyser_by_its_name(fake: Any) -> None:
 
 
 def test_encoders_read_its_words(fake: Any) -> None:
-    from nikawa.models._encoder.settings import words_by
+    from nikawa.models.encoder.settings import words_by
 
     assert words_by("jumanpp")("猫が 走った。") == [(0, 1), (1, 2), (3, 6), (6, 7)]
 

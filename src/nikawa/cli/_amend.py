@@ -11,7 +11,7 @@ from nikawa.cli._show import print_json, print_table, status
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.jobs.amend import AmendReport, Options
+    from nikawa.recipes.amend import AmendReport, Options
 
 SHOWN = 20
 """Corrections shown; all of them are in the changelog."""
@@ -21,7 +21,7 @@ def run_amend(
     spec: str, relabel: Path | None, out: Path | None, data: Path | None, how: Options, *, json: bool, quiet: bool
 ) -> None:  # fmt: skip
     """Amend, and tell what was corrected and which scores move."""
-    from nikawa.jobs.amend import amend
+    from nikawa.recipes.amend import amend
 
     if relabel is None:
         raise BadInput(
@@ -40,7 +40,7 @@ def run_amend(
 def show(report: AmendReport) -> None:
     """The corrections, the scores that move, and where the release is."""
     from nikawa.cli._examples import answer_text
-    from nikawa.report.changelog import SCORE_COLUMNS, moves_told, score_row
+    from nikawa.recipes.changelog import SCORE_COLUMNS, moves_told, score_row
 
     release = report.release
     rows = [

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
+from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import print_table
 
 if TYPE_CHECKING:
-    from nikawa.analyse.results import Analysis, Figure, Slice
-    from nikawa.analyse.stored import Analyses
+    from nikawa.analysis.results import Analysis, Figure, Slice
+    from nikawa.analysis.stored import Analyses
 
 ALPHA = 0.05
 

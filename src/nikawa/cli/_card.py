@@ -20,7 +20,7 @@ def card(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write the card of a dataset folder, every field there to be filled in."""
-    from nikawa.jobs.card import make_card
+    from nikawa.datasets.card import make_card
 
     report = make_card(folder, fields_said(say or (), "--say"), overwrite=overwrite)
     if json:

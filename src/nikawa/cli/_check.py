@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nikawa.cli._show import console, print_table
 
 if TYPE_CHECKING:
-    from nikawa.jobs.check import Report
+    from nikawa.checks.job import Report
     from nikawa.records import Finding
 
 SHOWN = 3

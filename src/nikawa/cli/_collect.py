@@ -15,7 +15,7 @@ import typer
 from nikawa.cli._show import print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.jobs.collect import NewReport
+    from nikawa.collect.job import NewReport
 
 _LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
 SHOWN = 20
@@ -136,8 +136,8 @@ def open_for_workers(
     made: NewReport | None = None,
 ) -> None:
     """Serve, and say where once the port is known; `paths` are links of workers to show."""
-    from nikawa.jobs.collect import Serving
-    from nikawa.jobs.collect import serve as run
+    from nikawa.collect.job import Serving
+    from nikawa.collect.job import serve as run
 
     shown = f"[{where.host}]" if ":" in where.host else where.host
 

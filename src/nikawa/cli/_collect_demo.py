@@ -20,8 +20,8 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """A project on the embedded mini-benchmark, made and served with one command."""
-    from nikawa.jobs.collect import demo as make
-    from nikawa.jobs.collect import links as link
+    from nikawa.collect.job import demo as make
+    from nikawa.collect.job import links as link
 
     fresh = not (project / "project.toml").exists()
     made = make(project) if fresh else None

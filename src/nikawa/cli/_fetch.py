@@ -11,7 +11,7 @@ import typer
 from nikawa.cli._show import console
 
 if TYPE_CHECKING:
-    from nikawa.jobs.fetch import Summary
+    from nikawa.datasets.fetch import Summary
 
 
 def fetch_with_bar(
@@ -20,7 +20,7 @@ def fetch_with_bar(
     """Fetch a dataset or suite, showing each file's progress on a terminal."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    from nikawa.jobs.fetch import fetch
+    from nikawa.datasets.fetch import fetch
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     shown = sys.stderr.isatty() and not quiet

@@ -10,8 +10,8 @@ import typer
 from nikawa.cli._show import print_json, print_table, status
 
 if TYPE_CHECKING:
-    from nikawa.aggregate.plan import Plan
-    from nikawa.jobs.agree import Options
+    from nikawa.aggregation.agree import Options
+    from nikawa.aggregation.plan import Plan
 
 COLUMNS = ("workers", "reliability", "95% interval", "yield", "items to judge", "answers", "cost", "")
 DEFAULT = 0.9
@@ -27,8 +27,8 @@ def show_plan(
     quiet: bool,
 ) -> None:
     """Make the plan and print it; `wish` is reliability, yield, rule, items, price."""
-    from nikawa.aggregate.plan import Wish
-    from nikawa.jobs.agree import plan_from
+    from nikawa.aggregation.agree import plan_from
+    from nikawa.aggregation.plan import Wish
 
     reliability, share, rule, items, price = wish
     if reliability is None and share is None:

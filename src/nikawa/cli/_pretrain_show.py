@@ -14,8 +14,8 @@ from nikawa.cli._show import print_table, progress
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from nikawa.jobs.pretrain import Report
     from nikawa.pretrain.coverage import CoverageReport
+    from nikawa.pretrain.job import Report
     from nikawa.pretrain.report import CorpusReport
 
 ENOUGH = 20

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
+from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import print_rendered, print_table
 
 if TYPE_CHECKING:
-    from nikawa.jobs._run_manage import Listed, RunDiff
-    from nikawa.jobs.run import Cell, RunReport
+    from nikawa.runs.job import Cell, RunReport
+    from nikawa.runs.manage import Listed, RunDiff
 
 NAMES = ("task", "variation", "set", "metric")
 ANSWERED = "answered"
@@ -121,7 +121,7 @@ def _items(cell: Cell, metric: str) -> int:
 
 def _short(models: Sequence[str]) -> list[str]:
     """Models made from a path by its last part, where that tells them apart."""
-    from nikawa.run.value import short_name
+    from nikawa.runs.value import short_name
 
     short = [short_name(model) for model in models]
     return short if len(set(short)) == len(short) else list(models)

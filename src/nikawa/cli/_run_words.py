@@ -9,8 +9,8 @@ import msgspec
 
 from nikawa.errors import BadInput, unknown
 from nikawa.models import Model
-from nikawa.run.plan import Request
-from nikawa.run.preset import Preset, read_preset, under
+from nikawa.runs.plan import Request
+from nikawa.runs.preset import Preset, read_preset, under
 
 MOST = 1_000
 """Seeds that a number may stand for."""
@@ -46,7 +46,7 @@ def asked(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> Requ
 
 def checked(notation: str | None) -> None:
     """Refuse a notation that does not exist before the work, not after it."""
-    from nikawa.report.tables import NOTATIONS
+    from nikawa.reporting.tables import NOTATIONS
 
     if notation is not None and notation not in NOTATIONS:
         raise unknown("notation", notation, NOTATIONS)

@@ -18,8 +18,8 @@ from nikawa.cli._show import (
 )
 
 if TYPE_CHECKING:
-    from nikawa.jobs._shift_parts import Part
-    from nikawa.jobs.shift import ShiftReport
+    from nikawa.scoring.shift import ShiftReport
+    from nikawa.scoring.shift_parts import Part
 
 Dataset = Annotated[str, typer.Argument(help="A dataset, folder or records file.", autocompletion=complete_datasets)]  # fmt: skip
 
@@ -36,9 +36,9 @@ def shift(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Tell how gold differs between a dataset and its translation, or between two versions."""
-    from nikawa.jobs._shift_parts import SPLIT, TAG
-    from nikawa.jobs.shift import as_json
-    from nikawa.jobs.shift import shift as run
+    from nikawa.scoring.shift import as_json
+    from nikawa.scoring.shift import shift as run
+    from nikawa.scoring.shift_parts import SPLIT, TAG
 
     report = run(before, after, question=question, by=tuple(by or (SPLIT, TAG)), data=data)
     if json:
@@ -54,7 +54,7 @@ def shift(
 
 
 def _show(report: ShiftReport, n: int) -> None:
-    from nikawa.jobs.shift import summary
+    from nikawa.scoring.shift import summary
 
     typer.echo(summary(report))
     whole = report.parts[0]

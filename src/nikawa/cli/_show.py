@@ -21,7 +21,7 @@ WHOLE = 100_000
 
 def complete_datasets(incomplete: str) -> list[str]:
     """Dataset names, and the splits of one once its name and a colon stand there."""
-    from nikawa.benchmarks import benchmarks
+    from nikawa.datasets import benchmarks
 
     name, colon, _ = incomplete.partition(":")
     if colon and name in benchmarks():
@@ -35,7 +35,7 @@ def complete_datasets(incomplete: str) -> list[str]:
 
 def complete_tasks(incomplete: str) -> list[str]:
     """Task, dataset and suite names."""
-    from nikawa.benchmarks import benchmarks, suites, tasks
+    from nikawa.datasets import benchmarks, suites, tasks
 
     return sorted({name for name in (*tasks(), *benchmarks(), *suites()) if name.startswith(incomplete)})
 
@@ -118,7 +118,7 @@ def print_rendered(
 ) -> None:
     """Print a table as Markdown, LaTeX or CSV."""
     from nikawa.errors import unknown
-    from nikawa.report.tables import NOTATIONS, Table
+    from nikawa.reporting.tables import NOTATIONS, Table
 
     if notation not in NOTATIONS:
         raise unknown("notation", notation, NOTATIONS)

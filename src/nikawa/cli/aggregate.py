@@ -20,9 +20,9 @@ from nikawa.cli._show import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.jobs._aggregate_report import AggregateReport, RuleReport
-    from nikawa.jobs._aggregate_workers import HumanReport, WorkersReport
-    from nikawa.jobs.aggregate import Options
+    from nikawa.aggregation.job import Options
+    from nikawa.aggregation.report import AggregateReport, RuleReport
+    from nikawa.aggregation.worker_report import HumanReport, WorkersReport
     from nikawa.records import Score
 
 PANEL = "Build"
@@ -64,8 +64,8 @@ def aggregate(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make gold of judgements by a named rule; ties are never settled in silence."""
+    from nikawa.aggregation.job import Options
     from nikawa.io.judgements import How, parse_map
-    from nikawa.jobs.aggregate import Options
 
     how = How(form=form, mapping=parse_map(columns) if columns else None)
     if question is not None:
@@ -90,8 +90,8 @@ def aggregate(
 def _gold(
     spec: str, data: Path | None, options: Options, target: tuple[Path | None, bool], how: tuple[bool, bool]
 ) -> None:
-    from nikawa.jobs._aggregate_files import write
-    from nikawa.jobs.aggregate import aggregate as run
+    from nikawa.aggregation.files import write
+    from nikawa.aggregation.job import aggregate as run
 
     (out, overwrite), (json, quiet) = target, how
     with status(f"making gold of {spec}", quiet or json):
@@ -144,7 +144,7 @@ def _workers(
     pass_mark: float | None,
     how: tuple[bool, bool],
 ) -> None:
-    from nikawa.jobs._aggregate_workers import workers
+    from nikawa.aggregation.worker_report import workers
 
     with status(f"looking at the workers of {spec}", any(how)):
         report = workers(spec, data, options, pass_mark)
@@ -175,7 +175,7 @@ def _show_workers(report: WorkersReport) -> None:
 
 
 def _effects(excluded: tuple[object, ...]) -> None:
-    from nikawa.aggregate.workers_exclude import Change
+    from nikawa.aggregation.workers_exclude import Change
 
     rows = [
         (
@@ -189,7 +189,7 @@ def _effects(excluded: tuple[object, ...]) -> None:
 
 
 def _human(spec: str, data: Path | None, options: Options, task: str | None, how: tuple[bool, bool]) -> None:
-    from nikawa.jobs._aggregate_workers import human
+    from nikawa.aggregation.worker_report import human
 
     with status(f"scoring the workers of {spec}", any(how)):
         report = human(spec, data, options, task)

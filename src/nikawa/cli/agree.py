@@ -20,7 +20,7 @@ from nikawa.cli._show import (
 )
 
 if TYPE_CHECKING:
-    from nikawa.jobs.agree import Agreed, AgreeReport, MeasureRow, Options
+    from nikawa.aggregation.agree import Agreed, AgreeReport, MeasureRow, Options
 
 PANEL = "Build"
 COLUMNS = ("measure", "level", "value", "95% interval")
@@ -61,9 +61,9 @@ def agree(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
+    from nikawa.aggregation.agree import Options
+    from nikawa.aggregation.agree import agree as run
     from nikawa.io.judgements import QUESTION, How, parse_map
-    from nikawa.jobs.agree import Options
-    from nikawa.jobs.agree import agree as run
 
     mapping = parse_map(columns) if columns else None
     how = How(form=form, mapping=mapping, question=question or QUESTION, encoding=encoding)
@@ -94,11 +94,11 @@ def _write(
 ) -> None:
     page, save, save_as = targets
     if page is not None:
-        from nikawa.report.agreement_page import write_page
+        from nikawa.reporting.agreement_page import write_page
 
         write_page(page, found.report, found.table, overwrite=overwrite)
     if save is not None:
-        from nikawa.jobs.agree import save as write
+        from nikawa.aggregation.agree import save as write
 
         write(save, spec, data, options, (save_as, overwrite))
 

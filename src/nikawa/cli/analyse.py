@@ -10,8 +10,8 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, print_json, progress
 
 if TYPE_CHECKING:
-    from nikawa.analyse.stored import Analyses
-    from nikawa.jobs.analyse import How
+    from nikawa.analysis.job import How
+    from nikawa.analysis.stored import Analyses
 
 PANEL = "Evaluate"
 
@@ -40,7 +40,7 @@ def analyse(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
-    from nikawa.jobs.analyse import How, place_of, sheets_of
+    from nikawa.analysis.job import How, place_of, sheets_of
 
     how = How(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
     found = _run(runs, (out, data, overwrite), how, quiet or json)
@@ -58,7 +58,7 @@ def analyse(
 
 
 def _run(runs: list[str], places: tuple[Path | None, Path | None, bool], how: How, quiet: bool) -> Analyses:
-    from nikawa.jobs.analyse import analyse as run
+    from nikawa.analysis.job import analyse as run
 
     out, data, overwrite = places
     with progress(quiet) as bar:

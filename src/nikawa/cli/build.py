@@ -11,7 +11,7 @@ from nikawa.cli._amend import run_amend
 from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.build import BuildReport, Options
+    from nikawa.recipes.build import BuildReport, Options
 
 PANEL = "Build"
 LIST = "list"
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def complete_recipes(incomplete: str) -> list[str]:
     """The recipes, and the word that lists them."""
-    from nikawa.benchmarks.recipe import recipes
+    from nikawa.recipes.recipe import recipes
 
     return [name for name in (LIST, *recipes()) if name.startswith(incomplete)]
 
@@ -54,14 +54,14 @@ def build(
 ) -> None:  # fmt: skip
     """Build a dataset as its paper describes: sources to items, task sheets to people, answers to gold, with lineage."""
     from nikawa.errors import BadInput
-    from nikawa.jobs.build import Options
+    from nikawa.recipes.build import Options
 
     if amend is not None and recipe != LIST:
         raise BadInput(f"build the recipe {recipe}, or amend {amend}?", cure="say one of them")
     if amend is None and (relabel or version or reason or runs or answers or date):
         raise BadInput("these options belong to --amend", cure="say --amend DATASET --relabel FILE --out DIR")
     if amend is not None:
-        from nikawa.jobs.amend import Options as Correct
+        from nikawa.recipes.amend import Options as Correct
 
         how = Correct(version, reason, tuple(runs or ()), tuple(answers or ()), date, overwrite)
         return run_amend(amend, relabel, out, data, how, json=json, quiet=quiet)
@@ -80,7 +80,7 @@ def build(
 
 
 def _list(json: bool) -> None:
-    from nikawa.benchmarks.recipe import Ask, recipes
+    from nikawa.recipes.recipe import Ask, recipes
 
     rows = [
         {
@@ -99,8 +99,8 @@ def _list(json: bool) -> None:
 
 
 def _show_config(name: str, json: bool) -> None:
-    from nikawa.benchmarks.recipe import find_recipe
-    from nikawa.jobs.build import settings_of, show_config
+    from nikawa.recipes.build import settings_of, show_config
+    from nikawa.recipes.recipe import find_recipe
 
     recipe = find_recipe(name)
     if json:
@@ -109,7 +109,7 @@ def _show_config(name: str, json: bool) -> None:
 
 
 def _run(name: str, out: Path, how: Options, quiet: bool) -> BuildReport:
-    from nikawa.jobs.build import build as run
+    from nikawa.recipes.build import build as run
 
     with progress(quiet) as bar:
         shown = bar.add_task(f"building {name}", total=None)

@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Json, Quiet, complete_from, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.clean import Choices, Report
+    from nikawa.cleaning.job import Choices, Report
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa clean news.txt --out candidates.jsonl --removed removed.jsonl"
@@ -49,9 +49,9 @@ def clean(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Split texts into sentences, take noise and personal data out, and count what each step did."""
-    from nikawa.clean import Settings
+    from nikawa.cleaning import Settings
+    from nikawa.cleaning.job import Choices, Reading
     from nikawa.errors import BadInput
-    from nikawa.jobs.clean import Choices, Reading
 
     if not texts:
         return _steps(json)
@@ -92,8 +92,8 @@ def _pii(said: str) -> Literal["drop", "replace"]:
 
 
 def _run(texts: list[Path], out: Path, chosen: Choices, toxicity: str | None, quiet: bool) -> Report:
-    from nikawa.clean.toxicity import by_command
-    from nikawa.jobs.clean import clean as run
+    from nikawa.cleaning.job import clean as run
+    from nikawa.cleaning.toxicity import by_command
 
     with progress(quiet) as bar:
         task = bar.add_task("cleaning, characters", total=None)
@@ -122,7 +122,7 @@ def show(report: Report) -> None:
 
 
 def _steps(json: bool) -> None:
-    from nikawa.clean import steps
+    from nikawa.cleaning import steps
 
     rows: list[dict[str, Any]] = [
         {"step": step.name, "what": step.title, "personal data": step.pii} for step in steps().values()

@@ -64,8 +64,8 @@ def new(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make a project: a folder with settings, guidelines, items, control items and a pilot to fill in."""
-    from nikawa.jobs.collect import New
-    from nikawa.jobs.collect import new as run
+    from nikawa.collect.job import New
+    from nikawa.collect.job import new as run
 
     how = New(form, workers, language, title, options_of(settings or []), database)
     with status(f"making {project}", quiet or json):
@@ -101,7 +101,7 @@ def links(
     quiet: Quiet = False,
 ) -> None:
     """Make links for workers; the same name gets the same link every time."""
-    from nikawa.jobs.collect import links as run
+    from nikawa.collect.job import links as run
 
     given = list(names or [])
     if file is not None:
@@ -120,7 +120,7 @@ def links(
 
 def status_(project: Project, database: Database = "", json: Json = False, quiet: Quiet = False) -> None:
     """How far a project is; it may be served meanwhile."""
-    from nikawa.jobs.collect import status as run
+    from nikawa.collect.job import status as run
 
     found = run(project, database)
     if json:
@@ -142,8 +142,8 @@ def export(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write the judgements so far, as nikawa aggregate reads them, while people work."""
-    from nikawa.jobs.collect import Out
-    from nikawa.jobs.collect import export as run
+    from nikawa.collect.job import Out
+    from nikawa.collect.job import export as run
 
     how = Out(("main", *(include or ())), pseudonymise, form, overwrite)
     with status(f"writing {out}", quiet or json):
@@ -166,9 +166,9 @@ def import_(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Add judgements made elsewhere, or further examples; all of a file or nothing."""
+    from nikawa.collect.job import take
     from nikawa.errors import BadInput
     from nikawa.io.judgements import How, parse_map
-    from nikawa.jobs.collect import take
 
     if file is None and examples is None:
         raise BadInput("there is nothing to import", cure="name a file of judgements, or --examples FILE")
@@ -194,7 +194,7 @@ def backup(
     quiet: Quiet = False,
 ) -> None:
     """Copy the SQLite database while people work."""
-    from nikawa.jobs.collect import backup as run
+    from nikawa.collect.job import backup as run
 
     run(project, out, overwrite=overwrite, database=database)
     if json:
@@ -213,7 +213,7 @@ def password(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Add an owner or reviewer, or give them a new password; their sessions end."""
-    from nikawa.jobs.collect import password as run
+    from nikawa.collect.job import password as run
 
     typed = typer.prompt("Password", hide_input=True, confirmation_prompt=True) if ask else None
     made = run(project, name, role, typed, database)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
+from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._figures import UNDEFINED, digits, plain
 from nikawa.cli._show import (
     Data,
@@ -25,7 +25,7 @@ from nikawa.cli._show import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.jobs.compare import Comparison, PairResult
+    from nikawa.scoring.compare import Comparison, PairResult
 
 SYSTEMS = ("task", "metric", "system", "score", "sd", "runs", "ties")
 PAIRS = (
@@ -65,8 +65,8 @@ def compare(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Compare systems on the same items: paired tests, intervals, ties."""
-    from nikawa.jobs.compare import compare as run
-    from nikawa.jobs.score import Options
+    from nikawa.scoring.compare import compare as run
+    from nikawa.scoring.score import Options
 
     with _telling(quiet or json) as tell:
         how = Options(by=tuple(by or ()), hidden=hidden, tell=tell)

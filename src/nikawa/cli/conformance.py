@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Json, Quiet, print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.jobs.conformance import GroupResult, Report
+    from nikawa.scoring.conformance import GroupResult, Report
 
 
 PANEL = "Data"
@@ -30,7 +30,7 @@ def conformance(
 ) -> None:
     """Run the cases of a golden file; status 1 when one fails."""
     from nikawa.cli._show import status
-    from nikawa.jobs.conformance import conformance as run
+    from nikawa.scoring.conformance import conformance as run
 
     with status(f"running the cases of {file.name}", quiet):
         report = run(file)

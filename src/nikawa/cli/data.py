@@ -24,7 +24,7 @@ from nikawa.cli._show import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.benchmarks import Benchmark
+    from nikawa.datasets import Benchmark
     from nikawa.records import Dataset, Example
 
 FORMATS = ("parquet", "jsonl", "hf", "croissant")
@@ -59,8 +59,8 @@ def register(app: typer.Typer) -> None:
 
 def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -> None:
     """What exists, what is here, and where."""
-    from nikawa.benchmarks import benchmarks
-    from nikawa.benchmarks.locate import data_root, require_folder
+    from nikawa.datasets import benchmarks
+    from nikawa.datasets.locate import data_root, require_folder
 
     require_folder(data)
     rows = [_listed(benchmark, data) for benchmark in benchmarks().values()]
@@ -74,7 +74,7 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
 
 
 def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
-    from nikawa.benchmarks.locate import present, repository_folder
+    from nikawa.datasets.locate import present, repository_folder
 
     here = present(benchmark, data)
     files = [str(path) for paths in here.values() for path in paths]
@@ -112,11 +112,11 @@ def show(
     quiet: Quiet = False,
 ) -> None:
     """Show examples a person can read; with --quiet only tell, by the status, whether they can be read."""
-    from nikawa.benchmarks.load import load, named, peek
     from nikawa.cli._examples import print_card, print_examples
+    from nikawa.datasets.load import load, named, peek
 
     if card and name.partition(":")[0] in _names():
-        from nikawa.benchmarks import benchmarks
+        from nikawa.datasets import benchmarks
 
         return print_card(benchmarks()[name.partition(":")[0]].card, json)
     spec = with_split(name, split)
@@ -146,7 +146,7 @@ def picked(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, list[Ex
 
 
 def _names() -> set[str]:
-    from nikawa.benchmarks import benchmarks
+    from nikawa.datasets import benchmarks
 
     return set(benchmarks())
 
@@ -167,8 +167,8 @@ def with_split(spec: str, split: str | None) -> str:
 
 def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = False) -> None:
     """Look for faults, repeats and leaks; status 1 when something is found that is not known."""
+    from nikawa.checks.job import check as run
     from nikawa.cli._check import print_report
-    from nikawa.jobs.check import check as run
 
     with progress(quiet or json) as bar:
         row = bar.add_task(f"checking {name}", total=None)
@@ -220,9 +220,9 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a copy that other tools read."""
-    from nikawa.benchmarks.load import named
-    from nikawa.jobs.export import export as run
-    from nikawa.run.veil import load_veiled
+    from nikawa.datasets.export import export as run
+    from nikawa.datasets.hidden import load_veiled
+    from nikawa.datasets.load import named
 
     with status(f"exporting {name}", quiet):
         dataset = load_veiled(name, data=data)

@@ -10,8 +10,8 @@ import typer
 from nikawa.cli._show import Json, Quiet, console, print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.jobs._demo_steps import Outcome
-    from nikawa.jobs.demo import Done, Step
+    from nikawa.demo.job import Done, Step
+    from nikawa.demo.steps import Outcome
 
 
 PANEL = "Data"
@@ -28,7 +28,7 @@ def demo(
     json: Json = False,
 ) -> None:  # fmt: skip
     """Take a tour of a benchmark's whole life: embedded data, no network; it leaves one folder with the report."""
-    from nikawa.jobs.demo import demo as run
+    from nikawa.demo.job import demo as run
 
     done = run(None if quiet or json else _show, out=out)
     if json:

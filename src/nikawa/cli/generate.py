@@ -11,7 +11,7 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.generate import GenerateReport
+    from nikawa.generation.job import GenerateReport
 
 PANEL = "Probe"
 SHOWN = 8
@@ -20,7 +20,7 @@ SHOWN = 8
 
 def complete_packs(incomplete: str) -> list[str]:
     """The packs that ship."""
-    from nikawa.generate.pack import pack_names
+    from nikawa.generation.pack import pack_names
 
     return [name for name in pack_names() if name.startswith(incomplete)]
 
@@ -51,8 +51,8 @@ def generate(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Generate a dataset from a pack of templates: the same number of problems from every cell."""
-    from nikawa.jobs.generate import Options
-    from nikawa.jobs.generate import generate as run
+    from nikawa.generation.job import Options
+    from nikawa.generation.job import generate as run
 
     how = Options(
         counts=dict(map(_count, n or ())), per=per, seed=seed, splits=tuple(split or ()), workers=workers,
@@ -73,7 +73,7 @@ def generate(
 
 def _left(out: Path) -> str:
     """What an interrupted run leaves."""
-    from nikawa.jobs.generate import resumable
+    from nikawa.generation.job import resumable
 
     return "the same command goes on from here" if resumable(out) else "nothing is kept"
 

@@ -10,8 +10,8 @@ import typer
 from nikawa.cli._show import Json, Quiet, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.generate.lexicon import Frame, Lexicon
-    from nikawa.jobs.lexicon import Report
+    from nikawa.generation.lexicon import Frame, Lexicon
+    from nikawa.generation.lexicon_job import Report
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +43,7 @@ def build(
     quiet: Quiet = False,
 ) -> None:
     """Count which nouns stand with which verbs in raw text; write a lexicon and a report."""
-    from nikawa.jobs.lexicon import Choices, build_lexicon
+    from nikawa.generation.lexicon_job import Choices, build_lexicon
 
     shipped = Choices()
     choices = Choices(
@@ -97,7 +97,7 @@ def show(
 ) -> None:
     """What a lexicon holds, or how one verb is used."""
     from nikawa.errors import unknown
-    from nikawa.generate.lexicon import load_lexicon
+    from nikawa.generation.lexicon import load_lexicon
 
     lexicon = load_lexicon(name)
     if verb is not None and verb not in lexicon.verbs:

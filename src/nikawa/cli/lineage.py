@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Json, Quiet, print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.jobs.lineage import Lineage
+    from nikawa.recipes.lineage import Lineage
 
 PANEL = "Build"
 
@@ -29,7 +29,7 @@ def lineage(
     quiet: Quiet = False,
 ) -> None:
     """Print the source, every judgement, the rules and the dropped siblings of an example."""
-    from nikawa.jobs.lineage import lineage as find
+    from nikawa.recipes.lineage import lineage as find
 
     found = find(example, folder)
     if json:

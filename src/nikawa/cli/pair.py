@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Json, Quiet, complete_from, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.pair import Options, PairReport
+    from nikawa.pairing.job import Options, PairReport
 
 PANEL = "Build"
 
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def complete_methods(incomplete: str) -> list[str]:
     """The ways to pair."""
-    from nikawa.pair import METHODS
+    from nikawa.pairing import METHODS
 
     return [name for name in METHODS if name.startswith(incomplete)]
 
@@ -49,8 +49,8 @@ def pair(
 ) -> None:  # fmt: skip
     """Pair sentences for a similarity or inference task, the similar ones and the less similar."""
     from nikawa.errors import BadInput
-    from nikawa.jobs.pair import Options
-    from nikawa.pair import METHODS
+    from nikawa.pairing import METHODS
+    from nikawa.pairing.job import Options
 
     if method is None:
         return print_json(METHODS) if json else print_table(("method", "pairs"), METHODS.items())
@@ -69,7 +69,7 @@ def pair(
 
 
 def _run(method: str, file: Path, how: Options, quiet: bool) -> PairReport:
-    from nikawa.jobs.pair import pair as run
+    from nikawa.pairing.job import pair as run
 
     with progress(quiet) as bar:
         shown = bar.add_task(f"pairing {file.name}", total=None)

@@ -11,7 +11,7 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.perturb import Options, PerturbReport
+    from nikawa.perturbation.job import Options, PerturbReport
 
 PANEL = "Probe"
 REASONS = 3
@@ -36,8 +36,8 @@ def register(app: typer.Typer) -> None:
 
 def complete_operations(incomplete: str) -> list[str]:
     """Families, groups, and the names of all operations."""
-    from nikawa.perturb import perturbations
-    from nikawa.perturb.choose import FAMILIES, GROUPS
+    from nikawa.perturbation import perturbations
+    from nikawa.perturbation.choose import FAMILIES, GROUPS
 
     names = {*FAMILIES, *GROUPS, *(p.name for p in perturbations().values())}
     return sorted(name for name in names if name.startswith(incomplete))
@@ -61,7 +61,7 @@ def perturb(
 ) -> None:  # fmt: skip
     """Rewrite examples and link each to its original: does the model read the particles?"""
     from nikawa.errors import BadInput
-    from nikawa.jobs.perturb import Options
+    from nikawa.perturbation.job import Options
 
     if operation is None:
         return _list(json)
@@ -80,7 +80,7 @@ def perturb(
 
 
 def _run(operation: str, dataset: str, data: Path | None, how: Options, quiet: bool) -> PerturbReport:
-    from nikawa.jobs.perturb import perturb as run
+    from nikawa.perturbation.job import perturb as run
 
     with progress(quiet) as bar:
         shown = bar.add_task(f"perturbing {dataset}", total=None)
@@ -122,7 +122,7 @@ def _why(report: PerturbReport) -> None:
 
 
 def _list(json: bool) -> None:
-    from nikawa.perturb import perturbations
+    from nikawa.perturbation import perturbations
 
     found = perturbations().values()
     if json:

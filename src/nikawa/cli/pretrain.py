@@ -11,7 +11,7 @@ from nikawa.cli._pretrain_show import Teller
 from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json
 
 if TYPE_CHECKING:
-    from nikawa.jobs.pretrain import Choices, Report
+    from nikawa.pretrain.job import Choices, Report
 
 PANEL = "Evaluate"
 EXAMPLE = "Example: nikawa pretrain corpus.txt --language ja --size mini --minutes 8 --out my-encoder"
@@ -54,7 +54,7 @@ def pretrain(
 ) -> None:  # fmt: skip
     """Train a small Japanese or Korean encoder: clean text, learn a vocabulary, pack, train. Goes on where it was killed."""
     from nikawa.errors import BadInput
-    from nikawa.jobs.pretrain import Choices
+    from nikawa.pretrain.job import Choices
     from nikawa.pretrain.vocabulary import SAMPLE
 
     if out is None:
@@ -75,7 +75,7 @@ def pretrain(
 
 
 def _run(corpus: list[Path], out: Path, choices: Choices, quiet: bool) -> Report:
-    from nikawa.jobs.pretrain import pretrain as run
+    from nikawa.pretrain.job import pretrain as run
 
     try:
         with Teller(quiet) as teller:

@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.probe import ArtifactReport
+    from nikawa.checks.probe import ArtifactReport
 
 OVER = ("token", "label", "examples", "with label", "share", "line", "p")
 LENGTHS = ("side", "unit", "label", "mean", "sd", "median", "least", "most")
@@ -47,8 +47,8 @@ def artifacts(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Test whether tokens tell the label: one-sided binomial test, Bonferroni, PMI, lengths."""
-    from nikawa.jobs.probe import Options
-    from nikawa.jobs.probe import artifacts as run
+    from nikawa.checks.probe import Options
+    from nikawa.checks.probe import artifacts as run
 
     if plot is not None and plot.suffix.lower() != ".svg":
         from nikawa.errors import BadInput
@@ -62,7 +62,7 @@ def artifacts(
         task = bar.add_task(f"testing the tokens of {dataset}", total=None)
         found = run(dataset, data, how, lambda done, of: bar.update(task, completed=done, total=of))
     if plot is not None:
-        from nikawa.report.scatter import write_scatter
+        from nikawa.reporting.scatter import write_scatter
 
         write_scatter(plot, found.table, found.report.over, title=_title(found.report), overwrite=overwrite)
     if json:

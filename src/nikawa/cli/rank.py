@@ -33,7 +33,7 @@ def rank(
     quiet: Quiet = False,
 ) -> None:
     """Rank articles by PageRank over their links, as JSQuAD's were chosen."""
-    from nikawa.jobs.rank import rank_articles
+    from nikawa.cleaning.rank import rank_articles
 
     with status("ranking", quiet or json):
         found = rank_articles(links, count, sample=sample, seed=seed, out=out, overwrite=overwrite)

@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, print_json, status
 
 if TYPE_CHECKING:
-    from nikawa.jobs.report import Options, Reported
+    from nikawa.reporting.job import Options, Reported
 
 PANEL = "Evaluate"
 
@@ -38,7 +38,7 @@ def report(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write a page about runs: scores with intervals and ties, slices, calibration, every example; tables for a paper."""
-    from nikawa.jobs.report import Options
+    from nikawa.reporting.job import Options
 
     how = Options(
         data, title, digits, rounds, analyses=analyses, dataset=dataset, made=_now() if stamp else "", overwrite=overwrite
@@ -66,7 +66,7 @@ def report(
 
 
 def _run(runs: list[str], out: Path, how: Options, quiet: bool) -> Reported:
-    from nikawa.jobs.report import report as run
+    from nikawa.reporting.job import report as run
 
     with status("reporting", quiet):
         return run(runs, out, how)

@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_rendered, print_table, status
 
 if TYPE_CHECKING:
-    from nikawa.jobs.reproduce import FigureResult
+    from nikawa.reproduce.job import FigureResult
 
 STYLES = {"equal": "green", "slip": "yellow", "version": "cyan", "absent": "dim", "differs": "bold red"}
 PAPERS = ("jglue", "klue", "jsick", "jamp")
@@ -41,9 +41,9 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Recompute a paper's figures; status 1 when one differs unexplained."""
-    from nikawa.benchmarks.locate import VARIABLE, require_folder
+    from nikawa.datasets.locate import VARIABLE, require_folder
     from nikawa.errors import BadInput, unknown
-    from nikawa.jobs.reproduce import reproduce as run
+    from nikawa.reproduce.job import reproduce as run
 
     require_folder(data)
     if data is not None and not data.is_dir():  # files that are yet to come reproduce nothing

@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, complete_tasks, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.run import Options, Request, RunReport
+    from nikawa.runs.job import Options, Request, RunReport
 
 PANEL = "Evaluate"
 
@@ -76,7 +76,7 @@ def start(
         typer.echo(context.get_help())
         return
     from nikawa.cli._run_words import asked, checked
-    from nikawa.jobs.run import Options
+    from nikawa.runs.job import Options
 
     checked(style)
     words = {
@@ -102,8 +102,8 @@ def start(
 def _run(request: Request, how: Options, quiet: bool) -> RunReport:
     from dataclasses import replace
 
-    from nikawa.jobs.run import run
-    from nikawa.run.value import Outcome
+    from nikawa.runs.job import run
+    from nikawa.runs.value import Outcome
 
     with progress(quiet) as bar:
         shown = bar.add_task("planning", total=None)
@@ -143,7 +143,7 @@ def list_(
 ) -> None:
     """The runs of a folder, finished or not, with their main score."""
     from nikawa.cli._run_show import show_list
-    from nikawa.jobs._run_manage import list_runs
+    from nikawa.runs.manage import list_runs
 
     rows = list_runs(out, task, model)
     if json:
@@ -161,7 +161,7 @@ def diff(
 ) -> None:
     """What two runs do not share: what defines them, packages, scores, answers."""
     from nikawa.cli._run_show import show_diff
-    from nikawa.jobs._run_manage import diff_runs
+    from nikawa.runs.manage import diff_runs
 
     found = diff_runs(a, b, out)
     if json:
@@ -181,7 +181,7 @@ def remove(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Remove runs, answers and all; without --yes only tell which."""
-    from nikawa.jobs._run_manage import remove_runs, to_remove
+    from nikawa.runs.manage import remove_runs, to_remove
 
     found = to_remove(runs or [], out, unfinished=unfinished, task=task, model=model)
     if yes:

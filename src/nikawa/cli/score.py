@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
+from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._figures import UNDEFINED, digits, plain
 from nikawa.cli._show import (
     Data,
@@ -24,10 +24,10 @@ from nikawa.cli._show import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.jobs._score_report import ScoreReport
-    from nikawa.jobs.score import Scored
-    from nikawa.jobs.versions import VersionReport
     from nikawa.records import Score
+    from nikawa.scoring.report import ScoreReport
+    from nikawa.scoring.score import Scored
+    from nikawa.scoring.versions import VersionReport
 
 Columns = ("where", "metric", "mode", "score", "95% interval", "n")
 DATA = ("where", "metric", "mode", "unit", "score", "low", "high", "n")
@@ -65,9 +65,9 @@ def score(
 ) -> None:  # fmt: skip
     """Score answers exactly as the official scorer does, with 95% intervals."""
     from nikawa.io.atomic import refuse_existing
-    from nikawa.jobs.score import Options
-    from nikawa.jobs.score import score as run
-    from nikawa.jobs.versions import score_versions
+    from nikawa.scoring.score import Options
+    from nikawa.scoring.score import score as run
+    from nikawa.scoring.versions import score_versions
 
     how = Options(by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden)
     if versions:
@@ -161,7 +161,7 @@ def _more(count: int) -> str:
 
 
 def _shortened(text: str) -> str:
-    from nikawa.jobs._score_match import shortened
+    from nikawa.scoring.match import shortened
 
     return shortened(text)
 
@@ -213,7 +213,7 @@ def _few(s: Score) -> bool:
 def _write_items(scored: Scored, path: Path, overwrite: bool) -> None:
     from nikawa.io.atomic import atomic_write
     from nikawa.io.json import encode_json
-    from nikawa.jobs.score import per_item
+    from nikawa.scoring.score import per_item
 
     with atomic_write(path, overwrite=overwrite) as stream:
         for item in per_item(scored):

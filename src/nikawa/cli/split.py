@@ -12,7 +12,7 @@ from nikawa.cli._check import told_views
 from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.split import SplitReport
+    from nikawa.splitting.job import SplitReport
 
 PANEL = "Build"
 
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def complete_ways(incomplete: str) -> list[str]:
     """The ways to split."""
-    from nikawa.split import splitters
+    from nikawa.splitting import splitters
 
     return [name for name in splitters() if name.startswith(incomplete)]
 
@@ -57,9 +57,9 @@ def split(
     """Split a dataset, say what each part holds, and check what leaks from one into another."""
     if dataset is None:
         return _list(json)
-    from nikawa.jobs.split import Request
-    from nikawa.jobs.split import split as run
-    from nikawa.split import Options
+    from nikawa.splitting import Options
+    from nikawa.splitting.job import Request
+    from nikawa.splitting.job import split as run
 
     low, high = _scale(scale)
     options = Options(
@@ -134,7 +134,7 @@ def _percent(share: float | None) -> str:
 
 
 def _list(json: bool) -> None:
-    from nikawa.split import splitters
+    from nikawa.splitting import splitters
 
     rows = {splitter.name: splitter.title for splitter in splitters().values()}
     return print_json(rows) if json else print_table(("--by", "what it does"), rows.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.analyse.result_parts import NO_INTERVAL, TOO_FEW
+from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import (
     Data,
     Json,
@@ -22,8 +22,8 @@ from nikawa.cli._show import (
 from nikawa.errors import clip
 
 if TYPE_CHECKING:
-    from nikawa.analyse.stress import Cell
-    from nikawa.jobs.stress import StressReport
+    from nikawa.analysis.stress import Cell
+    from nikawa.analysis.stress_job import StressReport
 
 PANEL = "Probe"
 NAMED, NAMED_CHARACTERS = 5, 60
@@ -54,8 +54,8 @@ def stress(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Compare answers to originals and to their perturbed versions, beside those of people."""
-    from nikawa.jobs.stress import Options
-    from nikawa.jobs.stress import stress as run
+    from nikawa.analysis.stress_job import Options
+    from nikawa.analysis.stress_job import stress as run
 
     how = Options(sets, partial, resamples, seed, form)
     with status("comparing", quiet or json):

@@ -10,8 +10,8 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, print_json, print_rendered, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.jobs.tag import Comparison, Options, TagReport
-    from nikawa.tag import Pack
+    from nikawa.tagging import Pack
+    from nikawa.tagging.job import Comparison, Options, TagReport
 
 SHOWN = 20
 """Differences shown; all of them are in the JSON."""
@@ -38,7 +38,7 @@ def tag(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Find phenomena (negation, passive, …) in the texts, and count them by split."""
-    from nikawa.jobs.tag import Options
+    from nikawa.tagging.job import Options
 
     if dataset is None:
         return _packs(json) if pack is None else _pack(pack, json)
@@ -54,7 +54,7 @@ def tag(
 
 
 def _run(dataset: str, data: Path | None, how: Options, quiet: bool) -> TagReport:
-    from nikawa.jobs.tag import tag as run
+    from nikawa.tagging.job import tag as run
 
     with progress(quiet) as bar:
         shown = bar.add_task(f"tagging {dataset}", total=None)
@@ -111,7 +111,7 @@ def _show_comparison(found: Comparison) -> None:
 
 
 def _packs(json: bool) -> None:
-    from nikawa.tag import find_pack, pack_names
+    from nikawa.tagging import find_pack, pack_names
 
     packs = [find_pack(name) for name in pack_names()]
     if json:
@@ -128,7 +128,7 @@ def _head(pack: Pack) -> dict[str, Any]:
 
 def _pack(name: str, json: bool) -> None:
     """Hold a pack against its own sentences; status 1 when one does not hold."""
-    from nikawa.tag import check_pack, find_pack
+    from nikawa.tagging import check_pack, find_pack
 
     pack = find_pack(name)
     faults = check_pack(pack)

@@ -28,8 +28,8 @@ def tasks(
     quiet: Quiet = False,
 ) -> None:
     """List the tasks: kind, inputs, labels and metrics."""
-    from nikawa.benchmarks import tasks as table
-    from nikawa.benchmarks.own import named_tasks
+    from nikawa.datasets import tasks as table
+    from nikawa.datasets.custom import named_tasks
 
     found = named_tasks(name) if name else table().values()
     if json:

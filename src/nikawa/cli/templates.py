@@ -10,9 +10,9 @@ import typer
 from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, status
 
 if TYPE_CHECKING:
-    from nikawa.generate.audit import Report
-    from nikawa.jobs.review import ReviewReport
-    from nikawa.jobs.templates import CheckReport, Shown
+    from nikawa.generation.audit import Report
+    from nikawa.generation.review import ReviewReport
+    from nikawa.generation.templates import CheckReport, Shown
 
 SHOWN = 5
 """Rows named of each finding; all of them are in the JSON."""
@@ -43,7 +43,7 @@ def check(
     quiet: Quiet = False,
 ) -> None:
     """Look for faults, each with line and column; status 1 when there is an error."""
-    from nikawa.jobs.templates import check as run
+    from nikawa.generation.templates import check as run
 
     with status(f"checking {file}", quiet or json):
         report = run(file, data)
@@ -72,7 +72,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a template and sample problems made from it."""
-    from nikawa.jobs.templates import show as run
+    from nikawa.generation.templates import show as run
 
     with status(f"reading template {id}", json):
         shown = run(id, file, data, n=n, seed=seed)
@@ -112,7 +112,7 @@ def audit(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Read problems back through their templates and compute the labels again; status 1 when one disagrees."""
-    from nikawa.jobs.templates import audit as run
+    from nikawa.generation.templates import audit as run
 
     with status(f"auditing {dataset}", quiet or json):
         report = run(templates, dataset, data, compat=compat)
@@ -151,8 +151,8 @@ def review(
 ) -> None:  # fmt: skip
     """Hand problems to people as a sheet (keep or drop, with one of three reasons), and take their decisions."""
     from nikawa.errors import BadInput
-    from nikawa.jobs.review import apply
-    from nikawa.jobs.review import export as write
+    from nikawa.generation.review import apply
+    from nikawa.generation.review import export as write
 
     if (export is None) == (import_ is None):
         raise BadInput("a review is written or read", cure="give --export SHEET or --import SHEET")

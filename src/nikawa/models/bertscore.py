@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from nikawa.errors import BadInput, missing_extra
-from nikawa.models._encoder.backbone import ready
-from nikawa.models._encoder.where import located
 from nikawa.models.base import Model, Setup, not_fitted, settings_of, text_of
+from nikawa.models.encoder.backbone import ready
+from nikawa.models.encoder.where import located
 from nikawa.records import Example, Prediction, Task
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class BertScore:
         return made
 
     def _rows(self, task: Task, examples: Sequence[Example]) -> Any:
-        from nikawa.models._encoder.store import Rows
+        from nikawa.models.encoder.store import Rows
 
         reader, length = self._reader, self.settings.max_length
         ids = reader.ids([text_of(e, name) for e in examples for name in _sides(task)])
@@ -91,8 +91,8 @@ class BertScore:
     def _compared(self, rows: Any) -> list[np.ndarray]:
         import torch
 
-        from nikawa.models._encoder.infer import infer
-        from nikawa.models._encoder.learn import device_of, one_line
+        from nikawa.models.encoder.infer import infer
+        from nikawa.models.encoder.learn import device_of, one_line
 
         device = device_of(self.settings)
         plain = _weights(self._reader.tokenizer, None, 0)
@@ -115,9 +115,9 @@ class BertScore:
             import torch  # noqa: F401
         except ImportError:
             raise missing_extra("the package 'torch'", "encoder") from None
-        from nikawa.models._encoder.backbone import open_backbone
-        from nikawa.models._encoder.pieces import Reader
-        from nikawa.models._encoder.settings import EncoderSettings, words_by
+        from nikawa.models.encoder.backbone import open_backbone
+        from nikawa.models.encoder.pieces import Reader
+        from nikawa.models.encoder.settings import EncoderSettings, words_by
 
         backbone = open_backbone(self._setup.argument)
         layers = int(backbone.config.num_hidden_layers)

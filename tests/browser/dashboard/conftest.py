@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.app import create_app
 from nikawa.collect.export import judgements, take_in
 from nikawa.collect.load import sync
@@ -19,7 +20,6 @@ from nikawa.collect.project import Project, create_project
 from nikawa.collect.routes_login import SESSION
 from nikawa.collect.settings import Settings
 from nikawa.collect.store import Store, open_store
-from nikawa.jobs._collect_analyses import ANALYSES
 from nikawa.records import Example, Judgement
 
 SHOTS = os.environ.get("NIKAWA_SCREENSHOTS")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from nikawa.jobs.report import Options, report
-from nikawa.jobs.run import Options as RunOptions
-from nikawa.jobs.run import Request, run
-from nikawa.report.page import write_report
-from nikawa.report.page_data import Number, Page, Section, SystemRow
-from nikawa.report.page_items import POINTS, Items, Table
+from nikawa.reporting.job import Options, report
+from nikawa.reporting.page import write_report
+from nikawa.reporting.page_data import Number, Page, Section, SystemRow
+from nikawa.reporting.page_items import POINTS, Items, Table
+from nikawa.runs.job import Options as RunOptions
+from nikawa.runs.job import Request, run
 
 MANY = 10_000
 NASTY = '<script>window.hacked=1</script><img src=x onerror="window.hacked=2">'

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from nikawa.report import page_plots as plots
-from nikawa.report.page import asset
-from nikawa.report.page_sheets import SHEET
+from nikawa.reporting import page_plots as plots
+from nikawa.reporting.page import asset
+from nikawa.reporting.page_sheets import SHEET
 
 pytestmark = pytest.mark.slow
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from nikawa.aggregate.table import Table
+from nikawa.aggregation.agree import Options, measured
+from nikawa.aggregation.table import Table
+from nikawa.collect.analyses import ANALYSES
 from nikawa.collect.app import create_app
 from nikawa.collect.dashboard import latest, troubled, words
 from nikawa.collect.form import LANGUAGES
 from nikawa.collect.people import hash_password, set_person
 from nikawa.collect.workers import exclude
 from nikawa.errors import BadInput
-from nikawa.jobs._collect_analyses import ANALYSES
-from nikawa.jobs.agree import Options, measured
 
 PASSWORD = "とても長い合言葉です"
 PAGES = ("/owner", "/owner/adjudicate")

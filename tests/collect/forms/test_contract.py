@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nikawa.benchmarks.recipe import Ask
-from nikawa.benchmarks.recipe_forms import FORMS, Asked, read_answer
 from nikawa.collect.dashboard import words as owner_words
 from nikawa.collect.form import LANGUAGES, REFUSED, Form, Sample, forms
 from nikawa.collect.i18n import messages, say, table
 from nikawa.collect.project import create_project, open_project
 from nikawa.collect.settings import Settings
+from nikawa.recipes.forms import FORMS, Asked, read_answer
+from nikawa.recipes.recipe import Ask
 from nikawa.records import Example, revive
 
 each = pytest.mark.parametrize("form", forms().values(), ids=list(forms()))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nikawa.benchmarks.load import load_task
+from nikawa.datasets.load import load_task
 from nikawa.errors import BadInput
 from nikawa.io.answers import FORMS, read_answers
 from nikawa.records import Example, Task

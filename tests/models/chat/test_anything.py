@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nikawa.models._chat.journal import Reply
-from nikawa.models._chat.model import FORMS
-from nikawa.models._chat.problems import Problem
-from nikawa.models._chat.reading import Unreadable
-from nikawa.models._chat.replies import read_reply
-from nikawa.models._chat.template import find_template
+from nikawa.models.chat.journal import Reply
+from nikawa.models.chat.model import FORMS
+from nikawa.models.chat.problems import Problem
+from nikawa.models.chat.reading import Unreadable
+from nikawa.models.chat.replies import read_reply
+from nikawa.models.chat.template import find_template
 from nikawa.records import Example, Kind, Task
 
 WORDS = st.sampled_from(["choices", "message", "content", "logprobs", "top_logprobs", "token", "logprob", "usage", "prompt_tokens", "error", "code", "text", "tokens", "token_logprobs", "finish_reason", "entities", "words", "state", "index", "head", "label", "slot", "value", "occurrence", "answer", "score", "PS", "A", "花"])  # fmt: skip

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.models._chat.journal import NAME, Journal, Reply
+from nikawa.models.chat.journal import NAME, Journal, Reply
 from nikawa.records import Example, Task
 
 TASK = Task(name="own", dataset="own", kind="text", question="label", inputs=("text",), labels=("good", "bad"), metrics=())  # fmt: skip

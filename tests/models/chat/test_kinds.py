@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from nikawa.benchmarks import load, tasks
+from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.models import Trainable
-from nikawa.models._chat.model import FORMS, language_of
-from nikawa.models._chat.template import find_template
+from nikawa.models.chat.model import FORMS, language_of
+from nikawa.models.chat.template import find_template
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 NLI = ("entailment", "contradiction", "neutral")

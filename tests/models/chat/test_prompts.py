@@ -10,13 +10,13 @@ from typing import Any, get_args
 import pytest
 from msgspec.structs import replace
 
-from nikawa.benchmarks import benchmarks
+from nikawa.datasets import benchmarks
 from nikawa.errors import BadInput
 from nikawa.models import models
-from nikawa.models._chat.reading import Options, Unreadable, json_in, read_number, read_option
-from nikawa.models._chat.shots import draw
-from nikawa.models._chat.spans import find_spans, occurrence
-from nikawa.models._chat.template import FOLDER, find_template, read_template
+from nikawa.models.chat.reading import Options, Unreadable, json_in, read_number, read_option
+from nikawa.models.chat.shots import draw
+from nikawa.models.chat.spans import find_spans, occurrence
+from nikawa.models.chat.template import FOLDER, find_template, read_template
 from nikawa.records import Example, Kind, Span, Task
 
 TASK = Task(name="own", dataset="own", kind="inference", question="label", inputs=("premise", "hypothesis"), labels=("entailment", "neutral"), metrics=())  # fmt: skip

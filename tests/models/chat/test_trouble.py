@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from nikawa.errors import BadInput, MissingExtra
-from nikawa.models._chat.problems import retry_after
-from nikawa.models._chat.usage import OutOfBudget
+from nikawa.models.chat.problems import retry_after
+from nikawa.models.chat.usage import OutOfBudget
 from nikawa.records import Example, Task
 
 TASK = Task(name="own", dataset="own", kind="text", question="label", inputs=("text",), labels=("good", "bad"), metrics=())  # fmt: skip

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nikawa.models._encoder import align as align_module
-from nikawa.models._encoder.align import align
-from nikawa.models._encoder.pieces import Reader, cover
-from nikawa.models._encoder.settings import words_by
-from nikawa.models._encoder.settle import settle
-from nikawa.models._encoder.units import UNITS, Gaps
+from nikawa.models.encoder import align as align_module
+from nikawa.models.encoder.align import align
+from nikawa.models.encoder.pieces import Reader, cover
+from nikawa.models.encoder.settings import words_by
+from nikawa.models.encoder.settle import settle
+from nikawa.models.encoder.units import UNITS, Gaps
 from nikawa.records import Kind
 
 UNKNOWN = "[UNK]"

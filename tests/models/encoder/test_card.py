@@ -8,8 +8,8 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from nikawa.models._encoder import learn
-from nikawa.models._encoder.steps import Plain
+from nikawa.models.encoder import learn
+from nikawa.models.encoder.steps import Plain
 from nikawa.records import Kind
 
 

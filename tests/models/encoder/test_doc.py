@@ -11,8 +11,8 @@ import pytest
 from typer.main import get_command
 
 from nikawa.cli._main import build
-from nikawa.models._encoder.settings import EncoderSettings
-from nikawa.run.preset import preset_names, read_preset
+from nikawa.models.encoder.settings import EncoderSettings
+from nikawa.runs.preset import preset_names, read_preset
 
 TEXT = (Path(__file__).parents[3] / "docs" / "encoder.md").read_text("utf-8")
 

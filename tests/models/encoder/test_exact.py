@@ -11,9 +11,9 @@ import pytest
 import torch
 import transformers
 
-from nikawa.models._encoder.learn import Course, learn
-from nikawa.models._encoder.settings import EncoderSettings
-from nikawa.models._encoder.store import Store, epoch_plan
+from nikawa.models.encoder.learn import Course, learn
+from nikawa.models.encoder.settings import EncoderSettings
+from nikawa.models.encoder.store import Store, epoch_plan
 from nikawa.records import Example, Kind
 
 BATCH, EACH, STEPS, SEED = 8, 6, 20, 1
@@ -141,7 +141,7 @@ def test_losses_and_weights_after_twenty_steps_are_those_of_a_plain_loop(
 
 
 def test_the_rate_rises_and_falls_as_transformers_has_it() -> None:
-    from nikawa.models._encoder.update import rates
+    from nikawa.models.encoder.update import rates
 
     optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=2e-5)
     theirs = transformers.get_linear_schedule_with_warmup(optimiser, 2, 17)

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.models import model
-from nikawa.models._encoder import shared
-from nikawa.models._encoder.backbone import Backbone, open_backbone
-from nikawa.models._encoder.enough import has_vectors
-from nikawa.models._encoder.store import Rows
+from nikawa.models.encoder import shared
+from nikawa.models.encoder.backbone import Backbone, open_backbone
+from nikawa.models.encoder.enough import has_vectors
+from nikawa.models.encoder.store import Rows
 from nikawa.records import Kind
 
 SMALL: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 160}  # fmt: skip
@@ -276,7 +276,7 @@ def test_unknown_pieces_are_counted_without_their_frame(
 
 
 def test_rows_are_not_shared_by_models_that_differ_in_segments(tiny: Path) -> None:
-    from nikawa.models._encoder.pieces import Reader
+    from nikawa.models.encoder.pieces import Reader
 
     found: Backbone = open_backbone(str(tiny))
     two, one = (Reader(found.tokenizer, None, n) for n in (2, 1))

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.models._encoder.gold import WRONG, check_gold
+from nikawa.models.encoder.gold import WRONG, check_gold
 from nikawa.records import Kind, Span
 
 CASES: list[tuple[Kind, Any, str]] = [

@@ -11,11 +11,11 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.models._dialogue_turns import state_of
-from nikawa.models._encoder.align import align
-from nikawa.models._encoder.heads.dialogue import GATE_DONTCARE, GATE_NONE, GATE_VALUE, recovered
-from nikawa.models._encoder.heads.relation import marked
-from nikawa.models._encoder.heads.tagging import spans_of
-from nikawa.models._encoder.settle import settle
+from nikawa.models.encoder.align import align
+from nikawa.models.encoder.heads.dialogue import GATE_DONTCARE, GATE_NONE, GATE_VALUE, recovered
+from nikawa.models.encoder.heads.relation import marked
+from nikawa.models.encoder.heads.tagging import spans_of
+from nikawa.models.encoder.settle import settle
 
 TAGS = {
     "unk_word": ["B-PS", "I-PS", "I-PS", "O", "O"],

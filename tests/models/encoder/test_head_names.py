@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.models._encoder import heads
+from nikawa.models.encoder import heads
 from nikawa.records import Kind
 
 DOC = (Path(__file__).parents[3] / "docs" / "encoder.md").read_text("utf-8")

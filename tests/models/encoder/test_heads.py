@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from nikawa.errors import BadInput
 from nikawa.io.fit import fit
 from nikawa.metrics import Items, metrics
-from nikawa.models._encoder.heads.dialogue import numbered, ontology, recovered
-from nikawa.models._encoder.heads.relation import cut, marked
-from nikawa.models._encoder.heads.tagging import spans_of, tags_of
-from nikawa.models._encoder.mst import best_tree
+from nikawa.models.encoder.heads.dialogue import numbered, ontology, recovered
+from nikawa.models.encoder.heads.relation import cut, marked
+from nikawa.models.encoder.heads.tagging import spans_of, tags_of
+from nikawa.models.encoder.mst import best_tree
 from nikawa.records import Kind, Span
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -328,7 +328,7 @@ def test_a_step_needs_no_value_on_the_host(
     import torch
     from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
-    from nikawa.models._encoder.store import Store
+    from nikawa.models.encoder.store import Store
 
     case, encoder = invented[kind], made()
     work, model = encoder._prepare(case.task, case.learn)

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.models._encoder.language import language_of, languages_of
-from nikawa.models._encoder.learn import key_of
-from nikawa.models._encoder.settings import EncoderSettings
+from nikawa.models.encoder.language import language_of, languages_of
+from nikawa.models.encoder.learn import key_of
+from nikawa.models.encoder.settings import EncoderSettings
 from nikawa.records import Kind
 
 HANGUL = "가나다라마바사아자차카타파하거너더러머버서어저처커터퍼허고노도로모보소오조초코토포호구누두루무부수우주추쿠투푸후"
@@ -108,8 +108,8 @@ def test_a_language_is_known_by_its_script() -> None:
 
 def test_it_defines_neither_a_run_nor_a_state(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
     from nikawa.models import models
-    from nikawa.models._encoder.learn import Course
-    from nikawa.models._encoder.shared import rows_of
+    from nikawa.models.encoder.learn import Course
+    from nikawa.models.encoder.shared import rows_of
 
     assert "any_language" in models()["encoder"].outside
     case, encoder = invented["text"], made()

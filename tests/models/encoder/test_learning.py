@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from nikawa.errors import BadInput
 from nikawa.models import model
-from nikawa.models._encoder.store import LENGTHS, lengths_for, plan, shuffled
+from nikawa.models.encoder.store import LENGTHS, lengths_for, plan, shuffled
 from nikawa.records import Kind
 
 CHILD = """
@@ -156,7 +156,7 @@ def test_gathered_gradients_are_those_of_the_whole_batch(
 
 
 def test_steps_are_counted_with_what_is_left_over() -> None:
-    from nikawa.models._encoder.learn import _updates
+    from nikawa.models.encoder.learn import _updates
 
     assert _updates(total=20, each=10, accumulate=4) == 6
     assert _updates(total=25, each=10, accumulate=4) == 8

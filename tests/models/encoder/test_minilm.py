@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.benchmarks import load_task
+from nikawa.datasets import load_task
 from nikawa.models import model
 
 

@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.models._encoder.backbone import open_backbone
-from nikawa.models._encoder.where import located, places
+from nikawa.models.encoder.backbone import open_backbone
+from nikawa.models.encoder.where import located, places
 from nikawa.records import Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

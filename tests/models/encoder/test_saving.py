@@ -50,8 +50,8 @@ def test_what_cannot_be_written_leaves_nothing(
 def test_a_run_that_keeps_its_state_keeps_the_trained_checkpoint(
     tiny_maker: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from nikawa.benchmarks import load
-    from nikawa.jobs.run import Options, Request, run
+    from nikawa.datasets import load
+    from nikawa.runs.job import Options, Request, run
 
     texts = [str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()]
     folder = tiny_maker(tmp_path / "small", {c for text in texts for c in text if not c.isspace()})

@@ -13,11 +13,11 @@ import torch
 
 from nikawa.errors import BadInput
 from nikawa.models import model
-from nikawa.models._encoder import learn, state, steps
-from nikawa.models._encoder.infer import inferred
-from nikawa.models._encoder.learn import one_line
-from nikawa.models._encoder.settings import EncoderSettings
-from nikawa.models._encoder.store import Rows
+from nikawa.models.encoder import learn, state, steps
+from nikawa.models.encoder.infer import inferred
+from nikawa.models.encoder.learn import one_line
+from nikawa.models.encoder.settings import EncoderSettings
+from nikawa.models.encoder.store import Rows
 from nikawa.records import Kind
 
 

@@ -13,10 +13,10 @@ import torch
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.models._encoder import shared
-from nikawa.models._encoder.learn import one_line
-from nikawa.models._encoder.settings import EncoderSettings
-from nikawa.models._encoder.steps import Plain
+from nikawa.models.encoder import shared
+from nikawa.models.encoder.learn import one_line
+from nikawa.models.encoder.settings import EncoderSettings
+from nikawa.models.encoder.steps import Plain
 from nikawa.records import Kind
 
 
@@ -192,7 +192,7 @@ def test_adapters_train_little_and_leave_a_plain_checkpoint(
 def test_runs_of_a_grid_read_their_texts_once(
     made: Callable[..., Any], invented: Mapping[Kind, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nikawa.models._encoder.pieces import Reader
+    from nikawa.models.encoder.pieces import Reader
 
     read: list[int] = []
     raw = Reader.raw
@@ -221,7 +221,7 @@ def test_runs_of_a_grid_read_their_texts_once(
 def test_dropout_is_set_by_whatever_name_the_architecture_has() -> None:
     from transformers import BertConfig, DistilBertConfig
 
-    from nikawa.models._encoder.backbone import _changed as changed
+    from nikawa.models.encoder.backbone import _changed as changed
 
     settings = EncoderSettings(dropout=0.3)
     bert, small = changed(BertConfig(), settings, {}), changed(DistilBertConfig(), settings, {})
@@ -237,8 +237,8 @@ def test_dropout_is_set_by_whatever_name_the_architecture_has() -> None:
 def test_a_run_out_of_memory_is_one_line_and_goes_on_later(
     tiny_maker: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nikawa.benchmarks import load
-    from nikawa.jobs.run import Options, Request, run
+    from nikawa.datasets import load
+    from nikawa.runs.job import Options, Request, run
 
     texts = [str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()]
     folder, plain = tiny_maker(tmp_path / "small", {c for text in texts for c in text if not c.isspace()}), Plain.step  # fmt: skip

@@ -11,14 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput
-from nikawa.jobs._run_score import score_first
 from nikawa.models import model
-from nikawa.models._encoder import learn
-from nikawa.models._encoder.settings import EncoderSettings
-from nikawa.models._encoder.store import Rows
-from nikawa.models._encoder.watching import NO_LOOK, judged
+from nikawa.models.encoder import learn
+from nikawa.models.encoder.settings import EncoderSettings
+from nikawa.models.encoder.store import Rows
+from nikawa.models.encoder.watching import NO_LOOK, judged
 from nikawa.records import Kind, Task
-from nikawa.run.plan import Request, plan
+from nikawa.runs.plan import Request, plan
+from nikawa.runs.score import score_first
 
 FAST = {"batch": 48, "device": "cpu", "learning_rate": 1e-2, "warmup": 0.0}
 

@@ -1,0 +1,191 @@
+"""Krippendorff's alpha: one minus observed over expected disagreement, blanks allowed, any number of workers.
+
+    alpha = 1 - (n - 1) * sum_i D_i / sum_ck n_c n_k d(c, k)
+    D_i = sum_ck n_ic (n_ik - [c = k]) d(c, k) / (m_i - 1)
+
+over items with m_i >= 2 answers; n_c counts answers c among them, n all of them. d is 1 for unequal labels
+(nominal), (c - k)^2 (interval), ((c - k) / (c + k))^2 (ratio), and the square of the difference of mid-ranks
+(ordinal: sum_{g=c..k} n_g - (n_c + n_k) / 2 is just that), so nothing ever needs workers times items.
+
+Krippendorff (2011), Computing Krippendorff's Alpha-Reliability. https://repository.upenn.edu/asc_papers/43
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nikawa.aggregation.agreement_kinds import Kinds
+from nikawa.aggregation.agreement_measure import Agreement, Floats, Level, Measure, Reweighed, ratio
+from nikawa.aggregation.table import Table
+from nikawa.errors import BadInput
+
+WIDE = 40
+"""Categories above which no row of counts an item is kept."""
+DENSE = 1 << 24
+"""Cells of a block of items by categories."""
+LARGEST = 4096
+"""Categories above which the distances of the ratio level are refused: there is one for each pair of them."""
+
+
+def alpha(table: Table, level: Level = "nominal") -> Agreement:
+    """Krippendorff's alpha of a table at a level of measurement; NaN where only one answer occurs."""
+    if len(table.categories) <= WIDE:
+        return alpha_of_counts(table, level)
+    if level in ("nominal", "ratio"):
+        return _wide(table, level)
+    values = table.values if level == "interval" else _ranks(_pairable(table))
+    return _interval(table, values, level)  # resamples keep the ranks of the whole
+
+
+def alpha_of_counts(source: Table | Kinds, level: Level = "nominal") -> Measure:
+    """The same from counts of few categories: of items, or of kinds of items."""
+    if level == "nominal":
+        return _nominal(source)
+    if level == "ordinal":
+        return _ordinal(source)
+    return _ratio(source) if level == "ratio" else _interval_of_counts(source)
+
+
+def _pairs(table: Table | Kinds) -> Floats:
+    """One over m - 1 for each item, 0 where it has a single answer: what weighs its pairs."""
+    m = table.per_item().astype(np.float64)
+    return np.divide(1.0, m - 1, out=np.zeros_like(m), where=m > 1)
+
+
+def _paired_counts(table: Table | Kinds) -> Floats:
+    """Counts of items by categories, items with a single answer emptied."""
+    counts = table.counts().astype(np.float64)
+    single = table.per_item() < 2
+    if single.any():
+        counts[single] = 0
+    return counts
+
+
+def _pairable(table: Table) -> Floats:
+    """How often each category occurs in items with two answers or more."""
+    paired = (table.per_item() > 1)[table.item].astype(np.float64)
+    return np.bincount(table.answer, paired, minlength=len(table.categories)).astype(np.float64)
+
+
+def _ranks(marginals: Floats) -> Floats:
+    ranks: Floats = np.cumsum(marginals, axis=-1) - marginals / 2
+    return ranks
+
+
+def _nominal(table: Table | Kinds) -> Measure:
+    counts, m = _paired_counts(table), table.per_item()
+    unlike = (m.astype(np.float64) ** 2 - np.einsum("ij,ij->i", counts, counts)) * _pairs(table)
+    return Measure("alpha", "nominal", np.column_stack([unlike, counts]), finish_nominal)
+
+
+def finish_nominal(sums: Floats) -> Floats:
+    """Nominal alpha from sums over items: weighed unlike pairs, then how often each answer occurs."""
+    marginals = sums[..., 1:]
+    n = marginals.sum(axis=-1)
+    return 1 - ratio((n - 1) * sums[..., 0], n**2 - (marginals**2).sum(axis=-1))
+
+
+def _interval(table: Table, values: Floats, level: Level) -> Measure:
+    """Sums of values and of squares suffice; values are centred, so that no digits cancel."""
+    m, scale = table.per_item(), _pairs(table)
+    centred = (values - np.average(values, weights=np.bincount(table.answer, minlength=len(values))))[
+        table.answer
+    ]
+    first = np.bincount(table.item, centred, minlength=len(m)) * (m > 1)
+    second = np.bincount(table.item, centred**2, minlength=len(m)) * (m > 1)
+    apart = 2 * (m * second - first**2) * scale
+    return Measure("alpha", level, np.column_stack([apart, m * (m > 1), first, second]), _finish_interval)
+
+
+def _interval_of_counts(table: Table | Kinds) -> Measure:
+    counts, values = _paired_counts(table), table.values
+    centred = values - values.mean()
+    m, first, second = counts.sum(axis=1), counts @ centred, counts @ centred**2
+    apart = 2 * (m * second - first**2) * _pairs(table)
+    return Measure("alpha", "interval", np.column_stack([apart, m, first, second]), _finish_interval)
+
+
+def _finish_interval(sums: Floats) -> Floats:
+    apart, n, first, second = np.moveaxis(sums, -1, 0)
+    spread = 2 * (n * second - first**2)
+    return 1 - ratio((n - 1) * apart, np.where(spread > 1e-12 * n * second, spread, 0.0))
+
+
+def _ratio_distances(table: Table | Kinds) -> Floats:
+    values = table.values
+    if (values < 0).any():
+        raise BadInput("the ratio level needs numbers from 0 up", cure="take the interval level")
+    return ratio(np.subtract.outer(values, values) ** 2, np.add.outer(values, values) ** 2)
+
+
+def _ratio(table: Table | Kinds) -> Measure:
+    distances = np.nan_to_num(_ratio_distances(table))
+    counts = _paired_counts(table)
+    apart = np.einsum("ij,ij->i", counts @ distances, counts) * _pairs(table)
+
+    def finish(sums: Floats) -> Floats:
+        marginals = sums[..., 1:]
+        expected = ((marginals @ distances) * marginals).sum(axis=-1)
+        return 1 - ratio((marginals.sum(axis=-1) - 1) * sums[..., 0], expected)
+
+    return Measure("alpha", "ratio", np.column_stack([apart, counts]), finish)
+
+
+def _ordinal(table: Table | Kinds) -> Measure:
+    """The coincidences themselves are the statistics: ranks change with the items drawn."""
+    counts, scale = _paired_counts(table), _pairs(table)
+    low, high = np.triu_indices(len(table.categories), k=1)
+    together = 2 * counts[:, low] * counts[:, high] * scale[:, None]
+
+    def finish(sums: Floats) -> Floats:
+        marginals, pairs = sums[..., : counts.shape[1]], sums[..., counts.shape[1] :]
+        ranks = _ranks(marginals)
+        distances = (ranks[..., low] - ranks[..., high]) ** 2
+        expected = 2 * (marginals[..., low] * marginals[..., high] * distances).sum(axis=-1)
+        return 1 - ratio((marginals.sum(axis=-1) - 1) * (pairs * distances).sum(axis=-1), expected)
+
+    return Measure("alpha", "ordinal", np.column_stack([counts, together]), finish)
+
+
+def _wide(table: Table, level: Level) -> Reweighed:
+    """Very many categories, such as free numbers or texts: count them anew for each resample."""
+    apart, wide = (_unlike(table), None) if level == "nominal" else _apart(table)
+    weigh_answer = (table.per_item() > 1)[table.item].astype(np.float64)
+
+    def weigh(weights: Floats) -> float:
+        marginals = np.bincount(table.answer, weights[table.item] * weigh_answer, len(table.categories))
+        n = marginals.sum()
+        expected = n**2 - (marginals**2).sum() if wide is None else marginals @ wide @ marginals
+        return float(1 - (n - 1) * (weights @ apart) / expected) if expected else float("nan")
+
+    return Reweighed("alpha", level, len(table.items), weigh)
+
+
+def _unlike(table: Table) -> Floats:
+    """Pairs of unequal answers an item, weighed, from the cells that are not empty."""
+    cells, counts = np.unique(table.item * np.int64(len(table.categories)) + table.answer, return_counts=True)
+    alike = np.bincount(
+        cells // len(table.categories), counts.astype(np.float64) ** 2, minlength=len(table.items)
+    )
+    found: Floats = (table.per_item() ** 2 - alike) * _pairs(table)
+    return found
+
+
+def _apart(table: Table) -> tuple[Floats, Floats]:
+    """Weighed ratio distances an item, a block of items at a time, and all distances."""
+    if len(table.categories) > LARGEST:
+        raise BadInput(
+            f"{len(table.categories):,} different numbers are too many for the ratio level",
+            cure="take the interval level, or round the answers",
+        )
+    distances = np.nan_to_num(_ratio_distances(table))
+    apart, order = np.zeros(len(table.items)), np.argsort(table.item, kind="stable")
+    item, answer = table.item[order], table.answer[order]
+    step = max(1, DENSE // len(table.categories))
+    for start in range(0, len(apart), step):
+        part = slice(*np.searchsorted(item, [start, start + step]))
+        cell = (item[part] - start) * np.int64(len(table.categories)) + answer[part]
+        rows = min(step, len(apart) - start)
+        counts = np.bincount(cell, minlength=rows * len(table.categories)).reshape(rows, -1)
+        apart[start : start + rows] = np.einsum("ij,ij->i", counts @ distances, counts)
+    return apart * _pairs(table), distances

@@ -1,0 +1,135 @@
+"""Dawid and Skene's model: every worker has a confusion matrix, every item a hidden true label.
+
+    log p(answers) = Σ_i log Σ_t prior[t] Π_{j on i} error[worker_j, answer_j, t]
+
+is climbed by EM (Dawid, Skene 1979, https://doi.org/10.2307/2346806), from the shares of votes, and EM stops when
+this marginal likelihood gains less than `tolerance` an answer. Matrices are kept off 0 by a tiny floor, not smoothed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.aggregation.table import Floats, Table
+
+FLOOR = 1e-10
+"""Least mass of a cell of a confusion matrix before it is normalised."""
+TOLERANCE = 1e-7
+ITERATIONS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model of workers and items."""
+
+    posterior: Floats
+    """Items by categories: how probable each answer is."""
+    prior: Floats
+    skill: Floats
+    """Of each worker: Dawid-Skene, how often right on the labels as they occur; MACE, how often not guessing."""
+    errors: Floats
+    """Workers by answers by true labels (for MACE, workers by answers: what a guess would be)."""
+    likelihood: tuple[float, ...]
+    """The marginal log-likelihood after each iteration; it never falls."""
+    converged: bool
+
+
+BLOCK = 1 << 20
+"""Judgements added up at a time from which on memory is spared: what is between fits the processor's cache better."""
+
+
+def weighted_count(places: NDArray[Any], weights: Floats, size: int) -> Floats:
+    """Sum of the weights that fall on each of `size` places."""
+    sums: Any = np.bincount(places, weights, size)  # numpy's stubs speak of counts only
+    return np.asarray(sums, dtype=np.float64)
+
+
+def gathered_count(places: NDArray[Any], values: Floats, which: NDArray[Any], size: int) -> Floats:
+    """Sum over judgements of `values[which]` at each of `size` places, a block at a time where there are many."""
+    if len(places) <= 4 * BLOCK:
+        return weighted_count(places, values[which], size)
+    total = np.zeros(size)
+    for start in range(0, len(places), BLOCK):
+        part = slice(start, start + BLOCK)
+        here = places[part]
+        low, high = int(here.min()), int(here.max()) + 1
+        total[low:high] += weighted_count(here - low, values[which[part]], high - low)
+    return total
+
+
+class Sums:
+    """The judgements as places to add to: sums over items and over (worker, answer), without loops."""
+
+    def __init__(self, table: Table) -> None:
+        self.items, self.workers = len(table.items), len(table.workers)
+        self.wide = len(table.categories)
+        kind = np.intp if len(table) <= 4 * BLOCK else np.int32  # native is faster, narrow is smaller
+        self.item: NDArray[Any] = table.item.astype(kind, copy=False)
+        self.cell: NDArray[Any] = table.worker.astype(kind)
+        self.cell *= self.wide
+        self.cell += table.answer
+
+    def per_item(self, by_cell: Floats) -> Floats:
+        """Sum over each item's answers of what `by_cell` says of (worker, answer)."""
+        return gathered_count(self.item, by_cell, self.cell, self.items)
+
+    def per_cell(self, by_item: Floats) -> Floats:
+        """Sum over the answers in each cell of what `by_item` says of the item."""
+        return gathered_count(self.cell, by_item, self.item, self.workers * self.wide)
+
+
+def dawid_skene(table: Table, *, tolerance: float = TOLERANCE, iterations: int = ITERATIONS) -> Fit:
+    """Fit the model; items nobody judged get the prior."""
+    sums, answers = Sums(table), max(1, len(table))
+    posterior = start(table)
+    likelihood: list[float] = []
+    converged = False
+    while not converged and len(likelihood) < iterations:
+        prior = posterior.mean(axis=1)
+        errors = _errors(sums, posterior)
+        posterior, now = _expect(sums, prior, errors)
+        converged = bool(likelihood) and now - likelihood[-1] < tolerance * answers
+        likelihood.append(now)
+    errors, prior = _errors(sums, posterior), posterior.mean(axis=1)
+    skill = np.einsum("wtt,t->w", errors, prior)
+    return Fit(posterior.T, prior, skill, errors, tuple(likelihood), converged)
+
+
+def start(table: Table) -> Floats:
+    """Categories by items: the shares of the votes; equal shares where nobody voted."""
+    counts = table.counts().T.astype(np.float64)
+    total = counts.sum(axis=0)
+    empty = total == 0
+    counts[:, empty], total[empty] = 1.0, float(len(counts))
+    counts /= total
+    return np.ascontiguousarray(counts)
+
+
+def _errors(sums: Sums, posterior: Floats) -> Floats:
+    """M step: workers by answers by true labels."""
+    mass = np.stack([sums.per_cell(row) for row in posterior], axis=-1)
+    mass = np.maximum(mass.reshape(sums.workers, sums.wide, sums.wide), FLOOR)
+    shares: Floats = mass / mass.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _expect(sums: Sums, prior: Floats, errors: Floats) -> tuple[Floats, float]:
+    """E step: the posterior (categories by items) and the marginal log-likelihood."""
+    logs = np.log(errors).reshape(-1, sums.wide)
+    joint = np.stack([sums.per_item(np.ascontiguousarray(logs[:, t])) for t in range(sums.wide)])
+    with np.errstate(divide="ignore"):
+        joint += np.log(prior)[:, None]
+    return normalised(joint)
+
+
+def normalised(joint: Floats) -> tuple[Floats, float]:
+    """The posterior from log joint probabilities (categories by items), and the log of what they sum to."""
+    top = joint.max(axis=0)
+    joint = np.exp(joint - top)
+    total = joint.sum(axis=0)
+    joint /= total
+    return joint, float(top.sum() + np.log(total).sum())

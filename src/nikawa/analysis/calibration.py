@@ -1,0 +1,189 @@
+"""Do probabilities mean what they say?
+
+Confidence is the probability of the answer. ECE (Naeini and others 2015) with bins of equal size (Nixon and others 2019):
+Σ_b n_b/n |accuracy_b - confidence_b|. A calibrated model's ECE is not 0 on a finite set: `ece_chance` is the 95th percentile of the
+ECE when each answer is right with its own confidence. Brier (1950): mean over items of Σ_k (p_k - [gold = k])². Risk and coverage
+(El-Yaniv and Wiener 2010): the share of wrong answers among the most confident ones; its area, and the least area that the
+same accuracy allows (Geifman and others 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from nikawa.analysis.results import Calibration, CoveragePoint, Figure, ReliabilityBin
+from nikawa.stats.masks import figure, resampled_sums
+from nikawa.stats.resample import Floats, Ints, count_units
+
+BINS = 15
+LEAST = 1e-12
+"""The smallest probability a likelihood is taken of."""
+TRIALS = 1_000
+BLOCK = 2_000_000
+COVERAGES = tuple(i / 20 for i in range(1, 21))
+Z = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Told:
+    """The probabilities of one run, over the same items as the other runs."""
+
+    probabilities: Floats
+    """Items by labels."""
+    gold: Ints
+    """Place of the gold label; -1 where it is no label."""
+    answer: Ints
+
+    @property
+    def right(self) -> Floats:
+        """1.0 where the answer is gold."""
+        found: Floats = (self.gold == self.answer).astype(np.float64)
+        return found
+
+    @property
+    def confidence(self) -> Floats:
+        """The probability of the answer."""
+        found: Floats = self.probabilities[np.arange(len(self.answer)), self.answer]
+        return found
+
+
+def calibration(
+    runs: Sequence[Told], units: Ints, *, left_out: int = 0, resamples: int, seed: int = 0
+) -> Calibration:
+    """Everything about the probabilities of a system's runs; each figure is the mean over them."""
+    bins = min(BINS, len(units))
+    errors = np.array([ece(run, bins) for run in runs])
+    brier, nll = _losses(runs, units, resamples, seed)
+    curves = [risk_coverage(run) for run in runs]
+    return Calibration(
+        n=len(units),
+        left_out=left_out,
+        accuracy=_mean([run.right.mean() for run in runs]),
+        confidence=_mean([run.confidence.mean() for run in runs]),
+        ece=float(errors.mean()),
+        ece_sd=float(errors.std(ddof=1)) if len(runs) > 1 else None,
+        ece_chance=_mean([chance(run, bins, seed) for run in runs]),
+        brier=brier,
+        nll=nll,
+        aurc=_mean([curve.mean() for curve, _ in curves]),
+        aurc_best=_mean([_best(run) for run in runs]),
+        bins=_bins(runs, bins),
+        coverage=_coverage(curves),
+    )
+
+
+def _mean(values: Sequence[Any]) -> float:
+    return float(np.mean(values))
+
+
+def ece(run: Told, bins: int = BINS) -> float:
+    """Expected calibration error of one run over bins of equal size."""
+    order = np.argsort(run.confidence, kind="stable")
+    gaps = (run.right - run.confidence)[order]
+    starts = _starts(run.confidence[order], bins)
+    return float(np.abs(np.add.reduceat(gaps, starts)).sum() / len(gaps))
+
+
+def _starts(ranked: Floats, bins: int) -> Ints:
+    """Where bins of about equal size begin; equal confidences stay together, or their order would tell."""
+    even = np.arange(bins, dtype=np.int64) * len(ranked) // bins
+    return np.unique(np.searchsorted(ranked, ranked[even], side="left")).astype(np.int64)
+
+
+def chance(run: Told, bins: int = BINS, seed: int = 0) -> float:
+    """The 95th percentile of the ECE if every answer were right with its own confidence."""
+    confidence = np.sort(run.confidence)
+    starts, n = _starts(confidence, bins), len(confidence)
+    rows, found = max(1, BLOCK // n), []
+    for number, start in enumerate(range(0, TRIALS, rows)):
+        draw = np.random.default_rng((seed, 4, number)).random((min(rows, TRIALS - start), n))
+        gaps = (draw < confidence) - confidence
+        found.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / n)
+    return float(np.quantile(np.concatenate(found), 0.95))
+
+
+def _losses(runs: Sequence[Told], units: Ints, resamples: int, seed: int) -> tuple[Figure, Figure]:
+    tables = [np.column_stack([*losses(run), np.ones(len(units))]) for run in runs]
+    exact = np.stack([table.sum(axis=0) for table in tables])
+    drawn = np.stack([resampled_sums(table, units, resamples=resamples, seed=seed) for table in tables])
+    n = len(units)
+    brier, nll = (
+        figure(
+            exact[:, i] / exact[:, 2],
+            (drawn[..., i] / drawn[..., 2]).mean(axis=0),
+            units=count_units(units),
+            n=n,
+        )
+        for i in (0, 1)
+    )
+    return brier, nll
+
+
+def losses(run: Told) -> tuple[Floats, Floats]:
+    """Brier score and negative log-likelihood of each item."""
+    truth = run.gold[:, None] == np.arange(run.probabilities.shape[1])
+    brier = ((run.probabilities - truth) ** 2).sum(axis=1) + (run.gold < 0)
+    of_gold = np.where(run.gold < 0, 0.0, run.probabilities[np.arange(len(run.gold)), run.gold])
+    return brier, -np.log(np.maximum(of_gold, LEAST))
+
+
+def risk_coverage(run: Told) -> tuple[Floats, Floats]:
+    """Risk and threshold when the 1, 2, … n most confident answers are kept; equal ones come and go together."""
+    order = np.argsort(-run.confidence, kind="stable")
+    confidence, wrong = run.confidence[order], 1 - run.right[order]
+    ends = np.append(np.flatnonzero(np.diff(confidence)), len(confidence) - 1)
+    at_ends = np.concatenate([[0.0], np.cumsum(wrong)[ends]])
+    kept = np.concatenate([[0], ends + 1]).astype(np.float64)
+    counts = np.arange(1, len(wrong) + 1)
+    return np.interp(counts, kept, at_ends) / counts, confidence
+
+
+def _best(run: Told) -> float:
+    """The area of the curve if all wrong answers came last."""
+    n, wrong = len(run.right), int(len(run.right) - run.right.sum())
+    counts = np.arange(1, n + 1)
+    return float((np.maximum(0, counts - (n - wrong)) / counts).mean())
+
+
+def _coverage(curves: Sequence[tuple[Floats, Floats]]) -> tuple[CoveragePoint, ...]:
+    n = len(curves[0][0])
+    places = [max(1, round(share * n)) - 1 for share in COVERAGES]
+    return tuple(
+        CoveragePoint(
+            coverage=(place + 1) / n,
+            risk=_mean([risk[place] for risk, _ in curves]),
+            threshold=_mean([least[place] for _, least in curves]),
+        )
+        for place in dict.fromkeys(places)
+    )
+
+
+def _bins(runs: Sequence[Told], bins: int) -> tuple[ReliabilityBin, ...]:
+    """Bins over the answers of all runs; each run brings the same items, so `n` is what one brings."""
+    confidence = np.concatenate([run.confidence for run in runs])
+    order = np.argsort(confidence, kind="stable")
+    confidence, right = confidence[order], np.concatenate([run.right for run in runs])[order]
+    starts = _starts(confidence, bins)
+    ends = np.append(starts[1:], len(confidence))
+    return tuple(_bin(confidence[a:b], right[a:b], len(runs)) for a, b in zip(starts, ends, strict=True))
+
+
+def _bin(confidence: Floats, right: Floats, runs: int) -> ReliabilityBin:
+    n = max(1, round(len(right) / runs))
+    low, high = wilson(float(right.mean()), n)
+    return ReliabilityBin(
+        n=n, least=float(confidence[0]), most=float(confidence[-1]), confidence=float(confidence.mean()),
+        accuracy=float(right.mean()), low=low, high=high,
+    )  # fmt: skip
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Wilson's 95% interval of a share."""
+    centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z / (1 + Z * Z / n) * sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)

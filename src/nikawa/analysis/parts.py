@@ -1,0 +1,184 @@
+"""The analyses of one system on one set: slices, tables, confusion, calibration, surprises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace as exchanged
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from nikawa.analysis.calibration import Told, calibration
+from nikawa.analysis.confusion import confusion
+from nikawa.analysis.results import Calibration, Confusion, CrossTable, Figure, Slice, Surprise
+from nikawa.analysis.sample import Sitting, labels_of, places, probabilities
+from nikawa.analysis.surprises import by_error, by_probability, by_score
+from nikawa.metrics import Items, metrics
+from nikawa.metrics.confusion import UNREAD
+from nikawa.metrics.confusion import confusion as counts_of
+from nikawa.records import Example
+from nikawa.runs.habits import habit_of
+from nikawa.scoring.match import LABELLED
+from nikawa.stats.masks import measure
+from nikawa.stats.resample import count_units
+from nikawa.stats.slice_keys import found_keys, named, similarity_bins, values_of
+from nikawa.stats.slices import RESAMPLES, Named, cross, slices
+
+PART = "part"
+"""The key of the parts a dataset is told by: seen and unseen problems of JAMP."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How to analyse."""
+
+    by: tuple[str, ...] = ()
+    """Keys to slice by; empty: all that fit."""
+    metric: str = ""
+    """A metric instead of the task's first."""
+    resamples: int = RESAMPLES
+    seed: int = 0
+    tokeniser: str | None = None
+    """The segmentation of the overlap; None takes the language's own, `none` leaves it out."""
+    top: int = 50
+    """Surprises and suspects that are listed."""
+    workers: int = 3
+    """Different workers each suspect is to be judged by."""
+
+
+def whole(sitting: Sitting, how: How) -> Figure:
+    """The metric over all items: the official value, its interval."""
+    everything = np.ones(len(sitting.examples), dtype=bool)
+    found = measure(sitting.sample, [everything], resamples=how.resamples, seed=how.seed)
+    units, n = count_units(sitting.sample.units), len(sitting.examples)
+    official = exchanged(found, values=sitting.official[:, None])
+    return official.figure(0, units=units, scale=sitting.scale, n=n)
+
+
+def sliced(sitting: Sitting, how: How) -> tuple[tuple[Slice, ...], dict[str, str]]:
+    """Every slice, and the keys that were passed over."""
+    own = parts_of(sitting)
+    keys = tuple(key for key in how.by if key != PART)
+    parts: list[Named] = []
+    passed: dict[str, str] = {}
+    if keys or not how.by:
+        parts, passed = found_keys(sitting.task, sitting.examples, keys)
+    parts += own if not how.by or PART in how.by else []
+    found = slices(sitting.sample, parts, scale=sitting.scale, resamples=how.resamples, seed=how.seed)
+    return tuple(found), passed
+
+
+def parts_of(sitting: Sitting) -> list[Named]:
+    """The parts its dataset is told by."""
+    divide = habit_of(sitting.task.dataset).parts
+    if divide is None:
+        return []
+    found = divide(sitting.loaded.spec.protocol.train, list(sitting.examples))
+    ids = {name: {example.id for example in part} for name, part in found.items() if part}
+    values = [tuple(name for name, own in ids.items() if e.id in own) for e in sitting.examples]
+    return named(PART, values, ids)
+
+
+def crossed(sitting: Sitting, how: How) -> CrossTable | None:
+    """Gold label by similarity, where the examples have both."""
+    question = _label_question(sitting.examples)
+    bins = similarity_bins(sitting.examples)
+    if question is None or not bins:
+        return None
+    values = values_of(question, sitting.task, sitting.examples)
+    order = [label for label in ("entailment", "contradiction", "neutral") if (label,) in values]
+    names = order or sorted({name for each in values for name in each})
+    labels = named(question, values, names)
+    cells = cross(sitting.sample, labels, bins, scale=sitting.scale, resamples=how.resamples, seed=how.seed)
+    if question == sitting.task.question:
+        masks = {part.where: part.mask for part in bins} | {"": np.ones(len(values), dtype=bool)}
+        cells = [replace(c, answered=_answered(sitting.runs, c.label, masks[c.bin])) for c in cells]
+    return CrossTable(
+        metric=sitting.metric.name, unit=sitting.unit, labels=tuple(names),
+        bins=tuple(part.where for part in bins), cells=tuple(cells),
+    )  # fmt: skip
+
+
+def _label_question(examples: Sequence[Example]) -> str | None:
+    """The question whose gold is a label on every example."""
+    names = [name for name, value in examples[0].gold.items() if isinstance(value, str)]
+    return next((n for n in names if all(isinstance(e.gold.get(n), str) for e in examples)), None)
+
+
+def _answered(runs: Sequence[Items], label: str, mask: Any) -> float:
+    if not label:
+        return float(mask.sum())
+    given = [np.array([answer == label for answer in items.answers]) for items in runs]
+    return float(np.mean([(answer & mask).sum() for answer in given]))
+
+
+def confused(sitting: Sitting, how: How) -> Confusion | None:
+    """Confusion, for tasks with labels."""
+    if sitting.task.kind not in LABELLED:
+        return None
+    gold = [str(label) for label in sitting.runs[0].gold]
+    answers = [[UNREAD if a is None else str(a) for a in items.answers] for items in sitting.runs]
+    each = [counts_of(items) for items in sitting.runs]
+    return confusion(each, gold, answers, sitting.sample.units, resamples=how.resamples, seed=how.seed)
+
+
+def calibrated(sitting: Sitting, how: How) -> tuple[Calibration | None, str]:
+    """Calibration, or why there is none."""
+    labels = labels_of(sitting.task, sitting.runs)
+    tables = [probabilities(items, labels) for items in sitting.runs]
+    why = next((table for table in tables if isinstance(table, str)), "")
+    if why:
+        return None, why
+    full = np.stack([table for table in tables if not isinstance(table, str)])
+    kept = np.flatnonzero(np.isfinite(full).all(axis=(0, 2)))
+    if not len(kept):
+        return None, "no item has the probabilities of every run"
+    gold = places(sitting.runs[0].gold, labels)[kept]
+    answers = [places(items.answers, labels)[kept] for items in sitting.runs]
+    units = np.unique(sitting.sample.units[kept], return_inverse=True)[1].astype(np.int64)
+    told = [Told(table[kept], gold, answer) for table, answer in zip(full, answers, strict=True)]
+    left = len(sitting.examples) - len(kept)
+    return calibration(told, units, left_out=left, resamples=how.resamples, seed=how.seed), ""
+
+
+def surprised(sitting: Sitting, how: How) -> tuple[tuple[Surprise, ...], str]:
+    """The most surprising errors, and what they are ranked by."""
+    if sitting.task.kind == "similarity":
+        scores = np.array([items.answers for items in sitting.runs], dtype=np.float64)
+        return tuple(by_error(sitting.examples, sitting.runs[0].gold, scores)[: how.top]), "error"
+    labels = labels_of(sitting.task, sitting.runs)
+    tables = [probabilities(items, labels) for items in sitting.runs]
+    if all(not isinstance(table, str) for table in tables):
+        stacked = np.stack([table for table in tables if not isinstance(table, str)])
+        kept = np.flatnonzero(np.isfinite(stacked).all(axis=(0, 2))).tolist()
+        answers = np.stack([places(items.answers, labels)[kept] for items in sitting.runs])
+        found = by_probability(
+            [sitting.examples[i] for i in kept], _spoken(sitting, labels), stacked[:, kept],
+            places(sitting.runs[0].gold, labels)[kept], answers,
+        )  # fmt: skip
+        return tuple(found[: how.top]), "probability"
+    details = _details(sitting)
+    if details is None:
+        return (), ""
+    every = [items.answers for items in sitting.runs]
+    found = by_score(sitting.examples, sitting.runs[0].gold, every, details)
+    return tuple(found[: how.top]), "score"
+
+
+def _spoken(sitting: Sitting, labels: Sequence[str]) -> Sequence[Any]:
+    """Labels as answers have them: choices are numbers."""
+    return [int(label) for label in labels] if sitting.task.kind == "choice" else labels
+
+
+def _details(sitting: Sitting) -> Any:
+    """Runs by items, under the last of the task's metrics that scores items from 0 to 1."""
+    for name in reversed(sitting.task.metrics):
+        metric = metrics()[name]
+        if name == "auprc" or metric.better != "higher":
+            continue
+        found = [metric.evaluate(items, "official").detail for items in sitting.runs]
+        if all(d is not None and len(d) == len(sitting.examples) for d in found):
+            return np.stack([d for d in found if d is not None])
+    return None

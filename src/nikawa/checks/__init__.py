@@ -1,0 +1,1 @@
+"""What a dataset hides: shape, repeats, leaks, artifacts, lexical overlap."""

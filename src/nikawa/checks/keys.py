@@ -1,0 +1,231 @@
+"""What makes two items the same, by the shape of their inputs.
+
+A form is one notion of sameness: the exact pair, the pair in any order, the question, … Checks of
+repetition and leakage walk the forms of a dataset, so none of them knows a kind of task. Texts are compared in NFC: how
+a program composes its Hangul and kana makes no other item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from unicodedata import is_normalized, normalize
+
+from nikawa.checks.field_types import fits
+from nikawa.records import Example, reference
+
+COMPOSED = "written in other Unicode forms (NFC, NFD)"
+"""What a note calls items that are the same in NFC alone."""
+Key = Callable[[Mapping[str, Any]], Hashable]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One notion of sameness of items."""
+
+    name: str
+    """In the plural, for the name of a check: `pairs` makes `repeated-pairs` and `leaked-pairs`."""
+    key: Key
+    repeats: bool = True
+    """Whether meeting it twice within a split is worth telling; many questions share a context by design."""
+    conflicts: bool = False
+    """Whether the same item must have the same gold."""
+    leaks: bool = True
+    finer: str = ""
+    """The form this one loosens; told only where the two counts differ."""
+
+
+class Placed(NamedTuple):
+    """An example and where it stands."""
+
+    dataset: str
+    split: str
+    example: Example
+
+    @property
+    def ref(self) -> str:
+        """Full reference."""
+        return reference(self.dataset, self.split, self.example.id)
+
+    @property
+    def kin(self) -> set[str]:
+        """Itself and what it was made from."""
+        origin = self.example.origin
+        return {self.ref, *(origin.parents if origin else ())}
+
+
+def related(items: Iterable[Placed]) -> bool:
+    """Whether all were made from one example, so that their likeness is no accident.
+
+    Two items under one reference are no kin by that: a copy has the name of what it copies.
+    """
+    found = list(items)
+    common = set.intersection(*(item.kin for item in found)) if found else set()
+    return any(sum(item.ref == name for item in found) < 2 for name in common)
+
+
+def loose(text: str) -> str:
+    """A sentence without its final 。, which the published captions carry or drop at will."""
+    return text.rstrip("。")
+
+
+def _pair(first: str, second: str) -> tuple[Key, Key]:
+    def exact(inputs: Mapping[str, Any]) -> Hashable:
+        return inputs[first], inputs[second]
+
+    def unordered(inputs: Mapping[str, Any]) -> Hashable:
+        return tuple(sorted((loose(inputs[first]), loose(inputs[second]))))
+
+    return exact, unordered
+
+
+def _relation(inputs: Mapping[str, Any]) -> Hashable:
+    return inputs["text"], inputs["subject"], inputs["object"]
+
+
+def _reading(inputs: Mapping[str, Any]) -> Hashable:
+    return inputs["context"], inputs["question"]
+
+
+def _choice(inputs: Mapping[str, Any]) -> Hashable:
+    return inputs["question"], tuple(sorted(inputs["choices"]))
+
+
+def _turns(inputs: Mapping[str, Any]) -> Hashable:
+    return tuple((turn["role"], turn["text"]) for turn in inputs["turns"])
+
+
+def _one(name: str) -> Key:
+    return lambda inputs: inputs[name]
+
+
+_INFERENCE, _ANY_INFERENCE = _pair("premise", "hypothesis")
+_SIMILARITY, _ANY_SIMILARITY = _pair("sentence1", "sentence2")
+_TEXT = Form("texts", _one("text"), conflicts=True)
+
+SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
+    (
+        frozenset({"premise", "hypothesis"}),
+        (
+            Form("pairs", _INFERENCE, conflicts=True),
+            Form("unordered-pairs", _ANY_INFERENCE, finer="pairs"),
+        ),
+    ),
+    (
+        frozenset({"sentence1", "sentence2"}),
+        (
+            Form("pairs", _SIMILARITY),
+            Form("unordered-pairs", _ANY_SIMILARITY, conflicts=True, finer="pairs"),
+        ),
+    ),
+    (
+        frozenset({"context", "question"}),
+        (Form("questions", _reading, conflicts=True), Form("contexts", _one("context"), repeats=False)),
+    ),
+    (
+        frozenset({"question", "choices"}),
+        (Form("questions", _one("question")), Form("items", _choice, conflicts=True, finer="questions")),
+    ),
+    (
+        frozenset({"text", "subject", "object"}),
+        (Form("texts", _one("text")), Form("items", _relation, conflicts=True, finer="texts")),
+    ),
+    (frozenset({"text"}), (_TEXT,)),
+    (frozenset({"turns"}), (Form("dialogues", _turns, conflicts=True),)),
+)
+"""Inputs that give a shape away, the most telling first, and its forms."""
+
+
+def forms_of(example: Example) -> tuple[Form, ...]:
+    """The forms of an example, told from the names of its inputs; none where they say nothing or are damaged."""
+    inputs = example.inputs
+    for needs, forms in SHAPES:
+        if needs <= inputs.keys():
+            return forms if all(fits(name, inputs[name]) for name in needs) else ()
+    return ()
+
+
+class Keyed:
+    """Items by their keys under each of their forms, each key made once; items without a form are left out."""
+
+    def __init__(self, items: Iterable[Placed]) -> None:
+        self.items = tuple(items)
+        self.forms: dict[str, Form] = {}
+        self.rows: dict[str, list[tuple[Hashable, Placed]]] = {}
+        self._groups: dict[str, dict[Hashable, list[Placed]]] = {}
+        for item in self.items:
+            for form in forms_of(item.example):
+                self.forms[form.name] = form
+                self.rows.setdefault(form.name, []).append((form.key(composed(item.example.inputs)), item))
+
+    def groups(self, form: str) -> dict[Hashable, list[Placed]]:
+        """Key to items under the form of that name."""
+        if form not in self._groups:
+            found = self._groups[form] = {}
+            for key, item in self.rows.get(form, ()):
+                found.setdefault(key, []).append(item)
+        return self._groups[form]
+
+
+def composed(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The inputs with their texts in NFC; the same object where they are that already."""
+    if _is_composed(inputs):
+        return inputs
+    found: Mapping[str, Any] = _compose(inputs)
+    return found
+
+
+def _is_composed(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_normalized("NFC", value)
+    if isinstance(value, Mapping):
+        return all(map(_is_composed, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_is_composed, value))
+
+
+def _compose(value: Any) -> Any:
+    if isinstance(value, str):
+        return normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {name: _compose(part) for name, part in value.items()}
+    return [_compose(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def only_composed(form: Form, item: Placed, others: Iterable[Placed]) -> bool:
+    """Whether an item is the same as others in NFC alone, and not as their texts are written."""
+    here = [item, *others]
+    if all(_is_composed(one.example.inputs) for one in here):
+        return False
+    written, *theirs = (form.key(one.example.inputs) for one in here)
+    return written not in theirs
+
+
+def family(example: Example) -> str:
+    """Examples of one family can be compared: both kinds of sentence pairs are one family."""
+    forms = forms_of(example)
+    if not forms:
+        return ""
+    return "reading" if "context" in example.inputs else forms[0].name
+
+
+def sentences(example: Example) -> tuple[str, str] | None:
+    """The two sentences of a pair in NFC, else None."""
+    for first, second in (("premise", "hypothesis"), ("sentence1", "sentence2")):
+        pair = example.inputs.get(first), example.inputs.get(second)
+        if isinstance(pair[0], str) and isinstance(pair[1], str):
+            return normalize("NFC", pair[0]), normalize("NFC", pair[1])
+    return None
+
+
+def texts(example: Example) -> Iterator[str]:
+    """Every text of the inputs: plain ones, choices, turns."""
+    for value in example.inputs.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list | tuple):
+            for part in value:
+                if isinstance(part, str):
+                    yield part
+                elif isinstance(part, dict) and isinstance(part.get("text"), str):
+                    yield part["text"]

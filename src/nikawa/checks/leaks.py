@@ -1,0 +1,161 @@
+"""Leakage: items of one split that another split, or another dataset, holds as well."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from unicodedata import normalize
+
+from msgspec.structs import replace
+
+from nikawa.checks.keys import COMPOSED, Keyed, Placed, family, only_composed, related, sentences
+from nikawa.checks.quality import Splits
+from nikawa.records import Example, Finding
+
+_ORDER = {"train": 0, "dev": 1, "test": 3}
+"""A split can leak from those before it; splits with names of their own stand before test."""
+
+
+def split_leaks(dataset: str, splits: Splits) -> Iterator[Finding]:
+    """Rows of a split whose item occurs in an earlier one: dev in train, test in train+dev."""
+    names = in_order(splits)
+    for place, name in enumerate(names):
+        yield from _earlier(dataset, splits, name, names[:place])
+
+
+def in_order(splits: Iterable[str]) -> list[str]:
+    """Names of splits, train first and test last."""
+    return sorted(splits, key=lambda name: _ORDER.get(name, 2))
+
+
+def lone_split_leaks(dataset: str, splits: Splits, name: str) -> Iterator[Finding]:
+    """What `split_leaks` tells of one split, and its rows in each later split: `train in test`."""
+    names = in_order(splits)
+    place = names.index(name)
+    yield from _earlier(dataset, splits, name, names[:place])
+    items = _keyed(dataset, splits, name)
+    for other in names[place + 1 :]:
+        yield from _leaks(items, _keyed(dataset, splits, other), f"{name} in {other}")
+
+
+def _keyed(dataset: str, splits: Splits, *names: str) -> Keyed:
+    return Keyed(Placed(dataset, name, e) for name in names for e in splits[name])
+
+
+def _earlier(dataset: str, splits: Splits, name: str, others: Sequence[str]) -> Iterator[Finding]:
+    earlier = _keyed(dataset, splits, *others)
+    if earlier.items:
+        items = _keyed(dataset, splits, name)
+        where = f"{name} in {'+'.join(others)}"
+        yield from _leaks(items, earlier, where)
+        yield from _shared(items, earlier, where)
+        yield from _reversed(items, earlier, where)
+        yield from _seen_sentences(items, earlier, where)
+        yield from _broken_groups(items, earlier, where)
+
+
+def dataset_leaks(
+    dataset: str, splits: Splits, other: str, other_splits: Mapping[str, Sequence[Example]]
+) -> Iterator[Finding]:
+    """Rows of a dataset that another dataset holds: `dev in jsts:train`."""
+    own = {ours: _keyed(dataset, splits, ours) for ours in splits}
+    for theirs in other_splits:
+        held = _keyed(other, other_splits, theirs)
+        for ours, items in own.items():
+            yield from _leaks(items, held, f"{ours} in {other}:{theirs}")
+
+
+def families(splits: Splits) -> set[str]:
+    """The families of shapes a dataset holds; datasets without a common one cannot leak into each other."""
+    return {family(example) for examples in splits.values() for example in examples} - {""}
+
+
+def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    told: dict[str, int] = {}
+    for form in items.forms.values():
+        index = held.groups(form.name)
+        hits = _hits(items.rows[form.name], index)
+        told[form.name] = len(hits)
+        if hits and form.leaks and told.get(form.finer) != len(hits):
+            other = sum(only_composed(form, item, index[key]) for key, item in hits)
+            rows = [item.ref for _, item in hits]
+            yield _finding(f"leaked-{form.name}", where, rows, f"{other} {COMPOSED}" if other else "")
+
+
+def _hits(
+    rows: Iterable[tuple[Hashable, Placed]], index: Mapping[Hashable, list[Placed]]
+) -> list[tuple[Hashable, Placed]]:
+    return [(key, item) for key, item in rows if key in index and _foreign(item, index[key])]
+
+
+def _foreign(item: Placed, found: Iterable[Placed]) -> bool:
+    return any(not related((item, other)) for other in found)
+
+
+def _shared(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    """How many different items leak, where that is not how many rows do."""
+    for form in items.forms.values():
+        index = held.groups(form.name)
+        found = [
+            [item.ref for item in group if _foreign(item, index.get(key, []))]
+            for key, group in items.groups(form.name).items()
+        ]
+        rows = tuple(ref for refs in found for ref in refs)
+        count = sum(bool(refs) for refs in found)
+        if form.repeats and not form.finer and count != len(rows):
+            note = f"different {form.name}, on {len(rows)} rows"
+            yield Finding(check=f"shared-{form.name}", where=where, count=count, ids=rows, note=note)
+
+
+def _reversed(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    index = held.groups("pairs")
+    rows = []
+    for item in items.items:
+        pair = sentences(item.example)
+        if pair and _foreign(item, index.get((pair[1], pair[0]), [])):
+            rows.append(item.ref)
+    if rows:
+        yield _finding("leaked-reversed-pairs", where, rows, "the pair occurs the other way round")
+
+
+def _seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    seen = {text for other in held.items if _first_hand(other) for text in sentences(other.example) or ()}
+    rows = [item.ref for item in items.items if _first_hand(item) and _both_in(item, seen)]
+    if rows:
+        yield _finding("leaked-sentences", where, rows, "both sentences occur there, together or apart")
+
+
+def _broken_groups(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
+    """Groups with members on both sides: a test item whose premise or dialogue was learned from."""
+    there = {other.example.group for other in held.items if _first_hand(other)} - {None}
+    rows = [item for item in items.items if item.example.group in there and _first_hand(item)]
+    if rows:
+        count = len({item.example.group for item in rows})
+        ids = tuple(item.ref for item in rows)
+        note = f"groups that are in both, on {len(rows)} rows"
+        yield Finding(check="broken-groups", where=where, count=count, ids=ids, note=note)
+
+
+def grouped_by_premise(splits: Splits) -> dict[str, tuple[Example, ...]]:
+    """The examples, those without a group in the group of their premise where they have one."""
+    return {name: tuple(map(_with_group, examples)) for name, examples in splits.items()}
+
+
+def _with_group(example: Example) -> Example:
+    premise = example.inputs.get("premise")
+    if example.group is not None or not isinstance(premise, str):
+        return example
+    return replace(example, group=f"premise {normalize('NFC', premise)}")
+
+
+def _first_hand(item: Placed) -> bool:
+    """Whether it was made from no other example: those share sentences with their parents by design."""
+    return len(item.kin) == 1
+
+
+def _both_in(item: Placed, seen: set[str]) -> bool:
+    pair = sentences(item.example)
+    return pair is not None and pair[0] in seen and pair[1] in seen
+
+
+def _finding(check: str, where: str, rows: Sequence[str], note: str) -> Finding:
+    return Finding(check=check, where=where, count=len(rows), ids=tuple(rows), note=note)

@@ -1,0 +1,184 @@
+"""What is wrong inside a dataset: damaged texts, repeated items, the same item with different gold.
+
+Everything is one pass and one index a form of sameness (see `quality_keys`); leakage is in `quality_leaks`,
+the shape of inputs and gold in `quality_schema`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from math import ceil, floor
+from typing import Any
+from unicodedata import normalize
+
+from nikawa.checks.keys import COMPOSED, Form, Keyed, Placed, only_composed, related, texts
+from nikawa.records import Example, Finding, Span
+
+Splits = Mapping[str, Sequence[Example]]
+
+_ODD = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd]")
+
+
+def _empty(example: Example) -> bool:
+    return any(not text.strip() for text in texts(example))
+
+
+def _short(example: Example) -> bool:
+    plain = (value for value in example.inputs.values() if isinstance(value, str))
+    return any(len(value.strip()) == 1 for value in plain)  # a choice of one character is a fair answer
+
+
+def _edges(example: Example) -> bool:
+    return any(text != text.strip() and text.strip() for text in texts(example))
+
+
+def _odd(example: Example) -> bool:
+    return any(_ODD.search(text) for text in texts(example))
+
+
+TEXT_CHECKS: dict[str, tuple[Callable[[Example], bool], str]] = {
+    "empty-text": (_empty, "a text is empty or only white space"),
+    "short-text": (_short, "a text is a single character"),
+    "edge-space": (_edges, "a text begins or ends in white space"),
+    "odd-characters": (_odd, "replacement, zero-width, direction or control characters"),
+}
+"""Name of a check to what it asks of an example and what it means."""
+
+
+def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
+    """Texts that are empty, of one character, padded, or hold characters nobody can see."""
+    for split, examples in splits.items():
+        for check, (wrong, note) in TEXT_CHECKS.items():
+            ids = tuple(Placed(dataset, split, e).ref for e in examples if wrong(e))
+            if ids:
+                yield Finding(check=check, where=split, count=len(ids), ids=ids, note=note)
+
+
+def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
+    """Repeated items and conflicting gold, in each split and, where there are several, over all."""
+    placed = {split: [Placed(dataset, split, e) for e in examples] for split, examples in splits.items()}
+    for split, items in placed.items():
+        yield from _repetitions(split, items)
+    if len(placed) > 1:
+        yield from _repetitions("+".join(placed), [item for items in placed.values() for item in items])
+
+
+def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
+    told: dict[str, int] = {}
+    for form, groups in repeated(items):
+        told[form.name] = len(groups)
+        if form.repeats and groups and told.get(form.finer) != len(groups):
+            rows = tuple(item.ref for group in groups for item in group)
+            other = sum(any(only_composed(form, item, group[:1]) for item in group[1:]) for group in groups)
+            note = f"{len(rows)} rows" + (f", {other} items {COMPOSED}" if other else "")
+            yield Finding(check=f"repeated-{form.name}", where=where, count=len(groups), ids=rows, note=note)
+        if form.conflicts:
+            yield from _conflicts(where, groups)
+
+
+def repeated(items: Sequence[Placed]) -> Iterator[tuple[Form, list[list[Placed]]]]:
+    """For each form, the groups of items that are the same though not made from one another."""
+    keyed = Keyed(items)
+    for name, form in keyed.forms.items():
+        groups = keyed.groups(name).values()
+        yield form, [group for group in groups if len(group) > 1 and not related(group)]
+
+
+def _conflicts(where: str, groups: Iterable[Sequence[Placed]]) -> Iterator[Finding]:
+    rows: dict[str, list[str]] = {}
+    count: Counter[str] = Counter()
+    for group in groups:
+        for question, items in _by_question(group).items():
+            if _differ([item.example for item in items], question):
+                count[question] += 1
+                rows.setdefault(question, []).extend(item.ref for item in items)
+    for question, found in rows.items():
+        yield Finding(
+            check="conflicting-gold",
+            where=f"{question} in {where}",
+            count=count[question],
+            ids=tuple(found),
+            note="the same item with different gold",
+        )
+
+
+def _by_question(items: Iterable[Placed]) -> dict[str, list[Placed]]:
+    asked: dict[str, list[Placed]] = {}
+    for item in items:
+        for question in item.example.gold:
+            asked.setdefault(question, []).append(item)
+    return asked
+
+
+def _differ(examples: Sequence[Example], question: str) -> bool:
+    """Whether gold cannot all be right; lists of answers conflict only where they have none in common."""
+    if question == "answers":
+        return not set.intersection(*(_answers(example.gold[question]) for example in examples))
+    return len({_plain(example, question) for example in examples}) > 1
+
+
+def _answers(value: Any) -> set[str]:
+    """The texts of a list of answers; an empty one stands for none."""
+    listed = value if isinstance(value, list | tuple) else [value]
+    found = (answer["text"] if isinstance(answer, dict) and "text" in answer else answer for answer in listed)
+    return {normalize("NFC", str(answer)) for answer in found} or {""}
+
+
+def _plain(example: Example, question: str) -> Hashable:
+    """Gold as something that can be compared: a choice by its text, lists without their order."""
+    value, choices = example.gold[question], example.inputs.get("choices", ())
+    if question == "choice" and isinstance(value, int) and 0 <= value < len(choices):
+        return normalize("NFC", str(choices[value]))
+    return _frozen(value)
+
+
+def _frozen(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return tuple(sorted((name, _frozen(part)) for name, part in value.items()))
+    if isinstance(value, list | tuple):
+        return frozenset(_frozen(part) for part in value)
+    return normalize("NFC", value) if isinstance(value, str) else value
+
+
+def tops(splits: Splits) -> dict[str, float]:
+    """Question to the end of its last bin, for the questions that are answered by numbers with a point."""
+    highest: dict[str, float] = {}
+    for examples in splits.values():
+        for example in examples:
+            for question, value in example.gold.items():
+                if isinstance(value, float):
+                    highest[question] = max(value, highest.get(question, value))
+    return {question: max(1, ceil(value)) for question, value in highest.items()}
+
+
+def distribution(
+    examples: Iterable[Example], tops: Mapping[str, float] | None = None
+) -> dict[str, dict[str, int]]:
+    """Question to label to how often; the questions of `tops` in bins [a, a+1), the last one closed."""
+    table: dict[str, Counter[str]] = {}
+    for example in examples:
+        for question, value in example.gold.items():
+            table.setdefault(question, Counter()).update(_labels(value, (tops or {}).get(question)))
+    return {question: dict(sorted(counts.items())) for question, counts in table.items()}
+
+
+def _labels(value: Any, top: float | None) -> list[str]:
+    if top is not None and isinstance(value, int | float) and not isinstance(value, bool):
+        low = min(floor(value), ceil(top) - 1) if value <= top else floor(value)
+        return [f"{low}-{low + 1}"]
+    if isinstance(value, dict):
+        labels = value.get("labels")
+        return [str(label) for label in labels] if isinstance(labels, list | tuple) else ["(none)"]
+    if isinstance(value, list | tuple):
+        if any(isinstance(part, dict) for part in value):
+            return [f"{len(value)} answer{'s' * (len(value) > 1)}"]
+        return [_part(part) for part in value] or ["(none)"]
+    return [normalize("NFC", str(value))]
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, Span):
+        return part.label
+    return "-".join(str(part).split("-", 2)[:2])  # domain-slot-value counts as its slot

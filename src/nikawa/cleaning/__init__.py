@@ -1,0 +1,37 @@
+"""From source text to candidate sentences, by small steps that count what they change and remove.
+
+One file a step, found by scan: a module here that names its `STEPS` adds them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import cache
+
+from nikawa.cleaning.base import Edit, Removed, Settings, Step
+from nikawa.registry import Registry, scan
+
+__all__ = ["Edit", "Removed", "Settings", "Step", "choose", "steps"]
+
+
+@cache
+def steps() -> Registry[Step]:
+    """Every step by name, in the order they run."""
+    found = [step for module in scan(sys.modules[__name__]) for step in getattr(module, "STEPS", ())]
+    table: Registry[Step] = Registry("cleaning step")
+    for step in sorted(found, key=lambda step: (step.place, step.name)):
+        table.add(step.name, step)
+    return table
+
+
+def choose(names: Sequence[str] | None = None, without: Sequence[str] = ()) -> tuple[Step, ...]:
+    """The steps called `names` (None: those on by default) but `without`, in the order they run."""
+    known = steps()
+    wanted = {known[name].name for name in names} if names is not None else None
+    left_out = {known[name].name for name in without}
+    return tuple(
+        step
+        for step in known.values()
+        if (step.default if wanted is None else step.name in wanted) and step.name not in left_out
+    )

@@ -1,0 +1,14 @@
+"""Sentences that are too short or too long."""
+
+from __future__ import annotations
+
+from nikawa.cleaning.base import Settings, Step
+
+
+def length(text: str, settings: Settings) -> str:
+    """Why the length is not right, or nothing."""
+    size = len(text)
+    return "" if settings.min_length <= size <= settings.max_length else f"{size} characters"
+
+
+STEPS = (Step("length", "too short or too long", 120, fault=length),)

@@ -1,0 +1,18 @@
+"""Users addressed by name: @gildong, ＠hanako. Not an address's @, not "@ 3,000원"."""
+
+from __future__ import annotations
+
+import re
+
+from nikawa.cleaning._patterns import removals
+from nikawa.cleaning.base import Edit, Step
+
+_PATTERN = re.compile(r"(?<![A-Za-z0-9._%+@＠-])[@＠](?=_*[^\W\d_])\w(?:[\w.-]{0,62}\w)?")
+
+
+def mention(text: str, language: str) -> list[Edit]:
+    """Find mentions."""
+    return removals(_PATTERN, text, "<mention>") if "@" in text or "＠" in text else []
+
+
+STEPS = (Step("mention", "mentions of users", 52, edits=mention, pii=True),)

@@ -1,0 +1,46 @@
+"""A hook for any scorer of toxicity: a function of many sentences, or a command that reads lines and writes numbers.
+
+KLUE used classifiers trained on Korean hate speech, with 0.5 for gender bias and 0.9 for hate; none is shipped here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from nikawa.cleaning.base import Step
+from nikawa.errors import BadInput
+from nikawa.io.command import answered_lines, command_words
+
+Scorer = Callable[[Sequence[str]], Sequence[float]]
+BATCH = 20_000
+"""Sentences given to a scorer at a time: a command loads its model once for so many."""
+
+
+def by_command(command: str) -> Scorer:
+    """A scorer that runs `command` (no shell): a sentence a line in, a number a line out."""
+    called = "the toxicity command"
+    command_words(command, called)  # told before the work, not after it
+    return lambda texts: _numbers(answered_lines(command, texts, called=called))
+
+
+def _numbers(lines: list[str]) -> list[float]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            float(line)
+        except ValueError:
+            what = f"the toxicity command wrote {line!r} for sentence {number}"
+            raise BadInput(what, cure="let it write one number a line") from None
+    return [float(line) for line in lines]
+
+
+def toxic(texts: Sequence[str], scorer: Scorer, threshold: float) -> list[str]:
+    """For each sentence why it must go, or nothing. The scorer must give each a number."""
+    scores = list(scorer(texts))
+    if len(scores) != len(texts) or any(math.isnan(score) for score in scores):
+        what = f"the toxicity scorer gave {len(scores)} scores for {len(texts)} sentences"
+        raise BadInput(what, cure="give every sentence one number")
+    return [f"score {score:.3g}" if score >= threshold else "" for score in scores]
+
+
+STEPS = (Step("toxicity", "scored as toxic (needs a scorer)", 130, late=True),)

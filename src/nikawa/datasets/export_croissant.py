@@ -1,0 +1,183 @@
+"""Croissant 1.1 metadata (MLCommons) beside the Parquet files: every file with its hash, every column with its type."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nikawa.datasets.export_columns import Column, Layout
+from nikawa.datasets.export_hf import after_paper, built, data_file, licence_tag
+from nikawa.datasets.export_manifest import sha256
+from nikawa.io.atomic import atomic_write
+from nikawa.io.shapes import ListOf, Shape, Struct
+from nikawa.records import Card, Dataset
+
+CROISSANT = "croissant.json"
+
+_OWN = [
+    "arrayShape",
+    "citeAs",
+    "column",
+    "containedIn",
+    "equivalentProperty",
+    "extract",
+    "field",
+    "fileProperty",
+    "fileObject",
+    "fileSet",
+    "format",
+    "includes",
+    "isArray",
+    "isLiveDataset",
+    "jsonPath",
+    "key",
+    "md5",
+    "parentField",
+    "path",
+    "recordSet",
+    "references",
+    "regex",
+    "repeated",
+    "replace",
+    "samplingRate",
+    "separator",
+    "source",
+    "subField",
+    "transform",
+]
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+    **{name: f"cr:{name}" for name in _OWN},
+}
+TYPES = {
+    "text": "sc:Text",
+    "json": "sc:Text",
+    "flag": "sc:Boolean",
+    "integer": "sc:Integer",
+    "long": "sc:Integer",
+    "number": "sc:Float",
+}
+
+
+def write_croissant(dataset: Dataset, layout: Layout, folder: Path) -> None:
+    """Write `croissant.json` for the files that lie in `folder` already."""
+    text = json.dumps(metadata(dataset, layout, folder), ensure_ascii=False, indent=2)
+    with atomic_write(folder / CROISSANT) as stream:
+        stream.write(f"{text}\n".encode())
+
+
+def metadata(dataset: Dataset, layout: Layout, folder: Path) -> dict[str, Any]:
+    """The whole document."""
+    splits = list(layout.splits.values())
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
+        **_about(dataset.card),
+        "version": _version(dataset.version),
+        "distribution": [_file(split, folder) for split in splits],
+        "recordSet": [_records(split, layout.columns) for split in splits],
+    }
+
+
+def _about(card: Card) -> dict[str, Any]:
+    tag = licence_tag(card.licence)
+    about: dict[str, Any] = {
+        "name": card.name,
+        "description": card.description,
+        "citeAs": after_paper(card) if built(card) else card.citation,
+        "license": card.licence if tag == "other" else licence_url(tag),
+        "inLanguage": list(card.languages),
+        "rai:dataCollection": card.source,
+        "rai:dataAnnotationProtocol": card.labels,
+        "rai:annotationsPerItem": card.workers,
+    }
+    if card.problems:
+        about["rai:dataLimitations"] = list(card.problems)
+    if card.homepage.startswith(("https://", "http://")):
+        about["url"] = card.homepage
+    return about
+
+
+def licence_url(tag: str) -> str:
+    """Where a known licence is to be read."""
+    if tag.startswith("cc-"):
+        terms, _, version = tag.removeprefix("cc-").rpartition("-")
+        return f"https://creativecommons.org/licenses/{terms}/{version}/"
+    return f"https://spdx.org/licenses/{tag}.html"
+
+
+def _version(version: str) -> str:
+    """Versions have three numbers there: `1.3` is `1.3.0`; one that is not of numbers is left as it is."""
+    parts = version.removeprefix("v").split(".")
+    if not all(part.isdigit() for part in parts) or len(parts) > 3:
+        return version
+    return ".".join([*parts, "0", "0"][:3])
+
+
+def _file(split: str, folder: Path) -> dict[str, Any]:
+    path = folder / data_file(split)
+    return {
+        "@type": "cr:FileObject",
+        "@id": f"{split}.parquet",
+        "name": f"{split}.parquet",
+        "contentUrl": data_file(split),
+        "contentSize": f"{path.stat().st_size} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": sha256(path),
+    }
+
+
+def _records(split: str, columns: tuple[Column, ...]) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": split,
+        "name": split,
+        "key": {"@id": f"{split}/id"},
+        "field": [_field(split, column) for column in columns],
+    }
+
+
+def _field(split: str, column: Column) -> dict[str, Any]:
+    place = f"{split}/{column.name}"
+    source = {"fileObject": {"@id": f"{split}.parquet"}, "extract": {"column": column.name}}
+    named = {"@type": "cr:Field", "@id": place, "name": column.name, "description": column.source}
+    inner = column.shape.item if isinstance(column.shape, ListOf) else column.shape
+    if not isinstance(inner, Struct):
+        return {**named, **_value(column.shape), "source": source}
+    repeated = _array(1) if isinstance(column.shape, ListOf) else {}
+    parts = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{place}/{name}",
+            "name": name,
+            **_value(shape),
+            "source": {**source, "transform": {"jsonPath": f"$.{name}"}},
+        }
+        for name, shape in inner.fields
+    ]
+    return {**named, **repeated, "subField": parts}
+
+
+def _value(shape: Shape) -> dict[str, Any]:
+    depth = 0
+    while isinstance(shape, ListOf):
+        shape, depth = shape.item, depth + 1
+    assert not isinstance(shape, Struct), "the layout holds no mappings this deep"
+    return {"dataType": TYPES[shape], **(_array(depth) if depth else {})}
+
+
+def _array(depth: int) -> dict[str, Any]:
+    return {"isArray": True, "arrayShape": ",".join(["-1"] * depth)}

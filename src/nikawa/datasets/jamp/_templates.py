@@ -1,0 +1,76 @@
+"""The published templates, as raw strings: their language is read elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nikawa.datasets.jamp.splits import categories
+from nikawa.errors import BadInput, suggest
+from nikawa.io.tsv import read_tsv
+from nikawa.records import Record
+
+TEMPLATES = "dataset/template/template_ver_1_5.tsv"
+"""Where the templates lie below the repository folder."""
+COLUMNS = (
+    "id", "premise", "hypothesis", "entailment", "contradiction", "ng time unit", "test time format", "category",
+)  # fmt: skip
+
+
+class Template(Record, frozen=True, kw_only=True):
+    """A line of the published template file."""
+
+    id: int
+    premise: str
+    """Elements separated by single spaces; slots, choices and literal text."""
+    hypothesis: str
+    entailment: str
+    """The condition under which the label is entailment; tested before `contradiction`, else neutral."""
+    contradiction: str
+    ng_time_unit: str
+    """Time units this template cannot take, or `None`."""
+    test_time_format: str
+    """The one time format its test problems have, or `None`."""
+    category: str
+
+
+def read_templates(path: Path) -> list[Template]:
+    """The templates of a published file, in file order; ids are unique and categories known."""
+    seen: dict[int, int] = {}
+    templates = []
+    for line, row in read_tsv(path, COLUMNS):
+        _check_columns(row, path)
+        template = _template(row, path, line)
+        if template.id in seen:
+            raise BadInput(
+                f"template {template.id} was on line {seen[template.id]} already",
+                file=path,
+                line=line,
+                cure="give each template its own id",
+            )
+        seen[template.id] = line
+        templates.append(template)
+    return templates
+
+
+def _check_columns(row: dict[str, str], path: Path) -> None:
+    further = [name for name in row if name not in COLUMNS]
+    if further:
+        raise BadInput(f"has a column {further[0]!r} too many", file=path, line=1, cure="remove it")
+
+
+def _template(row: dict[str, str], path: Path, line: int) -> Template:
+    if not row["id"].isdecimal():
+        raise BadInput(f"template id {row['id']!r} is not a number", file=path, line=line, cure="number it")
+    if row["category"] not in categories():
+        cure = suggest(row["category"], categories())
+        raise BadInput(f"category {row['category']!r} is not known", file=path, line=line, cure=cure)
+    return Template(
+        id=int(row["id"]),
+        premise=row["premise"],
+        hypothesis=row["hypothesis"],
+        entailment=row["entailment"],
+        contradiction=row["contradiction"],
+        ng_time_unit=row["ng time unit"],
+        test_time_format=row["test time format"],
+        category=row["category"],
+    )

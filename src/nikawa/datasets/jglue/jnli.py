@@ -1,0 +1,134 @@
+"""JNLI: inference between captions of one image (JGLUE).
+
+Traps: v1.2 corrected 29 labels of valid, so scores on v1.0 and v1.1 are not comparable with later ones, and
+the papers' Table 5 is the older; pairs come in both directions (all of flow C, most of A); most pairs are in
+JSTS too, where the final 。 may be absent: match by `meta["pair"]`, not by text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nikawa.datasets.base import Benchmark, Source, Splits
+from nikawa.datasets.jglue._captions import caption_meta
+from nikawa.datasets.jglue._rows import choose, hidden, labelled
+from nikawa.datasets.locate import find_files, path_version
+from nikawa.io.json import read_json_lines
+from nikawa.records import Card, Dataset, Example, Finding, Task, reference
+
+LABELS = ("entailment", "contradiction", "neutral")
+CORRECTED = {
+    ("neutral", "entailment"): "226 415 416 771 1067 1281 1611 1650 1784 1865 1912 2214",
+    ("neutral", "contradiction"): "263",
+    ("entailment", "neutral"): "282 342 389 398 457 594 891 1087 1437 1534 1608 1688 1710 1742 1878 2373",
+}
+"""(label up to v1.1, label from v1.2) to the ids of valid."""
+OLD = {number: before for (before, _), ids in CORRECTED.items() for number in ids.split()}
+NEW = {number: after for (_, after), ids in CORRECTED.items() for number in ids.split()}
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of the published file."""
+
+    sentence_pair_id: str
+    yjcaptions_id: str
+    sentence1: str
+    sentence2: str
+    label: str | None = None
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The pairs of one published file."""
+    for line, row in labelled(read_json_lines(path, Row), path):
+        meta = caption_meta(row.yjcaptions_id, path, line)
+        gold = {} if row.label is None else {"label": choose(row.label, LABELS, path, line)}
+        yield Example(
+            id=row.sentence_pair_id,
+            inputs={"premise": row.sentence1, "hypothesis": row.sentence2},
+            gold=gold,
+            meta=meta,
+            # A caption belongs to one image, so the image holds together both directions of a pair and
+            # every other pair that shares a sentence with it: items of two groups are independent.
+            group=meta["image"],
+            origin=hidden("jnli", gold),
+        )
+
+
+def corrections(splits: Splits) -> dict[str, str]:
+    """Id to label, of the dev pairs whose label v1.2 corrected."""
+    return {e.id: e.gold["label"] for e in splits.get("dev", ()) if e.id in OLD and e.gold}
+
+
+def version_of(splits: Splits) -> str | None:
+    """1.1 (or 1.0) and 1.3 (or 1.2) by the 29 corrected labels of dev; None where they are mixed or absent."""
+    return {tuple(sorted(OLD.items())): "1.1", tuple(sorted(NEW.items())): "1.3"}.get(
+        tuple(sorted(corrections(splits).items()))
+    )
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+    """Labels from before v1.2, above all under the name of a later version."""
+    found = corrections(dataset.splits)
+    old = [number for number, label in found.items() if label == OLD[number]]
+    if not old:
+        return
+    mixed = len(old) != len(OLD)
+    note = "corrected in v1.2" if mixed else "labels of v1.1 or older; v1.2 corrected them"
+    versions = [path_version(p.relative_to(folder)) for p in find_files(DEV, folder)]
+    if any(version >= (1, 2) for version in versions):
+        note += ", though the file is called " + "/".join(f"v{v[0]}.{v[1]}" for v in versions)
+    ids = tuple(reference(dataset.name, "dev", number) for number in old)
+    yield Finding(
+        check="mixed-labels" if mixed else "old-labels", where="dev", count=len(old), ids=ids, note=note
+    )
+
+
+DEV = Source("dev", ("datasets/jnli-v*/valid-v*.json",))
+
+DATASET = Benchmark(
+    name="jnli",
+    language="ja",
+    repository="jglue",
+    card=Card(
+        name="jnli",
+        title="JNLI: Japanese natural language inference (JGLUE)",
+        version="1.3",
+        languages=("ja",),
+        licence="CC BY-SA 4.0",
+        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
+        homepage="https://github.com/yahoojapan/JGLUE",
+        description="Pairs of Japanese image captions with the relation of the premise to the hypothesis.",
+        labels="A: an answer that at least six of ten workers gave; C: contradictions written by workers, confirmed by at least six of ten, the opposite direction assigned without asking.",
+        workers="10 a pair; Fleiss' kappa 0.399 as printed; answers not published",
+        workers_are="none",
+        source="YJ Captions (captions of MS COCO images): A two captions of one image, C a caption and a worker-written contradiction",
+        problems=(
+            "29 labels of valid changed at v1.2; scores on v1.0 and v1.1 are not comparable with later ones.",
+            "Most pairs occur in JSTS as well, across splits: do not train on one and test on the other.",
+            "All contradictions but one are worker-written, so the label can be told in part from the style.",
+        ),
+    ),
+    tasks=(
+        Task(
+            name="jnli",
+            dataset="jnli",
+            kind="inference",
+            question="label",
+            inputs=("premise", "hypothesis"),
+            labels=LABELS,
+            metrics=("accuracy",),
+            unit="fraction",
+        ),
+    ),
+    sources=(
+        Source("train", ("datasets/jnli-v*/train-v*.json",)),
+        DEV,
+        Source("test", ("datasets/jnli-v*/test-v*.json",)),
+    ),
+    read=read,
+    version_of=version_of,
+    traps=traps,
+)

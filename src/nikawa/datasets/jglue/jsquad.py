@@ -1,0 +1,180 @@
+"""JSQuAD: reading comprehension on Wikipedia paragraphs (JGLUE).
+
+Traps: `context` is title + " [SEP] " + body and offsets count from the start of the whole; a start is always
+the first occurrence of the answer, so many point into the title and are no evidence; the README of v1.0 to
+v1.2 counts 62,859 train questions, v1.3 has 62,697, the papers print 63,870.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nikawa.datasets.base import Benchmark, Source, Splits
+from nikawa.datasets.jglue._rows import finding, has_edge_blank, hidden, mixed
+from nikawa.errors import BadInput
+from nikawa.io.json import read_json
+from nikawa.records import Card, Dataset, Example, Finding, Task
+
+SEPARATOR = " [SEP] "
+TRAIN_COUNTS = {62_859: "1.2", 62_697: "1.3"}
+"""Questions in train, up to v1.2 and from v1.3."""
+
+
+class Answer(msgspec.Struct, forbid_unknown_fields=True):
+    """An answer and where it starts in the context."""
+
+    text: str
+    answer_start: int
+
+
+class Question(msgspec.Struct, forbid_unknown_fields=True):
+    """A question; a hidden test set has no answers."""
+
+    id: str
+    question: str
+    answers: list[Answer] | None = None
+    is_impossible: bool = False
+
+
+class Paragraph(msgspec.Struct, forbid_unknown_fields=True):
+    """A paragraph with the title in front."""
+
+    context: str
+    qas: list[Question]
+
+
+class Article(msgspec.Struct, forbid_unknown_fields=True):
+    """A Wikipedia article."""
+
+    title: str
+    paragraphs: list[Paragraph]
+
+
+class Document(msgspec.Struct, forbid_unknown_fields=True):
+    """The published file."""
+
+    data: list[Article]
+    version: str | None = None
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The questions of one published file."""
+    unanswered: bool | None = None
+    for article, paragraph, question in _questions(read_json(path, Document)):
+        example = _example(article.title, paragraph.context, question, path)
+        unanswered = not example.gold if unanswered is None else unanswered
+        if (not example.gold) is not unanswered:
+            raise mixed(path, None, f"answer (see question {question.id!r})")
+        yield example
+
+
+def _questions(document: Document) -> Iterator[tuple[Article, Paragraph, Question]]:
+    for article in document.data:
+        for paragraph in article.paragraphs:
+            for question in paragraph.qas:
+                yield article, paragraph, question
+
+
+def _example(title: str, context: str, question: Question, path: Path) -> Example:
+    found = re.fullmatch(r"(a\d+p\d+)q\d+", question.id)
+    if not found:
+        raise BadInput(
+            f"question id {question.id!r} is not a…p…q…", file=path, cure="is this JSQuAD, as published?"
+        )
+    answers = [{"text": a.text, "start": a.answer_start} for a in question.answers or ()]
+    gold = {"answers": answers} if answers or question.is_impossible else {}
+    return Example(
+        id=question.id,
+        inputs={"title": title, "context": context, "question": question.question},
+        gold=gold,
+        meta={"article": title, "is_impossible": question.is_impossible},
+        group=found[1],
+        origin=hidden("jsquad", gold),
+    )
+
+
+def version_of(splits: Splits) -> str | None:
+    """1.2 (or older) and 1.3 by the number of train questions; the other splits do not tell."""
+    return TRAIN_COUNTS.get(len(splits.get("train", ())))
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+    """Answers whose offset is wrong or no evidence; blanks around questions."""
+    for split, examples in dataset.splits.items():
+        found: dict[str, list[Example]] = {"wrong": [], "title": [], "repeated": []}
+        for example in examples:
+            for kind in _answer_traps(example):
+                found[kind].append(example)
+        blank = [e for e in examples if has_edge_blank(e.inputs["question"])]
+        for check, concerned, note in (
+            ("wrong-offsets", found["wrong"], "answers that are not in the context where they say"),
+            (
+                "answers-in-title",
+                found["title"],
+                "answers that start in the title: not where the evidence is",
+            ),
+            ("repeated-answers", found["repeated"], "answers that occur more than once in their context"),
+            ("edge-blank-questions", blank, "strip before comparing strings"),
+        ):
+            yield from finding(check, dataset, split, concerned, note)
+
+
+def _answer_traps(example: Example) -> Iterator[str]:
+    context: str = example.inputs["context"]
+    title = context.find(SEPARATOR)
+    for answer in example.gold.get("answers", ()):
+        text, start = answer["text"], answer["start"]
+        if start < 0 or not context.startswith(text, start):
+            yield "wrong"
+        if 0 <= start < title:
+            yield "title"
+        if context.count(text) > 1:
+            yield "repeated"
+
+
+DATASET = Benchmark(
+    name="jsquad",
+    language="ja",
+    repository="jglue",
+    card=Card(
+        name="jsquad",
+        title="JSQuAD: Japanese reading comprehension (JGLUE)",
+        version="1.3",
+        languages=("ja",),
+        licence="CC BY-SA 4.0",
+        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
+        homepage="https://github.com/yahoojapan/JGLUE",
+        description="Questions on paragraphs of Japanese Wikipedia; the answer is a string of the paragraph.",
+        labels="Written by workers with the question; two more answers a question in dev and test.",
+        workers="1 a question in train, up to 3 in dev and test (473 dev questions have 2 answers); not identified",
+        workers_are="none",
+        source="Paragraphs of 822 articles of Japanese Wikipedia",
+        problems=(
+            "answer_start is the first occurrence of the string, often in the title: it is not where the evidence is.",
+            "6 questions of valid repeat another on the same paragraph.",
+            "The released files are smaller than the papers say: dev 4,442 (4,475 printed), test 4,420 (4,470).",
+        ),
+    ),
+    tasks=(
+        Task(
+            name="jsquad",
+            dataset="jsquad",
+            kind="reading",
+            question="answers",
+            inputs=("title", "context", "question"),
+            metrics=("jsquad-em", "jsquad-f1"),
+        ),
+    ),
+    sources=(
+        Source("train", ("datasets/jsquad-v*/train-v*.json",)),
+        Source("dev", ("datasets/jsquad-v*/valid-v*.json",)),
+        Source("test", ("datasets/jsquad-v*/test-v*.json",)),
+    ),
+    read=read,
+    version_of=version_of,
+    traps=traps,
+)

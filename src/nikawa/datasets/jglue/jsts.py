@@ -1,0 +1,133 @@
+"""JSTS: similarity of caption pairs, 0 to 5 (JGLUE).
+
+Traps: v1.0 writes the label as a string; sentence ids starting with `g` (worker-written contradictions)
+occur here too, though the authors' notes say only in JNLI; 12 pair ids of train are missing on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nikawa.datasets.base import Benchmark, Source, Splits
+from nikawa.datasets.jglue._captions import caption_meta
+from nikawa.datasets.jglue._rows import finding, hidden, labelled
+from nikawa.errors import BadInput
+from nikawa.io.json import read_json_lines
+from nikawa.records import Card, Dataset, Example, Finding, Task, reference
+
+MOST_GAPS = 1000
+"""Missing ids that are named one by one."""
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of the published file."""
+
+    sentence_pair_id: str
+    yjcaptions_id: str
+    sentence1: str
+    sentence2: str
+    label: float | str | None = None
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The pairs of one published file."""
+    for line, row in labelled(read_json_lines(path, Row), path):
+        meta = caption_meta(row.yjcaptions_id, path, line)
+        if isinstance(row.label, str):
+            meta["label_type"] = "string"
+        gold = {} if row.label is None else {"score": score(row.label, path, line)}
+        yield Example(
+            id=row.sentence_pair_id,
+            inputs={"sentence1": row.sentence1, "sentence2": row.sentence2},
+            gold=gold,
+            meta=meta,
+            group=meta["image"],
+            origin=hidden("jsts", gold),
+        )
+
+
+def score(label: float | str, path: Path, line: int) -> float:
+    """The label as a number between 0 and 5."""
+    try:
+        value = float(label)
+    except ValueError:
+        raise BadInput(
+            f"label {label!r} is not a number", file=path, line=line, cure="0 to 5 is expected"
+        ) from None
+    if not 0 <= value <= 5:
+        raise BadInput(f"label {label!r} is outside 0 to 5", file=path, line=line, cure="is this JSTS?")
+    return value
+
+
+def version_of(splits: Splits) -> str | None:
+    """v1.0 has string labels; later versions cannot be told apart by this dataset."""
+    strings = any(e.meta.get("label_type") == "string" for examples in splits.values() for e in examples)
+    return "1.0" if strings else None
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+    """Gaps in the pair ids; worker-written sentences."""
+    for split, examples in dataset.splits.items():
+        yield from _gaps(dataset.name, split, {int(e.id) for e in examples if e.id.isdecimal()})
+        written = [e for e in examples if e.meta["source"] == "C"]
+        note = "sentence ids starting with g are worker-written; the authors' notes say only JNLI has them"
+        yield from finding("g-ids", dataset, split, written, note)
+
+
+def _gaps(name: str, split: str, numbers: set[int]) -> Iterator[Finding]:
+    count = max(numbers, default=-1) + 1 - len(numbers)
+    if count:
+        # One absurd id must not make a list of billions.
+        gaps = (n for n in range(max(numbers)) if n not in numbers) if count <= MOST_GAPS else ()
+        ids = tuple(reference(name, split, str(gap)) for gap in gaps)
+        note = "ids that no pair has; the authors filtered 12 pairs out of train after numbering"
+        yield Finding(check="missing-pair-ids", where=split, count=count, ids=ids, note=note)
+
+
+DATASET = Benchmark(
+    name="jsts",
+    language="ja",
+    repository="jglue",
+    card=Card(
+        name="jsts",
+        title="JSTS: Japanese semantic textual similarity (JGLUE)",
+        version="1.3",
+        languages=("ja",),
+        licence="CC BY-SA 4.0",
+        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
+        homepage="https://github.com/yahoojapan/JGLUE",
+        description="Pairs of Japanese image captions with a similarity from 0 (different) to 5 (equivalent).",
+        labels="Mean of the answers of five workers a pair (all labels are multiples of 0.2); pairs with a variance of 1.0 or more were dropped.",
+        workers="5 a pair by the labels and the text (the paper's Table 6 speaks of 10); answers not published",
+        workers_are="none",
+        source="YJ Captions (captions of MS COCO images): A same image, B different images, C worker-written contradictions",
+        problems=(
+            "Most pairs occur in JNLI as well, across splits: do not train on one and test on the other.",
+            "13 unordered pairs occur twice within a split, 12 of them with different labels.",
+            "983 sentences lack the final 。 that the same sentences have in JNLI.",
+        ),
+    ),
+    tasks=(
+        Task(
+            name="jsts",
+            dataset="jsts",
+            kind="similarity",
+            question="score",
+            inputs=("sentence1", "sentence2"),
+            metrics=("pearson", "spearman"),
+            unit="fraction",
+            scale=(0.0, 5.0),
+        ),
+    ),
+    sources=(
+        Source("train", ("datasets/jsts-v*/train-v*.json",)),
+        Source("dev", ("datasets/jsts-v*/valid-v*.json",)),
+        Source("test", ("datasets/jsts-v*/test-v*.json",)),
+    ),
+    read=read,
+    version_of=version_of,
+    traps=traps,
+)

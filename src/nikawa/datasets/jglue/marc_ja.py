@@ -1,0 +1,124 @@
+"""MARC-ja: product reviews, positive or negative (JGLUE).
+
+Traps: Amazon withdrew the reviews, so only holders of an old copy have this set. It is read as the authors'
+converter wrote it (`datasets/marc_ja-v*/`), else made from the raw reviews and the id lists of the
+repository. The converter's test file has no labels; made from the raw file, test is labelled.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nikawa.datasets.base import Benchmark, Source
+from nikawa.datasets.jglue._rows import choose, finding, hidden, labelled
+from nikawa.datasets.jglue.marc_ja_raw import LABELS, LISTS, Lists, read_lists, read_raw
+from nikawa.io.json import read_json_lines
+from nikawa.records import Card, Dataset, Example, Finding, Task
+
+RAW = "amazon_reviews_multilingual_JP_v1_00.tsv"
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of the converted file."""
+
+    sentence: str
+    review_id: str
+    label: str | None = None
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The reviews of one converted file, or of all splits where `path` is the raw TSV."""
+    if ".tsv" in path.suffixes:
+        yield from read_raw(path)
+        return
+    for line, row in labelled(read_json_lines(path, Row), path):
+        gold = {} if row.label is None else {"label": choose(row.label, LABELS, path, line)}
+        yield Example(
+            id=row.review_id, inputs={"text": row.sentence}, gold=gold, origin=hidden("marc-ja", gold)
+        )
+
+
+def split_of(example: Example) -> str:
+    """The split of an example made from the raw file; empty for a converted one, whose file tells."""
+    return str(example.meta.get("split", ""))
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+    """What the id lists of the repository ask for, and whether dev and test were made with them."""
+    if not (folder / LISTS).is_dir():
+        return
+    lists = read_lists(folder / LISTS)
+    for split in lists.labels:
+        if split in dataset.splits:
+            yield from _totals(split, lists)
+            yield from _not_applied(split, lists, dataset)
+
+
+def _totals(split: str, lists: Lists) -> Iterator[Finding]:
+    dropped, labels = lists.dropped[split], lists.labels[split]
+    note = "reviews left out, fewer than 7 of 10 workers agreeing"
+    yield Finding(check="filtered-reviews", where=split, count=len(dropped), note=note)
+    to = Counter(labels.values())
+    note = "reviews whose label workers turned over: " + ", ".join(f"{to[name]} to {name}" for name in LABELS)
+    yield Finding(check="relabelled-reviews", where=split, count=len(labels), note=note)
+
+
+def _not_applied(split: str, lists: Lists, dataset: Dataset) -> Iterator[Finding]:
+    examples, labels = dataset.splits[split], lists.labels[split]
+    left = [e for e in examples if e.id in lists.dropped[split]]
+    yield from finding("unfiltered-reviews", dataset, split, left, "converted without the filter lists")
+    stars = [e for e in examples if e.gold and e.gold["label"] != labels.get(e.id, e.gold["label"])]
+    yield from finding("labels-by-stars", dataset, split, stars, "converted without the label lists")
+
+
+DATASET = Benchmark(
+    name="marc-ja",
+    language="ja",
+    repository="jglue",
+    card=Card(
+        name="marc-ja",
+        title="MARC-ja: sentiment of Japanese product reviews (JGLUE)",
+        version="1.3",
+        languages=("ja",),
+        licence="the conversion and id lists CC BY-SA 4.0; the reviews under Amazon's own terms, withdrawn",
+        citation="Kurihara, Kawahara, Shibata (2022). JGLUE: Japanese General Language Understanding Evaluation. LREC.",
+        homepage="https://github.com/yahoojapan/JGLUE",
+        description="Japanese product reviews of at most 500 characters, positive (4, 5 stars) or negative (1, 2).",
+        labels="By the stars; in dev and test replaced by the answer of at least 7 of 10 workers, or the review left out.",
+        workers="none in train, 10 a review in dev and test; answers not published",
+        workers_are="none",
+        source="Multilingual Amazon Reviews Corpus, Japanese part (Keung et al., 2020)",
+        problems=(
+            "The reviews are no longer distributed.",
+            "About 88% of train is positive.",
+            "Labels of train are stars, those of dev and test are workers' answers.",
+        ),
+    ),
+    tasks=(
+        Task(
+            name="marc-ja",
+            dataset="marc-ja",
+            kind="text",
+            question="label",
+            inputs=("text",),
+            labels=LABELS,
+            metrics=("accuracy",),
+            unit="fraction",
+        ),
+    ),
+    sources=(
+        Source("train", ("datasets/marc_ja-v*/train-v*.json",)),
+        Source("dev", ("datasets/marc_ja-v*/valid-v*.json",)),
+        Source("test", ("datasets/marc_ja-v*/test-v*.json",)),
+        Source(
+            "", (f"**/{RAW}", f"**/{RAW}.gz", f"**/{RAW}.zst"), fallback=True, holds=("train", "dev", "test")
+        ),
+    ),
+    read=read,
+    split_of=split_of,
+    traps=traps,
+)

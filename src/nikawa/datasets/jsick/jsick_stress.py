@@ -1,0 +1,200 @@
+"""JSICK-stress: test pairs whose premise was scrambled, or had its particles swapped or deleted.
+
+Traps: in the scrambled files `sentence_A_Ja_origin` is the swapped sentence, not the original, and
+`pred_ori` is some model's prediction; every label is copied from the test set, changed meaning or not.
+Workers judged 900 of the pairs, whose answers are the gold here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nikawa.datasets.base import Benchmark, Source
+from nikawa.datasets.jsick._answers import (
+    STRESS_ANSWERS,
+    StressAnswers,
+    read_stress_answers,
+    stress_judgements,
+)
+from nikawa.datasets.jsick._rows import (
+    COLUMNS,
+    LABELS,
+    RELEASED,
+    Row,
+    header_of,
+    label_of,
+    meta_of,
+    need_texts,
+    read_cells,
+    score_of,
+    tags_of,
+)
+from nikawa.errors import BadInput
+from nikawa.records import Card, Dataset, Example, Finding, Origin, Task, reference
+
+FOLDERS = {
+    f"{folder}_ga_{particle}": f"{operation}-{particle}"
+    for folder, operation in (("scrum", "scramble"), ("ex", "swap"), ("del", "delete"))
+    for particle in ("o", "ni", "de")
+}
+"""The published folders to the names of the sets."""
+CHANGED = "mod_A"
+ORIGIN = "sentence_A_Ja_origin"
+PREDICTION = "pred_ori"
+
+
+class _Around(NamedTuple):
+    """What the files around a set's own tell of its pairs, by pair id."""
+
+    set: str
+    originals: dict[str, str]
+    answers: dict[str, StressAnswers]
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The pairs of one set; its folder tells which, the answers file above it which pairs were judged."""
+    around = _around(path)
+    extra = (CHANGED, ORIGIN, PREDICTION) if PREDICTION in header_of(path) else (CHANGED, ORIGIN)
+    for line, cells in read_cells(path, (*COLUMNS, *extra)):
+        row, own = Row._make(cells[: len(COLUMNS)]), dict(zip(extra, cells[len(COLUMNS) :], strict=True))
+        yield _example(row, own, around, path, line)
+
+
+def _around(path: Path) -> _Around:
+    name = set_of(path)
+    answers_file = path.parent.parent / STRESS_ANSWERS
+    judged = read_stress_answers(answers_file) if answers_file.is_file() else ()
+    answers = {row.pair: row for row in judged if row.set == name}
+    originals = find_originals(path) if name.startswith("scramble") else {}
+    return _Around(name, originals, answers)
+
+
+def set_of(path: Path) -> str:
+    """The set a file holds, told by its folder (`scrum_ga_o/test.tsv`) or its name (`scrum_ga_o.tsv`)."""
+    for name in (path.parent.name, path.name.split(".")[0]):
+        if name in FOLDERS:
+            return FOLDERS[name]
+    cure = f"keep it in its published folder, one of {', '.join(FOLDERS)}"
+    raise BadInput("does not tell which set it holds", file=path, cure=cure)
+
+
+def find_originals(path: Path) -> dict[str, str]:
+    """Pair id to original premise for a scrambled file, whose own column holds something else."""
+    particle = set_of(path).rpartition("-")[2]
+    for folder in (f"ex_ga_{particle}", f"del_ga_{particle}"):
+        beside = path.parent.parent / folder / "test.tsv"
+        if beside.is_file():
+            return {pair: text for _, (pair, text) in read_cells(beside, ("pair_ID", ORIGIN))}
+    for name in ("test.tsv", RELEASED):
+        above = path.parent.parent.parent / "jsick" / name
+        if above.is_file():
+            return {pair: text for _, (pair, text) in read_cells(above, ("pair_ID", "sentence_A_Ja"))}
+    return {}
+
+
+def _example(row: Row, own: dict[str, str], around: _Around, path: Path, line: int) -> Example:
+    inherited = {"label": label_of(row.label, path, line), "relatedness": score_of(row.score, path, line)}
+    original = around.originals.get(row.pair) if around.set.startswith("scramble") else own[ORIGIN]
+    judged = around.answers.get(row.pair)
+    return Example(
+        id=row.pair,
+        inputs=need_texts(row.premise, row.hypothesis, path, line),
+        gold=inherited if judged is None else {"label": judged.label, "relatedness": float(judged.score)},
+        tags=tags_of(row.tags, path, line),
+        meta=meta_of(row, around.set) | _meta(inherited, original, own, path, line),
+        group=original or row.premise,
+        origin=Origin(
+            recipe="jsick-stress",
+            parents=(reference("jsick", "test", row.pair),),
+            step=around.set,
+            gold="inherited" if judged is None else "annotated",
+        ),
+    )
+
+
+def _meta(
+    inherited: dict[str, Any], original: str | None, own: dict[str, str], path: Path, line: int
+) -> dict[str, Any]:
+    meta: dict[str, Any] = {f"inherited_{question}": value for question, value in inherited.items()}
+    meta["changed"] = _truth(own[CHANGED], path, line)
+    if original:
+        meta["original_premise"] = original
+    if PREDICTION in own:
+        meta["published_prediction"] = own[PREDICTION]
+    return meta
+
+
+def _truth(text: str, path: Path, line: int) -> bool:
+    """`TRUE` in some of the files, `True` in others."""
+    if text.casefold() not in ("true", "false"):
+        raise BadInput(
+            f"{CHANGED} {text!r} is neither TRUE nor FALSE", file=path, line=line, cure="fetch it again"
+        )
+    return text.casefold() == "true"
+
+
+def split_of(example: Example) -> str:
+    """The set an example belongs to."""
+    return str(example.meta["split"])
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+    """Rows whose published original is not the original premise."""
+    from nikawa.datasets.jsick._traps import stress_traps
+
+    return stress_traps(folder, dataset)
+
+
+DATASET = Benchmark(
+    name="jsick-stress",
+    language="ja",
+    repository="jsick",
+    card=Card(
+        name="jsick-stress",
+        title="JSICK-stress: word order and case particles",
+        version="1.0",
+        languages=("ja",),
+        licence="CC BY-SA 4.0",
+        citation="Yanaka, Mineshima (2022). Compositional Evaluation on Japanese Textual Entailment and Similarity. TACL 10.",
+        homepage="https://github.com/verypluming/JSICK",
+        description="Nine sets: JSICK test pairs whose premise has ga-o, ga-ni or ga-de, with the two phrases scrambled, their particles swapped, or their particles deleted.",
+        labels="Copied from the JSICK test set (origin inherited), but for 900 pairs, which were judged again: majority label and mean relatedness (origin annotated).",
+        workers="3 answers a pair on 100 pairs of each set, by workers of JSICK; published as three columns",
+        workers_are="columns",
+        source="JSICK test premises, rewritten by rules over a depccg parse",
+        problems=(
+            "Labels of swapped and deleted pairs that nobody judged are the old ones, though the meaning changed: compare predictions, do not score them.",
+            "sentence_A_Ja_origin of the scrambled sets is the swapped sentence; the original is taken from elsewhere here.",
+            "A few premises are slips of the parser, such as a phrase moved into the middle of another.",
+            "Some sets share pairs: the nine hold 3,443 different test pairs.",
+        ),
+    ),
+    tasks=(
+        Task(
+            name="jsick-stress-nli",
+            dataset="jsick-stress",
+            kind="inference",
+            question="label",
+            inputs=("premise", "hypothesis"),
+            labels=LABELS,
+            metrics=("accuracy",),
+        ),
+        Task(
+            name="jsick-stress-sts",
+            dataset="jsick-stress",
+            kind="similarity",
+            question="relatedness",
+            inputs=("premise", "hypothesis"),
+            metrics=("pearson", "spearman"),
+            scale=(1.0, 5.0),
+        ),
+    ),
+    sources=tuple(Source(name, (f"jsick-stress/{folder}/test.tsv",)) for folder, name in FOLDERS.items()),
+    read=read,
+    split_of=split_of,
+    judgements=stress_judgements,
+    traps=traps,
+    aliases=FOLDERS,
+)

@@ -1,0 +1,131 @@
+"""What the KLUE datasets share: where the files lie, JSON arrays by record, hidden test labels, card lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from nikawa.datasets.base import Source
+from nikawa.datasets.load import guess_split
+from nikawa.datasets.locate import find_files
+from nikawa.errors import BadInput, suggest
+from nikawa.io.json import json_fault
+from nikawa.io.lines import decode_line, open_bytes
+from nikawa.records import Dataset, Example, Finding, Origin, reference
+
+T = TypeVar("T")
+
+VERSION = "1.1"
+LICENCE = "CC BY-SA 4.0"
+CITATION = "Park, Moon, Kim, Cho et al. (2021). KLUE: Korean Language Understanding Evaluation. NeurIPS Datasets and Benchmarks."
+HOMEPAGE = "https://github.com/KLUE-benchmark/KLUE"
+CURE = "is this the published file? fetch it again"
+
+
+def sources(stem: str, suffix: str) -> tuple[Source, ...]:
+    """The three splits as upstream lays them out: `klue-nli-v1.1/klue-nli-v1.1_dev.json`."""
+    return tuple(
+        Source(split, (f"klue_benchmark/{stem}-v*/{stem}-v*_{split}.{suffix}",))
+        for split in ("train", "dev", "test")
+    )
+
+
+def published(
+    where: Sequence[Source], folder: Path, version: str | None = None
+) -> Iterator[tuple[str, Path]]:
+    """(split, file) for the files of a dataset that are here, newest version unless one is asked for."""
+    for source in where:
+        for path in find_files(source, folder, version):
+            yield source.split, path
+
+
+def read_text(path: Path) -> str:
+    """A whole text file at once. CR LF is let pass: the published STS file has it throughout."""
+    with open_bytes(path) as stream:
+        data = stream.read().replace(b"\r\n", b"\n")
+    if not data.strip():
+        raise BadInput("is empty", file=path, cure="fetch it again")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    if not text or text.startswith("\ufeff") or "\0" in text:
+        for number, line in enumerate(data.split(b"\n"), start=1):
+            decode_line(line, path, number)  # one of them raises, with its place
+    return text
+
+
+def read_document(path: Path, kind: type[T]) -> T:
+    """Decode a file that is one JSON document."""
+    text = read_text(path)
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        byte = re.search(r"byte (\d+)", str(problem))
+        line = text.encode()[: int(byte[1])].count(b"\n") + 1 if byte else None
+        raise BadInput(json_fault(problem, text, path, line).what, file=path, line=line, cure=CURE) from None
+
+
+def read_array(path: Path, kind: type[T]) -> Iterator[tuple[int, T]]:
+    """Yield (record number from 1, record) of a file that is one JSON array."""
+    decoder = msgspec.json.Decoder(kind)
+    raws = read_document(path, list[msgspec.Raw])
+    if not raws:
+        raise BadInput("holds no record", file=path, cure=CURE)
+    for number, raw in enumerate(raws, start=1):
+        try:
+            yield number, decoder.decode(raw)
+        except (msgspec.DecodeError, RecursionError) as problem:
+            what = json_fault(problem, bytes(raw), path, None).what
+            line = _line(path, raws, number)
+            raise BadInput(f"record {number}: {what}", file=path, line=line, cure=CURE) from None
+
+
+def _line(path: Path, raws: Sequence[msgspec.Raw], number: int) -> int:
+    """The line on which record `number` begins; only a refusal pays for finding it."""
+    body, start, end = read_text(path).encode(), 0, 0
+    for raw in raws[:number]:
+        start = body.index(bytes(raw), end)
+        end = start + len(bytes(raw))
+    return body.count(b"\n", 0, start) + 1
+
+
+def refuse(path: Path, number: int, what: str, cure: str = CURE) -> BadInput:
+    """The error for record `number` of `path`."""
+    return BadInput(f"record {number}: {what}", file=path, cure=cure)
+
+
+def labelled(
+    path: Path, number: int, question: str, value: str | None, labels: Sequence[str]
+) -> dict[str, Any]:
+    """The gold of a record with one label: empty where a test file hides it."""
+    if not value:
+        if is_test(path):
+            return {}
+        raise refuse(path, number, f"there is no {question}", "only a test file may hide its labels")
+    if value not in labels:
+        raise refuse(path, number, f"unknown {question} {value!r}", suggest(value, labels))
+    return {question: value}
+
+
+def is_test(path: Path) -> bool:
+    """Whether the name of a file says that it is a test file, whose labels may be hidden."""
+    return guess_split(path) == "test"
+
+
+def origin(name: str, gold: dict[str, Any]) -> Origin | None:
+    """Nothing to say of published gold; `hidden` where there is none."""
+    return None if gold else Origin(recipe=name, gold="hidden")
+
+
+def finding(
+    check: str, dataset: Dataset, split: str, examples: Sequence[Example], note: str
+) -> Iterator[Finding]:
+    """One finding over examples of a split, or none where there are none."""
+    if examples:
+        ids = tuple(reference(dataset.name, split, example.id) for example in examples)
+        yield Finding(check=check, where=split, count=len(ids), ids=ids, note=note)

@@ -1,0 +1,196 @@
+"""KLUE-MRC: questions on Wikipedia and news paragraphs; some have no answer there.
+
+Trap: a question without an answer (type 3) carries plausible answers; they are kept in `meta` and are no
+gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.datasets.base import Benchmark
+from nikawa.datasets.klue._common import (
+    CITATION,
+    CURE,
+    HOMEPAGE,
+    LICENCE,
+    VERSION,
+    finding,
+    is_test,
+    origin,
+    read_document,
+    sources,
+)
+from nikawa.errors import BadInput
+from nikawa.records import Card, Dataset, Example, Finding, Task
+
+NAME = "klue-mrc"
+SOURCES = sources(NAME, "json")
+
+
+class Answer(msgspec.Struct):
+    """A piece of the context."""
+
+    text: str
+    answer_start: int
+
+
+class Question(msgspec.Struct):
+    """A question; test questions have no answers."""
+
+    guid: str
+    question: str
+    question_type: int | None = None
+    is_impossible: bool = False
+    answers: list[Answer] | None = None
+    plausible_answers: list[Answer] | None = None
+
+
+class Paragraph(msgspec.Struct):
+    """A context and its questions."""
+
+    context: str
+    qas: list[Question]
+
+
+class Article(msgspec.Struct):
+    """A text by its title."""
+
+    title: str
+    paragraphs: list[Paragraph]
+    source: str | None = None
+    news_category: str | None = None
+
+
+class File(msgspec.Struct):
+    """The published file, one JSON object."""
+
+    data: list[Article]
+    version: str | None = None
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The questions of one published file."""
+    articles = _articles(path)
+    for article in articles:
+        for paragraph in article.paragraphs:
+            group = blake2b(paragraph.context.encode(), digest_size=8).hexdigest()
+            for question in paragraph.qas:
+                gold = _gold(question, path)
+                yield Example(
+                    id=question.guid,
+                    inputs={
+                        "title": article.title,
+                        "context": paragraph.context,
+                        "question": question.question,
+                    },
+                    gold=gold,
+                    meta=_meta(article, question),
+                    group=group,
+                    origin=origin(NAME, gold),
+                )
+
+
+def _articles(path: Path) -> list[Article]:
+    found = read_document(path, File).data
+    if not found:
+        raise BadInput("holds no article", file=path, cure=CURE)
+    return found
+
+
+def _gold(question: Question, path: Path) -> dict[str, Any]:
+    if question.is_impossible:
+        return {"answers": []}
+    if question.answers:
+        return {"answers": _plain(question.answers)}
+    if is_test(path):
+        return {}
+    raise BadInput(
+        f"{question.guid} has no answers and is not marked impossible",
+        file=path,
+        cure="only a test file may hide its answers",
+    )
+
+
+def _plain(answers: Iterable[Answer] | None) -> list[dict[str, Any]]:
+    return [{"text": answer.text, "start": answer.answer_start} for answer in answers or ()]
+
+
+def _meta(article: Article, question: Question) -> dict[str, Any]:
+    facts = {
+        "source": article.source,
+        "category": article.news_category,
+        "question_type": question.question_type,
+        "is_impossible": question.is_impossible,
+    }
+    meta: dict[str, Any] = {key: value for key, value in facts.items() if value is not None}
+    if question.is_impossible:
+        # Some releases put them under `answers`: either way they answer nothing.
+        meta["plausible_answers"] = _plain(question.plausible_answers or question.answers)
+    return meta
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+    """Answers that are not where they say; impossible questions of a type that should have answers."""
+    for split, examples in dataset.splits.items():
+        away = [e for e in examples if any(not _at_place(e, a) for a in e.gold.get("answers", ()))]
+        yield from finding(
+            "answer-not-at-start", dataset, split, away, "the context holds other characters there"
+        )
+        odd = [
+            e
+            for e in examples
+            if "question_type" in e.meta and e.meta["is_impossible"] != (e.meta["question_type"] == 3)
+        ]
+        yield from finding(
+            "type-against-impossible", dataset, split, odd, "type 3 and is_impossible should mean the same"
+        )
+
+
+def _at_place(example: Example, answer: dict[str, Any]) -> bool:
+    return bool(
+        answer["start"] >= 0 and example.inputs["context"].startswith(answer["text"], answer["start"])
+    )
+
+
+DATASET = Benchmark(
+    name=NAME,
+    language="ko",
+    repository="klue",
+    card=Card(
+        name=NAME,
+        title="KLUE-MRC: Korean machine reading comprehension (KLUE)",
+        version=VERSION,
+        languages=("ko",),
+        licence=LICENCE,
+        citation=CITATION,
+        homepage=HOMEPAGE,
+        description="Questions on paragraphs, answered by a piece of them: paraphrased (type 1), over several sentences (2), without an answer (3).",
+        labels="Pieces of the paragraph; several may be right, and there is none for questions of type 3.",
+        workers="Not published",
+        workers_are="none",
+        source="Wikipedia, The Korea Economic Daily and Acrofan (news)",
+        problems=(
+            "Table 1 of the paper prints 12k, 8k and 9k questions; the published files have 17,554 (train) and 5,841 (dev).",
+            "The official scorer means to ignore brackets such as 《》 but does not.",
+        ),
+    ),
+    tasks=(
+        Task(
+            name=NAME,
+            dataset=NAME,
+            kind="reading",
+            question="answers",
+            inputs=("title", "context", "question"),
+            metrics=("klue-em", "rouge-w"),
+        ),
+    ),
+    sources=SOURCES,
+    read=read,
+    traps=traps,
+)

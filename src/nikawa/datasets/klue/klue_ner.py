@@ -1,0 +1,215 @@
+"""KLUE-NER: named entities of six types in news and film reviews, tagged character by character.
+
+Traps: the mark-up of the header line is broken in three dev sentences, so only the rows are read; two dev
+entities begin on a space, which the official scorer drops with all space rows (14,255 instead of 14,257);
+three more swallow a `<` of the text (the mark-up was `<<name:PS>>`); v1.1 is NFKC, which turned ㅋㅋ and
+ㅠㅠ into conjoining jamo.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from nikawa.datasets.base import Benchmark, Splits
+from nikawa.datasets.klue._blocks import Block, read_blocks
+from nikawa.datasets.klue._common import (
+    CITATION,
+    CURE,
+    HOMEPAGE,
+    LICENCE,
+    VERSION,
+    finding,
+    is_test,
+    origin,
+    published,
+    sources,
+)
+from nikawa.errors import BadInput
+from nikawa.records import Card, Dataset, Example, Finding, Span, Task
+
+NAME = "klue-ner"
+TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
+SOURCES = sources(NAME, "tsv")
+
+_TYPE = "|".join(TYPES)
+_ROWS = re.compile(rf"(?:[^\n]\t(?:O|[BI]-(?:{_TYPE}))\n)+")
+_ROW = re.compile(rf"[^\n]\t(?:O|[BI]-(?:{_TYPE}))")
+_UNTAGGED = re.compile(r"(?:[^\n\t]\n)+")
+_ENTITY = re.compile(rf".\tB-({_TYPE})\n((?:.\tI-\1\n)*)")
+_TAG = re.compile(r"\t[BI]-..\n")
+_EXTRA = len("\tB-PS\n")
+_MARKUP = re.compile(rf"<(.+?):({_TYPE})>")
+_JAMO = re.compile("[\u1100-\u11ff]")
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The sentences of one published file; text and spans come from the rows alone."""
+    test = is_test(path)
+    for block in read_blocks(path):
+        if test and _UNTAGGED.fullmatch(block.body):
+            yield _example(block, block.body[::2], None, 0)
+            continue
+        if not _ROWS.fullmatch(block.body):
+            raise _bad_row(block, path)
+        yield _example(block, *parse_rows(block.body))
+
+
+def parse_rows(body: str) -> tuple[str, list[Span], int]:
+    """Text, entities and the number of I- rows that continue none, of `char<TAB>tag` rows.
+
+    The O rows, four of five, are folded away in one replacement; what is left of the tags
+    shifts the position of an entity by a known number of characters a row.
+    """
+    folded = body.replace("\tO\n", "")
+    spans, seen, within = [], 0, 0
+    for found in _ENTITY.finditer(folded):
+        seen += folded.count("\t", within, found.start())
+        start, length = found.start() - _EXTRA * seen, 1 + len(found[2]) // (_EXTRA + 1)
+        spans.append(Span(start, start + length, found[1]))
+        seen, within = seen + length, found.end()
+    orphans = folded.count("\t") - sum(span.end - span.start for span in spans)
+    return _TAG.sub("", folded), spans, orphans
+
+
+def _example(block: Block, text: str, spans: list[Span] | None, orphans: int) -> Example:
+    gold = {} if spans is None else {"spans": spans}
+    meta: dict[str, str | int] = {"source": block.source}
+    if orphans:
+        meta["orphan_tags"] = orphans
+    return Example(id=block.id, inputs={"text": text}, gold=gold, meta=meta, origin=origin(NAME, gold))
+
+
+def _bad_row(block: Block, path: Path) -> BadInput:
+    rows = block.body[:-1].split("\n")
+    offset = next(n for n, row in enumerate(rows) if not _ROW.fullmatch(row))
+    return BadInput(
+        f"{rows[offset]!r} is not a character, a tab and one of the 13 tags",
+        file=path,
+        line=block.line + offset,
+        cure=CURE,
+    )
+
+
+def version_of(splits: Splits) -> str | None:
+    """v1.1 is NFKC and so holds conjoining jamo; text that is not NFKC is v1."""
+    texts = [example.inputs["text"] for examples in splits.values() for example in examples]
+    if any(not unicodedata.is_normalized("NFKC", text) for text in texts):
+        return "1"
+    return "1.1" if any(_JAMO.search(text) for text in texts) else None
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+    """Entities on spaces, orphan tags, conjoining jamo; header mark-up that contradicts the rows."""
+    broken = {
+        (split, block.id)
+        for split, path in published(SOURCES, folder, dataset.version)
+        for block in read_blocks(path)
+        if _contradicts(block)
+    }
+    for split, examples in dataset.splits.items():
+        spaced = [e for e in examples if any(first.isspace() for first in _first(e))]
+        yield from finding(
+            "entity-on-space",
+            dataset,
+            split,
+            spaced,
+            "the official scorer drops space rows and so the entity",
+        )
+        angled = [e for e in examples if "<" in _first(e)]
+        yield from finding(
+            "entity-on-bracket",
+            dataset,
+            split,
+            angled,
+            "a title's own < was taken into the entity, its > was not",
+        )
+        orphans = [e for e in examples if "orphan_tags" in e.meta]
+        yield from finding(
+            "orphan-tags", dataset, split, orphans, "I- rows that continue no entity are ignored"
+        )
+        marked = [e for e in examples if (split, e.id) in broken]
+        yield from finding(
+            "broken-markup",
+            dataset,
+            split,
+            marked,
+            "the header line's mark-up is not what the rows say; rows hold",
+        )
+        jamo = [e for e in examples if _JAMO.search(e.inputs["text"])]
+        yield from finding(
+            "conjoining-jamo",
+            dataset,
+            split,
+            jamo,
+            "NFKC of ㅋㅋ and the like; a tokeniser may not know them",
+        )
+
+
+def _first(example: Example) -> str:
+    """The first characters of its entities."""
+    return "".join(example.inputs["text"][span.start] for span in example.gold.get("spans", ()))
+
+
+def _contradicts(block: Block) -> bool:
+    if not _ROWS.fullmatch(block.body):
+        return False
+    text, spans, _ = parse_rows(block.body)
+    return (text, spans) != parse_markup(block.header)
+
+
+def parse_markup(header: str) -> tuple[str, list[Span]]:
+    """Text and entities by a header line's `<span:TYPE>` mark-up, each `<` taken for the start of one."""
+    pieces, spans, length, end = [], [], 0, 0
+    for found in _MARKUP.finditer(header):
+        before = header[end : found.start()]
+        start = length + len(before)
+        length, end = start + len(found[1]), found.end()
+        pieces += [before, found[1]]
+        spans.append(Span(start, length, found[2]))
+    return "".join([*pieces, header[end:]]), spans
+
+
+DATASET = Benchmark(
+    name=NAME,
+    language="ko",
+    repository="klue",
+    card=Card(
+        name=NAME,
+        title="KLUE-NER: Korean named entity recognition (KLUE)",
+        version=VERSION,
+        languages=("ko",),
+        licence=LICENCE,
+        citation=CITATION,
+        homepage=HOMEPAGE,
+        description="Sentences with entities of six types (person, location, organization, date, time, quantity), tagged character by character.",
+        labels="Workers corrected the entities a model proposed; two linguists checked them, then six researchers corrected what was left.",
+        workers="51 workers of DeepNatural who passed a pilot test; their answers are not published",
+        workers_are="none",
+        source="WIKITREE (news) and NSMC (film reviews), at most 400 characters, only sentences in which a model found an entity",
+        problems=(
+            "Two dev entities begin on a space (01601, 02091); the official scorer loses both.",
+            "Three dev entities begin with a < of the text around them (01174, 02824, 03610).",
+            "The header line's mark-up is broken in three dev sentences (01115, 01375, 03362).",
+            "v1.1 is NFKC of v1: 385 dev sentences changed, and 316 hold conjoining jamo.",
+            "The paper says that character F1 leaves out O; the official scorer counts it.",
+        ),
+    ),
+    tasks=(
+        Task(
+            name=NAME,
+            dataset=NAME,
+            kind="tagging",
+            question="spans",
+            inputs=("text",),
+            labels=TYPES,
+            metrics=("entity-macro-f1", "char-macro-f1"),
+        ),
+    ),
+    sources=SOURCES,
+    read=read,
+    version_of=version_of,
+    traps=traps,
+)

@@ -1,0 +1,133 @@
+"""KLUE-NLI: inference from Korean sentences, three written hypotheses a premise, five labels a pair.
+
+Traps: the columns author, label2 … label5 are no persons; in dev and test gold is always the author's label
+(intact premise sets were chosen), so agreement with the author says nothing there; one dev premise has 19
+characters although 20 to 90 were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.datasets.base import Benchmark
+from nikawa.datasets.klue._common import (
+    CITATION,
+    HOMEPAGE,
+    LICENCE,
+    VERSION,
+    finding,
+    labelled,
+    origin,
+    published,
+    read_array,
+    refuse,
+    sources,
+)
+from nikawa.errors import suggest
+from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task, reference
+
+NAME = "klue-nli"
+LABELS = ("entailment", "contradiction", "neutral")
+COLUMNS = ("author", "label2", "label3", "label4", "label5")
+SHORTEST, LONGEST = 20, 90
+"""Characters of a premise, as the paper says."""
+SOURCES = sources(NAME, "json")
+
+
+class Row(msgspec.Struct):
+    """A record of the published file; test records have no labels, and a validator's may be missing."""
+
+    guid: str
+    source: str
+    premise: str
+    hypothesis: str
+    gold_label: str | None = None
+    author: str | None = None
+    label2: str | None = None
+    label3: str | None = None
+    label4: str | None = None
+    label5: str | None = None
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The pairs of one published file."""
+    for number, row in read_array(path, Row):
+        gold = labelled(path, number, "label", row.gold_label, LABELS)
+        meta: dict[str, Any] = {"source": row.source}
+        if row.author:
+            meta["author"] = row.author
+        yield Example(
+            id=row.guid,
+            inputs={"premise": row.premise, "hypothesis": row.hypothesis},
+            gold=gold,
+            meta=meta,
+            group=row.premise,
+            origin=origin(NAME, gold),
+        )
+
+
+def judgements(folder: Path) -> Iterator[Judgement]:
+    """The author's intention and the validators' labels, each column as if it were a worker."""
+    for split, path in published(SOURCES, folder):
+        for number, row in read_array(path, Row):
+            example = reference(NAME, split, row.guid)
+            for column in COLUMNS:
+                answer = getattr(row, column)
+                if not answer:
+                    continue
+                if answer not in LABELS:
+                    raise refuse(path, number, f"unknown {column} {answer!r}", suggest(answer, LABELS))
+                yield Judgement(example=example, worker=column, question="label", answer=answer)
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+    """Premises of a length the paper rules out."""
+    for split, examples in dataset.splits.items():
+        odd = [e for e in examples if not SHORTEST <= len(e.inputs["premise"]) <= LONGEST]
+        note = f"premises outside {SHORTEST} to {LONGEST} characters ({len({e.group for e in odd})} distinct)"
+        yield from finding("premise-length", dataset, split, odd, note)
+
+
+DATASET = Benchmark(
+    name=NAME,
+    language="ko",
+    repository="klue",
+    card=Card(
+        name=NAME,
+        title="KLUE-NLI: Korean natural language inference (KLUE)",
+        version=VERSION,
+        languages=("ko",),
+        licence=LICENCE,
+        citation=CITATION,
+        homepage=HOMEPAGE,
+        description="Premises from six corpora, each with written hypotheses that follow from it, contradict it, or do neither.",
+        labels="At least three of five: the author's intention and four validators; pairs without such a majority (0.53%) were dropped.",
+        workers="11 workers of SelectStar wrote the hypotheses, 546 validated them, 4 a pair; published as columns, not as persons",
+        workers_are="columns",
+        source="WIKITREE, POLICY, WIKINEWS (news), WIKIPEDIA, NSMC (film reviews), AIRBNB (travel reviews)",
+        problems=(
+            "In dev gold is the author's label for all 3,000 pairs, because intact premise sets were chosen.",
+            "Dev and test premises are those whose hypotheses tell a hypothesis-only model least; train is not so chosen.",
+            "One dev premise has 19 characters, though 20 to 90 were asked for (3 pairs).",
+        ),
+    ),
+    tasks=(
+        Task(
+            name=NAME,
+            dataset=NAME,
+            kind="inference",
+            question="label",
+            inputs=("premise", "hypothesis"),
+            labels=LABELS,
+            metrics=("accuracy",),
+        ),
+    ),
+    sources=SOURCES,
+    read=read,
+    judgements=judgements,
+    traps=traps,
+)

@@ -1,0 +1,163 @@
+"""KLUE-RE: the relation between two marked entities of a sentence, one of 30.
+
+Trap: the published `end_idx` is inclusive; spans here end exclusively, as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.datasets.base import Benchmark
+from nikawa.datasets.klue._common import (
+    CITATION,
+    CURE,
+    HOMEPAGE,
+    LICENCE,
+    VERSION,
+    finding,
+    labelled,
+    origin,
+    published,
+    read_array,
+    read_document,
+    refuse,
+    sources,
+)
+from nikawa.errors import BadInput
+from nikawa.records import Card, Dataset, Example, Finding, Span, Task
+
+NAME = "klue-re"
+RELATION_LIST = "klue_benchmark/klue-re-v*/relation_list.json"
+ORGANISATION = ("dissolved", "founded", "place_of_headquarters", "alternate_names", "member_of", "members",
+                "political/religious_affiliation", "product", "founded_by", "top_members/employees",
+                "number_of_employees/members")  # fmt: skip
+PERSON = ("date_of_birth", "date_of_death", "place_of_birth", "place_of_death", "place_of_residence", "origin",
+          "employee_of", "schools_attended", "alternate_names", "parents", "children", "siblings", "spouse",
+          "other_family", "colleagues", "product", "religion", "title")  # fmt: skip
+LABELS = ("no_relation", *(f"org:{name}" for name in ORGANISATION), *(f"per:{name}" for name in PERSON))
+"""In the published order, on which the official scorer relies: no_relation first."""
+SUBJECTS = ("PER", "ORG")
+SOURCES = sources(NAME, "json")
+
+
+class Entity(msgspec.Struct):
+    """One marked entity; `end_idx` is its last character."""
+
+    word: str
+    start_idx: int
+    end_idx: int
+    type: str
+
+
+class Row(msgspec.Struct):
+    """A record of the published file; test records have no label."""
+
+    guid: str
+    sentence: str
+    subject_entity: Entity
+    object_entity: Entity
+    label: str | None = None
+    source: str | None = None
+
+
+class RelationList(msgspec.Struct, forbid_unknown_fields=True):
+    """The file `relation_list.json`."""
+
+    relations: list[str]
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The sentences of one published file."""
+    for number, row in read_array(path, Row):
+        gold = labelled(path, number, "relation", row.label, LABELS)
+        inputs = {
+            "text": row.sentence,
+            "subject": _span(row.sentence, row.subject_entity, number, path),
+            "object": _span(row.sentence, row.object_entity, number, path),
+        }
+        meta: dict[str, Any] = {
+            "subject_type": row.subject_entity.type,
+            "object_type": row.object_entity.type,
+        }
+        if row.source:
+            meta["source"] = row.source
+        yield Example(id=row.guid, inputs=inputs, gold=gold, meta=meta, origin=origin(NAME, gold))
+
+
+def _span(sentence: str, entity: Entity, number: int, path: Path) -> Span:
+    if not 0 <= entity.start_idx <= entity.end_idx < len(sentence):
+        place = f"{entity.start_idx} to {entity.end_idx}"
+        raise refuse(path, number, f"entity {entity.word!r} at {place} is outside the sentence")
+    return Span(entity.start_idx, entity.end_idx + 1, entity.type)
+
+
+def relations(path: Path) -> tuple[str, ...]:
+    """The relations of a `relation_list.json`, in its order."""
+    found = tuple(read_document(path, RelationList).relations)
+    if len(set(found)) != len(found):
+        raise BadInput("names a relation twice", file=path, cure=CURE)
+    return found
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+    """Entities whose word is not at its place, subjects of another type, a relation list in another order."""
+    misplaced = {
+        (split, row.guid)
+        for split, path in published(SOURCES, folder, dataset.version)
+        for _, row in read_array(path, Row)
+        if any(
+            row.sentence[e.start_idx : e.end_idx + 1] != e.word
+            for e in (row.subject_entity, row.object_entity)
+        )
+    }
+    for split, examples in dataset.splits.items():
+        away = [e for e in examples if (split, e.id) in misplaced]
+        yield from finding(
+            "entity-not-at-place", dataset, split, away, "the characters there are not its word"
+        )
+        odd = [e for e in examples if e.inputs["subject"].label not in SUBJECTS]
+        yield from finding("subject-type", dataset, split, odd, "the paper has PER and ORG subjects only")
+    for path in sorted(folder.glob(RELATION_LIST)):
+        if relations(path) != LABELS:
+            note = "the relations differ from the 30 known, or in order"
+            yield Finding(check="relation-list", where=path.name, count=1, note=note)
+
+
+DATASET = Benchmark(
+    name=NAME,
+    language="ko",
+    repository="klue",
+    card=Card(
+        name=NAME,
+        title="KLUE-RE: Korean relation extraction (KLUE)",
+        version=VERSION,
+        languages=("ko",),
+        licence=LICENCE,
+        citation=CITATION,
+        homepage=HOMEPAGE,
+        description="Sentences with a subject and an object entity and their relation: 18 of persons, 11 of organisations, or none.",
+        labels="Chosen by workers for entity pairs drawn from a knowledge base or at random.",
+        workers="3 a sentence out of 163 workers of DeepNatural who passed a pilot; their answers are not published",
+        workers_are="none",
+        source="WIKIPEDIA, WIKITREE and POLICY (news)",
+        problems=("end_idx is the last character of an entity, not the one after it.",),
+    ),
+    tasks=(
+        Task(
+            name=NAME,
+            dataset=NAME,
+            kind="relation",
+            question="relation",
+            inputs=("text", "subject", "object"),
+            labels=LABELS,
+            metrics=("relation-micro-f1", "auprc"),
+        ),
+    ),
+    sources=SOURCES,
+    read=read,
+    traps=traps,
+)

@@ -1,0 +1,166 @@
+"""WoS (Wizard of Seoul, KLUE-DST): what the user of a task-oriented dialogue wants, after each of their turns.
+
+One example a user turn: its turns are the dialogue up to that turn, its id is the dialogue's guid and the
+number of the user turn from 0, as the official reader counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from nikawa.datasets.base import Benchmark, Source
+from nikawa.datasets.klue._common import (
+    CITATION,
+    CURE,
+    HOMEPAGE,
+    LICENCE,
+    VERSION,
+    finding,
+    is_test,
+    origin,
+    read_array,
+    read_document,
+    refuse,
+    sources,
+)
+from nikawa.datasets.locate import find_files
+from nikawa.errors import BadInput
+from nikawa.records import Card, Dataset, Example, Finding, Task
+
+NAME = "wos"
+SOURCES = sources(NAME, "json")
+ONTOLOGY = Source("", ("klue_benchmark/wos-v*/ontology.json",))
+UNSAID = ("none", "dontcare")
+"""The two values that every slot of the ontology begins with."""
+
+
+class Turn(msgspec.Struct):
+    """One turn; only the user's carry a state, and none in a test file."""
+
+    role: Literal["user", "sys"]
+    text: str
+    state: list[str] | None = None
+
+
+class Row(msgspec.Struct):
+    """A dialogue of the published file."""
+
+    guid: str
+    dialogue: list[Turn]
+    domains: list[str] = []
+
+
+def read(path: Path) -> Iterator[Example]:
+    """The user turns of one published file, dialogue by dialogue."""
+    for number, row in read_array(path, Row):
+        turns = [{"role": turn.role, "text": turn.text} for turn in row.dialogue]
+        users = [place for place, turn in enumerate(row.dialogue) if turn.role == "user"]
+        if not users:
+            raise refuse(path, number, f"{row.guid} has no user turn")
+        for count, place in enumerate(users):
+            gold = _gold(row.dialogue[place], f"{row.guid}-{count}", number, path)
+            yield Example(
+                id=f"{row.guid}-{count}",
+                inputs={"turns": turns[: place + 1]},
+                gold=gold,
+                meta={"domains": row.domains, "turn": count},
+                group=row.guid,
+                origin=origin(NAME, gold),
+            )
+
+
+def _gold(turn: Turn, name: str, number: int, path: Path) -> dict[str, Any]:
+    if turn.state is None:
+        if is_test(path):
+            return {}
+        raise refuse(path, number, f"{name} has no state", "only a test file may hide its states")
+    for entry in turn.state:
+        if entry.count("-") < 2 or not all(entry.split("-", 2)):
+            raise refuse(path, number, f"{name}: {entry!r} is not domain-slot-value")
+    return {"state": turn.state}
+
+
+def ontology(path: Path) -> dict[str, tuple[str, ...]]:
+    """The values of each `domain-slot` by `ontology.json`; the official reader cannot read this file."""
+    found = read_document(path, dict[str, list[str]])
+    for slot, values in found.items():
+        _check_slot(slot, values, path)
+    return {slot: tuple(values) for slot, values in found.items()}
+
+
+def _check_slot(slot: str, values: list[str], path: Path) -> None:
+    if slot.count("-") != 1 or not all(slot.split("-")):
+        raise BadInput(f"{slot!r} is not domain-slot", file=path, cure=CURE)
+    if tuple(values[:2]) != UNSAID:
+        raise BadInput(f"the values of {slot!r} do not begin with none, dontcare", file=path, cure=CURE)
+    twice = [value for value, count in Counter(values).items() if count > 1]
+    if twice:
+        raise BadInput(f"{slot!r} has the value {twice[0]!r} twice", file=path, cure=CURE)
+    if any("-" in value for value in values):
+        raise BadInput(f"a value of {slot!r} holds a hyphen", file=path, cure="states are split at hyphens")
+
+
+def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+    """States that name a slot twice, or a slot or value the ontology does not have."""
+    known = next((ontology(path) for path in find_files(ONTOLOGY, folder)), None)
+    for split, examples in dataset.splits.items():
+        twice = [e for e in examples if _repeats(e.gold.get("state", ()))]
+        yield from finding("slot-twice", dataset, split, twice, "one slot has two values in one state")
+        if known is not None:
+            odd = [e for e in examples if any(not _in(entry, known) for entry in e.gold.get("state", ()))]
+            yield from finding(
+                "not-in-ontology", dataset, split, odd, "ontology.json has no such slot or value"
+            )
+
+
+def _repeats(state: Iterable[str]) -> bool:
+    slots = [entry.rsplit("-", 1)[0] for entry in state]
+    return len(set(slots)) != len(slots)
+
+
+def _in(entry: str, known: Mapping[str, tuple[str, ...]]) -> bool:
+    slot, _, value = entry.rpartition("-")
+    return value in known.get(slot, ())
+
+
+DATASET = Benchmark(
+    name=NAME,
+    language="ko",
+    repository="klue",
+    card=Card(
+        name=NAME,
+        title="WoS: Wizard of Seoul, Korean dialogue state tracking (KLUE-DST)",
+        version=VERSION,
+        languages=("ko",),
+        licence=LICENCE,
+        citation=CITATION,
+        homepage=HOMEPAGE,
+        description="Dialogues between a traveller in Seoul and an agent, with the state after each user turn: 45 slots in five domains.",
+        labels="The state after each user turn: every slot that has a value by then.",
+        workers="Not published",
+        workers_are="none",
+        source="Task-oriented dialogues: hotels, restaurants, sights, taxis, the metro",
+        problems=(
+            "The official ontology reader expects plain lines and cannot read the published ontology.json.",
+            "The official slot 'micro' F1 is a mean over turns.",
+        ),
+    ),
+    tasks=(
+        Task(
+            name=NAME,
+            dataset=NAME,
+            kind="dialogue",
+            question="state",
+            inputs=("turns",),
+            metrics=("jga", "slot-f1"),
+        ),
+    ),
+    sources=SOURCES,
+    read=read,
+    traps=traps,
+)

@@ -1,0 +1,131 @@
+"""Where the published files are on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from nikawa.datasets.base import Benchmark, Source
+from nikawa.datasets.upstream import FILES, INSTEAD, files_of
+from nikawa.errors import BadInput, MissingData
+
+VARIABLE = "NIKAWA_DATA"
+CLONES = {
+    "jglue": "JGLUE",
+    "jcola": "JCoLA",
+    "klue": "KLUE",
+    "jsick": "JSICK",
+    "jamp": "temporalNLI_dataset",
+    "jsem": "JSeM",
+}
+"""What a clone of each upstream repository is called."""
+EMBEDDED = Path(__file__).parent
+_ANY_VERSION, _VERSION = "v*", r"v[0-9]+(?:\.[0-9]+)*"
+
+
+def data_root(given: Path | None = None) -> Path:
+    """The data folder: as given, else `NIKAWA_DATA`, else the user's own data folder."""
+    if given is not None:
+        return given
+    if os.environ.get(VARIABLE):
+        return Path(os.path.expanduser(os.environ[VARIABLE]))  # noqa: PTH111  (~nobody stays as it is)
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "nikawa"
+
+
+def require_folder(given: Path | None) -> None:
+    """Refuse a data folder that was named and is none; the default one and the variable's may be yet to come."""
+    if given is None or given.is_dir():
+        return
+    cure = "name the folder that holds the repositories (jglue/, jsick/, …)"
+    if given.exists():
+        raise BadInput("is not a folder", file=given, cure=cure)
+    if str(given) != os.environ.get(VARIABLE):
+        raise BadInput("no such folder", file=given, cure=cure)
+
+
+def repository_folder(benchmark: Benchmark, data: Path | None = None) -> Path:
+    """The folder that mirrors the upstream repository, whether it exists or not."""
+    if not benchmark.repository:
+        return EMBEDDED
+    root = data_root(data)
+    for name in (benchmark.repository, CLONES.get(benchmark.repository, "")):
+        if name and (root / name).is_dir():
+            return root / name
+    return root / benchmark.repository
+
+
+def find_files(source: Source, folder: Path, version: str | None = None) -> list[Path]:
+    """The files of one split: first pattern that matches, newest version (or the one asked for)."""
+    for pattern in source.patterns:
+        by_version: dict[tuple[int, ...], list[Path]] = {}
+        for path in matching(pattern, folder):
+            by_version.setdefault(path_version(path.relative_to(folder)), []).append(path)
+        if version is not None:
+            by_version = {v: p for v, p in by_version.items() if v == _numbers(version)}
+        if by_version:
+            return by_version[max(by_version)]
+    return []
+
+
+def matching(pattern: str, folder: Path) -> list[Path]:
+    """The files a pattern means, in order: `v*` is a version, so `valid-v1.3-old.json` is not `valid-v*.json`."""
+    found = sorted(folder.glob(pattern))
+    if _ANY_VERSION not in pattern:
+        return found
+    names = re.compile(_VERSION.join(re.escape(part) for part in pattern.split(_ANY_VERSION)))
+    return [path for path in found if names.fullmatch(path.relative_to(folder).as_posix())]
+
+
+def path_version(path: Path) -> tuple[int, ...]:
+    """The last version a path names: `jnli-v1.3/valid-v1.3.json` gives (1, 3); none gives ()."""
+    found = re.findall(r"v(\d+(?:\.\d+)*)", path.as_posix())
+    return _numbers(found[-1]) if found else ()
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def present(
+    benchmark: Benchmark, data: Path | None = None, version: str | None = None
+) -> dict[str, list[Path]]:
+    """Split name (empty where a file holds several) to the files that are here."""
+    folder = repository_folder(benchmark, data)
+    for fallback in (False, True):
+        sources = [source for source in benchmark.sources if source.fallback is fallback]
+        found = {source.split: find_files(source, folder, version) for source in sources}
+        if any(found.values()):
+            return {split: files[:1] if fallback else files for split, files in found.items() if files}
+    return {}
+
+
+def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> MissingData:
+    """The error for a dataset none of whose files is here."""
+    folder = repository_folder(benchmark, data)
+    cure = f"run: nikawa data fetch {benchmark.name}, or set {VARIABLE} to the folder that holds {benchmark.repository}/"
+    if benchmark.name in INSTEAD:
+        cure = INSTEAD[benchmark.name].format(folder=folder)
+    return MissingData(f"{benchmark.name}{what} is not in {folder}", cure=cure)
+
+
+def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> MissingData:
+    """The error for a version none of whose files is here: which ones are, and which can be fetched."""
+    folder = repository_folder(benchmark, data)
+    paths = [path for source in benchmark.sources for p in source.patterns for path in matching(p, folder)]
+    here = _versions(path.relative_to(folder) for path in paths)
+    pinned = files_of(benchmark.name) if benchmark.name in FILES else ()
+    fetched = _versions(Path(file.path) for file in pinned)
+    cure = f"here: {', '.join(here) or 'none'}"
+    if fetched:
+        cure += f"; nikawa data fetch {benchmark.name} brings {', '.join(fetched)} and no other"
+    elif paths:
+        cure = "its files name no version: leave the version out"
+    return MissingData(f"{benchmark.name} {version} is not in {folder}", cure=cure)
+
+
+def _versions(paths: Iterable[Path]) -> list[str]:
+    """The versions that paths name, oldest first."""
+    return [".".join(map(str, version)) for version in sorted({path_version(path) for path in paths} - {()})]

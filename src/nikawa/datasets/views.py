@@ -1,0 +1,115 @@
+"""Views: splits that are parts of another one, or it in another guise, and repeat its items by design.
+
+Published datasets declare theirs. Of a dataset of one's own a split with a name of its own is a view where every record
+stands in train too, under the same id and the same but for blanks: a training split, which the items to be tested speak of
+(`seen`, `unseen`), or one whose name does not speak of evaluation. `test-hard` may so be a part of test. All else that
+repeats is held to be a leak.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from nikawa.datasets.base import Benchmark
+from nikawa.records import Example
+from nikawa.text.compose import composed
+
+Splits = Mapping[str, tuple[Example, ...]]
+
+ORDINARY = ("train", "dev", "test")
+SEEN = ("seen", "unseen")
+"""What the meta of a test item says, under the name of a training split, of its own kind."""
+EVALUATED = re.compile(
+    "test|dev|valid|eval|held|hold|(?:trial|challenge|ood|unseen|hidden|blind|secret|private)$"
+    "|.*(?:テスト|試験|検証|評価|開発|테스트|시험|검증|평가|개발)"
+)
+"""How words begin, or which they are, in the name of a split that is not learned from."""
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")
+"""A word of a name; a capital begins another, as in `TestHard`."""
+
+
+def views_of(splits: Splits, benchmark: Benchmark | None) -> dict[str, str]:
+    """Each view among splits to the one that stands for it: its source where that is here.
+
+    Without a benchmark the records tell.
+    """
+    if benchmark is None:
+        return _shown(splits)
+    chosen: dict[str, str] = {}
+    sources = {name: source_of(name, benchmark.views) for name in splits}
+    for name, source in sources.items():
+        chosen[source] = source if source in splits else chosen.get(source, name)
+    return {name: chosen[source] for name, source in sources.items() if chosen[source] != name}
+
+
+def without_views(splits: Splits, benchmark: Benchmark | None) -> dict[str, tuple[Example, ...]]:
+    """One split of each that are views of one another: telling that they repeat would bury what is wrong."""
+    views = views_of(splits, benchmark)
+    return {name: examples for name, examples in splits.items() if name not in views}
+
+
+def source_of(name: str, views: Mapping[str, str]) -> str:
+    """The split that a declared view is drawn from in the end."""
+    seen = {name}
+    while name in views and views[name] not in seen:
+        name = views[name]
+        seen.add(name)
+    return name
+
+
+def marked_views(splits: Splits) -> list[str]:
+    """Splits that leave kinds of items out of train: the items of the other splits bear their marks."""
+    more = [name for name in splits if name not in ORDINARY]
+    marked = {
+        key
+        for split in ORDINARY[1:]
+        for example in splits.get(split, ())[:1]
+        for key, value in example.meta.items()
+        if value in SEEN
+    }
+    return [name for name in more if name in marked]
+
+
+def _shown(splits: Splits) -> dict[str, str]:
+    marked = marked_views(splits)
+    found: dict[str, str] = {}
+    for name in splits:
+        source = "train" if name in marked else _possible_source(name)
+        if source in splits and source != name and _is_part(splits[name], splits[source]):
+            found[name] = source
+    return found
+
+
+def _possible_source(name: str) -> str:
+    """What a split may be a part of, by its name: train, or the split for evaluation it is named after."""
+    words = [word.lower() for word in _WORD.findall(composed(name))]
+    evaluated = [word for word in words if EVALUATED.match(word)]
+    if not evaluated:
+        return "train"
+    return words[0] if len(words) > 1 and evaluated == words[:1] else ""
+
+
+def _is_part(part: Sequence[Example], whole: Sequence[Example]) -> bool:
+    """Whether all records of a split, of which there are some, stand in another under their ids."""
+    held = {example.id: example for example in whole}
+    return bool(part) and all(example.id in held and _is_same(example, held[example.id]) for example in part)
+
+
+def _is_same(one: Example, other: Example) -> bool:
+    """Whether two records are the same; one of them may be segmented by blanks."""
+    if one == other:
+        return True
+    return replace(one, inputs={}) == replace(other, inputs={}) and _bare(one.inputs) == _bare(other.inputs)
+
+
+def _bare(value: Any) -> Any:
+    """A value whose texts have no blanks."""
+    if isinstance(value, str):
+        return "".join(value.split())
+    if isinstance(value, dict):
+        return {name: _bare(part) for name, part in value.items()}
+    return [_bare(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,1 @@
+"""The guided tour: the whole life of a benchmark on the embedded data."""

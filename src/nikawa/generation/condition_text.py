@@ -1,0 +1,205 @@
+"""Conditions as they are written. Both notations share one grammar, loosest first:
+
+    condition  = "always" | "never" | "True" | "False" | clause { "," clause }        "," means and
+    clause     = both { "or" both }
+    both       = one { "and" one }
+    one        = "not" one | "(" condition ")" | expr op expr { op expr }           a chain means and
+    op         = "<=" | "<" | ">=" | ">" | "==" | "=" | "!=" | "before" | "after"
+    expr       = term [ ("+" | "-") term ]
+    term       = time [ ".start" | ".end" ] | interval | number | integer [ "*" ] [ unit ]
+
+A time without `.start` or `.end` stands for its start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from nikawa.generation.condition import (
+    ALWAYS,
+    COMPARE,
+    NEVER,
+    Compare,
+    Condition,
+    Edge,
+    Every,
+    Moved,
+    Opposite,
+    Size,
+    Some,
+    Term,
+)
+from nikawa.generation.mistakes import At, Mistake
+from nikawa.generation.time import UNITS
+
+ALIASES = {"tp": "time", "np": "noun", "time_unit": "unit"}
+"""The authors' words for slots to ours."""
+_SLOT = re.compile(r"([A-Za-z]+(?:_[A-Za-z]+)*?)_?([0-9]{0,3})")
+_SYNONYMS = {"=": "==", "before": "<", "after": ">", "≤": "<=", "≥": ">=", "≠": "!=", "＜": "<", "＞": ">"}
+_TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<number>[0-9]{1,9})|(?P<name>[A-Za-z][A-Za-z0-9_]*(?:\.\w+)?)"
+    r"|(?P<mark><=|>=|==|!=|[<>=≤≥≠＜＞(),+*-])"
+)
+DEEPEST = 50
+"""Brackets and negations within each other."""
+
+
+def slot_name(written: str) -> tuple[str, int] | None:
+    """Kind and index of a slot's name: `tp_1`, `time1` and `time` are all ("time", 1)."""
+    found = _SLOT.fullmatch(written)
+    if found is None:
+        return None
+    return ALIASES.get(found[1], found[1]), int(found[2] or 1)
+
+
+def parse_condition(text: str, at: At) -> Condition:
+    """The tree of a condition that begins at `at`; a `Mistake` says where it cannot be read."""
+    return _Parser(text, at).whole()
+
+
+class _Parser:
+    """Recursive descent over the tokens of one condition."""
+
+    def __init__(self, text: str, at: At) -> None:
+        self.at = at
+        self.tokens = list(self._scan(text))
+        self.end = at.later(len(text))
+        self.place = self.depth = 0
+
+    def _scan(self, text: str) -> Iterator[tuple[str, str, At]]:
+        position = 0
+        while position < len(text):
+            found = _TOKEN.match(text, position)
+            if found is None:
+                what = f"{text[position]!r} has no place in a condition"
+                raise Mistake(
+                    "syntax", what, self.at.later(position), "compare times with < <= > >= == !=, join with and, or"
+                )  # fmt: skip
+            if found.lastgroup != "space":
+                yield str(found.lastgroup), found[0], self.at.later(position)
+            position = found.end()
+
+    def whole(self) -> Condition:
+        if not self.tokens:
+            raise Mistake("syntax", "the condition is empty", self.at, "write always, never, or a comparison")
+        result = self.joined(",", self.clause, Every)
+        if self.place < len(self.tokens):
+            _, word, at = self.tokens[self.place]
+            raise Mistake(
+                "syntax", f"{word!r} is not expected here", at, "join comparisons with and, or, a comma"
+            )
+        return result
+
+    def clause(self) -> Condition:
+        return self.joined("or", lambda: self.joined("and", self.one, Every), Some)
+
+    def joined(self, word: str, part: Callable[[], Condition], make: type[Every] | type[Some]) -> Condition:
+        parts = [part()]
+        while self.takes(word):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else make(tuple(parts))
+
+    def peek(self) -> tuple[str, str, At]:
+        return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "", self.end)
+
+    def takes(self, word: str) -> bool:
+        if self.peek()[1] != word:
+            return False
+        self.place += 1
+        return True
+
+    def one(self) -> Condition:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise Mistake("syntax", "the condition is too deep", self.peek()[2], "take it apart")
+        try:
+            return self.single()
+        finally:
+            self.depth -= 1
+
+    def single(self) -> Condition:
+        if self.takes("not"):
+            return Opposite(self.one())
+        if self.takes("("):
+            inside = self.joined(",", self.clause, Every)
+            if not self.takes(")"):
+                raise Mistake("syntax", "a bracket is not closed", self.peek()[2], "write )")
+            return inside
+        for word, value in (("True", ALWAYS), ("always", ALWAYS), ("False", NEVER), ("never", NEVER)):
+            if self.takes(word):
+                return value
+        return self.chain()
+
+    def chain(self) -> Condition:
+        terms, parts = [self.expression()], []
+        while (op := _SYNONYMS.get(self.peek()[1], self.peek()[1])) in COMPARE:
+            at = self.peek()[2]
+            self.place += 1
+            terms.append(self.expression())
+            _same_kind(terms[-2], terms[-1], at)
+            parts.append(Compare(op, terms[-2], terms[-1]))
+        if not parts:
+            raise Mistake(
+                "syntax", "a comparison is missing", self.peek()[2], "write for example time1 < time2"
+            )
+        return parts[0] if len(parts) == 1 else Every(tuple(parts))
+
+    def expression(self) -> Term:
+        base = self.term()
+        _, mark, at = self.peek()
+        if mark not in ("+", "-"):
+            return base
+        self.place += 1
+        by = self.term()
+        if not isinstance(by, Size) or (isinstance(base, Size) and by.unit):
+            raise Mistake(
+                "syntax",
+                "only an interval or a number can be added",
+                at,
+                "write time1 + interval1, or time1 - 1 day",
+            )
+        return Moved(base, 1 if mark == "+" else -1, by)
+
+    def term(self) -> Edge | Size:
+        kind, word, at = self.peek()
+        self.place += 1
+        if kind == "number":
+            self.takes("*")
+            unit = self.peek()[1].removesuffix("s")
+            self.place += unit in UNITS
+            return Size("", int(word), unit if unit in UNITS else "", at)
+        if kind == "name":
+            return _named(word, at)
+        raise Mistake("syntax", "a time, an interval or a number is missing", at, "write for example time1")
+
+
+def _named(word: str, at: At) -> Edge | Size:
+    name, dot, side = word.partition(".")
+    slot = slot_name(name)
+    key = f"{slot[0]}_{slot[1]}" if slot else name
+    if slot and slot[0] == "time":
+        if dot and side not in ("start", "end"):
+            raise Mistake(
+                "syntax", f"a time has no {side!r}", at.later(len(name) + 1), "write .start or .end"
+            )
+        return Edge(key, side or "start", at)
+    if dot:
+        raise Mistake(
+            "syntax", f"{name} has no {side!r}", at.later(len(name) + 1), "only a time has .start and .end"
+        )
+    return Size(key, 0, "", at)
+
+
+def _same_kind(left: Term, right: Term, at: At) -> None:
+    if _is_instant(left) != _is_instant(right):
+        raise Mistake(
+            "syntax",
+            "compares a time with a length",
+            at,
+            "compare times with times, intervals with intervals",
+        )
+
+
+def _is_instant(term: Term) -> bool:
+    return isinstance(term.base if isinstance(term, Moved) else term, Edge)

@@ -1,1 +1,0 @@
-"""Commands that need several stages, one file each; the wiring lives here."""

@@ -1,1 +1,0 @@
-"""What `chat:` is made of: prompts, requests, the journal of replies and the reading of answers."""

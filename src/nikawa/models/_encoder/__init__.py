@@ -1,1 +1,0 @@
-"""Fine-tuning of pre-trained encoders: features, heads, the training step, checkpoints. Needs the extra `encoder`."""

@@ -1,0 +1,49 @@
+"""What the surface operations share: a change of the text alone that no reader would take for another statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from nikawa.perturbation.base import NO_TEXT, Perturbation, changeable, unless, with_inputs
+from nikawa.records import Example
+from nikawa.text import Analyser
+
+INPUTS = ("premise", "sentence1", "text", "question")
+"""The first of these that an example holds is rewritten."""
+
+UNCHANGED = "nothing to change without doubt"
+Change = Callable[[str, Analyser], str]
+"""The text in its new form; the text itself where there is nothing to change. Never raises."""
+
+
+def surface(
+    name: str, language: str, title: str, change: Change, analysers: tuple[str, ...] = ()
+) -> Perturbation:
+    """The operation that applies `change`; what it leaves as it is is not eligible."""
+
+    def rewrite(example: Example, analyser: Analyser, random: Random) -> Example | None:
+        for input_name, text in changeable(example, INPUTS).items():
+            return with_inputs(example, {input_name: change(text, analyser)})
+        return None
+
+    def why(example: Example, analyser: Analyser) -> str:
+        for text in changeable(example, INPUTS).values():
+            changed = change(text, analyser)
+            return "" if changed != text and changed.strip() else UNCHANGED
+        return NO_TEXT
+
+    return Perturbation(
+        name=name, language=language, inputs=INPUTS, effect="keeps", title=title,
+        eligible=unless(why), why=why, rewrite=rewrite, analysers=analysers,
+    )  # fmt: skip
+
+
+def replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
+    """The text with stretches `start` to `end` replaced, which are in order and do not overlap."""
+    parts: list[str] = []
+    done = 0
+    for start, end, new in changes:
+        parts += text[done:start], new
+        done = end
+    return "".join(parts) + text[done:]

@@ -1,0 +1,250 @@
+"""Release a corrected version of a dataset: relabelled items in, a new version out, the old labels kept in the lineage.
+
+The folder that is written holds the splits, the card with the new version, the lineage with every change, a changelog
+for people (`CHANGELOG.md`) and for programs (`changelog.json`), and the dataset card brought up to date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.datasets import load
+from nikawa.datasets.load import named, own_path
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_folder
+from nikawa.io.folders import CARD, split_files, write_card
+from nikawa.io.json import pack_json, read_json
+from nikawa.io.records import write_records
+from nikawa.io.staged import recover, staged_files
+from nikawa.recipes.amend_check import Checker, Corrected
+from nikawa.recipes.amend_lineage import amended_lineage
+from nikawa.recipes.amend_read import read_relabels
+from nikawa.recipes.amend_scores import Versions
+from nikawa.recipes.amend_systems import known_tasks, moved_scores, shaped_tasks
+from nikawa.recipes.changelog import Release, changelog, versions
+from nikawa.recipes.figures import plain_figures, relabelled
+from nikawa.recipes.lineage import INDEX, LINEAGE, write_lineage
+from nikawa.recipes.release import BUILT, CHANGELOG, CHANGES, PAGE, Built
+from nikawa.recipes.store import digest
+from nikawa.records import Dataset, Record, Task
+from nikawa.reporting.card import Figures, markdown
+from nikawa.scoring.shift_parts import name_of
+
+_VERSION = re.compile(r"(v?)(\d+)(?:\.(\d+))?(?:\.(\d+))?")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to amend."""
+
+    version: str | None = None
+    """The new version; the next minor one when left out, for labels change but no text does."""
+    reason: str = ""
+    runs: tuple[Path, ...] = ()
+    """Folders of stored runs whose scores are computed again."""
+    answers: tuple[str, ...] = ()
+    """Files of answers, `FILE` or `TASK=FILE`."""
+    date: str = ""
+    """Of the release; today when empty."""
+    overwrite: bool = False
+
+
+class AmendReport(Record, frozen=True, kw_only=True):
+    """What a corrected release came to."""
+
+    dataset: str
+    out: str
+    splits: dict[str, int]
+    release: Release
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A dataset as it was, and what lies beside it."""
+
+    dataset: Dataset
+    folder: Path | None
+    """Its folder, where it is one."""
+    built: Built | None
+    releases: tuple[Release, ...]
+    """The releases before, the newest first."""
+
+    @classmethod
+    def open(cls, spec: str, data: Path | None) -> Origin:
+        """Read a dataset given as `load` takes it."""
+        path = None if named(spec) is not None else own_path(spec)[0]
+        folder = path if path is not None and path.is_dir() else None
+        if folder is not None:
+            recover(folder, CARD)
+        dataset = load(spec, data=data)
+        built = folder / BUILT if folder is not None else None
+        log = folder / CHANGES if folder is not None else None
+        return cls(
+            dataset,
+            folder,
+            read_json(built, Built) if built is not None and built.is_file() else None,
+            read_json(log, tuple[Release, ...]) if log is not None and log.is_file() else (),
+        )
+
+    def tasks(self) -> tuple[Task, ...]:
+        """Its tasks, as its name or that of its recipe tells them."""
+        names = [self.dataset.name, *([self.built.recipe] if self.built is not None else [])]
+        return known_tasks(names)
+
+
+def amend(
+    spec: str, relabel: Path, out: Path, *, data: Path | None = None, options: Options | None = None
+) -> AmendReport:
+    """Write the corrected version of a dataset into the folder `out`."""
+    how = options or Options()
+    origin = Origin.open(spec, data)
+    _refuse(out, how.overwrite)
+    _refuse_loss(out, origin)
+    version = next_version(origin.dataset.version, how.version)
+    tasks = origin.tasks()
+    found = Checker(origin.dataset, tasks, relabel).check(read_relabels(relabel))
+    after = _amended(origin.dataset, found, version)
+    asked = tasks or shaped_tasks(origin.folder, origin.dataset)
+    scores, notes = moved_scores(Versions(origin.dataset, after, found, asked), how.runs, how.answers)
+    release = Release(
+        version=version,
+        previous=origin.dataset.version,
+        date=_day(how.date),
+        reason=how.reason,
+        corrections=tuple(found.corrections),
+        counts=_counts(found),
+        splits={s: len(found.gold[s]) for s in origin.dataset.splits if s in found.gold},
+        scores=tuple(scores),
+        notes=(*found.notes, *notes),
+    )
+    _write(origin, after, release, found, out)
+    sizes = {split: len(examples) for split, examples in after.splits.items()}
+    return AmendReport(dataset=after.name, out=str(out), splits=sizes, release=release)
+
+
+def next_version(old: str, asked: str | None) -> str:
+    """The version asked for, which must be later, or the next minor one."""
+    found = _VERSION.fullmatch(old)
+    if asked is None:
+        if found is None:
+            raise BadInput(
+                f"the version {old!r} cannot be counted up", cure="say which comes next: --version X.Y"
+            )
+        mark, major, minor, patch = found.groups()
+        return f"{mark}{major}.{int(minor or 0) + 1}" + (".0" if patch is not None else "")
+    new = _VERSION.fullmatch(asked)
+    if new is None:
+        raise BadInput(f"{asked!r} is no version", cure="write numbers parted by points, such as 1.1")
+    if found is not None and _order(new) <= _order(found):
+        raise BadInput(f"{asked} does not come after {old}", cure="say a later version, or none")
+    return asked
+
+
+def _order(version: re.Match[str]) -> tuple[int, ...]:
+    return tuple(int(part or 0) for part in version.groups()[1:])
+
+
+def _day(given: str) -> str:
+    if not given:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        return date.fromisoformat(given).isoformat()
+    except ValueError:
+        raise BadInput(f"{given!r} is no date", cure="write it as 2026-01-31") from None
+
+
+def _refuse(out: Path, overwrite: bool) -> None:
+    """Say that something is there before the work, not after it."""
+    if out.exists() and not out.is_dir():
+        raise BadInput("is a file, not a folder", file=out, cure="choose another name")
+    if (out / CARD).exists() and not overwrite:
+        raise BadInput("holds a dataset already", file=out, cure="choose another folder, or say --overwrite")
+
+
+def _refuse_loss(out: Path, origin: Origin) -> None:
+    """One split amended in the folder of all would lose the others."""
+    if origin.folder is None or not out.is_dir() or not out.samefile(origin.folder):
+        return
+    lost = [split for split in split_files(out) if split not in origin.dataset.splits]
+    if lost:
+        what = f"would lose the splits that are not amended: {', '.join(lost)}"
+        raise BadInput(what, file=out, cure="name the whole dataset, or another folder")
+
+
+def _amended(dataset: Dataset, found: Corrected, version: str) -> Dataset:
+    splits = {
+        split: tuple(found.example(split, example) for example in examples)
+        if split in found.gold
+        else examples
+        for split, examples in dataset.splits.items()
+    }
+    count = len(found.corrections)
+    said = f"{count:,} gold {'answer was' if count == 1 else 'answers were'} corrected at {version}; scores on earlier versions are not comparable."
+    card = replace(dataset.card, version=version, problems=(*dataset.card.problems, said))
+    return replace(dataset, version=version, card=card, splits=splits)
+
+
+def _counts(found: Corrected) -> dict[str, dict[str, int]]:
+    """Question to `before -> after` to count; structures are counted as such."""
+    counts: dict[str, Counter[str]] = {}
+    for one in found.corrections:
+        plain = not isinstance(one.before, list | dict)
+        move = f"{name_of(one.before)} -> {name_of(one.after)}" if plain else "another answer"
+        counts.setdefault(one.question, Counter())[move] += 1
+    return {question: dict(moves.most_common()) for question, moves in counts.items()}
+
+
+def _write(origin: Origin, after: Dataset, release: Release, found: Corrected, out: Path) -> None:
+    """All files of the release, the card last."""
+    releases = (release, *origin.releases)
+    built = _built(origin, after, release)
+    figures = built.figures if built is not None else plain_figures(after)
+    with _folder(out) as folder:
+        for split, examples in after.splits.items():
+            write_records(folder / f"{split}.jsonl", examples)
+        write_lineage(folder, amended_lineage(origin.dataset, origin.folder, release, found))
+        (folder / CHANGES).write_bytes(msgspec.json.format(pack_json(releases), indent=2) + b"\n")
+        (folder / CHANGELOG).write_text(changelog(after.name, releases), "utf-8")
+        (folder / PAGE).write_text(_page(after, figures, releases), "utf-8")
+        if built is not None:
+            (folder / BUILT).write_bytes(msgspec.json.format(pack_json(built), indent=2) + b"\n")
+        write_card(after.card, folder)
+
+
+def _built(origin: Origin, after: Dataset, release: Release) -> Built | None:
+    """What the build told, with the labels counted anew; its key says that it is no longer what the build made."""
+    if origin.built is None:
+        return None
+    figures = relabelled(origin.built.figures, after, origin.built.recipe)
+    key = digest(origin.built.key, release.version, list(release.corrections))
+    return replace(origin.built, version=release.version, key=key, figures=figures)
+
+
+def _page(after: Dataset, figures: Figures, releases: Sequence[Release]) -> str:
+    return f"{markdown(after.card, figures)}\n{versions(releases)}\n"
+
+
+def _folder(out: Path) -> AbstractContextManager[Path]:
+    """A folder to fill that becomes `out`, or whose files replace those of the release that is there."""
+    if not out.is_dir():
+        return atomic_folder(out)
+    recover(out, CARD)
+    return staged_files(out, _old(out), CARD)
+
+
+def _old(out: Path) -> Iterator[str]:
+    """The files of a release that is there; others are left alone."""
+    if not (out / CARD).exists():
+        return
+    names = (CARD, BUILT, PAGE, LINEAGE, INDEX, CHANGES, CHANGELOG)
+    yield from (name for name in names if (out / name).exists())
+    yield from (path.name for path in split_files(out).values())

@@ -1,0 +1,226 @@
+"""Hold corrections against the data: ids that are there, answers that fit, something that changes, each once."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.errors import BadInput, listed, suggest
+from nikawa.io.fit import fit
+from nikawa.recipes.amend_read import UNSAID, Wanted
+from nikawa.recipes.amend_shapes import OVERLAP, inner_labels, misshapen, nests, told, unknown_label
+from nikawa.recipes.changelog import Correction
+from nikawa.records import Dataset, Example, Task, reference, revive
+
+MANY = 100
+"""Different answers from which a question without a task has no closed set of labels."""
+
+
+@dataclass
+class Corrected:
+    """The corrections, by where they belong."""
+
+    corrections: list[Correction] = field(default_factory=list)
+    gold: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """Split to id to question to new answer."""
+    kept: int = 0
+    """Answers that people looked at again and that stay."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be told beside the corrections."""
+        changed = len(self.corrections)
+        told = f"{self.kept + changed:,} answers were looked at again: {self.kept:,} stay, {changed:,} change"
+        return (told,) if self.kept else ()
+
+    def count(self, split: str, question: str) -> int:
+        """How many answers to a question a split has corrected."""
+        return sum(question in found for found in self.gold.get(split, {}).values())
+
+    def example(self, split: str, example: Example) -> Example:
+        """An example with its corrections."""
+        new = self.gold.get(split, {}).get(example.id)
+        return example if new is None else replace(example, gold={**example.gold, **new})
+
+
+@dataclass
+class Checker:
+    """Knows the data and says what is wrong with a correction."""
+
+    dataset: Dataset
+    tasks: Sequence[Task]
+    path: Path
+    homes: dict[str, list[str]] = field(default_factory=dict)
+    examples: dict[tuple[str, str], Example] = field(default_factory=dict)
+    labels: dict[str, set[str]] = field(default_factory=dict)
+    """Question to the labels it has in the data."""
+
+    def __post_init__(self) -> None:
+        for split, examples in self.dataset.splits.items():
+            for example in examples:
+                self.homes.setdefault(example.id, []).append(split)
+                self.examples[split, example.id] = example
+                for question, value in example.gold.items():
+                    found = (value,) if isinstance(value, str) else inner_labels(value)
+                    self.labels.setdefault(question, set()).update(found)
+
+    def check(self, wanted: Sequence[Wanted]) -> Corrected:
+        """All corrections, or the first fault with its line."""
+        found, lines = Corrected(), dict[tuple[str, str, str], int]()
+        for one in wanted:
+            split, example = self._find(one)
+            question = self._question(one, example)
+            first = lines.setdefault((split, example.id, question), one.line)
+            if first != one.line:
+                what = f"corrects {question!r} of {split}/{example.id}, as line {first} does"
+                raise self._fault(one, what, "keep one line an item and question")
+            new = self._value(one, example, question)
+            name = reference(self.dataset.name, split, example.id)
+            old = example.gold[question]
+            if new == old:
+                found.kept += 1
+                continue
+            found.corrections.append(
+                Correction(example=name, question=question, before=old, after=new, why=one.why, by=one.by)
+            )
+            found.gold.setdefault(split, {}).setdefault(example.id, {})[question] = new
+        if not found.corrections:
+            what = f"all {found.kept:,} answers that were looked at again stay as they are"
+            raise BadInput(what, file=self.path, cure="there is nothing to amend")
+        return found
+
+    def _fault(self, one: Wanted, what: str, cure: str) -> BadInput:
+        return BadInput(what, file=self.path, line=one.line, cure=cure)
+
+    def _find(self, one: Wanted) -> tuple[str, Example]:
+        """The example of `jnli:dev/12`, `dev/12`, or `12` where one split alone has it."""
+        name = one.example.removeprefix(f"{self.dataset.name}:")
+        split, slash, rest = name.partition("/")
+        if slash and (split, rest) in self.examples:
+            return split, self.examples[split, rest]
+        homes = self.homes.get(one.example, [])
+        if len(homes) == 1:
+            return homes[0], self.examples[homes[0], one.example]
+        if homes:
+            cure = f"say which: {listed(f'{home}/{one.example}' for home in homes)}"
+            raise self._fault(one, f"several splits have the id {one.example!r}", cure)
+        what = f"{self.dataset.name} {self.dataset.version} has no example {one.example!r}"
+        raise self._fault(one, what, suggest(rest if slash else name, self.homes))
+
+    def _question(self, one: Wanted, example: Example) -> str:
+        known = list(example.gold)
+        if not known:
+            what = f"{one.example} has no gold here that could be corrected"
+            raise self._fault(one, what, "amend the copy that holds the labels")
+        if one.question and one.question not in known:
+            raise self._fault(one, f"{one.example} has no question {one.question!r}", suggest(one.question, known))  # fmt: skip
+        if not one.question and len(known) > 1 and "label" not in known:
+            cure = f"add a column question with one of: {listed(known)}"
+            raise self._fault(one, f"{one.example} has {len(known)} questions", cure)
+        return one.question or ("label" if "label" in known else known[0])
+
+    def _value(self, one: Wanted, example: Example, question: str) -> Any:
+        """The new answer in the type of the old one, and another one than it, unless people looked again. No message tells the old answer."""
+        old = example.gold[question]
+        new = self._fitting(one, one.label, example, question)
+        if one.before is not UNSAID and self._typed(one, one.before, old) != old:
+            what = f"the {question} of {one.example} is not {one.before!r}, which the line gives as its old answer"
+            raise self._fault(
+                one, what, f"was the line made for another version than {self.dataset.version}?"
+            )
+        if new == old and not one.again:
+            cure = "remove the line: every correction must change something"
+            raise self._fault(one, f"the {question} of {one.example} is {one.label!r} already", cure)
+        return new
+
+    def _fitting(self, one: Wanted, given: Any, example: Example, question: str) -> Any:
+        value = self._typed(one, given, example.gold[question])
+        task = next((task for task in self.tasks if task.question == question), None)
+        if isinstance(value, str):
+            self._check_label(one, value, task, question)
+        elif task is not None and task.scale is not None and not task.scale[0] <= value <= task.scale[1]:
+            cure = f"it is a number from {task.scale[0]:g} to {task.scale[1]:g}"
+            raise self._fault(one, f"{given!r} is outside the scale of {question!r}", cure)
+        elif task is not None and task.kind == "choice" and not 0 <= value < len(example.inputs["choices"]):
+            cure = f"{one.example} has {len(example.inputs['choices'])} choices, counted from 0"
+            raise self._fault(one, f"there is no choice {given!r}", cure)
+        return self._whole(one, value, example, question)
+
+    def _check_label(self, one: Wanted, value: str, task: Task | None, question: str) -> None:
+        known = self._closed(task, question)
+        if known is not None and value not in known:
+            raise self._fault(one, f"{value!r} is no label of {question!r}", suggest(value, known))
+
+    def _closed(self, task: Task | None, question: str) -> set[str] | None:
+        """The labels a question may have: its task's, else those in the data; None where they are too many to be a set."""
+        if task is not None and task.labels:
+            return set(task.labels)
+        found = self.labels[question]
+        return found if len(found) <= MANY else None
+
+    def _check_shape(self, one: Wanted, made: Example, old: Example, question: str) -> None:
+        """A structure has no fault of shape that the old one had not, and no label that is not known."""
+        tasks = [task for task in self.tasks if task.question == question]
+        known = self._closed(next(iter(tasks), None), question)
+        if known is not None and (wrong := unknown_label(made.gold[question], known)) is not None:
+            raise self._fault(one, f"{wrong[0]} of {question!r}", wrong[1])
+        for name in misshapen(made, old, question, tasks):
+            if name != OVERLAP or not nests(self.dataset, question):
+                raise self._fault(one, f"the new {question} of {one.example} does not fit: {told(name)}", "docs/records.md has the shapes")  # fmt: skip
+
+    def _typed(self, one: Wanted, given: Any, old: Any) -> Any:
+        """A value in the type the question has."""
+        if isinstance(old, str) and isinstance(given, str | int | float):
+            return str(given)
+        if isinstance(old, int | float) and not isinstance(old, bool):
+            return self._number(one, given, old)
+        if one.typed or not isinstance(given, str):
+            return given
+        try:
+            return msgspec.json.decode(given)
+        except msgspec.DecodeError:
+            raise self._fault(one, f"{given!r} is not JSON", "write structures as JSON in the cell") from None
+
+    def _number(self, one: Wanted, given: Any, old: float) -> float | int:
+        try:
+            value = float(unicodedata.normalize("NFKC", given) if isinstance(given, str) else given)
+            whole = int(value) if isinstance(old, int) else value
+        except (TypeError, ValueError, OverflowError):
+            raise self._fault(one, f"{given!r} is no number", "write a plain number") from None
+        if not math.isfinite(value):
+            raise self._fault(one, f"{given!r} is no number", "write a plain number")
+        if whole != value:
+            raise self._fault(one, f"{given!r} is no whole number", "write a plain whole number")
+        return whole
+
+    def _whole(self, one: Wanted, value: Any, example: Example, question: str) -> Any:
+        """The value as it will be read back; a structure must have the kind of the old one and fit the texts."""
+        if isinstance(value, str | int | float):
+            return value
+        if type(value) is not type(example.gold[question]):
+            raise self._fault(one, f"the new {question} is not of the kind of the old one", "docs/records.md has the shapes")  # fmt: skip
+        try:
+            made = revive(replace(example, gold={**example.gold, question: value}))
+            fit(made)
+            _check_answers(value, example.inputs)
+        except (BadInput, msgspec.ValidationError, ValueError) as problem:
+            what = problem.what if isinstance(problem, BadInput) else str(problem)
+            raise self._fault(one, f"the new {question} does not fit: {what}", "docs/records.md has the shapes") from None  # fmt: skip
+        self._check_shape(one, made, example, question)
+        return made.gold[question]
+
+
+def _check_answers(value: Any, inputs: Mapping[str, Any]) -> None:
+    """Answers to a reading question stand in the context where they say."""
+    for found in value if isinstance(value, list) else ():
+        if isinstance(found, dict) and {"text", "start"} <= found.keys():
+            text, start = found["text"], found["start"]
+            if str(inputs.get("context", ""))[start : start + len(text)] != text:
+                raise ValueError(f"{text!r} does not stand at {start}")

@@ -1,0 +1,166 @@
+"""Which stored scores a correction moves: the answers of runs and files under the gold of both versions.
+
+No model runs again. A run that learned from corrected examples is named: its answers, too, belong to the old version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nikawa.datasets import benchmarks
+from nikawa.datasets.custom import own_tasks
+from nikawa.errors import BadInput, listed
+from nikawa.io.answers import read_answers
+from nikawa.recipes.amend_scores import System, Versions, equal, moves_of, values_of
+from nikawa.recipes.changelog import ScoreMove
+from nikawa.records import Dataset, Task
+from nikawa.runs.store import StoredRun, scores_of, stored_runs
+from nikawa.runs.value import RunSpec
+
+
+@dataclass
+class Found:
+    """The systems whose scores may move, and what else is to be told."""
+
+    systems: list[System] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def known_tasks(names: Iterable[str]) -> tuple[Task, ...]:
+    """The tasks of the first of these names that is a registered dataset."""
+    return next((benchmarks()[name].tasks for name in names if name in benchmarks()), ())
+
+
+def shaped_tasks(folder: Path | None, dataset: Dataset) -> tuple[Task, ...]:
+    """The tasks of a folder under another name, as its records tell them; none where they tell nothing."""
+    if folder is None:
+        return ()
+    try:
+        return tuple(own_tasks(str(folder), lambda _: dataset))
+    except BadInput:
+        return ()
+
+
+def moved_scores(
+    versions: Versions, runs: Sequence[Path], answers: Sequence[str]
+) -> tuple[list[ScoreMove], list[str]]:
+    """Every score of the systems given that may move, and notes; the order is that of task, set, metric and rank."""
+    if not (runs or answers):
+        return [], []
+    if not versions.tasks:
+        what = f"no task of {versions.before.name} is known, so nothing can be scored"
+        raise BadInput(what, cure="leave --runs and --answers out")
+    found = Found()
+    for folder in runs:
+        here = [_add_run(found, run, versions) for run in stored_runs(folder)]
+        if not any(here):
+            found.notes.append(f"{folder} holds no finished run on {versions.before.name}")
+    for given in answers:
+        _add_answers(found, given, versions)
+    return moves_of(found.systems, versions), found.notes
+
+
+def _add_run(found: Found, run: StoredRun, versions: Versions) -> bool:
+    """The sets of a finished run that hold corrected examples; whether the run is one on this dataset at all."""
+    spec = run.spec if run.done else None
+    task = _task_of(spec, versions) if spec is not None and spec.stage == "result" else None
+    if spec is None or task is None:
+        return False
+    run.check()
+    names = {versions.before.name, task.dataset, *([spec.own.dataset] if isinstance(spec.own, Task) else [])}
+    learned = sum(
+        versions.corrected.count(split, task.question)
+        for split in versions.before.splits
+        if any(f"{name}:{split}" in spec.protocol.train for name in names)
+    )
+    if learned:
+        found.notes.append(f"{run.path.name} learned from {learned:,} corrected answers: run it again")
+    for split in versions.before.splits:
+        called = (split, *(f"{name}.{split}" for name in names))
+        answered = next((s for s in run.sets if s in called), None)
+        if answered is not None and versions.corrected.count(split, task.question):
+            _add_set(found, run, System(_title(spec), task, split, {}), answered, versions)
+    return True
+
+
+def _task_of(spec: RunSpec, versions: Versions) -> Task | None:
+    """The task a run answered. One on a folder goes by the content of its sets, wherever the folder was then."""
+    if not isinstance(spec.own, Task):
+        return next((task for task in versions.tasks if task.name == spec.task), None)
+    if not versions.contents & {used.digest for used in spec.data}:
+        return None
+    return next((task for task in versions.tasks if task.question == spec.own.question), None)
+
+
+def _title(spec: RunSpec) -> str:
+    settings = ", ".join(f"{key}={value}" for key, value in sorted(spec.settings.items()))
+    about = spec.variation.title
+    model = spec.model if spec.name else spec.predictor
+    parts = (model, f"[{settings}]" if settings else "", f"({about})" if about else "")
+    return " ".join(part for part in parts if part)
+
+
+def _add_set(found: Found, run: StoredRun, system: System, answered: str, versions: Versions) -> None:
+    task, split = system.task, system.split
+    answers = {p.example: p for p in run.predictions(answered, task)}
+    examples = versions.examples(task, split, after=False)
+    lacking = sum(example.id not in answers for example in examples)
+    if lacking or len(answers) != len(examples):
+        found.notes.append(
+            f"{run.path.name} answered another {split} ({len(answers):,} answers, {lacking:,} examples lack one): not scored"
+        )
+        return
+    found.systems.append(System(system.name, task, split, answers))
+    stored = {score.metric: score.value for score in scores_of(run.scores(), answered)}
+    for metric, (value, _) in values_of(task, examples, answers).items():
+        if not equal(value, stored.get(metric, value)):
+            found.notes.append(
+                f"{run.path.name}: the stored {metric} {stored[metric]:.4f} on {split} is not that of {versions.before.version} ({value:.4f})"
+            )
+
+
+def _add_answers(found: Found, given: str, versions: Versions) -> None:
+    """A file of answers, given as FILE or TASK=FILE."""
+    name, equals, rest = given.partition("=")
+    asked = versions.asked()
+    named = [task for task in versions.tasks if equals and task.name == name]
+    tasks = named or asked
+    path = Path(rest if named else given)
+    if not path.exists():
+        raise BadInput("no such file", file=path, cure="write --answers FILE or --answers TASK=FILE")
+    if len(tasks) != 1:
+        cure = f"say --answers TASK={given} with one of: {listed(task.name for task in tasks)}"
+        raise BadInput(f"the corrections concern {len(tasks)} tasks", cure=cure)
+    system = _best_split(path, tasks[0], versions)
+    if versions.corrected.count(system.split, tasks[0].question):
+        found.systems.append(system)
+    else:
+        found.notes.append(
+            f"{path.name} answers {system.split}, where nothing of {tasks[0].name} is corrected"
+        )
+
+
+def _best_split(path: Path, task: Task, versions: Versions) -> System:
+    """The split whose ids the file bears most; every example of it must be answered."""
+    best: tuple[int, int, System] | None = None
+    for split in versions.before.splits:
+        examples = versions.examples(task, split, after=False)
+        found = read_answers(path, task, examples) if examples else None
+        if found is None or not found.predictions:
+            continue
+        fits = (
+            len(found.predictions),
+            -len(found.missing),
+            System(path.stem, task, split, found.predictions),
+        )
+        best = fits if best is None or fits[:2] > best[:2] else best
+    if best is None:
+        what = f"none of its ids is in {versions.before.name}"
+        raise BadInput(what, file=path, cure="check the dataset and the task")
+    count, lacking, system = best
+    if lacking:
+        what = f"answers {count:,} examples of {system.split}, {-lacking:,} lack one"
+        raise BadInput(what, file=path, cure="give an answer to every example")
+    return system

@@ -1,0 +1,194 @@
+"""Build a dataset by its recipe: run what is not done yet, pause where people must answer, release at the end."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput, suggest
+from nikawa.io.folders import CARD
+from nikawa.io.json import plain_fault
+from nikawa.io.lines import read_whole
+from nikawa.io.staged import recover
+from nikawa.io.swap import lock
+from nikawa.recipes.people import Waiting, ask
+from nikawa.recipes.recipe import Ask, Config, Recipe, Stage, find_recipe
+from nikawa.recipes.release import Released, release, released_before
+from nikawa.recipes.store import WORK, Done, Store, run_stage
+from nikawa.records import Record
+
+Progress = Callable[[str, int, int], None]
+"""Called with the stage that begins, its number from 0, and how many there are."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to build."""
+
+    config: Path | None = None
+    """A TOML file; without one, the paper's numbers alone."""
+    simulate: int | None = None
+    """A seed of simulated workers, who stand in where nobody has answered."""
+    overwrite: bool = False
+    """Replace an earlier release that was made of something else."""
+
+
+class StageReport(Record, frozen=True, kw_only=True):
+    """What became of a stage."""
+
+    name: str
+    title: str
+    people: bool
+    state: str
+    """`made` now, `kept` from before, `waiting` for people, `blocked` behind those."""
+    read: dict[str, int] = msgspec.field(default_factory=dict)
+    wrote: dict[str, int] = msgspec.field(default_factory=dict)
+    dropped: dict[str, int] = msgspec.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class BuildReport(Record, frozen=True, kw_only=True):
+    """What a build came to."""
+
+    recipe: str
+    out: str
+    stages: tuple[StageReport, ...]
+    waiting: tuple[Waiting, ...] = ()
+    released: Released | None = None
+
+
+def build(
+    recipe: str | Recipe, out: Path, options: Options | None = None, progress: Progress | None = None
+) -> BuildReport:
+    """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped."""
+    how, recipe = options or Options(), find_recipe(recipe) if isinstance(recipe, str) else recipe
+    store = Store(out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path())
+    if out.exists() and not out.is_dir():
+        raise BadInput("is a file, not a folder", file=out, cure="choose another name")
+    if recipe.check is not None:
+        recipe.check(store.config)
+    for source in recipe.sources:
+        store.source(source)
+    told: list[StageReport] = []
+    waiting: list[Waiting] = []
+    with _alone(out, recipe.name):
+        recover(out, CARD)
+        released_before(out)  # refused now, not when people have answered
+        for number, stage in enumerate(recipe.stages):
+            if progress is not None:
+                progress(stage.name, number, len(recipe.stages))
+            report, found = _step(store, stage, how.simulate)
+            told.append(report)
+            waiting += [found] if found is not None else []
+        open_ = any(report.state in ("waiting", "blocked") for report in told)
+        released = None if open_ else release(store, how.overwrite)
+    return BuildReport(
+        recipe=recipe.name, out=str(out), stages=tuple(told), waiting=tuple(waiting), released=released
+    )
+
+
+def _step(store: Store, stage: Stage | Ask, simulate: int | None) -> tuple[StageReport, Waiting | None]:
+    edition = stage.edition if isinstance(stage, Stage) else 1
+    key, before = store.key(stage, edition), store.done(stage)
+    if key is None:
+        return _report(stage, "blocked", None), None
+    if isinstance(stage, Ask):
+        found = ask(store, stage, simulate)
+        if isinstance(found, Waiting):
+            return _report(stage, "waiting", None), found
+    else:
+        found = before if before is not None and before.key == key else run_stage(store, stage, key)
+    store.settle(found)
+    kept = before is not None and before.key == found.key
+    return _report(stage, "kept" if kept else "made", found), None
+
+
+def _report(stage: Stage | Ask, state: str, done: Done | None) -> StageReport:
+    told = StageReport(name=stage.name, title=stage.title, people=isinstance(stage, Ask), state=state)
+    if done is None:
+        return told
+    wrote = {name: done.wrote[name] for name in stage.sets if name in done.wrote}
+    return msgspec.structs.replace(told, read=done.read, wrote=wrote, dropped=done.dropped, notes=done.notes)
+
+
+@contextmanager
+def _alone(out: Path, recipe: str) -> Iterator[None]:
+    """Hold the folder for this process and this recipe: two builds into one would undo each other's work."""
+    place = out / WORK
+    place.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(place / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if os.name == "posix" and not lock(descriptor):
+            raise BadInput("is being built by another process", file=out, cure="wait until it has ended")
+        other = os.read(descriptor, 999).decode()
+        begun = len(list(place.iterdir())) > 1  # more than the lock
+        if other not in ("", recipe) and begun:
+            cure = (
+                f"choose another folder for {recipe}; the setting answers lets builds share what people said"
+            )
+            raise BadInput(f"is where {other} is built", file=out, cure=cure)
+        if other != recipe:
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, recipe.encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def read_config(recipe: Recipe, path: Path | None) -> Config:
+    """The config of a recipe: the paper's numbers, and what a TOML file says instead."""
+    if path is None:
+        return recipe.config()
+    try:
+        given = tomllib.loads(read_whole(path))
+    except tomllib.TOMLDecodeError as problem:
+        raise BadInput(f"is not TOML: {problem}", file=path, cure="correct the place it names") from None
+    known = [found.name for found in msgspec.structs.fields(recipe.config)]
+    for name in given:
+        if name not in known:
+            what = f"{recipe.name} has no setting {name!r}"
+            raise BadInput(what, file=path, cure=suggest(name, known))
+    try:
+        return msgspec.convert(given, recipe.config)
+    except msgspec.ValidationError as problem:
+        raise BadInput(
+            plain_fault(str(problem)), file=path, cure="--show-config prints the settings"
+        ) from None
+
+
+def show_config(recipe: Recipe) -> str:
+    """The settings of a recipe as a TOML file, with the paper's numbers and where each comes from."""
+    return "\n".join(
+        f"# {one['about']}\n{one['name']} = {toml_of(one['default'])}\n" for one in settings_of(recipe)
+    )
+
+
+def settings_of(recipe: Recipe) -> list[dict[str, Any]]:
+    """Name, default and meaning of every setting; those of the recipe itself first."""
+    shared = {found.name for found in msgspec.structs.fields(Config)}
+    described = msgspec.json.schema(recipe.config)["$defs"][recipe.config.__name__]["properties"]
+    rows = [
+        {
+            "name": found.name,
+            "default": msgspec.to_builtins(found.default),
+            "about": described[found.name].get("description", ""),
+        }
+        for found in msgspec.structs.fields(recipe.config)
+    ]
+    return sorted(rows, key=lambda row: row["name"] in shared)
+
+
+def toml_of(value: Any) -> str:
+    """A plain value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_of, value))}]"
+    return msgspec.json.encode(value).decode() if isinstance(value, str) else repr(value)

@@ -1,0 +1,160 @@
+"""Ready-made parts of stages: deciding by votes, drawing, splitting, tagging. Recipes call them; they keep no state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from nikawa.errors import BadInput, listed, suggest
+from nikawa.recipes.recipe import Dropped, Inputs, Kept, Outcome
+from nikawa.records import Example, Judgement
+
+NOBODY, NOT_DRAWN = "nobody answered", "not drawn"
+
+
+def draw(seed: int, *names: str) -> bytes:
+    """A random key that depends on the names and the seed alone."""
+    return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
+
+
+def chance(seed: int, *names: str) -> Random:
+    """A source of chance that depends on the names and the seed alone."""
+    return Random(int.from_bytes(draw(seed, *names)))  # noqa: S311  (not a secret)
+
+
+def drawn(examples: Iterable[Example], count: int, seed: int, what: str) -> Iterator[Outcome]:
+    """So many items by chance, in their order; the rest is dropped as not drawn."""
+    held = list(examples)
+    order = sorted(held, key=lambda example: (draw(seed, what, example.id), example.id))
+    chosen = {example.id for example in order[:count]}
+    rule = f"one of {min(count, len(held)):,} drawn from {len(held):,}"
+    for example in held:
+        yield Kept(example, rule) if example.id in chosen else Dropped(example, NOT_DRAWN)
+
+
+def answers_of(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
+    """The judgements by item."""
+    found: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        found.setdefault(judgement.example, []).append(judgement)
+    return found
+
+
+def decide(
+    inputs: Inputs, items: str, asked: str, rule: str, only: Sequence[str] = (), gold: str = ""
+) -> Iterator[Outcome]:
+    """Give the items of a set the gold that a rule of `nikawa aggregate` makes of the answers to an `Ask`.
+
+    With `only`, another outcome than these labels drops the item. The gold goes under `gold`, else the question.
+    """
+    from nikawa.aggregation.rules import ACCEPTED, aggregate
+    from nikawa.aggregation.table import Table
+
+    examples = list(inputs.examples(items))
+    if not examples:
+        return
+    judged = list(inputs.judgements(asked))
+    verdicts = aggregate(Table.from_judgements(judged), rule, "drop")
+    place = {name: at for at, name in enumerate(verdicts.table.items)}
+    values, votes = verdicts.answers(), answers_of(judged)
+    question = gold or verdicts.table.question
+    for example in examples:
+        at = place.get(example.id)
+        if at is None or verdicts.state[at] != ACCEPTED:
+            why = NOBODY if at is None else f"fails {verdicts.names[verdicts.by[at]]}"
+            yield Dropped(example, why, told(votes.get(example.id, ())))
+        elif only and values[at] not in only:
+            yield Dropped(example, f"not {' or '.join(only)}", told(votes[example.id]))
+        else:
+            made = replace(example, gold={**example.gold, question: values[at]})
+            met = f"{rule} and {' or '.join(only)}" if only else rule
+            yield Kept(made, f"{met}: {told(votes[example.id])}")
+
+
+def told(judgements: Iterable[Judgement]) -> str:
+    """The answers in a few words: `neutral x7, entailment x3`."""
+    counts = Counter(str(judgement.answer) for judgement in judgements)
+    return ", ".join(f"{answer} x{n}" for answer, n in sorted(counts.items(), key=lambda c: (-c[1], c[0])))
+
+
+def sorted_into(
+    examples: Sequence[Example],
+    sizes: str,
+    seed: int,
+    group: Callable[[Example], str],
+    sets: Mapping[str, str],
+) -> Iterator[Outcome]:
+    """Sort items into the sets of splits (`train`, `dev`, `test` to a set's name); the first takes what the others leave.
+
+    Groups stay whole, in an order that depends on their names and the seed alone; a part ends with the group that fills it.
+    """
+    from nikawa.splitting.base import parse_sizes
+
+    wanted = parse_sizes(sizes, len(examples), tuple(sets))
+    first, *others = sets
+    groups: dict[str, list[Example]] = {}
+    for example in examples:
+        groups.setdefault(group(example), []).append(example)
+    home, held = {}, dict.fromkeys(sets, 0)
+    for name in sorted(groups, key=lambda name: (draw(seed, "split", name), name)):
+        home[name] = next((part for part in others if held[part] < wanted[part]), first)
+        held[home[name]] += len(groups[name])
+    for example in examples:
+        split = home[group(example)]
+        yield Kept(example, f"split {split}: drawn with {group(example)}", sets[split])
+
+
+def check_split(config: Any, parts: int = 3) -> None:
+    """Refuse a setting `split` that names no sizes of so many parts."""
+    from nikawa.splitting.base import parse_sizes
+
+    try:
+        parse_sizes(config.split, 1_000_000, tuple(map(str, range(parts))))
+    except BadInput as problem:
+        what = f"the setting split = {config.split!r} cannot be used: {problem.what}"
+        raise BadInput(what, cure=f"write {parts} shares that add up to 1, or rest,500,500") from None
+
+
+def check_removed(removed: Sequence[str], known: Collection[str]) -> None:
+    """Refuse to delete by hand what is not there: a mistyped id would leave in what was meant to go."""
+    if missing := [one for one in removed if one not in known]:
+        what = f"the setting removed names {listed(missing)}, which no rule let through to here"
+        raise BadInput(what, cure=f"take it from the list, or {suggest(missing[0], known)}")
+
+
+def check_votes(votes: str, workers: str, config: Any) -> None:
+    """Refuse to ask for more equal answers than there are workers."""
+    if getattr(config, votes) > getattr(config, workers):
+        what = f"{votes} = {getattr(config, votes)} is more than {workers} = {getattr(config, workers)}"
+        raise BadInput(what, cure="no item could ever be accepted: lower one or raise the other")
+
+
+def check_tags(config: Any) -> None:
+    """Refuse a tag pack that is not there."""
+    if config.tags != "none":
+        from nikawa.tagging import find_pack
+
+        find_pack(config.tags)
+
+
+def tagged(examples: Iterable[Example], pack: str) -> Iterator[Example]:
+    """The examples with the tags a pack finds; as they are where the pack is called `none`."""
+    if pack == "none":
+        yield from examples
+        return
+    from nikawa.tagging import find_pack, tag_all
+
+    for found in tag_all(examples, find_pack(pack)):
+        yield replace(found.example, tags=found.example.tags | found.tags)
+
+
+def need(value: Any, what: str, path: Any, line: int) -> Any:
+    """A value a source line must have."""
+    if value in (None, ""):
+        raise BadInput(f"has no {what}", file=path, line=line, cure="see docs/build.md for the fields")
+    return value

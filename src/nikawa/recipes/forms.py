@@ -1,0 +1,184 @@
+"""The forms of questions a recipe may ask people, and what a valid answer to each looks like.
+
+Answers come from sheets as well as from records: numbers may come as numbers where text is meant, several texts as
+lines of one cell, a question and its answer as two lines. `read` makes one shape of them, or says what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from nikawa.recipes.recipe import Ask
+from nikawa.records import Example
+
+Reader = Callable[[Any, "Asked", Example], Any]
+"""(answer, what was asked, item) -> the answer in its one shape; raises ValueError with what is wrong."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An `Ask` with its numbers filled in."""
+
+    ask: Ask
+    workers: int
+    texts: int = 1
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form: what its answers are, and how they are read."""
+
+    name: str
+    answer: str
+    """The shape of an answer, in words."""
+    read: Reader
+    votes: bool = False
+    """Whether answers are votes or numbers that agreement can be measured on."""
+
+
+def _label(answer: Any, asked: Asked, example: Example) -> str:
+    labels = asked.ask.labels
+    if str(answer) not in labels:
+        raise ValueError(f"{answer!r} is none of {', '.join(labels)}")
+    return str(answer)
+
+
+def _ranked(answer: Any, asked: Asked, example: Example) -> list[str]:
+    parts = answer if isinstance(answer, list) else str(answer).replace("|", ">").split(">")
+    names = [_label(part.strip() if isinstance(part, str) else part, asked, example) for part in parts]
+    if len(set(names)) != len(names) or not names:
+        raise ValueError(f"{answer!r} names a label twice, or none")
+    if asked.ask.texts and len(names) > asked.texts:
+        raise ValueError(f"{len(names)} labels, {asked.texts} at most were asked for")
+    return names
+
+
+def _number(answer: Any, asked: Asked, example: Example) -> float:
+    low, high = asked.ask.scale or (0.0, 5.0)
+    if isinstance(answer, bool) or not isinstance(answer, int | float) or not low <= answer <= high:
+        raise ValueError(f"{answer!r} is no number from {low:g} to {high:g}")
+    return answer
+
+
+def _text(answer: Any, asked: Asked, example: Example) -> str:
+    text = str(answer).strip() if isinstance(answer, str | int | float) else ""
+    if not text:
+        raise ValueError("no text")
+    return text
+
+
+def _texts(answer: Any, asked: Asked, example: Example) -> list[str]:
+    parts = answer if isinstance(answer, list) else str(answer).split("\n")
+    texts = [_text(part, asked, example) for part in parts if str(part).strip()]
+    if len(texts) != asked.texts:
+        raise ValueError(f"{len(texts)} texts, {asked.texts} were asked for")
+    return texts
+
+
+def _question(answer: Any, asked: Asked, example: Example) -> dict[str, str]:
+    """A question and its answer: an object, or two lines."""
+    lines = str(answer).split("\n") if isinstance(answer, str) else []
+    given = dict(zip(("question", "answer"), lines, strict=False)) if lines else answer
+    if not isinstance(given, dict) or not {"question", "answer"} <= given.keys():
+        raise ValueError("no question with an answer")
+    return {name: _text(given[name], asked, example) for name in ("question", "answer")}
+
+
+def _questions(answer: Any, asked: Asked, example: Example) -> list[dict[str, str]]:
+    """Several questions with answers: a list, or blocks of two lines."""
+    parts = answer if isinstance(answer, list) else [answer]
+    if isinstance(answer, str):
+        lines = [line for line in answer.split("\n") if line.strip()]
+        parts = ["\n".join(lines[place : place + 2]) for place in range(0, len(lines), 2)]
+    found = [_question(part, asked, example) for part in parts]
+    if len(found) != asked.texts:
+        raise ValueError(f"{len(found)} questions, {asked.texts} were asked for")
+    return found
+
+
+def _choice(answer: Any, asked: Asked, example: Example) -> int:
+    choices = example.inputs.get("choices", ())
+    if isinstance(answer, str) and answer in choices:
+        return int(choices.index(answer))
+    if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < len(choices):
+        raise ValueError(f"{answer!r} is none of the {len(choices)} choices, counted from 0")
+    return answer
+
+
+def _spans(answer: Any, asked: Asked, example: Example) -> list[dict[str, Any]]:
+    text, labels = str(example.inputs.get("text", "")), asked.ask.labels
+    answer = _unmarked(answer, text, labels) if isinstance(answer, str) else answer
+    for span in answer if isinstance(answer, list) else [answer]:
+        if not isinstance(span, dict) or not _stands(span, text, labels):
+            raise ValueError(f"{span!r} is no span of the text with one of {', '.join(labels)}")
+    for one, other in pairwise(sorted(answer, key=lambda span: (span["start"], span["end"]))):
+        if one["end"] > other["start"]:
+            shown = [f"{text[span['start'] : span['end']]} ({span['label']})" for span in (one, other)]
+            raise ValueError(f"{shown[0]} and {shown[1]} overlap")
+    return list(answer)
+
+
+def _stands(span: dict[str, Any], text: str, labels: Sequence[str]) -> bool:
+    start, end = span.get("start"), span.get("end")
+    if type(start) is not int or type(end) is not int:  # True is an int, too
+        return False
+    return 0 <= start < end <= len(text) and span.get("label") in labels
+
+
+def _unmarked(answer: str, text: str, labels: Sequence[str]) -> Any:
+    """The spans of a sheet's cell: JSON, or the text itself with `<span:LABEL>` where a span is."""
+    if answer.lstrip().startswith("["):
+        try:
+            return msgspec.json.decode(answer)
+        except msgspec.DecodeError:
+            pass  # a text may begin with a bracket of its own
+    spans, plain, end = [], "", 0
+    for found in re.finditer(rf"<([^<>]+):({'|'.join(map(re.escape, labels))})>", answer):
+        plain += answer[end : found.start()]
+        spans.append({"start": len(plain), "end": len(plain) + len(found[1]), "label": found[2]})
+        plain, end = plain + found[1], found.end()
+    if plain + answer[end:] != text:
+        raise ValueError(f"{answer!r} without its marks is not the text")
+    return spans
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        Form("choice", "one of the labels", _label, votes=True),
+        Form("inference", "entailment, contradiction or neutral", _label, votes=True),
+        Form("relation", "one of the relations", _label, votes=True),
+        Form("ranked", "labels, the best first, as a list or with > between", _ranked, votes=True),
+        Form("scale", "a number of the scale", _number, votes=True),
+        Form("multiple-choice", "the number of a choice, from 0, or its text", _choice, votes=True),
+        Form("write-hypotheses", "so many texts, as a list or a line each", _texts),
+        Form("write-contradictions", "so many texts, as a list or a line each", _texts),
+        Form("write-question", "so many {question, answer}, as a list or two lines each", _questions),
+        Form("further-answers", "a text", _text),
+        Form("concept-question", "a text", _text),
+        Form("translation", "a text in the language of the data", _text),
+        Form("distractors", "so many texts, as a list or a line each", _texts),
+        Form("span-tagging", "a list of {start, end, label}, or the text with <span:LABEL> in it", _spans),
+    )
+}
+"""The forms by name, as the annotation pages call them."""
+
+
+def read_answer(answer: Any, asked: Asked, example: Example) -> Any:
+    """An answer in the one shape of its form, or the word that hands the item back; see `Form.read`."""
+    if isinstance(answer, str) and answer.strip() in asked.ask.reports:
+        return answer.strip()
+    return FORMS[asked.ask.form].read(answer, asked, example)
+
+
+def vote(answer: Any, ask: Ask) -> Any:
+    """What an answer counts for where agreement is measured: of ranked labels the first; None for a report."""
+    if isinstance(answer, str) and answer in ask.reports:
+        return None
+    return answer[0] if ask.form == "ranked" else answer

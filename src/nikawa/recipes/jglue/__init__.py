@@ -1,0 +1,1 @@
+"""Recipes of JGLUE (Kurihara, Kawahara and Shibata, LREC 2022)."""

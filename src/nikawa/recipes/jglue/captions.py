@@ -1,0 +1,250 @@
+"""What the recipes of JSTS and JNLI share: captions to pairs (flows A, B, C), similarity, inference, contradictions.
+
+Section 3.2.2 of the JGLUE paper. A: two captions of one image. B: captions of two images. C: a caption and a
+contradiction that a worker wrote for it. Ids are those of the published files: `image-s1-s2`, `imageA_imageB-s1-s2`, and a
+sentence id that begins with `g` for what a worker wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from nikawa.datasets.jglue._captions import caption_meta
+from nikawa.pairing.linked import Linked, different
+from nikawa.recipes.decide import (
+    check_removed,
+    check_split,
+    check_tags,
+    check_votes,
+    decide,
+    draw,
+    drawn,
+    sorted_into,
+    tagged,
+)
+from nikawa.recipes.jglue.caption_files import read_captions
+from nikawa.recipes.jglue.caption_workers import (
+    RELATIONS,
+    simulate_contradictions,
+    simulate_inference,
+    simulate_similarity,
+)
+from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Stage
+from nikawa.records import Example, Origin
+from nikawa.text.distance import relative_distance
+
+SETS = {"train": "train", "dev": "dev", "test": "test"}
+STOP = "。"
+
+
+class Captions(Config, kw_only=True):
+    """Settings of both recipes; the numbers are those of the paper."""
+
+    # fmt: off
+    captions: Annotated[str, Meta(description="File of captions: JSON lines of {id, image, text, url, licence}, records, or the JSON of YJ Captions.")] = ""
+    similar_pairs: Annotated[int, Meta(description="Pairs of captions of one image that are judged (JGLUE 3.2.2, step 1).", ge=1)] = 16000
+    similarity_workers: Annotated[int, Meta(description="Workers who say how similar a pair is (step 1; Table 6 says 10, but all published scores are multiples of 0.2).", ge=1)] = 5
+    similarity_variance: Annotated[float, Meta(description="Pairs whose answers vary by this or more are deleted (step 1): the mean squared distance from their mean; the paper does not say whether over n or n - 1.", gt=0)] = 1.0
+    inference_workers: Annotated[int, Meta(description="Workers who judge an inference (steps 3 and 4).", ge=1)] = 10
+    inference_votes: Annotated[int, Meta(description="Equal answers an inference needs (steps 3 and 4).", ge=1)] = 6
+    contradicted_captions: Annotated[int, Meta(description="Captions for which contradictions are written (step 4).", ge=0)] = 1800
+    contradictions: Annotated[int, Meta(description="Contradictions written for a caption (step 4).", ge=1)] = 4
+    contradiction_writers: Annotated[int, Meta(description="Workers who each write that many; the paper does not say how they are shared out.", ge=1)] = 1
+    edit_distance: Annotated[float, Meta(description="Written pairs this far apart or more are deleted: Levenshtein over the longer text, with the final stop (step 4).", gt=0)] = 0.75
+    removed: Annotated[tuple[str, ...], Meta(description="Ids of pairs deleted by hand; the paper deleted 12 of JSTS and 44 of JNLI.")] = ()
+    split: Annotated[str, Meta(description="Sizes of train, dev and test; the published ones come to these shares.")] = "0.8,0.1,0.1"
+    split_by: Annotated[str, Meta(description="What stays together: pair, as in the published files, or image, which keeps captions of dev and test out of train.", pattern="^(pair|image)$")] = "pair"
+    tags: Annotated[str, Meta(description="A tag pack (docs/tags.md) whose tags the release gets; none for no tags.")] = "none"
+    # fmt: on
+
+
+def take_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Every caption of the source but those without text and those that say the same of one image."""
+    seen: set[tuple[str | None, str]] = set()
+    for caption in read_captions(inputs.file("captions")):
+        told = (caption.group, caption.inputs["text"].rstrip(STOP))
+        if not told[1]:
+            yield Dropped(caption, "no text")
+        elif told in seen:
+            yield Dropped(caption, "says the same as another caption of the image")
+        else:
+            seen.add(told)
+            yield Kept(caption, "a caption of the source")
+
+
+def made_pair(name: str, first: Example, second: Example, step: str, parents: tuple[str, ...]) -> Example:
+    """A pair of sentences under its published kind of id."""
+    meta = {**caption_meta(name, Path(name), 1), "source": step}  # a caption of the source may be called g1
+    return Example(
+        id=name,
+        inputs={"sentence1": first.inputs["text"], "sentence2": second.inputs["text"]},
+        meta=meta,
+        group=meta["image"],
+        origin=Origin(recipe="captions", parents=parents, step=step),
+    )
+
+
+def pair_similar(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """All pairs of captions of one image, of which so many are drawn; which comes first is drawn too."""
+    images: dict[str | None, list[Example]] = {}
+    for caption in inputs.examples("sentences"):
+        images.setdefault(caption.group, []).append(caption)
+    pairs = [
+        _same_image(*sorted(two, key=lambda caption: draw(config.seed, "order", caption.id)))
+        for captions in images.values()
+        for two in combinations(captions, 2)
+    ]
+    yield from drawn(pairs, config.similar_pairs, config.seed, "similar")
+
+
+def _same_image(first: Example, second: Example) -> Example:
+    name = f"{first.group}-{first.id}-{second.id}"
+    return made_pair(name, first, second, "A", (first.id, second.id))
+
+
+def pair_different(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Captions of two images, each caption at most once, of which so many are drawn."""
+    captions = list(inputs.examples("sentences"))
+    linked = [Linked(caption.id, str(caption.group)) for caption in captions]
+    found = []
+    for one, other in different(linked, seed=config.seed):
+        first, second = captions[one], captions[other]
+        name = f"{first.group}_{second.group}-{first.id}-{second.id}"
+        found.append(made_pair(name, first, second, "B", (first.id, second.id)))
+    yield from drawn(found, config.different_pairs, config.seed, "different")
+
+
+def draw_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The captions for which contradictions are written."""
+    yield from drawn(inputs.examples("sentences"), config.contradicted_captions, config.seed, "contradicted")
+
+
+def stopped(text: str) -> str:
+    """A sentence with its final stop, as in all of JNLI."""
+    return text if text.endswith(STOP) else text + STOP
+
+
+def pair_written(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """A caption with each contradiction written for it, unless they are too far apart or one repeats another."""
+    captions = {caption.id: caption for caption in inputs.examples("contradicted")}
+    count: dict[str, int] = {}
+    seen: dict[str, set[str]] = {}
+    for judgement in inputs.judgements("contradictions"):
+        caption = captions[judgement.example]
+        for text in judgement.answer:
+            count[caption.id] = count.get(caption.id, 0) + 1
+            yield _judged_pair(caption, text, count[caption.id], seen.setdefault(caption.id, set()), config)
+
+
+def _judged_pair(caption: Example, text: str, number: int, seen: set[str], config: Any) -> Outcome:
+    first, second = stopped(caption.inputs["text"]), stopped(text)
+    written = Example(id=f"g{caption.id}.{number}", inputs={"text": second})
+    name = f"{caption.group}-{caption.id}-{written.id}"
+    made = made_pair(name, caption, written, "C", (caption.id,))
+    made = msgspec.structs.replace(made, inputs={"premise": first, "hypothesis": second})
+    far = relative_distance(first, second)
+    if second in seen:
+        return Dropped(made, "written twice for one caption")
+    seen.add(second)
+    if far >= config.edit_distance:
+        return Dropped(made, f"edit distance of {config.edit_distance:g} or more", f"{far:.3f}")
+    return Kept(made, f"edit distance {far:.3f} < {config.edit_distance:g}")
+
+
+def score(items: str, asked: str) -> Any:
+    """The stage function that gives pairs their mean similarity and deletes those whose answers vary."""
+
+    def run(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+        rule = f"mean+variance<{config.similarity_variance:g}+round:2"
+        yield from decide(inputs, items, asked, rule, gold="score")
+
+    return run
+
+
+def confirm(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The written pairs that enough workers call a contradiction."""
+    rule = f"votes:{config.inference_votes}/{config.inference_workers}"
+    yield from decide(inputs, "written", "inference-c", rule, only=("contradiction",))
+
+
+def splitting(inputs: Inputs, config: Any, sets: Iterable[str]) -> Iterator[Outcome]:
+    """The pairs in the splits, with tags where asked for, less what was deleted by hand."""
+    examples = [example for name in sets for example in inputs.examples(name)]
+    gone = set(config.removed)
+    check_removed(config.removed, set[str]().union(*map(_ids, examples)))
+    yield from (Dropped(example, "deleted by hand") for example in examples if _ids(example) & gone)
+    kept = [example for example in examples if not _ids(example) & gone]
+    if kept:
+        found = list(tagged(kept, config.tags))
+        yield from sorted_into(found, config.split, config.seed, lambda e: str(e.meta[config.split_by]), SETS)
+
+
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    check_votes("inference_votes", "inference_workers", config)
+    check_tags(config)
+
+
+def _ids(example: Example) -> set[str]:
+    return {example.id, str(example.meta["pair"])}
+
+
+READ = Stage(
+    "sentences", "captions of the source, one of each wording an image", take_captions, ("captions",)
+)
+SIMILAR = Stage("similar", "pairs of captions of one image, drawn by chance (flow A)", pair_similar, ("sentences",), ("similar_pairs", "seed"))  # fmt: skip
+SCORED = Stage("scored-a", "mean of the answers; pairs whose answers vary too much are deleted", score("similar", "similarity-a"), ("similar", "similarity-a"), ("similarity_variance",))  # fmt: skip
+CONTRADICTED = Stage("contradicted", "captions drawn to be contradicted (flow C)", draw_captions, ("sentences",), ("contradicted_captions", "seed"))  # fmt: skip
+WRITTEN = Stage("written", "caption and written sentence, unless too far apart by edit distance", pair_written, ("contradicted", "contradictions"), ("edit_distance",))  # fmt: skip
+CONFIRMED = Stage("confirmed", "pairs that enough workers call a contradiction", confirm, ("written", "inference-c"), ("inference_votes", "inference_workers"))  # fmt: skip
+
+
+def similarity(name: str, items: str) -> Ask:
+    """Ask how similar the pairs of a set are."""
+    return Ask(
+        name,
+        "how similar two sentences are, 0 to 5",
+        (items,),
+        "scale",
+        "score",
+        "similarity_workers",
+        prompt="2つの文の意味はどのくらい似ていますか。0(まったく違う)から5(同じ意味)で答えてください。",
+        scale=(0, 5),
+        simulate=simulate_similarity,
+    )
+
+
+def inference(name: str, items: str) -> Ask:
+    """Ask which relation the premises of a set have to the hypotheses."""
+    return Ask(
+        name,
+        "the relation of a premise to a hypothesis",
+        (items,),
+        "inference",
+        "label",
+        "inference_workers",
+        prompt="1つ目の文(premise)が正しいとき、2つ目の文(hypothesis)は必ず正しい(entailment)、必ず誤り(contradiction)、どちらとも言えない(neutral)のどれですか。",
+        labels=RELATIONS,
+        simulate=simulate_inference,
+    )
+
+
+WRITE = Ask(
+    "contradictions",
+    "sentences that contradict a caption",
+    ("contradicted",),
+    "write-contradictions",
+    "contradictions",
+    "contradiction_writers",
+    prompt="次の文と矛盾する文を書いてください。",
+    texts="contradictions",
+    simulate=simulate_contradictions,
+    uses=("contradictions",),
+)

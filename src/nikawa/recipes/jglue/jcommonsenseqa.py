@@ -1,0 +1,256 @@
+"""How JCommonsenseQA was made (JGLUE 3.4.2): ConceptNet triples to question sets, questions, distractors, a check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from nikawa.datasets.jglue.jcommonsenseqa import DATASET
+from nikawa.recipes.decide import (
+    answers_of,
+    chance,
+    check_removed,
+    check_split,
+    check_votes,
+    decide,
+    draw,
+    drawn,
+    sorted_into,
+    told,
+)
+from nikawa.recipes.jglue.concepts import (
+    FORWARD,
+    folded,
+    question_fault,
+    read_triples,
+    simulate_choice,
+    simulate_distractors,
+    simulate_question,
+    simulate_synonyms,
+)
+from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.records import Card, Example, Origin
+
+SETS = {"train": "train", "dev": "dev", "test": "test"}
+
+
+class Jcqa(Config, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper."""
+
+    # fmt: off
+    triples: Annotated[str, Meta(description="Assertions of ConceptNet: tab-separated edge, relation, start, end, JSON; .gz too.")] = ""
+    language: Annotated[str, Meta(description="Language of the concepts, as in /c/ja/.")] = "ja"
+    relations: Annotated[tuple[str, ...], Meta(description="Relations used, in both directions (JGLUE 3.4.2, footnote 5).")] = FORWARD
+    targets: Annotated[int, Meta(description="Target concepts of a question set (step 1).", ge=2)] = 3
+    question_sets: Annotated[int, Meta(description="Question sets drawn (step 1).", ge=1)] = 7500
+    analyser: Annotated[str, Meta(description="What tells spelling variants: juman, whose dictionary the paper used (step 2), another analyser, or none to fold width and kana alone.")] = "juman"
+    synonym_workers: Annotated[int, Meta(description="Workers who look for synonyms (step 2); the paper does not say how many.", ge=1)] = 3
+    writers: Annotated[int, Meta(description="Workers who write a question for a target (step 3).", ge=1)] = 1
+    distractors: Annotated[int, Meta(description="Distractors added to a question (step 4).", ge=1)] = 2
+    distractor_writers: Annotated[int, Meta(description="Workers who add them; the paper does not say how they are shared out.", ge=1, le=1)] = 1
+    answerers: Annotated[int, Meta(description="Workers who answer a question (step 5).", ge=1)] = 3
+    right: Annotated[int, Meta(description="Of whom so many must be right (step 5).", ge=1)] = 2
+    removed: Annotated[tuple[str, ...], Meta(description="Ids of questions deleted by hand; the paper deleted 14.")] = ()
+    split: Annotated[str, Meta(description="Sizes of train, dev and test; the published ones come to these shares.")] = "0.8,0.1,0.1"
+    # fmt: on
+
+
+def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The triples of two concepts of the language, of the relations used."""
+    for triple in read_triples(inputs.file("triples"), config.language):
+        used = triple.inputs["relation"] in config.relations
+        yield Kept(triple, "a relation used") if used else Dropped(triple, "a relation not used")
+
+
+def gather(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Question sets: a source and targets of one relation, forward or backward; each target in one set of its source."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for triple in inputs.examples("known"):
+        start, relation, end = (triple.inputs[name] for name in ("start", "relation", "end"))
+        if start != end:
+            found.setdefault((start, relation), {}).setdefault(end, triple.id)
+            found.setdefault((end, f"{relation}-1"), {}).setdefault(start, triple.id)
+    sets = []
+    for (source, relation), targets in found.items():
+        order = sorted(targets, key=lambda name: (draw(config.seed, source, relation, name), name))
+        for number in range(len(order) // config.targets):
+            chosen = order[number * config.targets : (number + 1) * config.targets]
+            sets.append(_set(f"{source}.{relation}.{number}", chosen, tuple(targets[c] for c in chosen)))
+    yield from drawn(sets, config.question_sets, config.seed, "sets")
+
+
+def _set(name: str, targets: list[str], parents: tuple[str, ...]) -> Example:
+    source, relation, _ = name.rsplit(".", 2)
+    inputs = {"source": source, "relation": relation, "targets": targets}
+    origin = Origin(recipe="jcommonsenseqa", parents=tuple(dict.fromkeys(parents)))
+    return Example(id=name, inputs=inputs, group=name, meta={"relation": relation}, origin=origin)
+
+
+def tell_apart(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Sets two of whose targets are one word in two spellings are left out."""
+    sets = list(inputs.examples("sets"))
+    spelt = {target: {folded(target)} for found in sets for target in found.inputs["targets"]}
+    if config.analyser != "none":
+        from nikawa.text import analyser
+
+        for target, tokens in zip(spelt, analyser(config.analyser).analyse_many(spelt), strict=True):
+            spelt[target].add(" ".join(token.norm or token.base for token in tokens))
+    for found in sets:
+        targets = found.inputs["targets"]
+        same = [(a, b) for i, a in enumerate(targets) for b in targets[i + 1 :] if spelt[a] & spelt[b]]
+        yield (
+            Dropped(found, "spelling variants", f"{same[0][0]} {same[0][1]}")
+            if same
+            else Kept(found, "no spelling variants")
+        )
+
+
+def adopt(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Sets in which most workers see no synonym."""
+    for outcome in decide(inputs, "apart", "synonyms", "majority", only=("no",)):
+        plain = replace(outcome.example, gold={})
+        if isinstance(outcome, Dropped):
+            yield Dropped(plain, "workers see a synonym", outcome.detail)
+        else:
+            yield outcome._replace(example=plain)
+
+
+def assign(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """A question is to be written for each target of a set."""
+    for found in inputs.examples("adopted"):
+        for number, target in enumerate(found.inputs["targets"]):
+            told = {"source": found.inputs["source"], "choices": found.inputs["targets"], "answer": target}
+            origin = Origin(recipe="jcommonsenseqa", parents=(found.id,))
+            yield Kept(
+                replace(found, id=f"{found.id}.{number}", inputs=told, origin=origin), "one question a target"
+            )
+
+
+def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The written questions that meet the paper's three rules."""
+    written = answers_of(inputs.judgements("questions"))
+    for item in inputs.examples("assigned"):
+        for number, judgement in enumerate(written.get(item.id, ())):
+            asked = {**item.inputs, "question": judgement.answer}
+            name = item.id if not number else f"{item.id}+{number}"
+            parents = item.origin.parents if not number and item.origin else (item.id,)
+            made = replace(
+                item, id=name, inputs=asked, origin=Origin(recipe="jcommonsenseqa", parents=parents)
+            )
+            why = question_fault(judgement.answer, item.inputs["choices"])
+            yield (
+                Dropped(made, why, judgement.answer) if why else Kept(made, "question meets the three rules")
+            )
+
+
+def complete(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Questions with their distractors, unless one is in the question or is a choice already; choices in drawn order."""
+    added = answers_of(inputs.judgements("distractors"))
+    for item in inputs.examples("asked"):
+        new = [text for judgement in added[item.id] for text in judgement.answer]
+        question, old = item.inputs["question"], item.inputs["choices"]
+        choices = [*old, *new]
+        chance(config.seed, "choices", item.id).shuffle(choices)
+        made = replace(
+            item,
+            inputs={"question": question, "choices": choices},
+            gold={"choice": choices.index(item.inputs["answer"])},
+        )
+        if any(text in question for text in new):
+            yield Dropped(made, "a distractor is in the question", ", ".join(new))
+        elif len({choice.strip() for choice in choices}) < len(choices):
+            yield Dropped(made, "a distractor is a choice already", ", ".join(new))
+        else:
+            yield Kept(made, "distractors are new")
+
+
+def solve(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Questions that enough workers answer as the writer meant them."""
+    answered = answers_of(inputs.judgements("check"))
+    for item in inputs.examples("complete"):
+        given = answered[item.id]
+        right = sum(judgement.answer == item.gold["choice"] for judgement in given)
+        if right >= config.right:
+            yield Kept(item, f"{right} of {len(given)} right, {config.right} needed")
+        else:
+            yield Dropped(item, f"fewer than {config.right} right", told(given))
+
+
+def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Train, dev and test; the questions of a set stay together."""
+    questions = list(inputs.examples("solved"))
+    check_removed(config.removed, {found.id for found in questions})
+    yield from (Dropped(found, "deleted by hand") for found in questions if found.id in config.removed)
+    kept = [found for found in questions if found.id not in config.removed]
+    if kept:
+        yield from sorted_into(kept, config.split, config.seed, lambda found: str(found.group), SETS)
+
+
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    check_votes("right", "answerers", config)
+    if config.analyser != "none":
+        from nikawa.text import analyser
+
+        analyser(config.analyser)
+
+
+def card(config: Any) -> Card:
+    """JCommonsenseQA's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "jcommonsenseqa",
+        title="Commonsense questions, made as JCommonsenseQA was",
+        homepage="made here: nikawa build jcommonsenseqa",
+        description=f"Commonsense questions with {config.targets + config.distractors} choices, one of them right.",
+        labels=f"The choice the question was written for; kept where at least {config.right} of {config.answerers} workers chose it.",
+        source=f"Triples of two concepts; questions and {config.distractors} of the choices written by workers",
+        problems=(),
+    )
+
+
+ASK_SYNONYMS = Ask("synonyms", "whether the targets of a set hold synonyms", ("apart",), "choice", "synonyms", "synonym_workers",
+    prompt="3つの言葉の中に、同じ意味の言葉がありますか。", labels=("yes", "no"), simulate=simulate_synonyms)  # fmt: skip
+ASK_QUESTIONS = Ask("questions", "a question that only the answer fits", ("assigned",), "concept-question", "question", "writers",
+    prompt="選択肢のうち「答え」だけが正解になる質問を、「？」で終わるように書いてください。", simulate=simulate_question)  # fmt: skip
+ASK_DISTRACTORS = Ask("distractors", "wrong choices for a question", ("asked",), "distractors", "distractors", "distractor_writers",
+    prompt="質問の答えにならない選択肢を書いてください。", texts="distractors", simulate=simulate_distractors, uses=("distractors",))  # fmt: skip
+ASK_CHECK = Ask("check", "the right choice", ("complete",), "multiple-choice", "choice", "answerers",
+    prompt="質問の答えを選んでください。", simulate=simulate_choice)  # fmt: skip
+
+RECIPE = Recipe(
+    name="jcommonsenseqa",
+    title="commonsense questions: JCommonsenseQA (JGLUE 3.4.2)",
+    language="ja",
+    config=Jcqa,
+    sources=("triples",),
+    stages=(
+        Stage("known", "triples of the relations used", take, ("triples",), ("relations", "language")),
+        Stage("sets", "a source and three targets of one relation, both ways, drawn by chance", gather, ("known",), ("targets", "question_sets", "seed")),
+        Stage("apart", "no two targets are spellings of one word", tell_apart, ("sets",), ("analyser",)),
+        ASK_SYNONYMS,
+        Stage("adopted", "most workers see no synonyms", adopt, ("apart", "synonyms")),
+        Stage("assigned", "each target is the answer of one question", assign, ("adopted",)),
+        ASK_QUESTIONS,
+        Stage("asked", "no choice and no number of characters in the question, a question mark at its end", take_questions, ("assigned", "questions")),
+        ASK_DISTRACTORS,
+        Stage("complete", "distractors that are neither in the question nor a choice already", complete, ("asked", "distractors"), ("seed",)),
+        ASK_CHECK,
+        Stage("solved", "enough workers answer right", solve, ("complete", "check"), ("right",)),
+        Stage("splits", "train, dev and test, the questions of a set together", split, ("solved",), ("split", "seed", "removed"), tuple(SETS.values())),
+    ),
+    splits=SETS,
+    card=card,
+    check=check,
+    question="choice",
+    numbered=True,
+    continued=True,
+    notes=(
+        "The paper does not say how targets beyond three are shared out: here each is in at most one set of its source and relation.",
+        "The paper does not say how many workers looked for synonyms, nor how the splits were made.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,221 @@
+"""How JSQuAD was made (JGLUE 3.3): articles to paragraphs, questions with answers, two more answers for dev and test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from nikawa.datasets.jglue.jsquad import DATASET, SEPARATOR
+from nikawa.io.json import read_json_lines
+from nikawa.recipes.decide import answers_of, check_removed, check_split, drawn, need, sorted_into
+from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage, found_in
+from nikawa.records import Card, Example, Origin
+
+SETS = {"train": "train-articles", "dev": "dev-articles", "test": "test-articles"}
+
+
+class Jsquad(Config, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper where it gives any."""
+
+    # fmt: off
+    articles: Annotated[str, Meta(description="File of articles: JSON lines of {id, title, text, rank, url, licence}; paragraphs are lines of the text, rank 1 is the best (the order of the file without one).")] = ""
+    best: Annotated[int, Meta(description="Articles of the highest rank that are drawn from; the paper ranked by hyperlinks (JGLUE 3.3).", ge=1)] = 10000
+    articles_drawn: Annotated[int, Meta(description="Articles drawn (JGLUE 3.3).", ge=1)] = 822
+    shortest: Annotated[int, Meta(description="Characters of a paragraph, at least; the paper does not say, the shortest published one of dev has 19.", ge=1)] = 19
+    longest: Annotated[int, Meta(description="Characters of a paragraph, at most; the paper does not say, the longest published one of dev has 896.", ge=1)] = 896
+    writers: Annotated[int, Meta(description="Workers who write questions on a paragraph; the paper does not say.", ge=1)] = 1
+    questions: Annotated[int, Meta(description="Questions each writes; the paper does not say, the published paragraphs of dev have 1 to 5, most of them 4.", ge=1)] = 4
+    further_answers: Annotated[int, Meta(description="Further answers to each question of dev and test, by as many workers (JGLUE 3.3).", ge=0)] = 2
+    split: Annotated[str, Meta(description="Shares of articles; of the published 822, dev and test have 59 each.")] = "0.856,0.072,0.072"
+    removed: Annotated[tuple[str, ...], Meta(description="Ids of questions deleted by hand; version 1.3 deleted 162 of train.")] = ()
+    # fmt: on
+
+
+class Line(msgspec.Struct):
+    """An article of a JSON line."""
+
+    title: str
+    text: str
+    id: str | int = ""
+    rank: int | None = None
+    url: str = ""
+    licence: str = ""
+
+
+def read_articles(path: Path) -> Iterator[Example]:
+    """The articles of a file with their ranks."""
+    for number, row in read_json_lines(path, Line):
+        title = str(need(row.title.strip(), "title", path, number))
+        rank = number if row.rank is None else row.rank
+        yield Example(
+            id=f"a{row.id}" if row.id != "" else f"a{number}",
+            inputs={"title": title, "text": row.text},
+            meta={"rank": rank, **found_in(path, number, url=row.url, licence=row.licence)},
+            origin=Origin(recipe="jsquad"),
+        )
+
+
+def rank(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The articles of the highest rank."""
+    articles = list(read_articles(inputs.file("articles")))
+    order = sorted(articles, key=lambda article: (article.meta["rank"], article.id))
+    for place, article in enumerate(order):
+        kept = place < config.best
+        yield (
+            Kept(article, f"rank {place + 1}")
+            if kept
+            else Dropped(article, f"not among the best {config.best}")
+        )
+
+
+def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """So many of them by chance."""
+    yield from drawn(inputs.examples("ranked"), config.articles_drawn, config.seed, "articles")
+
+
+def part(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Articles in splits, so that no article is in two."""
+    articles = list(inputs.examples("chosen"))
+    if articles:
+        yield from sorted_into(articles, config.split, config.seed, lambda article: article.id, SETS)
+
+
+def divide(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The paragraphs of the articles that are neither too short nor too long."""
+    for split, name in SETS.items():
+        for article in inputs.examples(name):
+            title = article.inputs["title"]
+            bodies = [line.strip() for line in article.inputs["text"].split("\n") if line.strip()]
+            for number, body in enumerate(bodies):
+                made = Example(
+                    id=f"{article.id}p{number}",
+                    inputs={"title": title, "context": f"{title}{SEPARATOR}{body}"},
+                    group=f"{article.id}p{number}",
+                    meta={"article": title, "split": split},
+                    origin=Origin(recipe="jsquad", parents=(article.id,)),
+                )
+                fits = config.shortest <= len(body) <= config.longest
+                yield (
+                    Kept(made, f"{len(body)} characters")
+                    if fits
+                    else Dropped(made, "too short or too long", str(len(body)))
+                )
+
+
+def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The written questions whose answer is in the paragraph; its place is the first occurrence, as published."""
+    written = answers_of(inputs.judgements("written"))
+    known = set[str]()
+    for paragraph in inputs.examples("paragraphs"):
+        seen: set[str] = set()
+        pairs = [pair for judgement in written.get(paragraph.id, ()) for pair in judgement.answer]
+        for number, pair in enumerate(pairs):
+            made = _question(paragraph, number, pair)
+            why = _fault(made, pair, seen)
+            known.add(made.id)
+            seen.add(pair["question"])
+            if why or made.id in config.removed:
+                yield Dropped(made, why or "deleted by hand", pair["answer"])
+            else:
+                into = "train" if paragraph.meta["split"] == "train" else "evaluated"
+                yield Kept(made, "the answer is in the paragraph", into)
+    check_removed(config.removed, known)
+
+
+def _question(paragraph: Example, number: int, pair: dict[str, str]) -> Example:
+    start = paragraph.inputs["context"].find(pair["answer"])
+    return replace(
+        paragraph,
+        id=f"{paragraph.id}q{number}",
+        inputs={**paragraph.inputs, "question": pair["question"]},
+        gold={"answers": [{"text": pair["answer"], "start": start}]},
+        origin=Origin(recipe="jsquad", parents=(paragraph.id,)),
+    )
+
+
+def _fault(made: Example, pair: dict[str, str], seen: set[str]) -> str:
+    if made.gold["answers"][0]["start"] < 0:
+        return "the answer is not in the paragraph"
+    return "asked twice of one paragraph" if pair["question"] in seen else ""
+
+
+def add_answers(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Questions of dev and test with the further answers that are in the paragraph."""
+    given = answers_of(inputs.judgements("further"))
+    for question in inputs.examples("evaluated"):
+        context, answers = question.inputs["context"], list(question.gold["answers"])
+        more = [str(judgement.answer) for judgement in given.get(question.id, ())]
+        answers += [{"text": text, "start": context.find(text)} for text in more if text in context]
+        made = replace(question, gold={"answers": answers})
+        yield Kept(
+            made, f"{len(answers)} answers of {1 + len(more)} in the paragraph", question.meta["split"]
+        )
+
+
+def simulate_questions(example: Example, config: Any, random: Random) -> list[dict[str, str]]:
+    """Asks what follows some words; now and then the answer is not in the text."""
+    body = example.inputs["context"].partition(SEPARATOR)[2]
+    found = []
+    for start in random.sample(range(max(config.questions, len(body) - 12)), config.questions):
+        answer = body[start + 6 : start + 12].strip() or body[:4]
+        answer = answer if random.random() < 0.9 else "書かれていない"
+        found.append({"question": f"「{body[start : start + 6]}」の次に続くのは？", "answer": answer})
+    return found
+
+
+def simulate_answer(example: Example, config: Any, random: Random) -> str:
+    """The first answer, a shorter one, or now and then one that is not in the text."""
+    first = str(example.gold["answers"][0]["text"])
+    return random.choice((first, first, first, first[: max(1, len(first) - 1)], f"{first}？？"))
+
+
+def card(config: Any) -> Card:
+    """JSQuAD's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "jsquad",
+        title="Reading comprehension, made as JSQuAD was",
+        homepage="made here: nikawa build jsquad",
+        description="Questions on paragraphs of articles; the answer is a string of the paragraph.",
+        labels=f"Written by workers with the question; {config.further_answers} further answers were asked for in dev and test.",
+        source="Paragraphs of articles of high rank",
+        problems=(
+            "The start of an answer is the first occurrence of its text, which need not be where the evidence is.",
+        ),
+    )
+
+
+RECIPE = Recipe(
+    name="jsquad",
+    title="reading comprehension: JSQuAD (JGLUE 3.3)",
+    language="ja",
+    config=Jsquad,
+    sources=("articles",),
+    stages=(
+        Stage("ranked", "the articles of the highest rank", rank, ("articles",), ("best",)),
+        Stage("chosen", "articles drawn by chance", choose, ("ranked",), ("articles_drawn", "seed")),
+        Stage("parts", "articles of train, dev and test", part, ("chosen",), ("split", "seed"), tuple(SETS.values())),
+        Stage("paragraphs", "paragraphs that are neither too short nor too long", divide, tuple(SETS.values()), ("shortest", "longest")),
+        Ask("written", "questions on a paragraph, with answers", ("paragraphs",), "write-question", "questions", "writers",
+            prompt="段落を読めば答えられる質問と、その答え(段落中の文字列)を書いてください。", texts="questions", simulate=simulate_questions, uses=("questions",)),
+        Stage("questions", "the answer is in the paragraph", take_questions, ("paragraphs", "written"), ("removed",), ("train", "evaluated")),
+        Ask("further", "another answer to a question", ("evaluated",), "further-answers", "answer", "further_answers",
+            prompt="質問の答えを段落から抜き出してください。", simulate=simulate_answer),
+        Stage("answered", "further answers that are in the paragraph are added", add_answers, ("evaluated", "further"), (), ("dev", "test")),
+    ),
+    splits={"train": "train", "dev": "dev", "test": "test"},
+    card=card,
+    check=check_split,
+    question="answers",
+    notes=(
+        "The paper ranks articles by their hyperlinks with a tool of its own; here the source says the rank.",
+        "The paper does not say how long paragraphs are, nor how many questions were asked of each.",
+        "An answer starts at the first occurrence of its text, as in the published files.",
+    ),
+)  # fmt: skip

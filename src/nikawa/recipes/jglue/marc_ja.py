@@ -1,0 +1,160 @@
+"""How MARC-ja was made (JGLUE 3.1): stars to labels; for dev and test ten workers, of whom seven must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from nikawa.datasets.jglue._markup import plain_text
+from nikawa.datasets.jglue.marc_ja import DATASET
+from nikawa.datasets.jglue.marc_ja_raw import LABELS, _rows, mostly_ascii
+from nikawa.errors import BadInput
+from nikawa.io.json import read_json_lines
+from nikawa.recipes.decide import check_split, check_votes, decide, need, sorted_into
+from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage, found_in
+from nikawa.records import Card, Example, Origin
+
+
+class MarcJa(Config, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper and of the authors' converter."""
+
+    # fmt: off
+    reviews: Annotated[str, Meta(description="File of reviews: the TSV of the Amazon reviews corpus, or JSON lines of {id, text, stars, url, licence}.")] = ""
+    longest: Annotated[int, Meta(description="Characters of a review, at most (the authors' converter).", ge=1)] = 500
+    split: Annotated[str, Meta(description="Shares of train and of the reviews judged for dev and test (the authors' converter; about 12,000 judged, JGLUE 3.1).")] = "0.94,0.03,0.03"
+    workers: Annotated[int, Meta(description="Workers who judge a review of dev and test (JGLUE 3.1).", ge=1)] = 10
+    votes: Annotated[int, Meta(description="Equal answers a review needs (JGLUE 3.1).", ge=1)] = 7
+    # fmt: on
+
+
+class Line(msgspec.Struct):
+    """A review of a JSON line."""
+
+    id: str | int
+    text: str
+    stars: int
+    url: str = ""
+    licence: str = ""
+
+
+def read_reviews(path: Path) -> Iterator[Example]:
+    """The reviews of a file, mark-up taken off."""
+    for line, name, text, stars, more in _json(path) if ".jsonl" in path.name else _table(path):
+        if stars not in range(1, 6):
+            raise BadInput(f"{stars} is no number of stars", file=path, line=line, cure="write 1 to 5")
+        yield Example(
+            id=name,
+            inputs={"text": plain_text(text)},
+            meta={"stars": stars, **found_in(path, line, **more)},
+            origin=Origin(recipe="marc-ja", gold="derived"),
+        )
+
+
+Row = tuple[int, str, str, int, dict[str, str]]
+
+
+def _json(path: Path) -> Iterator[Row]:
+    for line, row in read_json_lines(path, Line):
+        text = str(need(row.text, "text", path, line))
+        yield line, str(row.id), text, row.stars, {"url": row.url, "licence": row.licence}
+
+
+def _table(path: Path) -> Iterator[Row]:
+    for line, row in _rows(path):
+        if len(row) < 14 or not row[7].isdecimal():
+            cure = "the file may be cut short or edited: fetch it again"
+            raise BadInput(
+                "is not a review: 15 columns, stars in the eighth", file=path, line=line, cure=cure
+            )
+        yield line, row[2], row[13], int(row[7]), {}
+
+
+def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Reviews of 1 and 2 stars are negative, of 4 and 5 positive; 3 stars, ASCII and long ones are left out."""
+    for review in read_reviews(inputs.file("reviews")):
+        text, stars = review.inputs["text"], review.meta["stars"]
+        label = LABELS[0] if stars >= 4 else LABELS[1]
+        if stars == 3:
+            yield Dropped(review, "3 stars")
+        elif mostly_ascii(text):
+            yield Dropped(review, "90% ASCII or more")
+        elif len(text) > config.longest:
+            yield Dropped(review, f"over {config.longest} characters")
+        else:
+            yield Kept(replace(review, gold={"label": label}), f"{stars} stars: {label}")
+
+
+def part(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Train, and what is judged for dev and test."""
+    sets = {"train": "train", "dev": "asked-dev", "test": "asked-test"}
+    reviews = list(inputs.examples("reviewed"))
+    yield from sorted_into(reviews, config.split, config.seed, lambda review: review.id, sets)
+
+
+def judge(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Reviews on which enough workers agree get their answer for a label; the others are left out."""
+    for name in ("dev", "test"):
+        for outcome in decide(inputs, f"asked-{name}", "sentiment", f"votes:{config.votes}/{config.workers}"):
+            yield (
+                outcome._replace(into=name, example=_told(outcome.example))
+                if isinstance(outcome, Kept)
+                else outcome
+            )
+
+
+def _told(review: Example) -> Example:
+    by_stars = LABELS[0] if review.meta["stars"] >= 4 else LABELS[1]
+    meta = {**review.meta, "relabelled": review.gold["label"] != by_stars}
+    return replace(review, meta=meta, origin=Origin(recipe="marc-ja"))
+
+
+def simulate(example: Example, config: Any, random: Random) -> str:
+    """A worker who follows the stars, and errs at times."""
+    return str(example.gold["label"]) if random.random() < 0.85 else random.choice(LABELS)
+
+
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    check_votes("votes", "workers", config)
+
+
+def card(config: Any) -> Card:
+    """MARC-ja's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "marc-ja",
+        title="Sentiment of product reviews, made as MARC-ja was",
+        homepage="made here: nikawa build marc-ja",
+        description=f"Japanese product reviews of at most {config.longest} characters, positive (4, 5 stars) or negative (1, 2).",
+        labels=f"By the stars; in dev and test replaced by the answer of at least {config.votes} of {config.workers} workers, or the review left out.",
+        source="Product reviews with stars",
+        problems=("Labels of train are stars, those of dev and test are workers' answers.",),
+    )
+
+
+RECIPE = Recipe(
+    name="marc-ja",
+    title="sentiment of product reviews: MARC-ja (JGLUE 3.1)",
+    language="ja",
+    config=MarcJa,
+    sources=("reviews",),
+    stages=(
+        Stage("reviewed", "1 and 2 stars negative, 4 and 5 positive; no 3 stars, ASCII or long reviews", take, ("reviews",), ("longest",)),
+        Stage("parts", "train, and the reviews to be judged for dev and test", part, ("reviewed",), ("split", "seed"), ("train", "asked-dev", "asked-test")),
+        Ask("sentiment", "whether a review is positive or negative", ("asked-dev", "asked-test"), "choice", "label", "workers",
+            prompt="このレビューは肯定的(positive)ですか、否定的(negative)ですか。", labels=LABELS, simulate=simulate),
+        Stage("judged", "enough equal answers, which become the label", judge, ("asked-dev", "asked-test", "sentiment"), ("votes", "workers"), ("dev", "test")),
+    ),
+    splits={"train": "train", "dev": "dev", "test": "test"},
+    card=card,
+    check=check,
+    question="label",
+    notes=("The authors shuffled the reviews with a seed of their own; here each is placed by its id and the seed.",),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""The recipe of JSICK (Yanaka and Mineshima, TACL 2022)."""

@@ -1,0 +1,251 @@
+"""How JSICK was made (3.1 to 3.3): English pairs translated sentence by sentence, judged anew, adjudicated, tagged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from nikawa.datasets.jsick._rows import LABELS
+from nikawa.datasets.jsick.jsick import DATASET
+from nikawa.recipes.decide import NOBODY, answers_of, check_tags, decide, tagged, told
+from nikawa.recipes.jsick.guidelines import departures, fault
+from nikawa.recipes.jsick.pairs import read_pairs
+from nikawa.recipes.jsick.workers import (
+    GOOD,
+    simulate_adjudication,
+    simulate_inference,
+    simulate_relatedness,
+    simulate_translation,
+    simulate_validation,
+)
+from nikawa.recipes.recipe import FROM, Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.records import Card, Example, Judgement, Origin
+
+SETS = {"train": "train", "dev": "dev", "test": "test"}
+NO_TRANSLATION = "a sentence has no usable translation"
+VOTES = "votes"
+
+
+class Jsick(Config, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper."""
+
+    # fmt: off
+    pairs: Annotated[str, Meta(description="English pairs: SICK's own table, jsick.tsv, or JSON lines of {id, premise, hypothesis, split, label, relatedness, url, licence}.")] = ""
+    source_licence: Annotated[str, Meta(description="Licence of the English pairs, where the file does not say.")] = ""
+    translators: Annotated[int, Meta(description="Translators of a sentence: one expert (JSICK 3.1).", ge=1, le=1)] = 1
+    validators: Annotated[int, Meta(description="Bilinguals who look at a translation; the paper does not say how many (3.1).", ge=1)] = 1
+    workers: Annotated[int, Meta(description="Workers who judge a pair (3.2).", ge=1)] = 3
+    decimals: Annotated[int, Meta(description="Decimals of the mean relatedness; the released scores have one.", ge=0, le=6)] = 1
+    review: Annotated[str, Meta(description="What the authors look at: all pairs, as in the paper, or only the ties (3.2).", pattern="^(all|ties)$")] = "all"
+    adjudicators: Annotated[int, Meta(description="Answers to a pair on the authors' list: their consensus is one (3.2).", ge=1)] = 1
+    tags: Annotated[str, Meta(description="A tag pack (docs/tags.md) whose tags the release gets (3.3); none for no tags.")] = "jsick"
+    # fmt: on
+
+
+def take_pairs(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Every English pair of the source."""
+    for pair in read_pairs(inputs.file("pairs"), config.source_licence):
+        yield Kept(pair, f"a pair of the source, split {pair.meta['split']}")
+
+
+def sentence_id(english: str) -> str:
+    """The id of a sentence, which depends on its text alone."""
+    return f"en-{blake2b(english.encode(), digest_size=6).hexdigest()}"
+
+
+def take_sentences(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Each English sentence once, in alphabetical order, without pair or label, as the translator saw them."""
+    found: dict[str, Example] = {}
+    for pair in inputs.examples("english"):
+        for text in pair.inputs.values():
+            found.setdefault(text, pair)
+    for text in sorted(found):
+        place = {FROM: found[text].meta[FROM]}
+        yield Kept(
+            Example(id=sentence_id(text), inputs={"english": text}, meta=place), "a sentence of the pairs"
+        )
+
+
+def check_translations(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Translations with what the guideline checks ask a bilingual to look at."""
+    answers = answers_of(inputs.judgements("translation"))
+    held = list(inputs.examples("sentences"))
+    texts = [str(answers[item.id][0].answer) for item in held]
+    shared: dict[str, list[str]] = {}
+    for item, text in zip(held, texts, strict=True):
+        shared.setdefault(text, []).append(item.inputs["english"])
+    pairs = [(item.inputs["english"], text) for item, text in zip(held, texts, strict=True)]
+    for item, text, notes in zip(held, texts, departures(pairs), strict=True):
+        english = item.inputs["english"]
+        looks = [note.what for note in notes]
+        looks += [wrong] if (wrong := fault(english, text)) else []
+        looks += [f"別の英文と同じ訳です: {other}" for other in shared[text] if other != english][:1]
+        shown = {"english": english, "japanese": text, "check": "; ".join(looks)}
+        names = ", ".join(sorted({note.guideline for note in notes}))
+        yield Kept(replace(item, inputs=shown), f"to look at: {names}" if names else "no guideline left")
+
+
+def validate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Translations as the bilinguals leave them; what is no Japanese sentence even then is dropped."""
+    answers = answers_of(inputs.judgements("validation"))
+    for item in inputs.examples("translated"):
+        said = [str(judgement.answer) for judgement in answers[item.id]]
+        corrected = Counter(text for text in said if text != GOOD).most_common(1)
+        text = corrected[0][0] if corrected else item.inputs["japanese"]
+        rule = "corrected by a bilingual" if corrected else "found good"
+        made = replace(item, inputs={"english": item.inputs["english"], "japanese": text})
+        wrong = fault(item.inputs["english"], text)
+        yield Dropped(made, wrong, text[:80]) if wrong else Kept(made, rule)
+
+
+def pair_up(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The pairs in Japanese, without the English answers; these stay in the meta to compare with."""
+    japanese = {item.inputs["english"]: item.inputs["japanese"] for item in inputs.examples("validated")}
+    for pair in inputs.examples("english"):
+        texts = {name: japanese.get(text, "") for name, text in pair.inputs.items()}
+        parents = tuple(dict.fromkeys(sentence_id(text) for text in pair.inputs.values()))
+        english = {f"{name}_en": value for name, value in (*pair.inputs.items(), *pair.gold.items())}
+        made = replace(
+            pair,
+            inputs=texts,
+            gold={},
+            meta={**pair.meta, **english},
+            group=texts["premise"],
+            origin=Origin(recipe="jsick", parents=parents, step="translated"),
+        )
+        yield (
+            Kept(made, "both sentences translated") if all(texts.values()) else Dropped(made, NO_TRANSLATION)
+        )
+
+
+def relate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The mean relatedness."""
+    yield from decide(inputs, "paired", "relatedness", f"mean+round:{config.decimals}", gold="relatedness")
+
+
+def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Pairs with a majority, and those without."""
+    answers = answers_of(inputs.judgements("inference"))
+    for pair in inputs.examples("related"):
+        given = answers.get(pair.id, [])
+        made = replace(pair, meta={**pair.meta, VOTES: told(given)})
+        label = majority(given)
+        if not given:
+            yield Dropped(made, NOBODY)
+        elif label is None:
+            yield Kept(made, f"no majority: {told(given)}", "tied")
+        else:
+            yield Kept(
+                replace(made, gold={**made.gold, "label": label}), f"majority: {told(given)}", "agreed"
+            )
+
+
+def majority(judgements: Sequence[Judgement]) -> str | None:
+    """The answer given more often than any other."""
+    counts = Counter(str(judgement.answer) for judgement in judgements).most_common(2)
+    tied = not counts or (len(counts) == 2 and counts[0][1] == counts[1][1])
+    return None if tied else counts[0][0]
+
+
+def list_pairs(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The authors' list: ties, and where all is reviewed the others too, with the votes to see."""
+    for name in ("tied", "agreed"):
+        for pair in inputs.examples(name):
+            if name == "agreed" and config.review == "ties":
+                yield Kept(pair, "not reviewed", "settled")
+            else:
+                shown = {**pair.inputs, VOTES: pair.meta[VOTES]}
+                yield Kept(replace(pair, inputs=shown), "a tie" if name == "tied" else "to review", "listed")
+
+
+def settle(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The label the authors agreed on, else the majority, in the order of the pairs."""
+    answers = answers_of(inputs.judgements("adjudication"))
+    found = {pair.id: pair for name in ("listed", "settled") for pair in inputs.examples(name)}
+    for source in inputs.examples("paired"):
+        if source.id in found:
+            yield _settled(replace(found[source.id], inputs=source.inputs), answers.get(source.id, []))
+
+
+def _settled(pair: Example, given: Sequence[Judgement]) -> Outcome:
+    voted, label = pair.gold.get("label"), majority(given)
+    if given and label is None:
+        return Dropped(pair, "no consensus", told(given))
+    if not given:
+        return Kept(pair, f"majority: {pair.meta[VOTES]}")
+    rule = (
+        "tie, decided" if voted is None else "majority confirmed" if voted == label else "majority overruled"
+    )
+    return Kept(replace(pair, gold={**pair.gold, "label": label}), f"{rule}: {label}")
+
+
+def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Every pair in the split of its English one, with its tags."""
+    for pair in tagged(inputs.examples("decided"), config.tags):
+        part = str(pair.meta["split"])
+        yield Kept(pair, f"split {part}, as the English pair", SETS[part])
+
+
+def card(config: Any) -> Card:
+    """JSICK's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "jsick",
+        title="Inference and relatedness of translated pairs, made as JSICK was",
+        description="Pairs of Japanese sentences translated from English, with an inference label and a relatedness from 1 to 5.",
+        labels=f"Inference: majority of {config.workers} workers' answers; the authors decided the ties{' and looked at the rest' if config.review == 'all' else ''}. "
+        f"Relatedness: mean of the answers, rounded to {config.decimals} decimals.",
+        source="English pairs, translated sentence by sentence and looked at by bilinguals",
+        homepage="made here: nikawa build jsick",
+        problems=(
+            "The sentences are translations: some are less natural than what a native speaker would write.",
+        ),
+    )
+
+
+TRANSLATE = "次の英文を、自然な日本語に訳してください。冠詞(a は「が」、the は「は」)、単数・複数、受身、否定、数量の表現を保ち、語順もできるだけ保ってください。"
+VALIDATE = "訳が英文の意味を保っていれば good、そうでなければ直した訳文を書いてください。check の欄は、確かめてほしい点です。"
+SAME = "2つの文は同じ状況や出来事について述べています。"
+INFER = f"{SAME}文A(premise)が正しいとき、文B(hypothesis)は必ず正しい(entailment)、必ず誤り(contradiction)、どちらとも言えない(neutral)のどれですか。"
+RELATE = f"{SAME}2つの文の意味の近さを、1(まったく関係がない)から5(とても近い)で答えてください。"
+REVIEW = "作業者の答え(votes)を見て、正しいラベルを決めてください。"
+
+RECIPE = Recipe(
+    name="jsick",
+    title="inference and relatedness of translated pairs: JSICK (3.1-3.3)",
+    language="ja",
+    config=Jsick,
+    sources=("pairs",),
+    stages=(
+        Stage("english", "English pairs of the source, in their splits", take_pairs, ("pairs",), ("source_licence",)),
+        Stage("sentences", "each English sentence once, in alphabetical order, without pairs and labels", take_sentences, ("english",)),
+        Ask("translation", "the sentence in Japanese, by the guidelines", ("sentences",), "translation", "japanese", "translators", prompt=TRANSLATE, simulate=simulate_translation),
+        Stage("translated", "what the guideline checks ask to look at is noted", check_translations, ("sentences", "translation")),
+        Ask("validation", "good, or a corrected translation, by bilinguals", ("translated",), "translation", "japanese", "validators", prompt=VALIDATE, reports=(GOOD,), apart=("translation",), simulate=simulate_validation),
+        Stage("validated", "translations as the bilinguals leave them", validate, ("translated", "validation")),
+        Stage("paired", "the pairs in Japanese", pair_up, ("english", "validated")),
+        Ask("inference", "the relation of a premise to a hypothesis", ("paired",), "inference", "label", "workers", prompt=INFER, labels=LABELS, simulate=simulate_inference),
+        Ask("relatedness", "how related two sentences are, 1 to 5", ("paired",), "scale", "relatedness", "workers", prompt=RELATE, scale=(1, 5), simulate=simulate_relatedness),
+        Stage("related", "mean relatedness, rounded", relate, ("paired", "relatedness"), ("decimals",)),
+        Stage("voted", "the label most workers gave; ties apart", vote, ("related", "inference"), writes=("agreed", "tied")),
+        Stage("listing", "ties and, where all is reviewed, the rest go on the authors' list", list_pairs, ("agreed", "tied"), ("review",), ("listed", "settled")),
+        Ask("adjudication", "the label of a pair on the list, by consensus", ("listed",), "inference", "label", "adjudicators", prompt=REVIEW, labels=LABELS, simulate=simulate_adjudication),
+        Stage("decided", "the authors' label, else the majority", settle, ("paired", "listed", "settled", "adjudication")),
+        Stage("splits", "the splits of the English pairs, with tags", split, ("decided",), ("tags",), tuple(SETS.values())),
+    ),
+    splits=SETS,
+    card=card,
+    check=check_tags,
+    question="label",
+    notes=(
+        "The paper prints only some of its guidelines; articles, number, negation, passives and quantity are checked here, word order and word choice are left to the bilinguals.",
+        "The paper does not say how many bilinguals looked at a translation, nor what became of what they found: here they correct it.",
+        "The paper tested its six workers with ten questions before they began; that belongs to the platform (nikawa collect has such a test), so the answers given here count as theirs.",
+        "The mean relatedness takes all answers; 4,000 published ones left out a third answer.",
+    ),
+)  # fmt: skip

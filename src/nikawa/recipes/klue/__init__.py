@@ -1,0 +1,1 @@
+"""Recipes of KLUE (Park et al., NeurIPS 2021)."""

@@ -1,0 +1,228 @@
+"""How KLUE-NER was made (KLUE 3.4.1): pseudo-labels that workers correct, linguists check and researchers mend."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import Annotated, Any
+
+from msgspec import Meta, convert, to_builtins
+from msgspec.structs import replace
+
+from nikawa.datasets.klue.klue_ner import DATASET, TYPES
+from nikawa.recipes.decide import answers_of, check_split, told
+from nikawa.recipes.klue.reports import ETHICS, given_answers, is_report
+from nikawa.recipes.klue.taggers import apart, given_spans, tagger_of
+from nikawa.recipes.klue.texts import SETS, Texts, into_sets, texts
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.records import Card, Example, Judgement, Span
+
+RIGHT, WRONG = "right", "wrong"
+PUBLIC, PRIVATE = "public", "private"
+PERSON = "PS"
+
+
+class KlueNer(Texts, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper."""
+
+    # fmt: off
+    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records.")] = ""
+    tagger: Annotated[str, Meta(description="What proposes entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program (KLUE 3.4.1: BERT-CRF learned from another corpus).")] = ""
+    longest: Annotated[int, Meta(description="Characters of a sentence, at most (3.4.1).", ge=1)] = 400
+    workers: Annotated[int, Meta(description="Workers who correct the entities of a sentence; the paper does not say how many of its 51 saw each.", ge=1)] = 1
+    checkers: Annotated[int, Meta(description="Linguists who check what workers marked (3.4.1).", ge=1)] = 2
+    correctors: Annotated[int, Meta(description="Researchers who mend a sentence that was found wrong; the paper had six in all (3.4.1).", ge=1)] = 1
+    inspectors: Annotated[int, Meta(description="People who look whether persons named are public figures; the paper does not say how many.", ge=1)] = 1
+    split: Annotated[str, Meta(description="Sizes of train, dev and test (3.4.1: 21,008, 5,000, 5,000).")] = "0.6774,0.1613,0.1613"
+    # fmt: on
+
+
+def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Sentences that are not too long, each once."""
+    for outcome in texts(inputs.file("sentences"), "klue-ner", ("source",), config, "short enough"):
+        if isinstance(outcome, Kept) and len(outcome.example.inputs["text"]) > config.longest:
+            yield Dropped(outcome.example, f"over {config.longest} characters")
+        else:
+            yield outcome
+
+
+def propose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Sentences with the entities a machine finds; those without any are left out."""
+    sentences = list(inputs.examples("short"))
+    find = tagger_of(inputs.file("tagger"), TYPES)
+    found = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
+    for sentence, spans in zip(sentences, found, strict=True):
+        every = apart([*spans, *given_spans(sentence, TYPES)])
+        meta = {key: value for key, value in sentence.meta.items() if key != "given"}
+        made = replace(sentence, inputs=shown(sentence, every), meta=meta)
+        yield Kept(made, f"{len(every)} entities proposed") if every else Dropped(made, "no entity proposed")
+
+
+def shown(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
+    """The inputs as workers see them: the text, the entities as they stand, and both together to be edited."""
+    text, marked, end = sentence.inputs["text"], "", 0
+    spans = list(spans)
+    for span in spans:
+        marked, end = (
+            f"{marked}{text[end : span.start]}<{text[span.start : span.end]}:{span.label}>",
+            span.end,
+        )
+    return {"text": text, "spans": to_builtins(spans), "marked": marked + text[end:]}
+
+
+def spans_of(judgement: Judgement) -> list[Span]:
+    """The spans a worker marked; none of them overlap, so that every character has one tag."""
+    return convert([{k: s[k] for k in ("start", "end", "label")} for s in judgement.answer], list[Span])
+
+
+def agreed(judgements: Sequence[Judgement]) -> list[Span]:
+    """The spans that more than half of the workers marked just so."""
+    counts = Counter(span for judgement in judgements for span in spans_of(judgement))
+    return sorted((s for s, n in counts.items() if 2 * n > len(judgements)), key=lambda s: s.start)
+
+
+def gather(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """What workers made of the proposals; sentences that one of them handed back are left out."""
+    judged = answers_of(inputs.judgements("tagging"))
+    for sentence in inputs.examples("proposed"):
+        given = judged.get(sentence.id, [])
+        reports = [judgement for judgement in given if is_report(judgement.answer)]
+        if reports:
+            ethics = any(judgement.answer in ETHICS for judgement in reports)
+            yield Dropped(
+                sentence,
+                "reported for hate, bias or privacy" if ethics else "reported as inadequate",
+                told(reports),
+            )
+            continue
+        spans = agreed(given)
+        made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
+        yield Kept(made, f"{len(spans)} entities that more than half of {len(given)} workers marked")
+
+
+def inspect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Sentences every checker finds right; the others are to be mended."""
+    said = answers_of(inputs.judgements("check"))
+    for sentence in inputs.examples("tagged"):
+        verdicts = said.get(sentence.id, [])
+        right = all(judgement.answer == RIGHT for judgement in verdicts)
+        yield Kept(sentence, f"checked: {told(verdicts)}", "passed" if right else "doubtful")
+
+
+def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """All sentences with their last entities: those that name persons are looked at for privacy, those with none go."""
+    mended = given_answers(inputs, "correction")
+    for name in ("passed", "doubtful"):
+        for sentence in inputs.examples(name):
+            if name == "doubtful" and sentence.id not in mended:
+                yield Dropped(sentence, "reported as inadequate")
+                continue
+            spans = agreed(mended[sentence.id]) if name == "doubtful" else list(sentence.gold["spans"])
+            made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
+            persons = any(span.label == PERSON for span in spans)
+            rule = "mended" if name == "doubtful" else "found right"
+            yield (
+                Kept(made, rule, "naming" if persons else "nameless")
+                if spans
+                else Dropped(made, "no entity is left")
+            )
+
+
+def release(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Sentences without persons, and those whose persons are public figures."""
+    said = answers_of(inputs.judgements("privacy"))
+    for name in ("nameless", "naming"):
+        for sentence in inputs.examples(name):
+            made = replace(sentence, inputs={"text": sentence.inputs["text"]})
+            if any(judgement.answer == PRIVATE for judgement in said.get(sentence.id, ())):
+                yield Dropped(made, "names a person who is no public figure")
+            else:
+                yield Kept(made, "names no person" if name == "nameless" else "names public figures alone")
+
+
+def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Entities held out of train for dev and test, and out of both for test."""
+    from nikawa.splitting.base import Options, parse_sizes
+    from nikawa.splitting.entities import held_out
+
+    sentences = list(inputs.examples("public"))
+    if not sentences:
+        return
+    parts = held_out(
+        sentences, parse_sizes(config.split, len(sentences), tuple(SETS)), Options(seed=config.seed)
+    )
+    yield from into_sets(
+        sentences,
+        parts,
+        lambda part, _: "the rest" if part == "train" else "holds an entity that earlier parts lack",
+    )
+
+
+def simulate_tags(example: Example, config: Any, random: Random) -> list[dict[str, Any]] | str:
+    """A worker who takes the proposals, loses one now and then, and hands some sentences back."""
+    if (chance := random.random()) < 0.03:
+        return random.choice((*ETHICS, "broken"))
+    spans = list(example.inputs["spans"])
+    return spans[:-1] if chance < 0.08 else spans
+
+
+def simulate_check(example: Example, config: Any, random: Random) -> str:
+    """A checker who finds most right."""
+    return RIGHT if random.random() < 0.95 else WRONG
+
+
+def simulate_privacy(example: Example, config: Any, random: Random) -> str:
+    """An inspector who knows most names."""
+    return PUBLIC if random.random() < 0.97 else PRIVATE
+
+
+def card(config: Any) -> Card:
+    """KLUE-NER's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "klue-ner",
+        title="Named entities, made as KLUE-NER was",
+        homepage="made here: nikawa build klue-ner",
+        labels=f"Workers corrected the entities a machine proposed; {config.checkers} people checked them, and what was found wrong was mended.",
+        source=f"Sentences of at most {config.longest} characters in which a machine found an entity",
+        problems=(
+            "Sentences in which the machine found nothing are not here, so recall is measured on sentences it could read.",
+        ),
+    )
+
+
+TAGGING = "사람(PS), 지역(LC), 기관(OG), 날짜(DT), 시간(TI), 수량(QT) 개체명의 범위와 종류를 바로잡으세요. 문장이 아니거나 여러 문장이면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
+RECIPE = Recipe(
+    name="klue-ner",
+    title="named entities: KLUE-NER (KLUE 3.4)",
+    language="ko",
+    config=KlueNer,
+    sources=("sentences", "tagger"),
+    stages=(
+        Stage("short", "sentences that are not too long, each once", take, ("sentences",), ("longest", "cleaning")),
+        Stage("proposed", "sentences in which a machine finds an entity", propose, ("short", "tagger")),
+        Ask("tagging", "the entities of a sentence, starting from those proposed", ("proposed",), "span-tagging", "spans", "workers", prompt=TAGGING,
+            labels=TYPES, reports=(*ETHICS, "broken"), simulate=simulate_tags),
+        Stage("tagged", "entities that more than half of the workers marked; what one handed back is left out", gather, ("proposed", "tagging")),
+        Ask("check", "whether the entities of a sentence are right", ("tagged",), "choice", "right", "checkers", labels=(RIGHT, WRONG), apart=("tagging",), simulate=simulate_check,
+            prompt="개체명의 범위와 종류가 모두 맞으면 right, 하나라도 틀리면 wrong을 고르세요."),
+        Stage("checked", "sentences that every checker finds right, and the others", inspect, ("tagged", "check"), (), ("passed", "doubtful")),
+        Ask("correction", "the entities of a sentence that was found wrong", ("doubtful",), "span-tagging", "spans", "correctors", prompt=TAGGING,
+            labels=TYPES, reports=(*ETHICS, "broken"), simulate=simulate_tags),
+        Stage("mended", "entities as they were checked or mended; sentences left with none go", mend, ("passed", "doubtful", "correction"), (), ("nameless", "naming")),
+        Ask("privacy", "whether the persons named are public figures", ("naming",), "choice", "persons", "inspectors", labels=(PUBLIC, PRIVATE), simulate=simulate_privacy,
+            prompt="문장에 나온 사람이 모두 검색되는 공인이면 public, 아니면 private을 고르세요."),
+        Stage("public", "sentences that name no person, or public figures alone", release, ("nameless", "naming", "privacy")),
+        Stage("splits", "entities held out of train for dev and test", split, ("public",), ("split", "seed"), tuple(SETS.values())),
+    ),
+    splits=SETS,
+    card=card,
+    check=check_split,
+    question="spans",
+    notes=(
+        "The paper does not say how many workers saw a sentence: one by default; of several, a span counts that more than half marked.",
+        "Linguists checked all, and what any of them finds wrong is mended here; the paper does not say which sentences its researchers mended.",
+        "Entities are spans of characters that do not overlap; records written as .conll are character BIO rows.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,222 @@
+"""How KLUE-NLI was made (KLUE 3.3.1): premises, a written hypothesis for each label, four validators, least artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from nikawa.datasets.klue.klue_nli import DATASET, LABELS, LONGEST, SHORTEST
+from nikawa.errors import BadInput
+from nikawa.recipes.decide import check_split, check_votes, draw, told
+from nikawa.recipes.klue.nli_split import COLLOQUIAL, FORMAL, least_signal
+from nikawa.recipes.klue.nli_texts import fault, simulate_hypotheses, simulate_label
+from nikawa.recipes.klue.reports import (
+    ETHICS,
+    Reviewed,
+    given_answers,
+    kept_on_review,
+    most_voted,
+    review,
+    set_apart,
+)
+from nikawa.recipes.klue.texts import SETS, drawn_by, into_sets, texts
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.records import Card, Example, Judgement, Origin
+
+FOLDS = 5
+"""Premises the split cannot do with less of: its model learns from the others."""
+
+
+class KlueNli(Reviewed, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper."""
+
+    # fmt: off
+    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, style, url, licence}, or records; style is formal or colloquial.")] = ""
+    shortest: Annotated[int, Meta(description="Characters of a premise, at least, blanks included (KLUE 3.3.1).", ge=1)] = SHORTEST
+    longest: Annotated[int, Meta(description="Characters of a premise, at most (3.3.1).", ge=1)] = LONGEST
+    propositions: Annotated[bool, Meta(description="Whether questions, formulae, lists and sentences that do not end in a predicate are left out, by a rough rule (3.3.1 asks for declarative sentences with a predicate).")] = True
+    premises: Annotated[int, Meta(description="Premises drawn, as many of each source as can be (3.3.1).", ge=1)] = 10000
+    writers: Annotated[int, Meta(description="Workers who write hypotheses for a premise (3.3.1).", ge=1, le=1)] = 1
+    hypotheses: Annotated[int, Meta(description="Hypotheses a worker writes: that follows, contradicts, does neither, in this order (3.3.1).", ge=3, le=3)] = 3
+    validators: Annotated[int, Meta(description="Further workers who label a pair (3.3.1).", ge=1)] = 4
+    votes: Annotated[int, Meta(description="Equal labels of the writer's and the validators' that make gold (3.3.1).", ge=1)] = 3
+    split: Annotated[str, Meta(description="Sizes of train, dev and test (3.3.1: 24,998, 3,000, 3,000; both from the lowest 20%).")] = "0.8064,0.0968,0.0968"
+    colloquial: Annotated[float, Meta(description="Share of colloquial sources in dev and test (3.3.1).", ge=0, le=1)] = 0.4
+    model: Annotated[str, Meta(description="The model that sees hypotheses alone; the paper fine-tuned KLUE-RoBERTa-base (3.3.1), as encoder:PATH can.")] = "char-linear"
+    # fmt: on
+
+
+def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Sentences of the length asked for that state something, each once."""
+    path = inputs.file("sentences")
+    for outcome in texts(
+        path, "klue-nli", ("source", "style"), config, "a statement of the length asked for"
+    ):
+        example = outcome.example
+        if example.meta["style"] not in (FORMAL, COLLOQUIAL):
+            what = f"{example.meta['style']!r} is no style"
+            raise BadInput(
+                what,
+                file=path,
+                line=int(example.meta["from"]["line"]),
+                cure=f"write {FORMAL} or {COLLOQUIAL}",
+            )
+        why = fault(example.inputs["text"], config) if isinstance(outcome, Kept) else ""
+        yield Dropped(example, why) if why else outcome
+
+
+def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """As even a number of premises of each source as can be."""
+    from nikawa.splitting.base import quotas
+
+    found = list(inputs.examples("statements"))
+    if len(found) < FOLDS:
+        raise BadInput(f"{len(found)} premises are too few for the split", cure=f"give {FOLDS} at least")
+    held: dict[str, int] = {}
+    for example in found:
+        held[example.meta["source"]] = held.get(example.meta["source"], 0) + 1
+    given = quotas(held, config.premises)
+    yield from drawn_by(
+        found, lambda example: str(example.meta["source"]), lambda source: given[source], config.seed
+    )
+
+
+def pair(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """A premise with each hypothesis written for it, under the label that was meant."""
+    for items, asked in (("unreported", "hypotheses"), ("readmitted", "hypotheses-again")):
+        written = given_answers(inputs, asked)
+        for premise in inputs.examples(items):
+            if premise.id not in written:
+                yield Dropped(premise, "handed back a second time")
+                continue
+            made = _pairs(premise, written[premise.id][0])
+            yield from sorted(made, key=lambda outcome: outcome.example.id)
+
+
+def pair_id(premise: str, label: str) -> str:
+    """A name by which validators cannot tell the label that was meant: counted in an order drawn for each premise."""
+    order = sorted(LABELS, key=lambda name: draw(0, "hypothesis", premise, name))
+    return f"{premise}-{order.index(label) + 1}"
+
+
+def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
+    text, seen = premise.inputs["text"], set[str]()
+    for label, given in zip(LABELS, written.answer, strict=True):
+        hypothesis = " ".join(given.split())
+        made = Example(
+            id=pair_id(premise.id, label),
+            inputs={"premise": text, "hypothesis": hypothesis},
+            meta={"source": premise.meta["source"], "style": premise.meta["style"], "author": label},
+            group=premise.id,
+            origin=Origin(recipe="klue-nli", parents=(premise.id,), step=label),
+        )
+        if hypothesis == text or hypothesis in seen:
+            yield Dropped(made, "the hypothesis repeats the premise or another one")
+        else:
+            yield Kept(made, f"written to be {label}")
+        seen.add(hypothesis)
+
+
+def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The label of most of five: the writer's and the validators'."""
+    judged = given_answers(inputs, "validation")
+    for found in inputs.examples("pairs"):
+        others = judged.get(found.id, [])
+        labels = [found.meta["author"], *(judgement.answer for judgement in others)]
+        gold = most_voted(labels, config.votes)
+        said = f"meant {found.meta['author']}, validated {told(others)}"
+        if gold is None:
+            yield Dropped(found, f"no {config.votes} equal labels", said)
+            continue
+        made = replace(found, gold={"label": gold})
+        yield Kept(made, f"{labels.count(gold)} of {len(labels)} labels, {config.votes} needed: {said}")
+
+
+def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Sets that say least by their hypotheses alone for dev and test."""
+    from nikawa.splitting.base import parse_sizes
+
+    pairs = list(inputs.examples("labelled"))
+    if not pairs:
+        return
+    sizes = parse_sizes(config.split, len(pairs), tuple(SETS))
+    parts = least_signal(pairs, {"dev": sizes["dev"], "test": sizes["test"]}, config)
+    yield from into_sets(
+        pairs,
+        parts,
+        lambda part, _: "the rest" if part == "train" else "a whole set, hypotheses near to uniform",
+    )
+
+
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    if config.votes > config.validators + 1:
+        what = f"votes = {config.votes} is more than the writer and validators = {config.validators}"
+        raise BadInput(what, cure="no pair could ever be accepted: lower one or raise the other")
+    check_votes("shortest", "longest", config)
+    from nikawa.models import Trainable, model
+
+    if not isinstance(model(config.model), Trainable):
+        raise BadInput(f"the model {config.model} does not learn", cure="use char-linear")
+
+
+def card(config: Any) -> Card:
+    """KLUE-NLI's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "klue-nli",
+        title="Inference with written hypotheses, made as KLUE-NLI was",
+        homepage="made here: nikawa build klue-nli",
+        description="Premises, each with written hypotheses that follow from it, contradict it, or do neither.",
+        labels=f"At least {config.votes} equal labels of the writer's intention and {config.validators} validators; other pairs were dropped.",
+        source=f"Sentences of {config.shortest} to {config.longest} characters, formal and colloquial",
+        problems=(
+            "Hypotheses were written to a label, so the label can be told in part from them; dev and test hold the sets where this is least so.",
+        ),
+    )
+
+
+PROMPT = (
+    "전제가 참일 때 (1) 반드시 참인 문장, (2) 반드시 거짓인 문장, (3) 참일 수도 거짓일 수도 있는 문장을 이 순서로 한 줄에 하나씩 쓰세요. "
+    "세 문장의 길이를 비슷하게 하고 같은 낱말을 되풀이하지 마세요. 이해하기 어려우면 undecidable, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
+)
+HANDED = (*ETHICS, "undecidable")
+RECIPE = Recipe(
+    name="klue-nli",
+    title="inference with written hypotheses: KLUE-NLI (KLUE 3.3)",
+    language="ko",
+    config=KlueNli,
+    sources=("sentences",),
+    stages=(
+        Stage("statements", "sentences of the length asked for that state something, each once", take, ("sentences",), ("shortest", "longest", "propositions", "cleaning")),
+        Stage("premises", "premises drawn by chance, as many of each source as can be", choose, ("statements",), ("premises", "seed")),
+        Ask("hypotheses", "a hypothesis for each label", ("premises",), "write-hypotheses", "hypotheses", "writers", prompt=PROMPT, texts="hypotheses",
+            reports=HANDED, simulate=simulate_hypotheses),
+        Stage("checked", "premises the writer skipped are left out, those reported are set apart", set_apart("premises", "hypotheses", {"undecidable": "skipped by the writer"}),
+              ("premises", "hypotheses"), (), ("unreported", "reported")),
+        review("신고된 문장입니다. 전제로 써도 되면 keep, 버려야 하면 discard를 고르세요."),
+        Stage("readmitted", "reported premises that are kept on review", kept_on_review, ("reported", "review")),
+        Ask("hypotheses-again", "hypotheses for premises that were kept on review", ("readmitted",), "write-hypotheses", "hypotheses", "writers", prompt=PROMPT,
+            texts="hypotheses", reports=HANDED, simulate=simulate_hypotheses),
+        Stage("pairs", "a premise and a hypothesis, under the label that was meant", pair, ("unreported", "readmitted", "hypotheses", "hypotheses-again"), edition=2),
+        Ask("validation", "the relation of a premise to a hypothesis", ("pairs",), "inference", "label", "validators", labels=LABELS, apart=("hypotheses", "hypotheses-again"), simulate=simulate_label,
+            prompt="전제(premise)가 참일 때 가설(hypothesis)이 반드시 참이면 entailment, 반드시 거짓이면 contradiction, 알 수 없으면 neutral을 고르세요."),
+        Stage("labelled", "enough equal labels of the writer and of validators who did not write it", label, ("pairs", "validation"), ("votes",)),
+        Stage("splits", "premise sets whose hypotheses alone give the least away, by source and style, for dev and test", split, ("labelled",),
+              ("split", "colloquial", "model", "seed"), tuple(SETS.values())),
+    ),
+    splits=SETS,
+    card=card,
+    check=check,
+    question="label",
+    notes=(
+        "Whether a sentence is a proposition with a predicate is told by its form, roughly; writers skip what is none.",
+        "Whoever wrote for a premise may not validate its pairs.",
+        "Dev and test hold intact sets alone: three pairs, each with the label that was meant, as in the published dev set.",
+        "The paper ranks hypotheses by a fine-tuned encoder; the default here is a linear model on characters (model).",
+    ),
+)  # fmt: skip

@@ -1,0 +1,217 @@
+"""How KLUE-RE was made (KLUE 3.5.1): entity pairs from a knowledge base and by chance, three workers a pair, 30 relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from nikawa.datasets.klue.klue_re import DATASET, LABELS
+from nikawa.recipes.decide import NOT_DRAWN, answers_of, check_split, check_votes, draw, sorted_into, told
+from nikawa.recipes.klue.relations import NONE, by_chance, by_knowledge, detect, shown, take
+from nikawa.recipes.klue.reports import (
+    ETHICS,
+    Reviewed,
+    given_answers,
+    is_report,
+    kept_on_review,
+    most_voted,
+    review,
+)
+from nikawa.recipes.klue.texts import SETS
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.records import Card, Example, Span
+
+PAIRS = ("knowledge", "uniform")
+ASKED = ("relations", "relations-again")
+MISPLACED = "broken"
+"""The report of entities whose boundaries are wrong."""
+
+
+class KlueRe(Reviewed, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper."""
+
+    # fmt: off
+    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, spans, url, licence}, or records.")] = ""
+    tagger: Annotated[str, Meta(description="What finds entities: a lexicon (.tsv), records a CRF learns from (.jsonl), or a program; united with the spans of the lines (KLUE 3.5.1, step 3: two models).")] = ""
+    triples: Annotated[str, Meta(description="Knowledge base: subject, relation, object, tab-separated (step 4).")] = ""
+    co_occurrences: Annotated[int, Meta(description="Sentences about the same two entities, at most (step 4; the paper does not say how many).", ge=1)] = 10
+    uniform: Annotated[int, Meta(description="Pairs drawn by chance in each sentence (step 4; the paper does not say how many).", ge=0)] = 1
+    workers: Annotated[int, Meta(description="Workers who label a pair (step 5).", ge=1)] = 3
+    votes: Annotated[int, Meta(description="Equal answers that make a label; other pairs are adjudicated. The paper at hand ends before it says.", ge=1)] = 2
+    adjudicators: Annotated[int, Meta(description="People who decide on pairs without such a majority; the paper at hand ends before it says.", ge=1)] = 1
+    correctors: Annotated[int, Meta(description="Workers who mend wrong boundaries of entities (step 3; the paper does not say how many).", ge=1, le=1)] = 1
+    no_relation: Annotated[float, Meta(description="Share of no_relation in the release, at most; 1 leaves the workers' own share.", gt=0, le=1)] = 1.0
+    split: Annotated[str, Meta(description="Sizes of train, dev and test (Table 1: 32k, 8k, 8k; published: 32,470, 7,765, 7,766).")] = "0.6764,0.1618,0.1618"
+    # fmt: on
+
+
+def set_aside(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Pairs nobody handed back, those reported for what they say, and those whose entities are marked wrong."""
+    judged = answers_of(inputs.judgements(ASKED[0]))
+    for pair in (pair for name in PAIRS for pair in inputs.examples(name)):
+        reports = [judgement for judgement in judged.get(pair.id, ()) if is_report(judgement.answer)]
+        if any(judgement.answer in ETHICS for judgement in reports):
+            yield Kept(pair, f"reported: {told(reports)}", "reported")
+        elif reports:
+            yield Kept(pair, f"boundaries reported: {told(reports)}", "misplaced")
+        else:
+            yield Kept(pair, "nobody reported it", "unreported")
+
+
+def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Pairs with the boundaries a worker gave them; types stay."""
+    mended = given_answers(inputs, "boundaries")
+    for pair in inputs.examples("misplaced"):
+        spans = {s["label"]: s for judgement in mended.get(pair.id, ()) for s in judgement.answer}
+        if set(spans) != {"subject", "object"}:
+            yield Dropped(pair, "no subject and object can be marked")
+            continue
+        subject, object_ = (
+            Span(spans[name]["start"], spans[name]["end"], pair.inputs[name].label)
+            for name in ("subject", "object")
+        )
+        yield Kept(replace(pair, inputs=shown(pair.inputs["text"], subject, object_)), "boundaries mended")
+
+
+def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The relation of enough workers; pairs without one are left to an adjudicator."""
+    for items, asked in (("unreported", ASKED[0]), ("readmitted", ASKED[0]), ("remarked", ASKED[1])):
+        given = given_answers(inputs, asked)
+        for pair in inputs.examples(items):
+            votes = given.get(pair.id, [])
+            relation = most_voted((judgement.answer for judgement in votes), config.votes)
+            if relation is None:
+                yield Kept(pair, f"no {config.votes} equal answers: {told(votes)}", "open")
+            else:
+                made = replace(pair, gold={"relation": relation})
+                yield Kept(made, f"{config.votes} equal answers needed: {told(votes)}", "settled")
+
+
+def adjudicate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """All pairs with their relation; what adjudicators hand back or do not agree on is left out."""
+    decided = given_answers(inputs, "adjudication")
+    for pair in inputs.examples("settled"):
+        yield Kept(_bare(pair), "settled by workers")
+    for pair in inputs.examples("open"):
+        votes = decided.get(pair.id, [])
+        relation = most_voted((judgement.answer for judgement in votes), 1)
+        if relation is None:
+            yield Dropped(_bare(pair), "adjudicators do not agree", told(votes))
+        else:
+            yield Kept(_bare(replace(pair, gold={"relation": relation})), f"adjudicated: {told(votes)}")
+
+
+def _bare(pair: Example) -> Example:
+    inputs = {name: pair.inputs[name] for name in ("text", "subject", "object")}
+    return replace(pair, inputs=inputs, meta={k: v for k, v in pair.meta.items() if k != "known"})
+
+
+def limit(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """So many pairs without a relation that they are no more than their share, drawn by chance."""
+    pairs = list(inputs.examples("labelled"))
+    empty = [pair for pair in pairs if pair.gold["relation"] == NONE]
+    share, related = config.no_relation, len(pairs) - len(empty)
+    most = len(empty) if share >= 1 else int(related * share / (1 - share) + 1e-9)
+    order = sorted(empty, key=lambda pair: (draw(config.seed, "no relation", pair.id), pair.id))
+    gone = {pair.id for pair in order[most:]}
+    for pair in pairs:
+        yield Dropped(pair, NOT_DRAWN) if pair.id in gone else Kept(pair, f"{NONE} at most {share:g} of all")
+
+
+def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Train, dev and test; the pairs of a sentence stay together."""
+    pairs = list(inputs.examples("limited"))
+    if pairs:
+        yield from sorted_into(pairs, config.split, config.seed, lambda pair: str(pair.group), SETS)
+
+
+def simulate_relation(example: Example, config: Any, random: Random) -> str:
+    """A worker who mostly says what the knowledge base says, and hands some pairs back."""
+    if (chance := random.random()) < 0.03:
+        return random.choice((*ETHICS, MISPLACED))
+    known = example.meta.get("known", [NONE])
+    return str(known[0] if chance < 0.85 else random.choice(example.inputs["candidates"]))
+
+
+def simulate_decision(example: Example, config: Any, random: Random) -> str:
+    """An adjudicator who says what the knowledge base says."""
+    return str(example.meta.get("known", [NONE])[0])
+
+
+def simulate_boundaries(example: Example, config: Any, random: Random) -> list[dict[str, Any]]:
+    """A worker who finds the boundaries right."""
+    marked = ((name, example.inputs[name]) for name in ("subject", "object"))
+    return [{"start": span.start, "end": span.end, "label": name} for name, span in marked]
+
+
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    check_votes("votes", "workers", config)
+
+
+def card(config: Any) -> Card:
+    """KLUE-RE's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "klue-re",
+        title="Relations of entities, made as KLUE-RE was",
+        homepage="made here: nikawa build klue-re",
+        labels=f"Chosen by {config.votes} of {config.workers} workers for entity pairs drawn from a knowledge base or at random; other pairs were adjudicated.",
+        source="Sentences in which a machine found a person or an organisation and another entity",
+        problems=(
+            "Entities were found by machine; workers mended boundaries where they reported them, types are the machine's.",
+        ),
+    )
+
+
+def relation(
+    name: str, items: tuple[str, ...], workers: str, title: str, simulate: Any, apart: tuple[str, ...] = ()
+) -> Ask:
+    """Ask for the relation of the pairs of some sets."""
+    prompt = (
+        "문장에 쓰인 내용만으로 subj와 obj의 현재 관계를 고르세요. 먼저 candidates에서 찾고, 없으면 모든 관계에서 고르세요. "
+        "개체의 범위가 틀렸으면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
+    )
+    return Ask(name, title, items, "relation", "relation", workers, prompt=prompt, labels=LABELS, reports=(*ETHICS, MISPLACED), apart=apart, simulate=simulate)  # fmt: skip
+
+
+RECIPE = Recipe(
+    name="klue-re",
+    title="relations of entities: KLUE-RE (KLUE 3.5)",
+    language="ko",
+    config=KlueRe,
+    sources=("sentences", "tagger", "triples"),
+    stages=(
+        Stage("once", "sentences, cleaned, each once", take, ("sentences",), ("cleaning",)),
+        Stage("detected", "sentences with a person or organisation and another entity", detect, ("once", "tagger")),
+        Stage("knowledge", "pairs that the knowledge base holds, two entities not too often", by_knowledge, ("detected", "triples"), ("co_occurrences", "seed")),
+        Stage("uniform", "pairs drawn by chance from all of a sentence", by_chance, ("detected", "knowledge"), ("uniform", "seed")),
+        relation(ASKED[0], PAIRS, "workers", "the relation of two entities, those that fit their types first", simulate_relation),
+        Stage("checked", "pairs nobody handed back, pairs reported, pairs marked wrong", set_aside, (*PAIRS, ASKED[0]), (), ("unreported", "reported", "misplaced")),
+        review("신고된 문장입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
+        Stage("readmitted", "reported pairs that are kept on review", kept_on_review, ("reported", "review")),
+        Ask("boundaries", "where the two entities stand", ("misplaced",), "span-tagging", "boundaries", "correctors", labels=("subject", "object"),
+            prompt="주어 개체(subject)와 목적어 개체(object)의 범위를 바르게 표시하세요.", reports=(*ETHICS, MISPLACED), simulate=simulate_boundaries),
+        Stage("remarked", "pairs with mended boundaries", mend, ("misplaced", "boundaries")),
+        relation(ASKED[1], ("remarked",), "workers", "the relation of two entities whose boundaries were mended", simulate_relation),
+        Stage("voted", "enough equal answers, or open", vote, ("unreported", "readmitted", "remarked", *ASKED), ("votes",), ("settled", "open")),
+        relation("adjudication", ("open",), "adjudicators", "the relation of two entities workers did not agree on", simulate_decision, ASKED),
+        Stage("labelled", "settled by workers, or adjudicated", adjudicate, ("settled", "open", "adjudication")),
+        Stage("limited", "no more pairs without a relation than their share", limit, ("labelled",), ("no_relation", "seed")),
+        Stage("splits", "train, dev and test, the pairs of a sentence together", split, ("limited",), ("split", "seed"), tuple(SETS.values())),
+    ),
+    splits=SETS,
+    card=card,
+    check=check,
+    question="relation",
+    notes=(
+        "The paper does not print which relations are shown first for which types; build_relations.py holds the table used here.",
+        "The paper does not say how often two entities may meet, nor how many pairs of a sentence were drawn by chance.",
+        "The paper at hand ends before it says how three answers made a label and how the splits were made: here two of three, an adjudicator for the rest, and sentences kept whole.",
+    ),
+)  # fmt: skip

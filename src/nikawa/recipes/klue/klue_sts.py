@@ -1,0 +1,192 @@
+"""How KLUE-STS was made (KLUE 3.2.1): pairs by several ways, seven ratings, workers left out, a flat split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from nikawa.datasets.klue.klue_sts import DATASET
+from nikawa.recipes.decide import NOBODY, check_split, check_votes
+from nikawa.recipes.klue.reports import ETHICS, Reviewed, is_report, readmit, review, set_apart
+from nikawa.recipes.klue.sts_pairs import PAIRED, choose, match, pair_alike, pair_unlike, take, translate_back
+from nikawa.recipes.klue.texts import SETS, check_analyser, counts_of, into_sets, words_of
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.records import Card, Example
+
+
+class KlueSts(Reviewed, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper."""
+
+    # fmt: off
+    sentences: Annotated[str, Meta(description="File of sentences: JSON lines of {id, text, source, intent, topic, round_trip, url, licence}, or records.")] = ""
+    translators: Annotated[tuple[str, ...], Meta(description="Commands that translate there and back, a line for a line (KLUE 3.2.1: over English); none where lines bring their round_trip.")] = ()
+    round_trip_share: Annotated[float, Meta(description="Share of the sentences without intent that are translated; the paper does not say.", ge=0, le=1)] = 0.5
+    rouge: Annotated[str, Meta(description="ROUGE of greedy matching: 1, 2 or L; the paper does not say which (3.2.1).", pattern="^[12L]$")] = "L"
+    units: Annotated[str, Meta(description="What it counts: words, characters, or the morphemes of an analyser; the paper does not say.")] = "words"
+    same_intent: Annotated[int, Meta(description="Pairs of each intent, at most; the paper does not say.", ge=1)] = 2
+    pairs: Annotated[tuple[str, ...], Meta(description="Pairs that are rated, by corpus; all of a corpus that is not named (3.2.1).")] = ("airbnb=7375", "policy=2956", "paraKQC=4538")
+    pilot: Annotated[tuple[str, ...], Meta(description="Ids of pairs used in a pilot, which are left out (3.2.1).")] = ()
+    workers: Annotated[int, Meta(description="Workers who rate a pair (3.2.1).", ge=1)] = 7
+    least_r: Annotated[float, Meta(description="Workers who correlate less with the others are left out (3.2.1).", ge=-1, le=1)] = 0.80
+    least_alpha: Annotated[float, Meta(description="Workers whose nominal alpha with the others is below are left out (3.2.1).", ge=-1, le=1)] = 0.20
+    ratings: Annotated[int, Meta(description="Ratings a pair must be left with (3.2.1).", ge=1)] = 5
+    deviation: Annotated[float, Meta(description="Pairs whose ratings have a larger standard deviation are deleted (3.2.1).", gt=0)] = 2.0
+    split: Annotated[str, Meta(description="Sizes of train, dev and test (3.2.1: 11,668, 519, 1,037; dev to test 1 to 2).")] = "0.8824,0.0392,0.0784"
+    bins: Annotated[int, Meta(description="Bins of the scores over which dev and test are flat (3.2.1).", ge=2)] = 51
+    paraphrase: Annotated[float, Meta(description="Score from which a pair is a paraphrase, and from which little word overlap is preferred in dev and test (3.2.1).", ge=0, le=5)] = 3.0
+    analyser: Annotated[str, Meta(description="What cuts the words whose overlap is measured (3.2.1: MeCab); none for what stands between blanks.")] = "ko"
+    # fmt: on
+
+
+def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The mean of the ratings of workers who agree with the others; pairs on which ratings differ too much are deleted."""
+    from nikawa.aggregation.rules import ACCEPTED, aggregate
+    from nikawa.aggregation.table import Table
+    from nikawa.aggregation.workers_exclude import without
+
+    pairs = list(inputs.examples("sound"))
+    rated = [judgement for judgement in inputs.judgements("similarity") if not is_report(judgement.answer)]
+    if not pairs or not rated:
+        return
+    table = Table.from_judgements(rated)
+    gone = left_out(table, config)
+    left = without(table, list(gone))
+    verdicts = aggregate(left, f"mean+min:{config.ratings}+sd<={config.deviation:g}+digits:16", "drop")
+    place, values, counts = (
+        {name: at for at, name in enumerate(left.items)},
+        verdicts.answers(),
+        left.per_item(),
+    )
+    told = f"; left out: {', '.join(f'{name} ({why})' for name, why in gone.items())}" if gone else ""
+    for pair in pairs:
+        at = place.get(pair.id)
+        if at is None or verdicts.state[at] != ACCEPTED:
+            why = NOBODY if at is None else _reason(str(verdicts.names[verdicts.by[at]]), config)
+            yield Dropped(pair, why, told.removeprefix("; "))
+        else:
+            yield Kept(
+                _scored(pair, float(values[at]), int(counts[at]), config),
+                f"mean of {counts[at]} ratings{told}",
+            )
+
+
+def _reason(step: str, config: Any) -> str:
+    if step.startswith("sd"):
+        return f"standard deviation over {config.deviation:g}"
+    return f"fewer than {config.ratings} ratings left"
+
+
+def _scored(pair: Example, mean: float, ratings: int, config: Any) -> Example:
+    gold = {"score": mean, "binary": int(mean >= config.paraphrase)}
+    return replace(pair, gold=gold, meta={**pair.meta, "rounded": round(mean, 1), "ratings": ratings})
+
+
+def left_out(table: Any, config: Any) -> dict[str, str]:
+    """The workers below a limit, and which; a figure that cannot be computed is no reason."""
+    from nikawa.aggregation.workers import quality
+    from nikawa.aggregation.workers_exclude import Limit
+
+    limits = [Limit.parse(f"r<{config.least_r:.2f}"), Limit.parse(f"alpha<{config.least_alpha:.2f}")]
+    found = {w.worker: ", ".join(limit.text for limit in limits if limit.hit(w)) for w in quality(table)}
+    return {worker: why for worker, why in found.items() if why}
+
+
+def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Dev and test flat over the scores, against word overlap, corpora in the ratio of the whole."""
+    from nikawa.splitting.base import Options, parse_sizes
+    from nikawa.splitting.scores import flat
+
+    pairs = list(inputs.examples("scored"))
+    if not pairs:
+        return
+    sizes = parse_sizes(config.split, len(pairs), tuple(SETS))
+    options = Options(
+        seed=config.seed, question="score", fields=("corpus",), bins=config.bins, turn=config.paraphrase,
+        words=words_of(config.analyser),
+    )  # fmt: skip
+    parts = flat(pairs, sizes, options)
+    yield from into_sets(
+        pairs,
+        parts,
+        lambda part, pair: f"{'the rest' if part == 'train' else 'flat over'} scores, {pair.meta['rounded']}",
+    )
+
+
+def simulate(example: Example, config: Any, random: Random) -> int | str:
+    """A worker who counts the characters two sentences share, errs by one at times, and reports some pairs."""
+    if (chance := random.random()) < 0.004:
+        return random.choice((*ETHICS, "broken"))
+    one, other = set(example.inputs["sentence1"]), set(example.inputs["sentence2"])
+    likely = round(5 * len(one & other) / max(1, len(one | other)))
+    return min(5, max(0, likely + (0 if chance < 0.85 else random.choice((-1, 1)))))
+
+
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    check_votes("ratings", "workers", config)
+    counts_of(config.pairs, "pairs")
+    check_analyser(config)
+    from nikawa.pairing.units import units_of
+
+    units_of(config.units)
+
+
+def card(config: Any) -> Card:
+    """KLUE-STS's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "klue-sts",
+        title="Similarity of sentences, made as KLUE-STS was",
+        homepage="made here: nikawa build klue-sts",
+        labels=f"Mean of the ratings of workers who agree with the others; pairs with a standard deviation above {config.deviation:g} were dropped.",
+        source="Sentences with their round trips, greedily matched sentences, queries of the same or of different intents",
+        problems=(
+            "Dev and test are flat over the scores and hold pairs whose word overlap misleads; train is neither.",
+        ),
+    )
+
+
+PROMPT = (
+    "두 문장의 의미가 얼마나 비슷한지 0점에서 5점으로 평가하세요. 5: 중요한 내용과 중요하지 않은 내용이 모두 같다. 4: 중요하지 않은 내용이 조금 다르다. "
+    "3: 중요한 내용은 비슷하지만 중요하지 않은 내용의 차이를 무시할 수 없다. 2: 중요하지 않은 내용만 일부 같다. 1: 주제만 같다. 0: 주제도 다르다. "
+    "번역이 잘못되었으면 broken, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
+)
+TRANSLATED, MATCHED, ALIKE, UNLIKE = PAIRED
+RECIPE = Recipe(
+    name="klue-sts",
+    title="similarity of sentences: KLUE-STS (KLUE 3.2)",
+    language="ko",
+    config=KlueSts,
+    sources=("sentences",),
+    stages=(
+        Stage("sentences-once", "each sentence once, by how it is paired", take, ("sentences",), ("translators", "round_trip_share", "cleaning", "seed"), ("to-translate", "to-match", "queries")),
+        Stage(TRANSLATED, "a sentence and its round trip, which are similar", translate_back, ("to-translate",), ("translators",)),
+        Stage(MATCHED, "greedy sentence matching by ROUGE (Algorithm 1), which gives less similar pairs", match, ("to-match",), ("rouge", "units", "seed")),
+        Stage(ALIKE, "queries of one intent", pair_alike, ("queries",), ("same_intent", "seed")),
+        Stage(UNLIKE, "queries of two intents of one topic", pair_unlike, ("queries",), ("seed",)),
+        Stage("chosen", "so many pairs of each corpus, drawn by chance", choose, PAIRED, ("pairs", "pilot", "seed")),
+        Ask("similarity", "how similar two sentences are, 0 to 5", ("chosen",), "scale", "score", "workers", prompt=PROMPT,
+            scale=(0, 5), reports=(*ETHICS, "broken"), simulate=simulate),
+        Stage("checked", "pairs that workers reported are set apart", set_apart("chosen", "similarity"), ("chosen", "similarity"), (), ("unreported", "reported")),
+        review("신고된 문장 쌍입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
+        Stage("sound", "not reported, or kept on review", readmit, ("unreported", "reported", "review")),
+        Stage("scored", "mean of enough ratings by workers who agree with the others, whose deviation is small enough", score, ("sound", "similarity"),
+              ("least_r", "least_alpha", "ratings", "deviation", "paraphrase")),
+        Stage("splits", "dev and test flat over the scores and against word overlap", split, ("scored",), ("split", "bins", "paraphrase", "analyser", "seed"), tuple(SETS.values())),
+    ),
+    splits=SETS,
+    card=card,
+    check=check,
+    question="score",
+    notes=(
+        "Algorithm 1 is followed for greedy matching; the paper's prose describes another order (the best pair of all first).",
+        "The paper does not say which sentences were translated and which matched, nor how many pairs an intent gave.",
+        "Scores are the exact mean, as in the published files, with the rounded one beside; the paper speaks of rounding up, the files are rounded to the nearest.",
+        "Workers passed a pilot first; nikawa collect has qualification tests for that.",
+    ),
+)  # fmt: skip

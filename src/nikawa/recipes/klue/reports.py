@@ -1,0 +1,103 @@
+"""What workers hand back, and what becomes of it: dropped, or looked at once more (KLUE 1.1 and 3.1 to 3.5).
+
+An answer may be the word of a report instead: `personal` (identifies a person), `hate`, `bias`, and what a recipe adds. Items
+that were reported go to a reviewer, who keeps or discards them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from random import Random
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from nikawa.recipes.decide import answers_of
+from nikawa.recipes.klue.texts import Texts
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome
+from nikawa.records import Example, Judgement
+
+ETHICS = ("personal", "hate", "bias")
+"""Reports that every task of the benchmark asks workers for."""
+REPORTS = (*ETHICS, "undecidable", "broken")
+"""All words of reports; the annotation pages use the same."""
+KEEP, DISCARD = "keep", "discard"
+
+
+class Reviewed(Texts, kw_only=True):
+    """Settings of recipes whose reported items are looked at once more."""
+
+    # fmt: off
+    reviewers: Annotated[int, Meta(description="People who look at what workers reported; the paper does not say how many.", ge=1)] = 1
+    # fmt: on
+
+
+def is_report(answer: Any) -> bool:
+    """Whether a worker handed the item back instead of answering."""
+    return isinstance(answer, str) and answer in REPORTS
+
+
+def given_answers(inputs: Inputs, asked: str) -> dict[str, list[Judgement]]:
+    """The answers to an `Ask` by item, reports left out."""
+    return answers_of(judgement for judgement in inputs.judgements(asked) if not is_report(judgement.answer))
+
+
+def set_apart(
+    items: str, asked: str, gone: Mapping[str, str] | None = None
+) -> Callable[[Inputs, Any], Iterator[Outcome]]:
+    """The stage function that parts items into `unreported` and `reported`; reports named in `gone` drop them at once."""
+    drops = gone or {}
+
+    def run(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+        judged = answers_of(inputs.judgements(asked))
+        for item in inputs.examples(items):
+            said = Counter(j.answer for j in judged.get(item.id, ()) if is_report(j.answer))
+            least = getattr(config, "undecided", 1)
+            why = next((drops[word] for word in drops if said[word] >= least), "")
+            told = ", ".join(f"{word} x{count}" for word, count in sorted(said.items()))
+            if why:
+                yield Dropped(item, why, told)
+            elif any(said[word] for word in REPORTS if word not in drops):
+                yield Kept(item, f"reported: {told}", "reported")
+            else:
+                yield Kept(item, "nobody reported it", "unreported")
+
+    return run
+
+
+def readmit(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """What nobody reported, and what most reviewers keep of the rest."""
+    for item in inputs.examples("unreported"):
+        yield Kept(item, "nobody reported it")
+    yield from kept_on_review(inputs, config)
+
+
+def kept_on_review(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """What most reviewers keep of what was reported."""
+    verdicts = answers_of(inputs.judgements("review"))
+    for item in inputs.examples("reported"):
+        said = Counter(judgement.answer for judgement in verdicts.get(item.id, ()))
+        if said[KEEP] > said[DISCARD]:
+            yield Kept(item, "reported, and kept on review")
+        else:
+            yield Dropped(item, "reported, and discarded on review")
+
+
+def review(prompt: str) -> Ask:
+    """Ask whether what workers reported must go."""
+    return Ask("review", "whether what a worker reported must go", ("reported",), "choice", "verdict", "reviewers",
+               prompt=prompt, labels=(KEEP, DISCARD), simulate=simulate_review)  # fmt: skip
+
+
+def simulate_review(example: Example, config: Any, random: Random) -> str:
+    """A reviewer who mostly agrees with the report."""
+    return DISCARD if random.random() < 0.8 else KEEP
+
+
+def most_voted(answers: Iterable[Any], least: int) -> Any:
+    """The answer given most often, if by so many at least and by more than any other; else None."""
+    counts = Counter(answers).most_common(2)
+    if not counts or counts[0][1] < least or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+        return None
+    return counts[0][0]

@@ -1,0 +1,159 @@
+"""What the recipes of KLUE share: source texts from JSON lines or records, limits by kind, words, parts to sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from nikawa.errors import BadInput
+from nikawa.io.json import read_json_lines
+from nikawa.recipes.decide import NOT_DRAWN, draw, need
+from nikawa.recipes.recipe import Config, Dropped, Kept, Outcome, found_in
+from nikawa.records import Example, Origin, Span
+
+SETS = {"train": "train", "dev": "dev", "test": "test"}
+FIELDS = ("source", "date", "category", "intent", "topic", "style", "round_trip")
+"""What a line may say of its text beside url and licence."""
+CLEANING = ("invisible", "compose", "blanks", "html", "hashtags", "press", "email", "url", "mention", "phone", "identity", "brackets", "script")  # fmt: skip
+"""The steps of `nikawa clean` that look at one text and do not split it."""
+
+
+class Line(msgspec.Struct):
+    """A text of a JSON line; in records the values stand in `inputs` and `meta`. What else it holds is passed over."""
+
+    id: str | int
+    text: str = ""
+    source: str = ""
+    date: str = ""
+    category: str = ""
+    intent: str | int = ""
+    topic: str | int = ""
+    style: str = ""
+    round_trip: str = ""
+    url: str = ""
+    licence: str = ""
+    spans: list[Span] = []
+    inputs: dict[str, Any] = {}
+    meta: dict[str, Any] = {}
+
+    def value(self, name: str) -> str:
+        """A value of the line itself, else of its meta."""
+        own = getattr(self, name)
+        found = own if own != "" else self.meta.get(name)
+        return "" if found is None else str(found)
+
+
+class Texts(Config, kw_only=True):
+    """Settings of every recipe that starts from text."""
+
+    # fmt: off
+    cleaning: Annotated[bool, Meta(description="Whether noise is taken off, and texts with personal data or too much of another script are left out (KLUE 2.3).")] = True
+    # fmt: on
+
+
+def texts(
+    path: Path, recipe: str, needed: Sequence[str], config: Any, kept: str = "a text of the source"
+) -> Iterator[Outcome]:
+    """The texts of a file, cleaned, each once; a line that lacks a needed value is refused. `kept` is the rule they meet."""
+    clean = cleaner() if config.cleaning else lambda text: (text, "")
+    seen: set[str] = set()
+    for number, line in read_json_lines(path, Line):
+        given = str(need(line.text or line.inputs.get("text", ""), "text", path, number))
+        for name in needed:
+            need(line.value(name), name, path, number)
+        cleaned, why = clean(given)
+        text = " ".join(cleaned.split())
+        known = {name: value for name in FIELDS if (value := line.value(name))}
+        where = found_in(path, number, url=line.value("url"), licence=line.value("licence"))
+        meta = {**known, **where, **_spans(line, given, text, path, number)}
+        made = Example(id=str(line.id), inputs={"text": text}, meta=meta, origin=Origin(recipe=recipe))
+        why = why or ("" if text else "no text") or ("the same text came before" if text in seen else "")
+        yield Dropped(made, why) if why else Kept(made, kept)
+        seen.add(text)
+
+
+def cleaner() -> Callable[[str], tuple[str, str]]:
+    """A function that takes noise off a text and says why the text must go, if it must."""
+    from nikawa.cleaning import Settings, choose
+    from nikawa.cleaning.engine import Cleaner, Gone
+
+    tool = Cleaner(choose(CLEANING), Settings(language="ko"))
+
+    def clean(text: str) -> tuple[str, str]:
+        (found,) = tool.clean(text)
+        if isinstance(found, Gone):
+            return found.piece.text, f"cleaning: {found.why} ({found.step})"
+        return found.text, ""
+
+    return clean
+
+
+def _spans(line: Line, given: str, text: str, path: Path, number: int) -> dict[str, Any]:
+    """The entities a line brings along, under `given`."""
+    if not line.spans:
+        return {}
+    if given != text or any(not 0 <= span.start < span.end <= len(text) for span in line.spans):
+        what = "has spans that do not fit its text"
+        cure = "count characters, end exclusive, of a text that was cleaned before"
+        raise BadInput(what, file=path, line=number, cure=cure)
+    return {"given": msgspec.to_builtins(line.spans)}
+
+
+def counts_of(entries: Sequence[str], setting: str) -> dict[str, int]:
+    """`스포츠=9000` and the like as numbers by name."""
+    found = {}
+    for entry in entries:
+        name, sign, number = entry.rpartition("=")
+        if not sign or not name.strip() or not number.strip().isdecimal():
+            what = f"the setting {setting} holds {entry!r}, which is no name with a number"
+            raise BadInput(what, cure=f'write {setting} = ["NAME=NUMBER"]')
+        found[name.strip()] = int(number)
+    return found
+
+
+def drawn_by(
+    examples: Iterable[Example], key: Callable[[Example], str], most: Callable[[str], int | None], seed: int
+) -> Iterator[Outcome]:
+    """Of each kind as many as `most` says by chance, all where it says None; in their order."""
+    held = list(examples)
+    kinds: dict[str, list[Example]] = {}
+    for example in held:
+        kinds.setdefault(key(example), []).append(example)
+    chosen: dict[str, str] = {}
+    for kind, members in kinds.items():
+        limit = most(kind)
+        order = sorted(members, key=lambda example: (draw(seed, "kind", example.id), example.id))
+        rule = f"one of {min(limit or len(order), len(order)):,} of {kind} drawn from {len(order):,}"
+        chosen |= dict.fromkeys((example.id for example in order[:limit]), rule)
+    for example in held:
+        rule = chosen.get(example.id, "")
+        yield Kept(example, rule) if rule else Dropped(example, NOT_DRAWN)
+
+
+def words_of(analyser_name: str) -> Callable[[str], list[str]]:
+    """The words of a text: what stands between blanks, or the morphemes an analyser finds."""
+    if analyser_name == "none":
+        return str.split
+    from nikawa.text import analyser
+
+    tool = analyser(analyser_name)
+    return lambda text: [token.surface for token in tool.analyse(text)]
+
+
+def check_analyser(config: Any) -> None:
+    """Refuse an analyser that is not there."""
+    words_of(config.analyser)
+
+
+def into_sets(
+    examples: Sequence[Example], parts: Mapping[str, Sequence[Example]], rule: Callable[[str, Example], str]
+) -> Iterator[Outcome]:
+    """The examples in their order, each into the set of its part; `rule` says why it is there."""
+    homes = {example.id: part for part, members in parts.items() for example in members}
+    for example in examples:
+        part = homes[example.id]
+        yield Kept(example, f"split {part}: {rule(part, example)}", SETS[part])

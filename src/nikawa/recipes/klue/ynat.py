@@ -1,0 +1,201 @@
+"""How YNAT was made (KLUE 3.1.1): headlines by section, three workers who rank up to three topics, a split by date."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from random import Random
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from nikawa.datasets.klue.ynat import DATASET, LABELS
+from nikawa.errors import BadInput
+from nikawa.recipes.decide import check_split, check_votes
+from nikawa.recipes.klue.reports import (
+    ETHICS,
+    Reviewed,
+    given_answers,
+    most_voted,
+    readmit,
+    review,
+    set_apart,
+)
+from nikawa.recipes.klue.texts import SETS, check_analyser, counts_of, drawn_by, into_sets, texts, words_of
+from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
+from nikawa.records import Card, Example
+
+DAY = r"^\d{4}-\d{2}-\d{2}$"
+
+
+class Ynat(Reviewed, kw_only=True):
+    """Settings of the recipe; the numbers are those of the paper."""
+
+    # fmt: off
+    headlines: Annotated[str, Meta(description="File of headlines: JSON lines of {id, text, category, date, url, licence}, or records.")] = ""
+    since: Annotated[str, Meta(description="First day of publication (KLUE 3.1.1).", pattern=DAY)] = "2016-01-01"
+    until: Annotated[str, Meta(description="Last day of publication (3.1.1).", pattern=DAY)] = "2020-12-31"
+    section: Annotated[int, Meta(description="Headlines drawn of each section (3.1.1).", ge=1)] = 10000
+    sections: Annotated[tuple[str, ...], Meta(description="Sections of which another number is drawn (3.1.1).")] = ("스포츠=9000", "IT과학=11000")
+    workers: Annotated[int, Meta(description="Workers who label a headline (3.1.1).", ge=1)] = 3
+    topics: Annotated[int, Meta(description="Topics a worker may rank (3.1.1).", ge=1)] = 3
+    undecided: Annotated[int, Meta(description="Workers unable to decide from whom on a headline is left out; the paper does not say how many.", ge=1)] = 1
+    votes: Annotated[int, Meta(description="Workers whose first topic must be the same (3.1.1).", ge=1)] = 2
+    split: Annotated[str, Meta(description="Shares of train, dev and test: the ratio of dev to test, and of how many the share unseen is taken (published: 45,678, 9,107, 9,107).")] = "0.715,0.1425,0.1425"
+    after: Annotated[str, Meta(description="First day of dev and test (3.1.1: headlines of 2020).", pattern=DAY)] = "2020-01-01"
+    unseen: Annotated[float, Meta(description="Share of dev and test that is older but holds terms train does not (3.1.1; the paper does not say how many).", ge=0, le=1)] = 0.1
+    analyser: Annotated[str, Meta(description="What cuts terms for that: an analyser, or none for what stands between blanks.")] = "none"
+    # fmt: on
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a day of the calendar, as 2020-01-31."""
+    try:
+        return bool(re.fullmatch(DAY, text)) and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Headlines of the seven sections, of the years asked for, each once."""
+    path = inputs.file("headlines")
+    for outcome in texts(path, "ynat", ("category", "date"), config, "a headline of a section and period"):
+        meta = outcome.example.meta
+        if not is_day(meta["date"]):
+            cure = "write dates as 2020-01-31"
+            raise BadInput(
+                f"{meta['date']!r} is no date", file=path, line=int(meta["from"]["line"]), cure=cure
+            )
+        if isinstance(outcome, Kept) and meta["category"] not in LABELS:
+            yield Dropped(outcome.example, "another section", meta["category"])
+        elif isinstance(outcome, Kept) and not config.since <= meta["date"] <= config.until:
+            yield Dropped(outcome.example, "published too early or too late", meta["date"])
+        else:
+            yield outcome
+
+
+def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """So many of each section by chance; there must be headlines on both sides of the date of the split."""
+    headlines, limits = list(inputs.examples("taken")), counts_of(config.sections, "sections")
+    dates = {headline.meta["date"] >= config.after for headline in headlines}
+    if headlines and dates != {True, False}:
+        what = f"all headlines are {'from' if dates == {True} else 'older than'} {config.after}"
+        raise BadInput(
+            what, cure="set after to a day within the headlines: train is older, dev and test are not"
+        )
+    yield from drawn_by(
+        headlines,
+        lambda headline: str(headline.meta["category"]),
+        lambda section: limits.get(section, config.section),
+        config.seed,
+    )
+
+
+def agree(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """The topic that enough workers put first; what they put second and third stays in their judgements."""
+    ranked = given_answers(inputs, "topics")
+    for headline in inputs.examples("sound"):
+        firsts = [judgement.answer[0] for judgement in ranked.get(headline.id, ())]
+        label, told = most_voted(firsts, config.votes), ", ".join(sorted(firsts))
+        if label is None:
+            yield Dropped(headline, f"no {config.votes} workers put one topic first", told)
+        else:
+            made = replace(headline, gold={"label": label})
+            yield Kept(
+                made, f"{firsts.count(label)} of {len(firsts)} put it first, {config.votes} needed: {told}"
+            )
+
+
+def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """New headlines for dev and test, with older ones that hold terms no other older headline has."""
+    from nikawa.splitting.base import Options, parse_sizes
+    from nikawa.splitting.dates import by_date
+
+    headlines = list(inputs.examples("agreed"))
+    if not headlines:
+        return
+    sizes = parse_sizes(config.split, len(headlines), tuple(SETS))
+    options = Options(
+        seed=config.seed,
+        fields=("date",),
+        after=config.after,
+        unseen=config.unseen,
+        words=words_of(config.analyser),
+    )
+    yield from into_sets(headlines, by_date(headlines, sizes, options), lambda part, e: _why(part, e, config))
+
+
+def _why(part: str, headline: Example, config: Any) -> str:
+    if headline.meta["date"] >= config.after:
+        return f"published {headline.meta['date']}"
+    return f"published before {config.after}" if part == "train" else "older, with terms train does not hold"
+
+
+def simulate(example: Example, config: Any, random: Random) -> list[str] | str:
+    """A worker who follows the section, adds a second topic now and then, and reports some headlines."""
+    if (chance := random.random()) < 0.05:
+        return random.choice((*ETHICS, "undecidable"))
+    first = example.meta["category"] if chance < 0.85 else random.choice(LABELS)
+    others = [label for label in LABELS if label != first]
+    return [first, *random.sample(others, random.choice((0, 0, 0, 1)) if config.topics > 1 else 0)]
+
+
+def check(config: Any) -> None:
+    """Refuse settings that could not be met."""
+    check_split(config)
+    for name in ("since", "until", "after"):
+        if not is_day(getattr(config, name)):
+            raise BadInput(f"{name} = {getattr(config, name)!r} is no day", cure="write it as 2020-01-31")
+    check_votes("votes", "workers", config)
+    counts_of(config.sections, "sections")
+    check_analyser(config)
+
+
+def card(config: Any) -> Card:
+    """YNAT's own card, for a dataset made here."""
+    return replace(
+        DATASET.card,
+        name=config.name or "ynat",
+        title="Topics of news headlines, made as YNAT was",
+        homepage="made here: nikawa build ynat",
+        description="News headlines with one of seven topics.",
+        labels=f"The topic that at least {config.votes} of {config.workers} workers put first; headlines without such a majority were dropped.",
+        source=f"News headlines, {config.since} to {config.until}; dev and test from {config.after}, or with terms train does not hold",
+        problems=(
+            "Dev and test were chosen to hold words that train does not, and may have other shares of topics.",
+        ),
+    )
+
+
+PROMPT = "기사 제목의 주제를 관련이 큰 순서로 세 개까지 고르세요. 판단할 수 없으면 undecidable, 개인정보·혐오·편향이 있으면 personal, hate, bias로 신고하세요."
+RECIPE = Recipe(
+    name="ynat",
+    title="topics of news headlines: YNAT (KLUE 3.1)",
+    language="ko",
+    config=Ynat,
+    sources=("headlines",),
+    stages=(
+        Stage("taken", "headlines of seven sections and of the years asked for, each once", take, ("headlines",), ("since", "until", "cleaning")),
+        Stage("chosen", "so many of each section, drawn by chance", choose, ("taken",), ("section", "sections", "after", "seed")),
+        Ask("topics", "up to three topics, the best first", ("chosen",), "ranked", "label", "workers", prompt=PROMPT,
+            labels=LABELS, texts="topics", reports=(*ETHICS, "undecidable"), simulate=simulate, uses=("topics",)),
+        Stage("checked", "headlines on which workers could decide; those reported are set apart",
+              set_apart("chosen", "topics", {"undecidable": "workers are unable to decide"}), ("chosen", "topics"), ("undecided",), ("unreported", "reported")),
+        review("신고된 기사 제목입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
+        Stage("sound", "not reported, or kept on review", readmit, ("unreported", "reported", "review")),
+        Stage("agreed", "enough workers put one topic first", agree, ("sound", "topics"), ("votes",)),
+        Stage("splits", "train before a date, dev and test from it on, with unseen terms", split, ("agreed",),
+              ("split", "after", "unseen", "analyser", "seed"), tuple(SETS.values())),
+    ),
+    splits=SETS,
+    card=card,
+    check=check,
+    question="label",
+    notes=(
+        "The paper does not say how many workers must be unable to decide before a headline is left out: one, here.",
+        "The paper does not say how many older headlines with unseen terms went to dev and test, nor what a term is (unseen, analyser).",
+        "Workers passed a pilot first; nikawa collect has qualification tests for that.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,211 @@
+"""What a recipe declares: how a dataset is made, stage by stage, from source text and people's answers.
+
+A recipe is the name `RECIPE` in a file `build_NAME.py` of a folder of this package, found by scan:
+
+    RECIPE = Recipe(name, title, config=MyConfig, card=card, stages=(Stage(...), Ask(...), ...), splits={...})
+
+- `config` is a `Config` with the paper's numbers as defaults, each with a `field(...)` note that says where it comes from.
+- A `Stage` is a pure function `(inputs, config) -> Iterator[Kept | Dropped]`. It reads the sets named in `reads` (what
+  other stages wrote, or a config field that names a file) and sees only the config fields named in `uses`, so that a change
+  of another field does not run it again. Every item has an id of its own, the same in every set it passes through; an item
+  made from others names them in `origin.parents`, one from a file says so in `meta["from"]` (see `found_in`).
+- An `Ask` shows the items of a set to people: it writes a task sheet, waits, and gives the judgements under its own name.
+- `splits` says which sets are released as which splits; `check` refuses settings before anybody is asked.
+- What stages share is in `recipe_decide` (deciding by votes, drawing, splitting, tagging), what people answer in `recipe_forms`.
+
+`jobs.build` runs it: each stage's files are written whole, named by a digest of inputs and config, and never made twice.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, NamedTuple, Protocol
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.records import Card, Example, Judgement
+from nikawa.registry import Registry, scan
+
+FROM = "from"
+"""The meta value of an item that was read from a source file: file, line, and url and licence where known."""
+
+
+class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What every recipe can be told; each adds its own fields, with the paper's numbers as defaults."""
+
+    name: Annotated[str, msgspec.Meta(description="Name of the dataset; that of the recipe when empty.")] = ""
+    version: Annotated[str, msgspec.Meta(description="Version of the release.")] = "1.0"
+    licence: Annotated[str, msgspec.Meta(description="Licence of the release.")] = "CC BY-SA 4.0"
+    seed: Annotated[int, msgspec.Meta(description="Another seed draws other items.", ge=0)] = 0
+    answers: Annotated[
+        str, msgspec.Meta(description="A further folder of answers, such as people/ of another build.")
+    ] = ""
+
+
+class Kept(NamedTuple):
+    """An item that a stage passes on, and the rule it met."""
+
+    example: Example
+    rule: str = ""
+    into: str = ""
+    """The set it goes into; the first one the stage writes when empty."""
+
+
+class Dropped(NamedTuple):
+    """An item that a stage takes out, and why; reasons are counted, so keep them few and put particulars in `detail`."""
+
+    example: Example
+    why: str
+    detail: str = ""
+
+
+Outcome = Kept | Dropped
+
+
+class Inputs(Protocol):
+    """What a stage reads."""
+
+    def examples(self, name: str) -> Iterator[Example]:
+        """The items of a set, in order."""
+
+    def judgements(self, name: str) -> Iterator[Judgement]:
+        """The answers to an `Ask`, complete, item by item."""
+
+    def file(self, name: str) -> Path:
+        """The source file that the config field `name` names."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step no person takes part in."""
+
+    name: str
+    title: str
+    """What it does and by which rule, in one sentence; the dataset card prints it."""
+    run: Callable[[Inputs, Any], Iterator[Outcome]]
+    reads: tuple[str, ...]
+    uses: tuple[str, ...] = ()
+    """The config fields it looks at; it cannot see others."""
+    writes: tuple[str, ...] = ()
+    """The sets it fills; one of its own name when empty."""
+    edition: int = 1
+    """Raised when the function comes to do something else, so that old results are made anew."""
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The sets it fills."""
+        return self.writes or (self.name,)
+
+
+Simulate = Callable[[Example, Any, Random], Any]
+"""What a simulated worker answers about an item: (example, config, chance) -> answer."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A step where people answer: the items of `reads`, each judged by so many workers."""
+
+    name: str
+    title: str
+    reads: tuple[str, ...]
+    form: str
+    """The form of the question: see `recipe_forms.FORMS`."""
+    question: str
+    workers: str
+    """The config field that says how many workers answer about an item."""
+    prompt: str = ""
+    """What the worker reads, in the language of the data."""
+    labels: tuple[str, ...] = ()
+    scale: tuple[float, float] | None = None
+    texts: str = ""
+    """The config field that says how many texts a worker writes, or labels they may rank; one text when empty."""
+    reports: tuple[str, ...] = ()
+    """Words that hand an item back and may be given instead of an answer, such as `personal` or `hate`."""
+    apart: tuple[str, ...] = ()
+    """Earlier `Ask`s about the same items or what they were made of: who answered there does not answer here."""
+    simulate: Simulate | None = None
+    uses: tuple[str, ...] = ()
+    """The config fields `simulate` looks at."""
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The judgements go by its own name."""
+        return (self.name,)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a dataset is made."""
+
+    name: str
+    title: str
+    language: str
+    config: type[Config]
+    sources: tuple[str, ...]
+    """The config fields that name source files."""
+    stages: tuple[Stage | Ask, ...]
+    splits: Mapping[str, str]
+    """Split of the release to the set it is made of."""
+    card: Callable[[Any], Card]
+    """The card but for what the build itself tells: languages, version, workers, known problems of the run."""
+    question: str
+    """The gold whose distribution the dataset card shows."""
+    numbered: bool = False
+    """Whether released examples are counted from 0 in each split, instead of keeping their working ids."""
+    continued: bool = False
+    """Whether the count goes on from split to split."""
+    check: Callable[[Any], None] | None = None
+    """Refuses a config that would fail later, when people have answered already; see `recipe_decide.check_split`."""
+    notes: tuple[str, ...] = field(default=())
+    """What the papers do not say and was chosen here; the card lists it."""
+
+    def __post_init__(self) -> None:
+        known = set(self.sources)
+        for stage in self.stages:
+            needed = (*stage.reads, *(stage.apart if isinstance(stage, Ask) else ()))
+            if missing := [name for name in needed if name not in known]:
+                raise ValueError(f"{self.name}: {stage.name} reads {missing}, which no earlier stage writes")
+            if again := known & {*stage.sets}:
+                raise ValueError(f"{self.name}: {stage.name} writes {again} a second time")
+            known |= {*stage.sets}
+
+    def stage(self, name: str) -> Stage | Ask:
+        """The stage that fills the set `name`."""
+        return next(stage for stage in self.stages if name in stage.sets)
+
+
+def found_in(path: Path, line: int, **more: str) -> dict[str, Any]:
+    """The meta value `from` of an item read from a source: file, line, and what else is known (url, licence)."""
+    return {FROM: {"file": path.name, "line": line, **{key: value for key, value in more.items() if value}}}
+
+
+NOT_DESCRIBED = ("jcola", "klue-dp", "klue-mrc", "wos")
+"""Datasets that can be read but not built: how they were made is in none of the papers the recipes follow."""
+
+
+def find_recipe(name: str) -> Recipe:
+    """The recipe called `name`; datasets without one are told from names that do not exist."""
+    if name in NOT_DESCRIBED:
+        what = f"{name} can be read but not built: the papers at hand do not describe how it was made"
+        raise BadInput(what, cure="nikawa build list shows what can be built")
+    return recipes()[name]
+
+
+@cache
+def recipes() -> Registry[Recipe]:
+    """All recipes by name."""
+    table: Registry[Recipe] = Registry("recipe")
+    here = Path(__file__).parent
+    for folder in sorted(found.name for found in pkgutil.iter_modules([str(here)]) if found.ispkg):
+        for module in scan(import_module(f"{__package__}.{folder}")):
+            recipe = getattr(module, "RECIPE", None)
+            if recipe is not None:
+                table.add(recipe.name, recipe)
+    return table

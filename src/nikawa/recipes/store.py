@@ -1,0 +1,241 @@
+"""Where a build keeps its work: a folder a stage, written whole, with the digest of what it was made from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, BinaryIO
+
+import msgspec
+
+from nikawa import __version__
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_folder
+from nikawa.io.fit import fit
+from nikawa.io.json import encode_json, read_json, read_json_lines
+from nikawa.io.records import read_examples, read_records
+from nikawa.recipes.recipe import FROM, Ask, Config, Dropped, Kept, Outcome, Recipe, Stage
+from nikawa.records import Example, Judgement, Record
+
+WORK, PEOPLE = "build", "people"
+RECORD, TRACE = "stage.json", "trace.jsonl"
+_BLOCK = 1 << 20
+
+
+class Measured(Record, frozen=True, kw_only=True):
+    """A measure of agreement with its 95% interval."""
+
+    name: str
+    level: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Done(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a finished stage made, and of what."""
+
+    stage: str
+    key: str
+    read: dict[str, int] = msgspec.field(default_factory=dict)
+    wrote: dict[str, int] = msgspec.field(default_factory=dict)
+    dropped: dict[str, int] = msgspec.field(default_factory=dict)
+    digests: dict[str, str] = msgspec.field(default_factory=dict)
+    nikawa: str = ""
+    workers: int = 0
+    simulated: int = 0
+    """Answers by simulated workers."""
+    columns: bool = False
+    """Whether a worker is only a column of a sheet."""
+    agreement: tuple[Measured, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Trace(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a stage did with an item: into which set and by which rule, or why it was dropped."""
+
+    item: str
+    into: str = ""
+    rule: str = ""
+    why: str = ""
+    detail: str = ""
+    parents: tuple[str, ...] = ()
+    source: dict[str, Any] | None = None
+
+
+def digest(*parts: Any) -> str:
+    """A short digest of plain values."""
+    return blake2b(encode_json(parts), digest_size=16).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    """A digest of a file's bytes."""
+    found = blake2b(digest_size=16)
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            found.update(block)
+    return found.hexdigest()
+
+
+@dataclass
+class Store:
+    """The work of one build."""
+
+    out: Path
+    recipe: Recipe
+    config: Config
+    base: Path
+    """The folder that file names of the config are relative to."""
+    _files: dict[str, str] = field(default_factory=dict)
+
+    def folder(self, stage: Stage | Ask) -> Path:
+        """Where a stage's files lie."""
+        return self.out / WORK / stage.name
+
+    def done(self, stage: Stage | Ask) -> Done | None:
+        """What is known of a stage that was finished, be it of other inputs; None where a file of it is gone."""
+        needed = [RECORD, *(f"{name}.jsonl" for name in stage.sets)]
+        folder = self.folder(stage)
+        whole = all((folder / name).is_file() for name in needed)
+        return read_json(folder / RECORD, Done) if whole else None
+
+    def source(self, name: str) -> Path:
+        """The source file a config field names."""
+        given = getattr(self.config, name)
+        if not given:
+            what = f"the config of {self.recipe.name} names no file of {name}"
+            raise BadInput(what, cure=f'write {name} = "FILE" into it; --show-config prints one to fill in')
+        path = self.base / str(given)
+        if not path.is_file():
+            raise BadInput("no such file", file=path, cure=f"correct {name} in the config")
+        return path
+
+    def digest_of(self, name: str) -> str | None:
+        """The digest of a set or a source; None where the set is not there yet."""
+        if name in self.recipe.sources:
+            if name not in self._files:
+                self._files[name] = digest_file(self.source(name))
+            return self._files[name]
+        return self._files.get(name)
+
+    def settle(self, done: Done) -> None:
+        """Take a stage's sets for current."""
+        self._files.update(done.digests)
+
+    def key(self, stage: Stage | Ask, *more: Any) -> str | None:
+        """What a stage's result depends on, as a digest; None where an input is not there yet."""
+        reads = {name: self.digest_of(name) for name in stage.reads}
+        if None in reads.values():
+            return None
+        used = {name: getattr(self.config, name) for name in stage.uses}
+        return digest(self.recipe.name, stage.name, used, reads, *more)
+
+    def view(self, stage: Stage | Ask) -> Any:
+        """The config as a stage may see it: the fields it names, so that no dependence goes unsaid."""
+        return SimpleNamespace(**{name: getattr(self.config, name) for name in stage.uses})
+
+    def examples(self, name: str) -> Iterator[Example]:
+        """The items of a set."""
+        stage = self.recipe.stage(name)
+        done = self.done(stage)
+        if done is not None and not done.wrote.get(name):
+            return iter(())
+        return read_examples(self.folder(stage) / f"{name}.jsonl")
+
+    def judgements(self, name: str) -> Iterator[Judgement]:
+        """The answers to an `Ask`."""
+        stage = self.recipe.stage(name)
+        done = self.done(stage)
+        if done is not None and not done.wrote.get(name):
+            return iter(())
+        return read_records(self.folder(stage) / f"{name}.jsonl", Judgement)
+
+    def file(self, name: str) -> Path:
+        """The source file a config field names."""
+        return self.source(name)
+
+    def trace(self, stage: Stage | Ask) -> Iterator[Trace]:
+        """What a stage did with each item."""
+        path = self.folder(stage) / TRACE
+        if path.is_file() and path.stat().st_size:
+            yield from (line for _, line in read_json_lines(path, Trace))
+
+
+class _Sink:
+    """A file that is digested and counted while it is written."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self.stream, self.name, self.hash, self.count = stream, name, blake2b(digest_size=16), 0
+        self.ids: set[str] = set()
+
+    def add(self, example: Example) -> None:
+        """One more item; an id may come once."""
+        if example.id in self.ids:
+            cure = "give every item of the source an id of its own"
+            place = example.meta.get(FROM, {})
+            what = f"the id {example.id!r} comes a second time in the set {self.name!r}"
+            raise BadInput(what, file=place.get("file"), line=place.get("line"), cure=cure)
+        self.ids.add(example.id)
+        line = fit(example)[0] + b"\n"
+        self.stream.write(line)
+        self.hash.update(line)
+        self.count += 1
+
+
+def run_stage(store: Store, stage: Stage, key: str) -> Done:
+    """Run a stage into its folder, which appears when all is written."""
+    with atomic_folder(store.folder(stage), overwrite=True) as folder, ExitStack() as files:
+        sinks = {
+            name: _Sink(files.enter_context((folder / f"{name}.jsonl").open("wb")), name)
+            for name in stage.sets
+        }
+        dropped: Counter[str] = Counter()
+        with (folder / TRACE).open("wb") as trace:
+            for outcome in stage.run(store, store.view(stage)):
+                trace.write(encode_json(_traced(outcome, stage)) + b"\n")
+                if isinstance(outcome, Kept):
+                    sinks[outcome.into or stage.sets[0]].add(outcome.example)
+                else:
+                    dropped[outcome.why] += 1
+        done = Done(
+            stage=stage.name,
+            key=key,
+            read=counts_of(store, stage),
+            wrote={name: sink.count for name, sink in sinks.items()},
+            dropped=dict(sorted(dropped.items())),
+            digests={name: sink.hash.hexdigest() for name, sink in sinks.items()},
+            nikawa=__version__,
+        )
+        (folder / RECORD).write_bytes(encode_json(done))
+    return done
+
+
+def _traced(outcome: Outcome, stage: Stage) -> Trace:
+    example = outcome.example
+    parents = example.origin.parents if example.origin is not None else ()
+    source = example.meta.get(FROM)
+    if isinstance(outcome, Dropped):
+        return Trace(item=example.id, why=outcome.why, detail=outcome.detail, parents=parents, source=source)
+    into = outcome.into or stage.sets[0]
+    return Trace(item=example.id, into=into, rule=outcome.rule, parents=parents, source=source)
+
+
+def counts_of(store: Store, stage: Stage | Ask) -> dict[str, int]:
+    """How many items or answers lie in the sets a stage reads."""
+    found = {}
+    for name in stage.reads:
+        if name not in store.recipe.sources:
+            done = store.done(store.recipe.stage(name))
+            found[name] = done.wrote.get(name, 0) if done is not None else 0
+    return found
+
+
+def config_values(config: Config) -> Mapping[str, Any]:
+    """The config as plain values."""
+    values: dict[str, Any] = msgspec.to_builtins(config)
+    return values

@@ -1,0 +1,258 @@
+"""Plots of a table of judgements as SVG: intervals, distribution, worker map, confusion. No script, no outside file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from math import ceil, floor, log10
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nikawa.aggregation.table import Table
+from nikawa.reporting._labels import Box, Mark, place, text_width
+
+Floats = NDArray[np.float64]
+SIZE = 13
+BAR = 26
+"""Pixels from one bar to the next."""
+BINS = 20
+MANY = 30
+"""Categories above which numbers are put into bins, and labels beyond the most frequent left out."""
+NAMED = 20
+"""Workers named on the map: the farthest from the middle."""
+FRAME = Box(70, 14, 700, 380)
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def text(value: object) -> str:
+    """Text for a page, with a replacement character for each that XML cannot hold."""
+    return escape(_FORBIDDEN.sub("\ufffd", str(value)))
+
+
+def svg(width: float, height: float, parts: Sequence[str], title: str) -> str:
+    """A picture that takes the colours of the page."""
+    return (
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img">'
+        f"<title>{text(title)}</title>{''.join(parts)}</svg>"
+    )
+
+
+def cut(name: object, limit: float = 180) -> str:
+    """A name short enough for a margin."""
+    found = str(name)
+    while text_width(found, SIZE) > limit:
+        found = found[:-2] + "…" if found.endswith("…") else found[:-1] + "…"
+    return found
+
+
+def whisker(value: float, low: float, high: float) -> str:
+    """A dot with its interval on a line from -1 or 0 to 1."""
+    left = -1.0 if low < 0 else 0.0
+    x, a, b = (8 + 144 * (min(max(v, left), 1.0) - left) / (1 - left) for v in (value, low, high))
+    return svg(
+        160,
+        18,
+        [
+            '<path class="rule" d="M8,9H152"/>',
+            f'<path class="wire" d="M{a:.1f},9H{b:.1f}"/>',
+            f'<circle class="dot" cx="{x:.1f}" cy="9" r="4"/>',
+        ],
+        f"{value:.4f}, {low:.4f} to {high:.4f}",
+    )
+
+
+def distribution(table: Table) -> str:
+    """How often each answer was given; numbers of very many kinds in bins."""
+    return bars(*_bars(table), len(table))
+
+
+def bars(names: Sequence[object], counts: Sequence[int], total: int) -> str:
+    """A bar a name, with its share of the total."""
+    margin = 16 + max((text_width(cut(name), SIZE) for name in names), default=0)
+    most, parts = max(counts, default=0), []
+    for row, (name, count) in enumerate(zip(names, counts, strict=True)):
+        y, long = row * BAR, 420 * count / most
+        parts.append(f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(cut(name))}</text>')
+        parts.append(
+            f'<rect class="bar" x="{margin:.0f}" y="{y + 3}" width="{long:.1f}" height="{BAR - 7}" rx="2"/>'
+        )
+        said = f"{count:,} ({100 * count / total:.1f}%)"
+        parts.append(f'<text class="soft" x="{margin + long + 8:.0f}" y="{y + 17}">{said}</text>')
+    return svg(margin + 560, len(names) * BAR + 4, parts, "Answers")
+
+
+def _bars(table: Table) -> tuple[list[object], list[int]]:
+    counts = np.bincount(table.answer, minlength=len(table.categories))
+    if len(counts) <= MANY:
+        return list(table.categories), counts.tolist()
+    if table.numeric:
+        heights, edges = np.histogram(table.numbers, bins=BINS)
+        return [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)], heights.tolist()
+    top = np.argsort(-counts, kind="stable")[:MANY]
+    return [table.categories[i] for i in top.tolist()], counts[top].tolist()
+
+
+def standing_bar(counts: dict[str, int]) -> str:
+    """Unanimous, majority, none, incomplete as one bar."""
+    total, x, parts, legend = max(1, sum(counts.values())), 0.0, [], 0.0
+    for place_, (name, count) in enumerate(counts.items()):
+        if not count:
+            continue
+        wide = 700 * count / total
+        parts.append(f'<rect class="s{place_}" x="{x:.1f}" y="0" width="{wide:.1f}" height="26"/>')
+        said = f"{name} {count:,} ({100 * count / total:.1f}%)"
+        parts.append(f'<rect class="s{place_}" x="{legend:.0f}" y="38" width="11" height="11" rx="2"/>')
+        parts.append(f'<text x="{legend + 17:.0f}" y="48">{text(said)}</text>')
+        x, legend = x + wide, legend + 40 + text_width(said, SIZE)
+    return svg(max(720, legend), 56, parts, "Items")
+
+
+def worker_places(table: Table) -> tuple[Floats, Floats, str, str]:
+    """Where each worker stands: (x, y, name of x, name of y).
+
+    Labels: answers given, and how often another worker's answer about the same item is the same. Numbers: how far
+    a worker's answers are from the mean of the others', with and without their sign.
+    """
+    m = table.per_item()[table.item]
+    others, given = m > 1, np.bincount(table.worker, minlength=len(table.workers))
+    if table.numeric:
+        total = np.bincount(table.item, table.numbers, minlength=len(table.items))[table.item]
+        off = np.where(others, table.numbers - (total - table.numbers) / np.maximum(m - 1, 1), 0.0)
+        return (
+            _by_worker(table, off, others),
+            _by_worker(table, np.abs(off), others),
+            "mean difference from the others",
+            "mean distance from the others",
+        )
+    equal = (table.counts()[table.item, table.answer] - 1) / np.maximum(m - 1, 1)
+    return (
+        given.astype(np.float64),
+        _by_worker(table, equal, others),
+        "answers",
+        "share of others' answers that are the same",
+    )
+
+
+def _by_worker(table: Table, values: Floats, counted: NDArray[np.bool_]) -> Floats:
+    weights = counted.astype(np.float64)
+    top = np.bincount(table.worker, values * weights, minlength=len(table.workers))
+    bottom = np.bincount(table.worker, weights, minlength=len(table.workers))
+    found: Floats = np.where(bottom > 0, top / np.maximum(bottom, 1), np.nan)
+    return found
+
+
+def worker_map(table: Table) -> str:
+    """Every worker as a dot; the farthest from the middle by name."""
+    x, y, across, up = worker_places(table)
+    logarithmic = not table.numeric and bool(x.max() > 10 * max(1.0, x.min()))
+    shown = np.flatnonzero(~np.isnan(y)).tolist()
+    wide = _Axis.of(x[shown], logarithmic=logarithmic, from_zero=not (table.numeric or logarithmic))
+    high = _Axis.of(y[shown])
+    px = FRAME.left + (FRAME.right - FRAME.left) * wide.part(x[shown])
+    py = FRAME.bottom - (FRAME.bottom - FRAME.top) * high.part(y[shown])
+    spots = list(zip(px.tolist(), py.tolist(), strict=True))
+    said = [f"{table.workers[i]}: {across} {x[i]:,.4g}, {up} {y[i]:.3f}" for i in shown]
+    dots = [
+        f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="4"><title>{text(name)}</title></circle>'
+        for (a, b), name in zip(spots, said, strict=True)
+    ]
+    away = np.hypot((px - np.median(px)) / 630, (py - np.median(py)) / 366)
+    far = np.argsort(-away, kind="stable")[:NAMED].tolist()
+    marks = [Mark(spots[i][0], spots[i][1], cut(table.workers[shown[i]], 120), 0, SIZE) for i in far]
+    tags = [
+        f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
+        for mark, box in zip(marks, place(marks, spots, [], FRAME), strict=True)
+    ]
+    return svg(720, 440, [*_axes(wide, high, (across, up)), *dots, *tags], "Workers")
+
+
+@dataclass(frozen=True)
+class _Axis:
+    low: float
+    high: float
+    logarithmic: bool
+
+    @classmethod
+    def of(cls, values: Floats, *, logarithmic: bool = False, from_zero: bool = False) -> _Axis:
+        """An axis that holds the values with room to spare."""
+        scaled = np.log10(values) if logarithmic else values
+        low, high = (0.0 if from_zero else float(scaled.min())), float(scaled.max())
+        pad = 0.08 * (high - low) or max(0.05, 0.05 * abs(high))
+        return cls(low if from_zero else low - pad, high + pad, logarithmic)
+
+    def part(self, values: Floats) -> Floats:
+        """How far along the axis each value is."""
+        scaled = np.log10(values) if self.logarithmic else values
+        found: Floats = (scaled - self.low) / (self.high - self.low)
+        return found
+
+    def ticks(self) -> list[float]:
+        """Four or so round values."""
+        if self.logarithmic:
+            powers = range(floor(self.low), ceil(self.high) + 1)
+            marks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+            return [mark for mark in marks if self.low <= log10(mark) <= self.high]
+        rough = (self.high - self.low) / 4
+        unit = 10.0 ** floor(log10(rough))
+        step = unit * next(digit for digit in (1, 2, 5, 10) if digit * unit >= rough)
+        return [step * i for i in range(ceil(self.low / step), floor(self.high / step) + 1)]
+
+
+def _axes(x: _Axis, y: _Axis, names: tuple[str, str]) -> Iterator[str]:
+    for value in x.ticks():
+        at = FRAME.left + (FRAME.right - FRAME.left) * float(x.part(np.array(value)))
+        yield f'<path class="rule" d="M{at:.1f},{FRAME.top}V{FRAME.bottom}"/>'
+        yield f'<text class="soft" x="{at:.1f}" y="{FRAME.bottom + 20}" text-anchor="middle">{_tick(value)}</text>'
+    for value in y.ticks():
+        at = FRAME.bottom - (FRAME.bottom - FRAME.top) * float(y.part(np.array(value)))
+        yield f'<path class="rule" d="M{FRAME.left},{at:.1f}H{FRAME.right}"/>'
+        yield f'<text class="soft" x="{FRAME.left - 8}" y="{at + 4:.1f}" text-anchor="end">{_tick(value)}</text>'
+    middle = (FRAME.left + FRAME.right) / 2
+    yield f'<text class="soft" x="{middle:.0f}" y="{FRAME.bottom + 46}" text-anchor="middle">{text(names[0])}</text>'
+    turn = f"translate(18 {(FRAME.top + FRAME.bottom) / 2:.0f}) rotate(-90)"
+    yield f'<text class="soft" transform="{turn}" text-anchor="middle">{text(names[1])}</text>'
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 6):g}"
+
+
+def coincidences(table: Table) -> Floats:
+    """Categories by categories: where one worker says this, the share of others who say that."""
+    counts = table.counts().astype(np.float64)
+    weigh = 1 / np.maximum(counts.sum(axis=1) - 1, 1)
+    pairs = counts.T @ (counts * weigh[:, None]) - np.diag((counts * weigh[:, None]).sum(axis=0))
+    total = pairs.sum(axis=1, keepdims=True)
+    found: Floats = np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0)
+    return found
+
+
+def heat(names: Sequence[object], cells: Floats, title: str, digits: int = 2) -> str:
+    """A square of shares, darker for more; NaN stays empty."""
+    margin = 16 + max(text_width(cut(name, 140), SIZE) for name in names)
+    side = max(34.0, min(64.0, 560 / len(names)))
+    head, parts = 20 + 0.75 * min(margin, 150), []
+    for i, name in enumerate(names):
+        middle = head + side * (i + 0.5)
+        parts.append(
+            f'<text x="{margin - 8:.0f}" y="{middle + 4:.1f}" text-anchor="end">{text(cut(name, 140))}</text>'
+        )
+        turn = f"translate({margin + side * (i + 0.5):.1f} {head - 8:.1f}) rotate(-40)"
+        parts.append(f'<text transform="{turn}">{text(cut(name, 140))}</text>')
+    for (i, j), value in np.ndenumerate(cells):
+        if np.isnan(value):
+            continue
+        x, y = margin + side * j, head + side * i
+        strong = min(max(float(value), 0.0), 1.0)
+        parts.append(
+            f'<rect class="heat" x="{x:.1f}" y="{y:.1f}" width="{side - 2:.1f}" height="{side - 2:.1f}" '
+            f'rx="2" fill-opacity="{0.04 + 0.86 * strong:.3f}"/>'
+            f'<text class="{"on" if strong > 0.7 else "off"}" x="{x + side / 2 - 1:.1f}" '
+            f'y="{y + side / 2 + 4:.1f}" text-anchor="middle">{value:.{digits}f}</text>'
+        )
+    wide = margin + side * len(names) + 0.77 * min(margin, 150)
+    return svg(wide, head + side * len(names) + 4, parts, title)

@@ -1,0 +1,220 @@
+"""A dataset card in Markdown: datasheet and data statement, with the figures of the build filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from msgspec import field
+
+from nikawa.records import Card, Record
+from nikawa.reporting.tables import Table
+
+
+class StageFigures(Record, frozen=True, kw_only=True):
+    """What went into a stage, came out and was dropped."""
+
+    name: str
+    title: str
+    read: dict[str, int]
+    wrote: dict[str, int]
+    dropped: dict[str, int]
+
+
+class AskFigures(Record, frozen=True, kw_only=True):
+    """What people were asked, and how far they agreed."""
+
+    name: str
+    title: str
+    form: str
+    items: int
+    answers: int
+    workers: int
+    each: int
+    simulated: int
+    agreement: dict[str, float]
+    notes: tuple[str, ...] = ()
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """The 95% interval of a measure of agreement, over items."""
+
+
+class Found(Record, frozen=True, kw_only=True):
+    """What a check of the finished dataset found."""
+
+    check: str
+    where: str
+    count: int
+
+
+class Figures(Record, frozen=True, kw_only=True):
+    """The figures of a build."""
+
+    stages: tuple[StageFigures, ...]
+    asks: tuple[AskFigures, ...]
+    licences: dict[str, int]
+    """Source items by licence."""
+    labels: dict[str, dict[str, int]]
+    """By split, how often each label occurs."""
+    characters: dict[str, float]
+    """Mean length of each input."""
+    workers_are: Literal["persons", "columns", "simulated", "none"]
+    answers: int
+    simulated: int
+    chosen: tuple[str, ...] = ()
+    """What the papers leave open and the recipe chose."""
+    findings: tuple[Found, ...] = ()
+    spans: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By split, how often each label of spans occurs, where the gold is spans."""
+
+
+def markdown(card: Card, figures: Figures) -> str:
+    """The whole card."""
+    parts = [
+        *_head(card, figures),
+        *_motivation(card),
+        *_composition(card, figures),
+        *_process(figures),
+        *_people(card, figures),
+        *_use(card, figures),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(card: Card, figures: Figures) -> Iterator[str]:
+    languages = "\n".join(f"- {language}" for language in card.languages)
+    yield f"---\npretty_name: {_quoted(card.title)}\nlanguage:\n{languages}\n{_licence(card.licence)}\nversion: {_quoted(card.version)}\n---"
+    yield f"# {card.title}"
+    if figures.simulated:
+        share = f"{figures.simulated:,} of {figures.answers:,}"
+        yield f"> **The workers are simulated** ({share} answers). This release shows how the dataset is made; its labels are no gold."
+    yield card.description
+
+
+def _licence(licence: str) -> str:
+    """The licence as hubs of datasets name it: those of Creative Commons by their short names, others as such."""
+    if re.fullmatch(r"CC(0| BY)[-A-Z ]*( [0-9.]+)?", licence):
+        return f"license: {licence.lower().replace(' ', '-')}"
+    return f"license: other\nlicense_name: {_quoted(licence)}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _motivation(card: Card) -> Iterator[str]:
+    yield "## Motivation"
+    yield f"Version {card.version}, licence {card.licence}. Home: {card.homepage}"
+    yield f"Procedure: {card.citation}"
+
+
+def _composition(card: Card, figures: Figures) -> Iterator[str]:
+    yield "## Composition"
+    yield f"Texts: {card.source}"
+    yield (_span_table(figures) if figures.spans else _label_table(figures.labels)).markdown()
+    lengths = ", ".join(f"{name} {mean:g}" for name, mean in figures.characters.items())
+    if lengths:
+        yield f"Characters on average: {lengths}."
+    licences = ", ".join(f"{name} ({count:,} items)" for name, count in figures.licences.items())
+    if licences:
+        yield f"Licences of the sources: {licences}."
+    yield "`lineage.jsonl` holds, for every example, its sources, every judgement, the rules it met and the siblings that were dropped."
+
+
+def _label_table(labels: Mapping[str, Mapping[str, int]]) -> Table:
+    names = list(dict.fromkeys(sorted(name for found in labels.values() for name in found)))
+    splits = list(labels)
+    rows = [
+        [name, *(f"{labels[split].get(name, 0):,}" for split in splits), _sum(labels, name)] for name in names
+    ]
+    rows.append(["all", *(f"{sum(labels[split].values()):,}" for split in splits), _sum(labels)])
+    return Table(("label", *splits, "total"), rows, (*splits, "total"))
+
+
+def _span_table(figures: Figures) -> Table:
+    """Spans by label, then the items they stand in."""
+    found = _label_table(figures.spans)
+    items = _label_table(figures.labels).rows[-1]
+    rows = [*found.rows[:-1], ["all spans", *found.rows[-1][1:]], ["items", *items[1:]]]
+    return Table(("spans", *found.columns[1:]), rows, found.numbers)
+
+
+def _sum(labels: Mapping[str, Mapping[str, int]], name: str | None = None) -> str:
+    return f"{sum(n for found in labels.values() for key, n in found.items() if name in (None, key)):,}"
+
+
+def _process(figures: Figures) -> Iterator[str]:
+    if not figures.stages:
+        return
+    yield "## Collection process"
+    rows = [
+        [
+            stage.name,
+            " ".join(stage.title.split()),
+            _counts(stage.read),
+            _counts(stage.wrote),
+            _counts(stage.dropped),
+        ]
+        for stage in figures.stages
+    ]
+    yield Table(("stage", "rule", "in", "out", "dropped"), rows).markdown()
+    if figures.chosen:
+        yield "What the paper leaves open, and what was chosen:"
+        yield "\n".join(f"- {note}" for note in figures.chosen)
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    return "; ".join(f"{name} {count:,}" for name, count in found.items())
+
+
+def _people(card: Card, figures: Figures) -> Iterator[str]:
+    yield "## Workers and agreement"
+    yield f"{card.labels} Workers are {figures.workers_are}: {card.workers}."
+    rows = [
+        [ask.name, ask.title, f"{ask.items:,}", str(ask.each), f"{ask.workers:,}", f"{ask.answers:,}"]
+        for ask in figures.asks
+    ]
+    columns = ("asked", "what", "items", "workers an item", "workers", "answers")
+    if rows:
+        yield Table(columns, rows, columns[2:]).markdown()
+    yield from _agreement(figures)
+    notes = [f"- {ask.name}: {note}" for ask in figures.asks for note in ask.notes]
+    if notes:
+        yield "\n".join(notes)
+
+
+def _agreement(figures: Figures) -> Iterator[str]:
+    """The measures with their intervals; a release of before these were kept has none."""
+    told = [
+        ([ask.name, name, f"{value:.3f}"], ask.intervals.get(name))
+        for ask in figures.asks
+        for name, value in ask.agreement.items()
+    ]
+    columns: tuple[str, ...] = ("asked", "agreement", "value", "95% interval")
+    if not any(interval for _, interval in told):
+        columns = columns[:3]
+    rows = [
+        [*row, "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"][: len(columns)]
+        for row, interval in told
+    ]
+    if rows:
+        yield Table(columns, rows, columns[2:]).markdown()
+
+
+def _use(card: Card, figures: Figures) -> Iterator[str]:
+    yield "## Uses and known problems"
+    problems = list(card.problems) or ["None are known yet."]
+    yield "\n".join(f"- {problem}" for problem in problems)
+    yield "Checks of texts, repetition and leakage (`nikawa data check`):"
+    rows = [[found.check, found.where, f"{found.count:,}"] for found in figures.findings]
+    yield Table(("check", "where", "count"), rows, ("count",)).markdown() if rows else "Nothing was found."
+    if not figures.stages:  # made elsewhere: how it was judged is not ours to state
+        return
+    yield "## Data statement"
+    yield (
+        f"Language varieties: {', '.join(card.languages)}. Speakers: the writers of the sources named above. "
+        f"Workers: {card.workers or 'none'}; their demographics were not asked. "
+        "Situation: written text, judged item by item on task sheets."
+    )
+    yield "## Maintenance"
+    yield "A corrected version keeps the old labels in the lineage. `build.json` holds every setting and count of this build."

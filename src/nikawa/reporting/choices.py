@@ -1,0 +1,241 @@
+"""The settings that were tried, from the runs that chose among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.datasets.custom import is_own, name_of
+from nikawa.errors import BadInput
+from nikawa.io.json import encode_json
+from nikawa.metrics import metrics
+from nikawa.models import named
+from nikawa.records import Score, Task
+from nikawa.reporting.page_data import Choices, Chooser, Number, Tried
+from nikawa.reporting.runs import TaskRuns, places, seen_from, titled
+from nikawa.reporting.scores import stored_number
+from nikawa.runs.material import SELECT, task_of
+from nikawa.runs.store import RUN, SCORES, StoredRun, stored_runs
+from nikawa.runs.value import RunSpec, SetScores
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """One run that chose: what it is, its score, and where that is."""
+
+    spec: RunSpec
+    folder: str
+    set: SetScores
+    score: Score
+    place: str
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The runs of one system, by what they tried."""
+
+    name: str
+    by: dict[bytes, list[Choosing]]
+    defaults: Settings
+
+    @property
+    def runs(self) -> list[Choosing]:
+        return [run for runs in self.by.values() for run in runs]
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.runs[0].spec
+
+    def settings(self, key: bytes) -> Settings:
+        """Settings as they were, with those that were left as they come."""
+        return {**self.defaults, **self.by[key][0].spec.settings}
+
+    def varying(self) -> set[str]:
+        """Names of settings with several values."""
+        each = [self.settings(key) for key in self.by]
+        names = {name for settings in each for name in settings}
+        return {n for n in names if len({encode_json(settings.get(n)) for settings in each}) > 1}
+
+
+def find_choosing(given: Sequence[str]) -> list[StoredRun]:
+    """Finished runs that settings were chosen by, of what a user names."""
+    found: dict[Path, StoredRun] = {}
+    for place in places(given):
+        runs = [StoredRun(place)] if (place / RUN).is_file() else stored_runs(place)
+        for run in runs:
+            if run.done and run.spec.stage == "selection":
+                found.setdefault(run.path.resolve(), run)
+    return list(found.values())
+
+
+def find_choices(
+    parts: Sequence[TaskRuns], runs: Iterable[StoredRun], out: Path | None = None
+) -> tuple[dict[str, Choices], tuple[Choices, ...]]:
+    """What was tried by the name of each task that has results; then that of other tasks."""
+    groups: dict[tuple[str, ...], list[Choosing]] = {}
+    for run in (_read(stored, out) for stored in runs):
+        homes = tuple(part.name for part in _homes(parts, run.spec))
+        groups.setdefault(homes or ("", run.spec.task, task_of(run.spec).dataset), []).append(run)
+    by_name = {part.name: part for part in parts}
+    own = {n: _choices(found, by_name[n]) for homes, found in groups.items() if homes[0] for n in homes}
+    return own, tuple(_choices(found) for homes, found in sorted(groups.items()) if not homes[0])
+
+
+def _read(stored: StoredRun, out: Path | None) -> Choosing:
+    """A run with its score under the first metric of the task, held against its marker."""
+    stored.check()
+    spec, folder = stored.spec, seen_from(out, stored.path)
+    metric = task_of(spec).metrics[0]
+    for i, scores in enumerate(stored.scores()):
+        for j, score in enumerate(scores.scores):
+            if (scores.set, score.where, score.metric, score.mode) == (SELECT, "", metric, "official"):
+                return Choosing(spec, folder, scores, score, f"{folder}/{SCORES}#/{i}/scores/{j}")
+    raise BadInput(f"has no {metric} on the set that settings are chosen on", file=stored.path / SCORES, cure="score the run again")  # fmt: skip
+
+
+def _homes(parts: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
+    """The sections of a task; those of the same evaluated set where there are such."""
+    task = task_of(spec)
+    same = [p for p in parts if (p.task.name, p.task.dataset) == (task.name, task.dataset)]
+    told = spec.protocol.evaluate[0]
+    return [p for p in same if any(s.spec.protocol.evaluate[0] == told for s in p.systems)] or same
+
+
+def _choices(runs: Sequence[Choosing], part: TaskRuns | None = None) -> Choices:
+    columns = _columns(runs)
+    names = sorted({name for column in columns for name in column.varying()})
+    names = names or sorted({name for column in columns for run in column.runs for name in run.spec.settings})
+    task = task_of(runs[0].spec)
+    lower = metrics()[task.metrics[0]].better == "lower"
+    rows: dict[bytes, Tried] = {}
+    for column in columns:
+        for key, tried in _tried(column, names, _reported(column, part), lower).items():
+            before = rows.get(key)
+            rows[key] = tried if before is None else _joined(before, tried)
+    return Choices(
+        task=task.name,
+        metric=task.metrics[0],
+        names=tuple(names),
+        systems=tuple(_chooser(column, task) for column in columns),
+        tried=tuple(sorted(rows.values(), key=lambda tried: _order(tried.settings, names))),
+    )
+
+
+def _columns(runs: Sequence[Choosing]) -> list[_Column]:
+    """Runs by everything but settings and seed; names tell them apart."""
+    groups: dict[bytes, dict[bytes, list[Choosing]]] = {}
+    for run in sorted(runs, key=lambda run: run.spec.seed):
+        spec = run.spec
+        key = encode_json((spec.model, spec.variation, spec.protocol, spec.data))
+        groups.setdefault(key, {}).setdefault(encode_json(spec.settings), []).append(run)
+    specs = [next(iter(by.values()))[0].spec for by in groups.values()]
+    names = [titled(spec) for spec in specs]
+    found = [
+        _Column(name if names.count(name) == 1 else f"{name} [{replace(spec, settings={}).hash[:4]}]", by, _defaults(spec))
+        for name, spec, by in zip(names, specs, groups.values(), strict=True)
+    ]  # fmt: skip
+    return sorted(found, key=lambda column: column.name)
+
+
+def _defaults(spec: RunSpec) -> Settings:
+    """Settings of a model as they come; a run keeps those alone that depart from them."""
+    try:
+        kind = named(spec.predictor)[0]
+    except BadInput:  # a model that is not here any more
+        return {}
+    fields = msgspec.structs.fields(kind.settings) if kind.settings else ()
+    given = {f.encode_name: f.default for f in fields if f.default is not msgspec.NODEFAULT}
+    plain: Settings = msgspec.to_builtins({n: v for n, v in given.items() if n not in kind.outside})
+    return plain
+
+
+def _reported(column: _Column, part: TaskRuns | None) -> set[bytes]:
+    """Settings of results on the page of the same model, trained the same way."""
+    systems = (*part.systems, *part.shares) if part is not None else ()
+    own = (column.spec.model, column.spec.variation)
+    return {encode_json(s.spec.settings) for s in systems if (s.spec.model, s.spec.variation) == own}
+
+
+def _tried(column: _Column, names: Sequence[str], reported: set[bytes], lower: bool) -> dict[bytes, Tried]:
+    keys = sorted(column.by, key=lambda key: _order(column.settings(key), names))
+    numbers = {key: stored_number([(run.score, run.place) for run in column.by[key]]) for key in keys}
+    best = _best(numbers, reported, lower)
+    found: dict[bytes, Tried] = {}
+    for key, number in numbers.items():
+        whole, given = column.settings(key), column.by[key][0].spec.settings
+        settings = {name: whole[name] for name in names if name in whole}
+        found[_key(settings)] = Tried(
+            settings=settings,
+            defaults={name: (column.name,) for name in settings if name not in given},
+            scores={column.name: number},
+            seeds={column.name: len(column.by[key])},
+            chosen=(column.name,) if key == best else (),
+            reported=(column.name,) if key in reported else (),
+            diverged=(column.name,) if any(run.set.diverged for run in column.by[key]) else (),
+        )
+    return found
+
+
+def _key(settings: Settings) -> bytes:
+    """The same for the same settings, whether a number has a point or not."""
+    return encode_json({name: float(v) if _is_number(v) else v for name, v in settings.items()})
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _best(numbers: dict[bytes, Number], reported: set[bytes], lower: bool) -> bytes | None:
+    """The settings with the best mean, as `nikawa run` chooses; of equals those of the results, else the first of the table."""
+    known = {key: number.value for key, number in numbers.items() if number.value is not None}
+    if not known:
+        return None
+    best = min(known.values()) if lower else max(known.values())
+    equals = [key for key, value in known.items() if value == best]
+    return next((key for key in equals if key in reported), equals[0])
+
+
+def _joined(one: Tried, two: Tried) -> Tried:
+    """The same settings of two systems."""
+    return replace(
+        one,
+        defaults={
+            name: one.defaults.get(name, ()) + two.defaults.get(name, ())
+            for name in {**one.defaults, **two.defaults}
+        },
+        scores=one.scores | two.scores,
+        seeds=one.seeds | two.seeds,
+        chosen=one.chosen + two.chosen,
+        reported=one.reported + two.reported,
+        diverged=one.diverged + two.diverged,
+    )
+
+
+def _chooser(column: _Column, task: Task) -> Chooser:
+    protocol, runs = column.spec.protocol, column.runs
+    name = protocol.select
+    name = name.replace(task.dataset, name_of(task.dataset)) if is_own(task.dataset) else name
+    return Chooser(
+        system=column.name,
+        set=name,
+        kept_out=protocol.select_share > 0,
+        n=runs[0].set.n,
+        seeds=tuple(sorted({run.spec.seed for run in runs})),
+    )
+
+
+def _order(settings: Settings, names: Sequence[str]) -> list[tuple[int, float, str]]:
+    """Numbers by size, then words; what a model does not have last."""
+    found = []
+    for name in names:
+        value: Any = settings.get(name)
+        kind = 0 if _is_number(value) else 1 if name in settings else 2
+        found.append((kind, 0.0 if kind else float(value), str(value)))
+    return found

@@ -1,0 +1,249 @@
+"""What a report page shows, as plain values: jobs fill it, the page draws it, `numbers.json` holds it.
+
+Values are in `unit`, as the official scorer reports. `source` names the file a number is from, as an address from the
+folder of the page, and the place in it: `FILE#/pointer` (RFC 6901), several with blanks between them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import UNSET, UnsetType, field
+from msgspec.structs import replace
+
+from nikawa.analysis.results import Analysis, Curve, PartialInput, Stress, Suspects
+from nikawa.records import Record, Unit
+from nikawa.reporting.page_source import NUMBERS, inside
+from nikawa.reporting.page_traces import Training
+
+T = TypeVar("T")
+
+
+class Number(Record, frozen=True, kw_only=True):
+    """One figure with what is known of its spread."""
+
+    value: float | None
+    unit: Unit = "percent"
+    low: float | None = None
+    high: float | None = None
+    """The 95% interval over examples (and seeds, where there are several)."""
+    sd: float | None = None
+    """Over seeds."""
+    n: int = 0
+    source: str = ""
+    few: bool = False
+    """Whether it has no interval because too few examples, or groups of them, stand behind it."""
+    by: Literal["t"] | UnsetType = UNSET
+    """`t` where the interval is Student's, over examples and seeds; else it is the middle of resamples."""
+
+
+class SystemRow(Record, frozen=True, kw_only=True):
+    """One system on one set."""
+
+    system: str
+    model: str = ""
+    trained: str = ""
+    """What it learned from, where that is not the training data of the task."""
+    varied: bool = False
+    """Whether it departs from the task in other ways, such as inputs left out."""
+    seeds: tuple[int, ...]
+    runs: tuple[str, ...]
+    metrics: dict[str, Number]
+    ties: dict[str, str] = field(default_factory=dict)
+    """Metric to letters: systems that share one cannot be told apart."""
+    unanswered: dict[str, int] = field(default_factory=dict)
+    """Reason to count over all seeds."""
+    lost: str = ""
+    """Where these counts are."""
+
+
+class PairRow(Record, frozen=True, kw_only=True):
+    """Two systems; positive differences favour the second."""
+
+    metric: str
+    first: str
+    second: str
+    difference: Number
+    p: float | None
+    p_holm: float | None
+    smallest: float | None
+    wins: int
+    losses: int
+    source: str = ""
+    """The answers that were compared."""
+
+
+class PartRow(Record, frozen=True, kw_only=True):
+    """A system on a further set, or on a part of one."""
+
+    set: str
+    where: str
+    metric: str
+    system: str
+    number: Number
+
+
+class Analysed(Record, frozen=True, kw_only=True):
+    """The analysis of a system on the main set."""
+
+    system: str
+    analysis: Analysis
+    source: str
+
+
+class Sourced(Record, Generic[T], frozen=True, kw_only=True):
+    """Something found in several runs, and where that is."""
+
+    found: T
+    source: str
+
+
+class Note(Record, frozen=True, kw_only=True):
+    """A finding in words, or a small table of them."""
+
+    title: str
+    text: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    numbers: tuple[str, ...] = ()
+    """Columns that hold numbers."""
+    source: str = ""
+    sources: tuple[str, ...] = ()
+    """Of each row."""
+    command: str = ""
+    folded: bool = False
+    """Whether it is to be opened first."""
+
+
+class Chooser(Record, frozen=True, kw_only=True):
+    """A system whose settings were chosen."""
+
+    system: str
+    set: str
+    """What they were chosen on: a set, or the training data some examples were kept out of."""
+    kept_out: bool
+    """Whether these examples were kept out of the training data."""
+    n: int
+    """How many examples they were chosen on."""
+    seeds: tuple[int, ...]
+    """The seeds that chose."""
+
+
+class Tried(Record, frozen=True, kw_only=True):
+    """One combination of settings."""
+
+    settings: dict[str, Any]
+    """Those that vary; what no model here has that tried it is left out."""
+    defaults: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Setting to the systems that left it as it comes."""
+    scores: dict[str, Number]
+    """System to its mean over the seeds that chose."""
+    seeds: dict[str, int]
+    """System to how many of them there are."""
+    chosen: tuple[str, ...] = ()
+    """Systems that do best with it."""
+    reported: tuple[str, ...] = ()
+    """Systems whose scores on the page are of runs with it."""
+    diverged: tuple[str, ...] = ()
+    """Systems of which a training with it diverged: they have no score with it."""
+
+
+class Choices(Record, frozen=True, kw_only=True):
+    """The settings of a task that were tried, on what they were chosen on."""
+
+    task: str
+    metric: str
+    names: tuple[str, ...]
+    """Settings that vary."""
+    systems: tuple[Chooser, ...]
+    tried: tuple[Tried, ...]
+    place: str = ""
+    """Where this is in `numbers.json`."""
+
+    @property
+    def name(self) -> str:
+        """As a task is called."""
+        return self.task
+
+
+class Section(Record, frozen=True, kw_only=True):
+    """One task."""
+
+    name: str
+    title: str
+    dataset: str
+    kind: str
+    language: str
+    set: str
+    n: int
+    protocol: str
+    protocol_why: str
+    metrics: tuple[str, ...]
+    lower_is_better: tuple[str, ...]
+    labels: tuple[str, ...]
+    rows: tuple[SystemRow, ...]
+    pairs: tuple[PairRow, ...] = ()
+    parts: tuple[PartRow, ...] = ()
+    analysed: tuple[Analysed, ...] = ()
+    curves: tuple[Sourced[Curve], ...] = ()
+    stress: tuple[Sourced[Stress], ...] = ()
+    partial: tuple[Sourced[PartialInput], ...] = ()
+    suspects: tuple[Sourced[Suspects], ...] = ()
+    choices: Choices | None = None
+    training: tuple[Training, ...] = ()
+    derived: tuple[str, ...] = ()
+    """Sets whose examples were made from others, such as perturbed ones."""
+    findings: tuple[Note, ...] = ()
+    """About the dataset: agreement, artifacts, known problems."""
+    place: str = ""
+    """Where this is in `numbers.json`."""
+
+
+class RunRow(Record, frozen=True, kw_only=True):
+    """Where a number's answers came from."""
+
+    folder: str
+    """As an address from the folder of the page."""
+    task: str
+    system: str
+    seed: int
+    settings: dict[str, Any]
+    data: tuple[tuple[str, str, str, int], ...]
+    """Name, version, digest and size of every set."""
+    packages: dict[str, str]
+    python: str
+
+
+class Page(Record, frozen=True, kw_only=True):
+    """The whole report."""
+
+    title: str
+    version: str
+    """Of nikawa."""
+    systems: tuple[str, ...]
+    sections: tuple[Section, ...]
+    runs: tuple[RunRow, ...]
+    commands: tuple[str, ...]
+    """What makes the runs anew, then the report."""
+    rounds: int
+    """Resamples of intervals over seeds and of paired tests."""
+    tests: int
+    """Paired tests corrected together."""
+    choices: tuple[Choices, ...] = ()
+    """Of tasks that have no result here."""
+    choosing: tuple[RunRow, ...] = ()
+    """Runs that settings were chosen by."""
+    made: str = ""
+    """When, where that was asked for."""
+
+
+def placed(page: Page) -> Page:
+    """The page with the place of each section, and of what was chosen, in `numbers.json`."""
+    sections = (_placed(s, inside(NUMBERS, "sections", i)) for i, s in enumerate(page.sections))
+    choices = (replace(one, place=inside(NUMBERS, "choices", i)) for i, one in enumerate(page.choices))
+    return replace(page, sections=tuple(sections), choices=tuple(choices))
+
+
+def _placed(found: Section, place: str) -> Section:
+    chosen = found.choices and replace(found.choices, place=inside(place, "choices"))
+    return replace(found, place=place, choices=chosen)

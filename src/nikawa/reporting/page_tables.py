@@ -1,0 +1,218 @@
+"""The summary of a report as tables for elsewhere: Markdown, LaTeX, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
+from nikawa.reporting.page_data import Number, Page, Section, SystemRow
+from nikawa.reporting.page_parts import Known, learned, seen_grid
+from nikawa.reporting.page_section import answered_of, is_best
+from nikawa.reporting.page_words import figures, plain
+from nikawa.reporting.tables import Table, escape
+
+DAGGER = r"$^{\dagger}$"
+LETTERS = {"Δ": r"$\Delta$"}
+
+
+def main_row(found: Section, system: str) -> SystemRow | None:
+    """The row of a system on a task."""
+    return next((row for row in found.rows if row.system == system), None)
+
+
+def column_name(found: Section) -> str:
+    """A task and the metric that stands for it."""
+    return f"{found.name} {found.metrics[0]}"
+
+
+def behind(found: Section, row: SystemRow) -> bool:
+    """Whether a system is told apart from the best one of the first metric."""
+    metric = found.metrics[0]
+    leaders = [r for r in found.rows if is_best(found, r, metric)]
+    letters = set("".join(r.ties.get(metric, "") for r in leaders))
+    return bool(letters) and not letters & set(row.ties.get(metric, ""))
+
+
+def markdown(page: Page, digits: int) -> str:
+    """One table: a row a system, a column a task; letters are tie groups."""
+    rows = []
+    for system in page.systems:
+        cells = [_markdown_cell(found, system, digits) for found in page.sections]
+        rows.append([system, *cells])
+    columns = ["system", *map(column_name, page.sections)]
+    body = Table(columns, rows, columns[1:]).markdown()
+    return f"# {page.title}\n\n{body}\n\n{legend(page)}\n"
+
+
+def legend(page: Page) -> str:
+    """What the marks of the table mean: of those that are in it."""
+    numbers = [
+        row.metrics[s.metrics[0]] for s in page.sections for row in s.rows if s.metrics[0] in row.metrics
+    ]
+    seeds = any(number.sd is not None for number in numbers)
+    parts = ["± is the standard deviation over seeds."] if seeds else []
+    if any(number.value is not None and number.low is not None for number in numbers):
+        over = "examples, and over seeds where there are several" if seeds else "examples"
+        parts.append(f"Ranges are 95% intervals over {over}.")
+    if any(number.few for number in numbers):
+        parts.append(f"{NO_INTERVAL}: {TOO_FEW}")
+    if any(row.unanswered for s in page.sections for row in s.rows):
+        parts.append("An item without an answer earns nothing; a correlation leaves it out.")
+    if page.tests:
+        parts.append(
+            f"Bold: the best. Systems that share a letter cannot be told apart: {_tests(page, seeds)}, 5%."
+        )
+    marks = [f"{s.name}: {s.protocol}" for s in page.sections if s.protocol]
+    return " ".join([*parts, f"Not as published: {'; '.join(marks)}."] if marks else parts)
+
+
+def _tests(page: Page, seeds: bool) -> str:
+    """Which tests tell systems apart; with several seeds nothing is drawn."""
+    how = "over examples and seeds" if seeds else f"with {page.rounds:,} resamples"
+    return f"paired tests {how}, Holm's correction over {page.tests:,} tests"
+
+
+def _markdown_cell(found: Section, system: str, digits: int) -> str:
+    row, metric = main_row(found, system), found.metrics[0]
+    if row is None or metric not in row.metrics:
+        return ""
+    number = row.metrics[metric]
+    shown = plain(number, digits)
+    if number.value is None:
+        return shown
+    shown = f"**{shown}**" if is_best(found, row, metric) else shown
+    shown += f", {answered_of(found, row)} answered" if row.unanswered else ""
+    return f"{shown} {row.ties.get(metric, '')}".strip()
+
+
+def latex(page: Page, digits: int) -> str:
+    r"""A booktabs table: the best bold, ± over seeds, a dagger where a system is told apart from the best."""
+    head = " & ".join(["System", *(escape(found.name) for found in page.sections)])
+    second = " & ".join(["", *(rf"\small {escape(found.metrics[0])}" for found in page.sections)])
+    body = [
+        " & ".join([escape(s), *(_latex_cell(found, s, digits) for found in page.sections)])
+        for s in page.systems
+    ]
+    marked = any(
+        behind(f, row) for f in page.sections for s in page.systems if (row := main_row(f, s)) is not None
+    )
+    return _floating("l" + "r" * len(page.sections), [head, second], body, _caption(page, marked))
+
+
+def _floating(shape: str, head: list[str], body: list[str], caption: str) -> str:
+    lines = [
+        r"% \usepackage{booktabs}; Japanese and Korean names need LuaLaTeX or XeLaTeX with a font that has them",
+        r"\begin{table}",
+        r"\centering",
+        rf"\begin{{tabular}}{{{shape}}}",
+        r"\toprule",
+        *(rf"{line} \\" for line in head),
+        r"\midrule",
+        *(line if line.startswith("\\") else rf"{line} \\" for line in body),
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\caption{{{caption}}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def latex_seen(found: Section, digits: int) -> str:
+    """Seen and unseen as a booktabs table; empty where no system was told so."""
+    trained, grid = seen_grid(found)
+    if not grid:
+        return ""
+    body: list[str] = []
+    for model, lines in grid.items():
+        body += [r"\midrule"] if body else []
+        body += [
+            " & ".join([escape(model) if i == 0 else "", LETTERS.get(where, where), *(_latex_known(one, digits) for one in line)])
+            for i, (where, line) in enumerate(lines.items())
+        ]  # fmt: skip
+    head = " & ".join(["Model", "", *(escape(learned(found, name)) for name in trained)])
+    numbers = [
+        one[0] for lines in grid.values() for line in lines.values() for one in line if one is not None
+    ]
+    spread = r" Mean over seeds, $\pm$ standard deviation." if any(n.sd is not None for n in numbers) else ""
+    said = rf"{escape(found.metrics[0].capitalize())} on {escape(found.set)} by what was learned from; $\Delta$ is seen less unseen.{spread}"
+    return _floating("ll" + "r" * len(trained), [head], body, said)
+
+
+def _latex_known(one: Known | None, digits: int) -> str:
+    return "" if one is None else _latex_number(one[0], digits)
+
+
+def _latex_number(number: Number, digits: int, best: bool = False) -> str:
+    value = figures(number.value, number.unit, digits).replace("−", "$-$")
+    value = rf"\textbf{{{value}}}" if best else value
+    return value + (rf"$_{{\pm {figures(number.sd, number.unit, digits)}}}$" if number.sd is not None else "")
+
+
+def _caption(page: Page, marked: bool) -> str:
+    """What the marks of the LaTeX table mean."""
+    numbers = [n for found in page.sections for row in found.rows for n in row.metrics.values()]
+    said = "Best in bold." if page.tests else ""
+    seeds = any(number.sd is not None for number in numbers)
+    if seeds:
+        said += r" Mean over seeds, $\pm$ standard deviation."
+    if marked:
+        said += rf" {DAGGER}: told apart from the best ({_tests(page, seeds)}, 5\%)."
+    if gaps := "; ".join(_gaps(page)):
+        said += f" Answered: {gaps}."
+    marks = [f"{escape(s.name)} {escape(s.protocol)}" for s in page.sections if s.protocol]
+    return (said + (f" Not as published: {'; '.join(marks)}." if marks else "")).strip()
+
+
+def _gaps(page: Page) -> Iterator[str]:
+    """Systems that did not answer everything, in LaTeX."""
+    for found in page.sections:
+        for row in (row for row in found.rows if row.unanswered):
+            yield f"{escape(row.system)} {answered_of(found, row)} on {escape(found.name)}"
+
+
+def _latex_cell(found: Section, system: str, digits: int) -> str:
+    row, metric = main_row(found, system), found.metrics[0]
+    if row is None or metric not in row.metrics:
+        return ""
+    shown = _latex_number(row.metrics[metric], digits, is_best(found, row, metric))
+    return shown + (DAGGER if behind(found, row) else "")
+
+
+COLUMNS = ("task", "set", "where", "system", "metric", "value", "unit", "low", "high", "sd", "seeds", "n", "ties", "unanswered", "source")  # fmt: skip
+
+
+def comma_separated(page: Page) -> str:
+    """Every figure of every task, unrounded, a line each."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(line for found in page.sections for line in _lines(found))
+    return out.getvalue()
+
+
+def _lines(found: Section) -> Iterator[list[object]]:
+    for row in found.rows:
+        for metric, number in row.metrics.items():
+            yield [
+                found.name, found.set, "", _safe(row.system), metric, *_spread(number), len(row.seeds), number.n,
+                row.ties.get(metric, ""), sum(row.unanswered.values()), number.source,
+            ]  # fmt: skip
+    seeds = {row.system: len(row.seeds) for row in found.rows}
+    for part in found.parts:
+        number = part.number
+        yield [
+            found.name, part.set, part.where, _safe(part.system), part.metric, *_spread(number), seeds.get(part.system, ""),
+            number.n, "", "", number.source,
+        ]  # fmt: skip
+
+
+def _safe(name: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+
+
+def _spread(number: Number) -> list[object]:
+    ends = (number.value, number.unit, number.low, number.high, number.sd)
+    return ["" if end is None else end for end in ends]

@@ -1,0 +1,187 @@
+"""The artifact test as a picture: share of a label against the examples that hold a token, with the line.
+
+After Figure 3 of the JAMP paper (Figure 1 of Gardner et al., 2021). The SVG is written by hand: it needs no library,
+follows the reader's light or dark scheme, and its text stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import ceil, log10
+from pathlib import Path
+
+import numpy as np
+
+from nikawa.checks.artifacts import Pair, Table
+from nikawa.io.atomic import atomic_write
+from nikawa.reporting._labels import Box, Mark, place, text_width
+
+WIDTH, HEIGHT = 960, 720
+FRAME = Box(64, 84, WIDTH - 24, HEIGHT - 56)
+SIZE = 13
+NAMED = 60
+"""Points over the line that are labelled; the least likely first."""
+TOGETHER = 2.5
+"""Pixels within which points of one label share a name tag."""
+LIGHT = ("#0072b2", "#d55e00", "#009e73", "#aa3f8f", "#8a6d00", "#3b3b98", "#a8323e", "#4d7c0f")
+DARK = ("#5bb8f0", "#ff8f5a", "#35d0a2", "#e58ac9", "#e0b83a", "#a5a5f5", "#f0808a", "#a3d160")
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Axes:
+    """From examples and share to pixels; examples on a logarithmic axis."""
+
+    decades: int
+
+    def x(self, n: float) -> float:
+        """Pixels from the left."""
+        return FRAME.left + (FRAME.right - FRAME.left) * log10(n) / self.decades
+
+    def y(self, share: float) -> float:
+        """Pixels from the top; the frame reaches a little beyond 0 and 1 so that dots stay whole."""
+        return FRAME.bottom - 8 - (FRAME.bottom - FRAME.top - 16) * share
+
+
+def write_scatter(
+    path: Path, table: Table, over: Sequence[Pair], *, title: str, overwrite: bool = False
+) -> None:
+    """Write the picture, whole or not at all."""
+    with atomic_write(path, overwrite=overwrite) as stream:
+        stream.write(scatter(table, over, title).encode())
+
+
+def scatter(table: Table, over: Sequence[Pair], title: str) -> str:
+    """The picture of a table; `over` are its pairs over the line."""
+    axes = Axes(max(1, ceil(log10(max(2, int(table.totals.max()))))))
+    line = _line(table, axes)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
+        f"<title>{_text(title)}</title>",
+        f"<style>{_style(len(table.labels))}</style>",
+        f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
+        *_heading(table, over, title),
+        *_grid(axes, len(table.labels)),
+        *_dots(table, axes),
+        f'<path class="line" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>' if line else "",
+        *_over(table, over, axes, line),
+        "</svg>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _style(labels: int) -> str:
+    fonts = '"Noto Sans CJK JP","Noto Sans CJK KR","Noto Sans JP","Noto Sans KR",sans-serif'
+
+    def colours(palette: tuple[str, ...]) -> str:
+        return "".join(f"--c{i}:{palette[i % len(palette)]};" for i in range(labels))
+
+    classes = "".join(
+        f".d{i}{{stroke:var(--c{i})}}.o{i}{{fill:var(--c{i})}}.w{i}{{stroke:var(--c{i})}}"
+        for i in range(labels)
+    )
+    return (
+        f"svg{{--paper:#fff;--ink:#1f2328;--soft:#656d76;--rule:#e3e6ea;{colours(LIGHT)}}}"
+        f"@media(prefers-color-scheme:dark){{svg{{--paper:#0d1117;--ink:#e6edf3;--soft:#9198a1;--rule:#262c36;{colours(DARK)}}}}}"
+        f"text{{font:{SIZE}px {fonts};fill:var(--ink)}}.soft{{fill:var(--soft)}}.head{{font-size:17px;font-weight:bold}}"
+        ".paper{fill:var(--paper)}.rule{stroke:var(--rule)}.null{stroke:var(--soft);stroke-dasharray:5 4}"
+        ".line{fill:none;stroke:var(--ink);stroke-width:1.6}"
+        ".dots{fill:none;stroke-width:3.4;stroke-linecap:round;stroke-opacity:.4}"
+        ".over{stroke:var(--paper)}.wire{stroke-width:.8;stroke-opacity:.75}"
+        ".tag{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}" + classes
+    )
+
+
+def _text(text: str) -> str:
+    """Text for XML, with a replacement character for each that XML cannot hold."""
+    return escape(_FORBIDDEN.sub("\ufffd", text))
+
+
+def _heading(table: Table, over: Sequence[Pair], title: str) -> Iterator[str]:
+    yield f'<text class="head" x="{FRAME.left}" y="28">{_text(title)}</text>'
+    said = (
+        f"{table.examples.sum():,} examples, {len(table.tokens):,} tokens; {len(over):,} pairs over the line "
+        f"(one-sided binomial test, p < {table.alpha:g}/{len(table.tokens):,})"
+    )
+    if len(over) > NAMED:
+        said += f", the {NAMED} least likely named"
+    yield f'<text class="soft" x="{FRAME.left}" y="49">{_text(said)}</text>'
+    x = FRAME.left + 6
+    for i, label in enumerate(table.labels):
+        yield f'<circle class="o{i}" cx="{x:.1f}" cy="66" r="4.5"/>'
+        yield f'<text x="{x + 10:.1f}" y="70.5">{_text(label)}</text>'
+        x += 34 + text_width(label, SIZE)
+
+
+def _grid(axes: Axes, labels: int) -> Iterator[str]:
+    for power in range(axes.decades + 1):
+        x = axes.x(10**power)
+        yield f'<path class="rule" d="M{x:.1f},{FRAME.top}V{FRAME.bottom}"/>'
+        yield f'<text class="soft" x="{x:.1f}" y="{FRAME.bottom + 20}" text-anchor="middle">{10**power:,}</text>'
+    for tenth in range(0, 11, 2):
+        y = axes.y(tenth / 10)
+        yield f'<path class="rule" d="M{FRAME.left},{y:.1f}H{FRAME.right}"/>'
+        yield f'<text class="soft" x="{FRAME.left - 8}" y="{y + 4.5:.1f}" text-anchor="end">{tenth / 10:.1f}</text>'
+    null = axes.y(1 / labels)
+    yield f'<path class="null" d="M{FRAME.left},{null:.1f}H{FRAME.right}"/>'
+    yield f'<text class="soft" x="{FRAME.left + 4}" y="{null - 5:.1f}">chance, 1/{labels}</text>'
+    middle = (FRAME.left + FRAME.right) / 2
+    yield f'<text class="soft" x="{middle}" y="{FRAME.bottom + 42}" text-anchor="middle">examples that hold the token</text>'
+    turn = f"translate(20 {(FRAME.top + FRAME.bottom) / 2}) rotate(-90)"
+    yield f'<text class="soft" transform="{turn}" text-anchor="middle">share of the label among them</text>'
+
+
+def _dots(table: Table, axes: Axes) -> Iterator[str]:
+    """Every pair as a dot: one path a label, dots that coincide drawn once."""
+    for i in range(len(table.labels)):
+        spots = np.unique(np.column_stack([table.totals, table.counts[:, i]]), axis=0).tolist()
+        seen = dict.fromkeys(f"{axes.x(n):.1f} {axes.y(k / n):.1f}" for n, k in spots)
+        yield f'<path class="dots d{i}" d="{"".join(f"M{spot}h0" for spot in seen)}"/>'
+
+
+def _line(table: Table, axes: Axes) -> list[tuple[float, float]]:
+    """The line as pixels, from the least n that can be over it."""
+    top = 10**axes.decades
+    n = np.unique(
+        np.concatenate([np.arange(1, min(top, 100) + 1), np.geomspace(1, top, 400).astype(np.int64)])
+    )
+    line = table.line(n)
+    pairs = zip(n.tolist(), line.tolist(), strict=True)
+    return [(axes.x(n), axes.y(k / n)) for n, k in pairs if k <= n]
+
+
+def _over(table: Table, over: Sequence[Pair], axes: Axes, line: list[tuple[float, float]]) -> Iterator[str]:
+    numbers = {label: i for i, label in enumerate(table.labels)}
+    marks = _marks(over[:NAMED], axes, numbers)
+    dots = [(axes.x(pair.n), axes.y(pair.share)) for pair in over]
+    tags = place(marks, dots, line, FRAME)
+    for mark, box in zip(marks, tags, strict=True):
+        x, y = box.nearest(mark.x, mark.y)
+        if (x - mark.x) ** 2 + (y - mark.y) ** 2 > 81:
+            yield f'<path class="wire w{mark.group}" d="M{mark.x:.1f},{mark.y:.1f}L{x:.1f},{y:.1f}"/>'
+    for pair, (x, y) in zip(over, dots, strict=True):
+        said = f"{pair.token} → {pair.label}: {pair.count:,} of {pair.n:,}, {pair.share:.3f}"
+        yield (
+            f'<circle class="over o{numbers[pair.label]}" cx="{x:.1f}" cy="{y:.1f}" r="4">'
+            f"<title>{_text(said)}</title></circle>"
+        )
+    for mark, box in zip(marks, tags, strict=True):
+        yield f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{_text(mark.text)}</text>'
+
+
+def _marks(over: Sequence[Pair], axes: Axes, numbers: dict[str, int]) -> list[Mark]:
+    """Name tags; points of one label that all but coincide share one."""
+    found: list[Mark] = []
+    for pair in over:
+        x, y, group = axes.x(pair.n), axes.y(pair.share), numbers[pair.label]
+        for i, mark in enumerate(found):
+            if mark.group == group and abs(mark.x - x) < TOGETHER and abs(mark.y - y) < TOGETHER:
+                found[i] = Mark(mark.x, mark.y, f"{mark.text} · {pair.token}", group, SIZE)
+                break
+        else:
+            found.append(Mark(x, y, pair.token, group, SIZE))
+    return found

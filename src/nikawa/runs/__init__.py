@@ -1,0 +1,17 @@
+"""Run models on tasks: plan (a sweep is a list of runs), execute (here or on a cluster), store (a folder a run)."""
+
+from nikawa.runs.store import StoredRun, open_run, stored_runs
+from nikawa.runs.value import About, DataSet, Outcome, Protocol, RunSpec, SetScores, Variation
+
+__all__ = [
+    "About",
+    "DataSet",
+    "Outcome",
+    "Protocol",
+    "RunSpec",
+    "SetScores",
+    "StoredRun",
+    "Variation",
+    "open_run",
+    "stored_runs",
+]

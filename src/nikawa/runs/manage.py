@@ -1,0 +1,204 @@
+"""Look after stored runs: list them, tell two apart, remove some."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.records import Record
+from nikawa.runs.material import task_of
+from nikawa.runs.store import DONE, RUN, Busy, StoredRun, open_run, stored_runs
+from nikawa.runs.value import DIVERGED
+
+
+class Listed(Record, frozen=True, kw_only=True):
+    """One line of the list of runs."""
+
+    run: str
+    task: str = ""
+    model: str = ""
+    variation: str = ""
+    seed: int = 0
+    stage: str = ""
+    state: str
+    """done, diverged (done without a score), unfinished, running or broken."""
+    problem: str = ""
+    set: str = ""
+    metric: str = ""
+    value: float | None = None
+    protocol: str = ""
+    finished: str = ""
+
+
+class Changed(Record, frozen=True, kw_only=True):
+    """Something two runs do not share."""
+
+    what: str
+    a: Any
+    b: Any
+
+
+class ScorePair(Record, frozen=True, kw_only=True):
+    """A score both runs have."""
+
+    set: str
+    where: str
+    metric: str
+    a: float | None
+    b: float | None
+
+
+class AnswerPair(Record, frozen=True, kw_only=True):
+    """How many answers to a set differ."""
+
+    set: str
+    n: int
+    differ: int
+
+
+class RunDiff(Record, frozen=True, kw_only=True):
+    """What two runs do not share."""
+
+    a: str
+    b: str
+    changed: tuple[Changed, ...]
+    scores: tuple[ScorePair, ...]
+    answers: tuple[AnswerPair, ...]
+
+
+def list_runs(out: Path, task: str | None = None, model: str | None = None) -> list[Listed]:
+    """Every run below a folder, or those of a task or a model."""
+    found = [_listed(run) for run in stored_runs(out, broken=True)]
+    kept = (
+        row for row in found if (task is None or row.task == task) and (model is None or row.model == model)
+    )
+    return sorted(kept, key=lambda row: (row.task, row.model, row.variation, row.stage, row.seed, row.run))
+
+
+def _listed(run: StoredRun) -> Listed:
+    try:
+        if not run.done and not (run.path / RUN).exists():  # killed before it could say what it is
+            return Listed(run=run.path.name, task=run.path.name.partition("--")[0], state=_state(run))
+        spec = run.spec
+        state = _state(run)
+        row = Listed(
+            run=run.path.name, task=spec.task, model=spec.model, variation=spec.variation.title,
+            seed=spec.seed, stage=spec.stage, state=state, protocol=spec.protocol.mark,
+        )  # fmt: skip
+        if not run.done:
+            return row
+        run.check()
+        main = run.scores()[0]
+        first = main.scores[0]
+        scored = {"state": DIVERGED} if run.diverged else {"value": first.value}
+        row = msgspec.structs.replace(row, set=main.set, metric=first.metric, **scored)
+        return msgspec.structs.replace(row, **_finished(run))
+    except (BadInput, IndexError, OSError) as problem:
+        return Listed(run=run.path.name, state="broken", problem=str(problem))
+
+
+def _state(run: StoredRun) -> str:
+    return "done" if run.done else "running" if run.busy() else "unfinished"
+
+
+def _finished(run: StoredRun) -> dict[str, str]:
+    """When it was done; a run is whole without its circumstances, so that a fault there is told and no more."""
+    try:
+        return {"finished": run.about().finished}
+    except BadInput as problem:
+        return {"problem": str(problem)}
+
+
+def diff_runs(a: str, b: str, out: Path) -> RunDiff:
+    """What two runs, named by folder or hash, do not share."""
+    one, other = open_run(a, out), open_run(b, out)
+    return RunDiff(
+        a=one.path.name,
+        b=other.path.name,
+        changed=tuple(_changes(_facts(one), _facts(other))),
+        scores=tuple(_score_pairs(one, other)),
+        answers=tuple(_answer_pairs(one, other)),
+    )
+
+
+def _facts(run: StoredRun) -> dict[str, Any]:
+    """What defines a run and what it was made with, flat."""
+    facts = dict(_flat("", msgspec.to_builtins(run.spec)))
+    if run.done:
+        about = run.about()
+        facts |= {f"package.{name}": version for name, version in about.packages.items()}
+        facts |= {"python": about.python, "trained": about.trained}
+    return facts
+
+
+def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(f"{prefix}.{key}" if prefix else str(key), inner)
+    elif prefix == "data":
+        for part in value:
+            yield f"data.{part['name']}", f"{part['version']} {part['digest']}"
+    else:
+        yield prefix, value
+
+
+def _changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Changed]:
+    for name in dict.fromkeys((*a, *b)):
+        if a.get(name) != b.get(name):
+            yield Changed(what=name, a=a.get(name), b=b.get(name))
+
+
+def _score_pairs(one: StoredRun, other: StoredRun) -> Iterator[ScorePair]:
+    a, b = _values(one), _values(other)
+    for key in a:
+        if key in b:
+            yield ScorePair(set=key[0], where=key[1], metric=key[2], a=a[key], b=b[key])
+
+
+def _values(run: StoredRun) -> dict[tuple[str, str, str], float]:
+    if not run.done:
+        return {}
+    return {
+        (part.set, score.where, score.metric): score.value
+        for part in run.scores()
+        for score in part.scores
+        if score.mode == "official"
+    }
+
+
+def _answer_pairs(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
+    if one.spec.task != other.spec.task:
+        return
+    task = task_of(one.spec)
+    for name in one.sets:
+        if name in other.sets:
+            a = {p.example: p.answer for p in one.predictions(name, task)}
+            b = {p.example: p.answer for p in other.predictions(name, task)}
+            both = a.keys() & b.keys()
+            yield AnswerPair(set=name, n=len(both), differ=sum(a[key] != b[key] for key in both))
+
+
+def to_remove(names: Iterable[str], out: Path, *, unfinished: bool, task: str | None, model: str | None) -> list[StoredRun]:  # fmt: skip
+    """The runs that are named, or that a filter picks; with no name and no filter none."""
+    named = [open_run(name, out) for name in names]
+    if named or not (unfinished or task or model):
+        if not named:
+            cure = "name runs by folder or hash, or say --unfinished, --task or --model"
+            raise BadInput("nothing is named", cure=cure)
+        return named
+    rows = list_runs(out, task, model)
+    return [StoredRun(out / row.run) for row in rows if not unfinished or row.state == "unfinished"]
+
+
+def remove_runs(runs: Iterable[StoredRun]) -> None:
+    """Remove runs whole: a removal that is cut short leaves an unfinished run, never a finished one with gaps."""
+    for run in runs:
+        if run.busy():
+            raise Busy("a process works on this run", file=run.path, cure="wait for it, or end it")
+        (run.path / DONE).unlink(missing_ok=True)
+        shutil.rmtree(run.path)

@@ -1,0 +1,149 @@
+"""Which sets a run learns from, chooses on and is told by, given what is here; what is not as published is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nikawa.datasets.shelf import Shelf
+from nikawa.errors import BadInput
+from nikawa.records import Task
+from nikawa.runs.habits import Habit, habit_of
+from nikawa.runs.parts import FOLDS, SELECT, SELECT_OF_FOLDS
+from nikawa.runs.value import Protocol, ProtocolKind, Variation
+
+ORDINARY = ("train", "dev", "test")
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The sets with gold that are here for a task, by full name; empty where there is none."""
+
+    train: str
+    dev: str
+    test: str
+    more: tuple[str, ...]
+    """Further sets to evaluate: out of domain, stress sets."""
+    stand_in: bool = False
+    hidden: bool = False
+    """Whether there is a test set whose labels are all hidden."""
+
+    @property
+    def main(self) -> tuple[str, ...]:
+        """What is evaluated where there is a test set, or only further ones."""
+        return ((self.test,) if self.test else ()) + self.more
+
+
+def sets_here(task: Task, shelf: Shelf) -> Sets:
+    """What is here for a task."""
+    habit = habit_of(task.dataset)
+    home = habit.home or task.dataset
+    here = {split: f"{home}:{split}" if shelf.has(home, split, task) else "" for split in ORDINARY}
+    more = [s for s in shelf.splits(task.dataset) if s not in ORDINARY]
+    further = tuple(f"{task.dataset}:{s}" for s in more if shelf.has(task.dataset, s, task))
+    standing = bool(habit.stand_in and here["train"] and not here["test"])
+    test = f"{task.dataset}:{habit.stand_in}" if standing else here["test"]
+    hidden = not test and shelf.hides(home, "test", task)
+    return Sets(here["train"], here["dev"], test, further, standing, hidden)
+
+
+def protocol_for(task: Task, variation: Variation, shelf: Shelf, *, learns: bool, sweep: bool) -> Protocol:
+    """The protocol of a run; `sweep` where settings are to be chosen."""
+    sets = sets_here(task, shelf)
+    if not (sets.train or sets.dev or sets.main):
+        if sets.hidden:
+            cure = "nikawa score --hidden scores answers to them, for whoever holds the labels"
+            raise BadInput(f"the labels of {task.dataset} for {task.name} are all hidden", cure=cure)
+        raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure="nikawa data list shows what is here")  # fmt: skip
+    if not learns:
+        return _answers(sets, sweep)
+    train = variation.train or ((sets.train,) if sets.train else ())
+    if not train:
+        return _without_training(sets, sweep, habit_of(task.dataset))
+    evaluate = sets.main if sets.test else ((sets.dev, *sets.more) if sets.dev else sets.more)
+    if not evaluate:
+        return _folds(sets.train, sweep, "only its train is here", habit_of(task.dataset))
+    return _trained(sets, train, evaluate, sweep, habit_of(task.dataset))
+
+
+def _trained(
+    sets: Sets, train: Sequence[str], evaluate: tuple[str, ...], sweep: bool, habit: Habit
+) -> Protocol:
+    own = any(name.partition(":")[0] in _homes(sets) for name in train)
+    on_dev = bool(sets.dev) and evaluate[0] == sets.dev
+    if sets.dev and not on_dev and own:
+        select, share = sets.dev, 0.0
+    elif on_dev or sweep:
+        select, share = "+".join(train), SELECT
+    else:
+        select, share = "", 0.0
+    kind, mark, why = _words(sets, on_dev, habit)
+    return Protocol(
+        kind=kind, train=tuple(train), select=select, select_share=share, evaluate=evaluate, mark=mark, why=why
+    )  # fmt: skip
+
+
+def _words(sets: Sets, on_dev: bool, habit: Habit) -> tuple[ProtocolKind, str, str]:
+    if sets.stand_in:
+        why = "the test file is not here: two rows of every cell of train are held out and stand in for it"
+        return "stand-in", f"{habit.stand_in} test", why
+    if on_dev:
+        why = f"{_lack(sets)}: settings are chosen on {SELECT:.0%} of the training data, the result is on dev"
+        return "dev", "on dev", why
+    return "standard", "", ""
+
+
+def _lack(sets: Sets) -> str:
+    return "the labels of the test set are hidden" if sets.hidden else "no test set with gold is here"
+
+
+def _homes(sets: Sets) -> set[str]:
+    return {name.partition(":")[0] for name in (sets.train, sets.dev) if name}
+
+
+def _answers(sets: Sets, sweep: bool) -> Protocol:
+    """A model that does not learn is asked at once."""
+    evaluate = (
+        sets.main if sets.test else ((sets.dev, *sets.more) if sets.dev else sets.main or (sets.train,))
+    )
+    on_dev = evaluate[0] == sets.dev
+    if sweep and (on_dev or not sets.dev):
+        what = f"settings cannot be chosen: {evaluate[0]} is all there is to ask"
+        raise BadInput(what, cure="name one value of each setting: --set KEY=VALUE")
+    mark = (
+        "on dev"
+        if on_dev
+        else f"on {evaluate[0].partition(':')[2]}"
+        if not sets.test and not sets.more
+        else ""
+    )
+    mark = "stand-in test" if sets.stand_in else mark
+    why = _lack(sets) if mark else ""
+    return Protocol(kind="answers", select=sets.dev if sweep else "", evaluate=evaluate, mark=mark, why=why)
+
+
+def _without_training(sets: Sets, sweep: bool, habit: Habit) -> Protocol:
+    if sets.dev and sets.test:
+        why = "no training set is here: dev is learned from"
+        share = SELECT if sweep else 0.0
+        return Protocol(
+            kind="dev", train=(sets.dev,), select=sets.dev if sweep else "", select_share=share,
+            evaluate=sets.main, mark="trained on dev", why=why,
+        )  # fmt: skip
+    only = sets.dev or sets.main[0]
+    return _folds(only, sweep, f"only {only.partition(':')[2]} is here", habit)
+
+
+def _folds(only: str, sweep: bool, why: str, habit: Habit) -> Protocol:
+    """Each example answered by a model of the other folds; a fifth is set apart where settings are chosen."""
+    split, kept = only.partition(":")[2], f"{1 - SELECT_OF_FOLDS:.0%} of " if sweep else ""
+    return Protocol(
+        kind="folds",
+        train=(only,),
+        select=only if sweep else "",
+        select_share=SELECT_OF_FOLDS if sweep else 0.0,
+        evaluate=(only,),
+        folds=FOLDS,
+        mark=f"{FOLDS} folds of {kept}{split}",
+        why=f"{why}: whole {habit.whole or 'group'}s in {FOLDS} folds, each answered by a model of the others",
+    )

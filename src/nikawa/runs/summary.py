@@ -1,0 +1,197 @@
+"""What runs came to: the mean and standard deviation over seeds, and the settings a sweep chooses."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput
+from nikawa.metrics import metrics
+from nikawa.records import Record, Score, Unit
+from nikawa.runs.material import SELECT
+from nikawa.runs.plan import Family, Settings
+from nikawa.runs.store import StoredRun, scores_of
+from nikawa.runs.value import RunSpec, SetScores
+
+DIFFERENCE = "seen - unseen"
+
+
+class Cell(Record, frozen=True, kw_only=True):
+    """One figure of the table."""
+
+    task: str
+    variation: str
+    model: str
+    settings: dict[str, Any]
+    set: str
+    where: str
+    """A part of the set, such as seen or unseen; empty: all of it."""
+    metric: str
+    unit: Unit
+    mean: float | None
+    sd: float | None
+    """The sample standard deviation over seeds; None where there is one."""
+    low: float | None
+    high: float | None
+    """The 95% interval over examples, where there is one seed."""
+    seeds: tuple[int, ...]
+    n: int
+    """Items the figure is over: a correlation has no place for those without an answer."""
+    answered: int
+    """Items of the whole set with an answer that could be read, over all seeds."""
+    asked: int
+    """Of how many: the items of the set, once for each seed."""
+    unanswered: int
+    reasons: dict[str, int] = msgspec.field(default_factory=dict)
+    """Kind of reason to how many of them it kept from an answer."""
+    hidden: int = 0
+    """Further items of the set, answered but not scored: their labels are hidden."""
+    few: bool = False
+    """Whether there is no interval because too few items, or groups of them, stand behind the figure."""
+    protocol: str
+    """How the sets depart from train, dev and test as published; empty: they do not."""
+    runs: tuple[str, ...]
+    """The folders it was computed from."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run with its scores."""
+
+    run: RunSpec
+    scores: list[SetScores]
+
+    @property
+    def diverged(self) -> bool:
+        """Whether it has no score, as its training diverged."""
+        return any(part.diverged for part in self.scores)
+
+
+def finished(runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()) -> list[Finished]:
+    """Those of the runs that are done; folders known to be `broken` are left out."""
+    stored = ((run, StoredRun(out / run.folder)) for run in runs if run.folder not in broken)
+    return [Finished(run, found.scores()) for run, found in stored if found.done]
+
+
+def choose(family: Family, out: Path, broken: Collection[str] = ()) -> tuple[float, Settings] | None:
+    """The settings that do best where settings are chosen, by the mean of the task's first metric, which comes first.
+
+    Of equals the first wins, in the order of the grid; None where none was run. Settings that a seed diverged with are
+    not among them: they would again.
+    """
+    metric = family.task.metrics[0]
+    lower = metrics()[metric].better == "lower"
+    best: tuple[float, Settings] | None = None
+    for settings in family.options:
+        done = finished(family.runs(settings, "selection"), out, broken)
+        if any(f.diverged for f in done):
+            continue
+        values = [s.value for f in done for s in scores_of(f.scores, SELECT) if s.metric == metric]
+        mean = fmean(values) if values else math.nan
+        value = -math.inf if math.isnan(mean) else -mean if lower else mean
+        if values and (best is None or value > best[0]):
+            best = (value, settings)
+    return (-best[0], best[1]) if best is not None and lower else best
+
+
+def diverged(family: Family, out: Path, broken: Collection[str] = ()) -> list[Settings]:
+    """The settings of a choice that a training diverged with."""
+    if len(family.options) == 1:
+        return []
+    tried = ((s, finished(family.runs(s, "selection"), out, broken)) for s in family.options)
+    return [settings for settings, done in tried if any(f.diverged for f in done)]
+
+
+def summarise(family: Family, settings: Settings, out: Path, broken: Collection[str] = ()) -> list[Cell]:
+    """The figures of a family under its settings: every set, every metric, over the seeds that are done."""
+    done = finished(family.runs(settings), out, broken)
+    columns: dict[tuple[str, str, str], list[tuple[Finished, Score]]] = {}
+    for one in done:
+        for part in one.scores:
+            for score in part.scores:
+                if score.mode == "official":
+                    columns.setdefault((part.set, score.where, score.metric), []).append((one, score))
+    found = [_cell(family, settings, key, values) for key, values in columns.items()]
+    return [*found, *_differences(found, columns)]
+
+
+def _cell(
+    family: Family, settings: Settings, key: tuple[str, str, str], values: Sequence[tuple[Finished, Score]]
+) -> Cell:
+    name, where, metric = key
+    scores = [score for _, score in values]
+    single = scores[0] if len(scores) == 1 else None
+    mean, sd = mean_and_sd([score.value for score in scores])
+    parts = [part for one, _ in values for part in one.scores if part.set == name]
+    lost = Counter[str]()
+    for part in parts:
+        lost.update(part.unanswered)
+    return Cell(
+        task=family.task.name,
+        variation=family.variation.title,
+        model=family.model,
+        settings=settings,
+        set=name,
+        where=where,
+        metric=metric,
+        unit=scores[0].unit,
+        mean=mean,
+        sd=sd,
+        low=single.low if single else None,
+        high=single.high if single else None,
+        few=single is not None and mean is not None and single.low is None,
+        seeds=tuple(one.run.seed for one, _ in values),
+        n=scores[0].n,
+        answered=sum(part.answered for part in parts),
+        asked=sum(part.n for part in parts),
+        unanswered=lost.total(),
+        reasons=dict(sorted(lost.items())),
+        hidden=parts[0].hidden,
+        protocol=family.protocol.mark,
+        runs=tuple(one.run.folder for one, _ in values),
+    )
+
+
+def notes_of(family: Family, settings: Settings, out: Path, broken: Collection[str] = ()) -> list[str]:
+    """What the models of a family's results note of themselves, each once."""
+    told: dict[str, None] = {}
+    for run in family.runs(settings):
+        stored = StoredRun(out / run.folder)
+        if run.folder in broken or not stored.done:
+            continue
+        try:
+            notes = stored.about().model.get("notes")
+        except BadInput:  # a run is whole without its circumstances
+            continue
+        told |= dict.fromkeys(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else {}  # fmt: skip
+    return list(told)
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Mean and sample standard deviation; None where they are not defined."""
+    if not values or any(math.isnan(value) for value in values):
+        return None, None
+    return fmean(values), stdev(values) if len(values) > 1 else None
+
+
+def _differences(
+    cells: Sequence[Cell], columns: dict[tuple[str, str, str], list[tuple[Finished, Score]]]
+) -> Iterator[Cell]:
+    """Seen minus unseen, seed by seed, as JAMP's Table 8 has it."""
+    from msgspec.structs import replace
+
+    for cell in cells:
+        unseen = columns.get((cell.set, "unseen", cell.metric), [])
+        if cell.where != "seen" or not unseen:
+            continue
+        pairs = zip(columns[cell.set, "seen", cell.metric], unseen, strict=True)
+        mean, sd = mean_and_sd([seen.value - other.value for (_, seen), (_, other) in pairs])
+        n = cell.n + unseen[0][1].n
+        yield replace(cell, where=DIFFERENCE, mean=mean, sd=sd, low=None, high=None, n=n)

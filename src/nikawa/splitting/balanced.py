@@ -1,0 +1,41 @@
+"""The same number of each source and style in the evaluation parts (KLUE-NLI, KLUE-DP)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nikawa.errors import BadInput
+from nikawa.records import Example
+from nikawa.splitting.base import (
+    Options,
+    Parts,
+    Sizes,
+    Splitter,
+    evaluation,
+    learning,
+    quotas,
+    shuffled,
+    value_of,
+)
+
+
+def balanced(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:
+    """As even a number of each combination of the fields as can be; one that is too small gives what it has."""
+    if not options.fields:
+        raise BadInput("balanced by what?", cure="name meta values: --field source --field style")
+    kinds: dict[str, list[Example]] = {}
+    for example in shuffled(examples, options.seed):
+        key = "\0".join(str(value_of(example, field)) for field in options.fields)
+        kinds.setdefault(key, []).append(example)
+    parts: Parts = {learning(sizes): []}
+    for name, size in evaluation(sizes).items():
+        given = quotas({key: len(kinds[key]) for key in sorted(kinds)}, size)
+        parts[name] = [example for key, count in given.items() for example in kinds[key][:count]]
+        kinds = {key: members[given[key] :] for key, members in kinds.items()}
+    parts[learning(sizes)] = [example for members in kinds.values() for example in members]
+    return parts
+
+
+SPLITTERS = (
+    Splitter("balanced", "the same number of each source or style in evaluation (--field)", balanced),
+)

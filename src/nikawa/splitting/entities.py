@@ -1,0 +1,60 @@
+"""Held-out entities (KLUE-NER, 3.4.1): every evaluation example holds an entity that the parts before it lack.
+
+Entities are taken by chance; with one go all the examples that hold it. The last part is filled first, so an entity held out for
+test is neither in dev nor in train.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nikawa.errors import BadInput
+from nikawa.records import Example
+from nikawa.splitting.base import Options, Parts, Sizes, Splitter, draw, evaluation, learning
+
+
+def held_out(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:
+    """Examples of held-out entities for evaluation; those without any entity are to learn from."""
+    left = {example.id: entities_of(example) for example in examples}
+    if not any(left.values()):
+        raise BadInput(
+            "no example holds an entity", cure="gold `spans`, or inputs subject and object, name them"
+        )
+    homes: dict[str, str] = {}
+    for part, size in reversed(list(evaluation(sizes).items())):
+        for name in _taken(left, size, options.seed):
+            homes[name] = part
+            del left[name]
+    parts: Parts = {name: [] for name in sizes}
+    for example in examples:
+        parts[homes.get(example.id, learning(sizes))].append(example)
+    return parts
+
+
+def _taken(left: dict[str, frozenset[str]], size: int, seed: int) -> list[str]:
+    """Examples of entities drawn until there are so many; an entity too frequent for what is lacking is passed over."""
+    holders: dict[str, list[str]] = {}
+    for name, entities in left.items():
+        for entity in entities:
+            holders.setdefault(entity, []).append(name)
+    taken: dict[str, None] = {}
+    for entity in sorted(holders, key=lambda entity: (draw(seed, entity), entity)):
+        new = [name for name in holders[entity] if name not in taken]
+        if len(taken) + len(new) <= size:
+            taken |= dict.fromkeys(new)
+        if len(taken) == size:
+            break
+    return list(taken)
+
+
+def entities_of(example: Example) -> frozenset[str]:
+    """The entities of an example, as written in its text."""
+    text = str(example.inputs.get("text", ""))
+    spans = [
+        *example.gold.get("spans", ()),
+        *(example.inputs[n] for n in ("subject", "object") if n in example.inputs),
+    ]
+    return frozenset(text[span.start : span.end].strip() for span in spans) - {""}
+
+
+SPLITTERS = (Splitter("entities", "entities that were never learned, for evaluation (KLUE-NER)", held_out),)

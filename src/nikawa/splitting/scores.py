@@ -1,0 +1,115 @@
+"""Flat over the scores, against word overlap (KLUE-STS, 3.2.1).
+
+The scale is cut into bins (51: every tenth from 0 to 5); the evaluation part takes as even a number from each as can
+be. Within a bin the pairs come first whose words say the opposite of their score: the least overlap from 3 on, the
+most below. Sources keep the ratio they have in the whole, in the evaluation part and in each half of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from nikawa.errors import BadInput
+from nikawa.records import Example
+from nikawa.splitting.base import (
+    Options,
+    Parts,
+    Sizes,
+    Splitter,
+    asked,
+    draw,
+    evaluation,
+    learning,
+    quotas,
+    scaled,
+    value_of,
+)
+
+
+class Scored(NamedTuple):
+    """An example and what decides about it."""
+
+    example: Example
+    bin: int
+    source: str
+    rank: tuple[float, bytes]
+    """Low ones first."""
+
+
+def flat(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:
+    """As many of each score in the evaluation parts as can be."""
+    question = asked(examples, options)
+    items = [_scored(example, question, options) for example in examples]
+    wanted = evaluation(sizes)
+    chosen = _choose(items, sum(wanted.values()))
+    taken = {item.example.id for item in chosen}
+    parts: Parts = {learning(sizes): [e for e in examples if e.id not in taken]}
+    left = [item._replace(rank=(0.0, draw(options.seed, "part", item.example.id))) for item in chosen]
+    counts = scaled(wanted, len(left))
+    for name in counts:
+        picked = left if name == list(counts)[-1] else _choose(left, counts[name])
+        gone = {item.example.id for item in picked}
+        left = [item for item in left if item.example.id not in gone]
+        parts[name] = [item.example for item in picked]
+    return parts
+
+
+def _choose(items: Sequence[Scored], wanted: int) -> list[Scored]:
+    """So many, flat over the bins, the sources as in the whole, the first by rank."""
+    bins: dict[int, dict[str, list[Scored]]] = {}
+    for item in sorted(items, key=lambda item: item.rank):
+        bins.setdefault(item.bin, {}).setdefault(item.source, []).append(item)
+    available = {key: sum(map(len, bins[key].values())) for key in sorted(bins)}
+    order = sorted(available, key=lambda key: (available[key], -key))
+    share = Counter(item.source for item in items)
+    due = {source: count * wanted / max(len(items), 1) for source, count in sorted(share.items())}
+    given = quotas(_spread(available), wanted)
+    return [item for key in order for item in _from_bin(bins[key], given[key], due)]
+
+
+def _spread(available: Mapping[int, int]) -> dict[int, int]:
+    """The bins in an order that does not favour one end when the last few places are dealt out."""
+    keys = sorted(available, key=lambda key: (draw(0, str(key)), key))
+    return {key: available[key] for key in keys}
+
+
+def _from_bin(sources: Mapping[str, list[Scored]], count: int, due: dict[str, float]) -> list[Scored]:
+    """So many of one bin, each from the source that lacks the most; `due` is counted down."""
+    picked: list[Scored] = []
+    queues = {source: iter(members) for source, members in sources.items()}
+    while len(picked) < count:
+        source = max(sorted(queues), key=lambda name: due[name])
+        found = next(queues[source], None)
+        if found is None:
+            del queues[source]
+        else:
+            picked.append(found)
+            due[source] -= 1
+    return picked
+
+
+def _scored(example: Example, question: str, options: Options) -> Scored:
+    score = example.gold[question]
+    low, high = options.scale
+    if not isinstance(score, int | float) or not low <= score <= high:
+        what = f"example {example.id!r} has the score {score!r}, not one from {low:g} to {high:g}"
+        raise BadInput(what, cure="--scale names the lowest and the highest score")
+    place = int((score - low) / (high - low) * (options.bins - 1) + 0.5 + 1e-9)
+    source = "\0".join(str(value_of(example, field)) for field in options.fields)
+    shared = overlap(example, options)
+    rank = shared if score >= options.turn else -shared
+    return Scored(example, place, source, (rank, draw(options.seed, example.id)))
+
+
+def overlap(example: Example, options: Options) -> float:
+    """Jaccard: words that both texts have among all they have."""
+    texts = [value for value in example.inputs.values() if isinstance(value, str)]
+    if len(texts) != 2:
+        raise BadInput(f"example {example.id!r} is no pair of texts", cure="a flat split is for pairs")
+    first, second = (set(options.words(text)) for text in texts)
+    return len(first & second) / max(len(first | second), 1)
+
+
+SPLITTERS = (Splitter("flat", "as many of each score, against word overlap (KLUE-STS)", flat),)

@@ -1,0 +1,99 @@
+"""Is a part of the items harder or easier than the rest?
+
+Where the metric is the mean of a score an item, a score test: under no difference both parts share mean and variance, and
+items of a group are alike by the intraclass correlation rho (analysis of variance estimate), so
+
+    Var(mean_part - mean_rest) = s² [(1 - rho)(1/n + 1/m) + rho Σ_g (n_g/n - m_g/m)²]
+
+with n_g and m_g the items of group g in the part (n in all) and in the rest (m). Where items are right or wrong, Fisher's
+exact test too, and the larger p is taken: the normal curve is too kind to small parts near 0 or 1. For any other metric, Wald's
+test with the standard error of the bootstrap. These tell of the runs at hand; with several, a part must differ over items and
+seeds too (`run_means`), and again the larger p is taken. Parts of fewer than `LEAST` items are not tested.
+"""
+
+from __future__ import annotations
+
+from math import erfc, sqrt
+
+import numpy as np
+
+from nikawa.stats.masks import Mask, Sample, group_sums
+from nikawa.stats.resample import Floats, Ints
+
+LEAST = 10
+"""Items a part and its rest need to be tested."""
+DEFINED = 0.9
+"""Share of resamples in which a difference must be defined."""
+
+
+def tests(sample: Sample, masks: list[Mask], differences: Floats, drawn: Floats) -> list[float | None]:
+    """The p of each part; `differences` are those seen, `drawn` resamples by parts."""
+    rho = None if sample.detail is None else alike(sample.detail, sample.units)
+    found: list[float | None] = []
+    for i, mask in enumerate(masks):
+        small = min(int(mask.sum()), int((~mask).sum())) < LEAST
+        if small or not np.isfinite(differences[i]):
+            found.append(None)
+        elif sample.detail is None or rho is None:
+            found.append(wald(float(differences[i]), drawn[:, i]))
+        else:
+            found.append(_mean_test(sample, sample.detail, mask, rho))
+    return found
+
+
+def _mean_test(sample: Sample, detail: Floats, mask: Mask, rho: float) -> float:
+    p = score_test(detail, sample.units, mask, rho)
+    if not sample.binary:
+        return p
+    hits, all_hits = round(float(detail[mask].sum())), round(float(detail.sum()))
+    return max(p, fisher(hits, int(mask.sum()), all_hits, len(mask)))
+
+
+def score_test(detail: Floats, units: Ints, mask: Mask, rho: float) -> float:
+    """Two-sided p that a part has the mean of the rest; 1 where all scores are equal."""
+    n, m = int(mask.sum()), int((~mask).sum())
+    difference = float(detail[mask].mean() - detail[~mask].mean())
+    inside = group_sums(np.column_stack([mask, ~mask]).astype(np.float64), units)
+    apart = float(((inside[:, 0] / n - inside[:, 1] / m) ** 2).sum())
+    variance = float(detail.var(ddof=1)) * ((1 - rho) * (1 / n + 1 / m) + rho * apart)
+    return normal_p(difference, sqrt(max(variance, 0.0)))
+
+
+def alike(detail: Floats, units: Ints) -> float:
+    """The intraclass correlation of scores in groups, kept between 0 and 1; 0 where no group has two items."""
+    sizes = np.bincount(units).astype(np.float64)
+    items, groups = len(detail), len(sizes)
+    if groups < 2 or groups == items:
+        return 0.0
+    sums = group_sums(detail[:, None], units)[:, 0]
+    between = float((sums**2 / sizes).sum() - detail.sum() ** 2 / items)
+    within = float((detail**2).sum() - (sums**2 / sizes).sum())
+    mean_between, mean_within = between / (groups - 1), within / (items - groups)
+    size = (items - float((sizes**2).sum()) / items) / (groups - 1)
+    total = mean_between + (size - 1) * mean_within
+    return float(np.clip((mean_between - mean_within) / total, 0.0, 1.0)) if total > 0 else 0.0
+
+
+def fisher(hits: int, n: int, all_hits: int, total: int) -> float:
+    """Fisher's exact test, two-sided: the chance of a table no likelier than `hits` of `n` beside the margins."""
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, total + 1)))])
+    k = np.arange(max(0, n - (total - all_hits)), min(n, all_hits) + 1)
+    ways = -(logs[k] + logs[all_hits - k] + logs[n - k] + logs[total - all_hits - n + k])
+    chance = np.exp(ways - ways.max())
+    seen = chance[hits - k[0]]
+    return float(min(1.0, chance[chance <= seen * (1 + 1e-7)].sum() / chance.sum()))
+
+
+def wald(difference: float, drawn: Floats) -> float | None:
+    """The p of a difference by the spread of its resamples; None where too few of them are defined."""
+    defined = drawn[np.isfinite(drawn)]
+    if len(defined) < DEFINED * len(drawn) or len(defined) < 2:
+        return None
+    return normal_p(difference, float(defined.std(ddof=1)))
+
+
+def normal_p(difference: float, error: float) -> float:
+    """Two-sided p of a normal difference; an error of 0 tells nothing unless there is a difference."""
+    if error == 0:
+        return 1.0 if difference == 0 else 0.0
+    return erfc(abs(difference) / error / sqrt(2))

@@ -1,0 +1,24 @@
+"""Phenomenon tags from the text alone: packs of patterns over morphemes, as data files."""
+
+from nikawa.tagging.check import Fault, check_pack
+from nikawa.tagging.engine import Match, PackTagger, Tagged, Tagger, tag_all, tagger, texts_of
+from nikawa.tagging.pack import Pack, Pattern, TagName, default_pack, find_pack, pack_names, read_pack
+
+__all__ = [
+    "Fault",
+    "Match",
+    "Pack",
+    "PackTagger",
+    "Pattern",
+    "TagName",
+    "Tagged",
+    "Tagger",
+    "check_pack",
+    "default_pack",
+    "find_pack",
+    "pack_names",
+    "read_pack",
+    "tag_all",
+    "tagger",
+    "texts_of",
+]

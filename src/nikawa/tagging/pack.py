@@ -1,0 +1,176 @@
+"""A tag pack: one TOML file that says which morphemes speak of which phenomenon.
+
+The packs in the folder `packs` are found by their file names; a user's own pack is named by its path.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nikawa.errors import BadInput, suggest, unknown
+from nikawa.io.json import plain_fault
+from nikawa.io.lines import read_whole
+from nikawa.records import Record
+from nikawa.tagging.terms import alternatives, parse_terms
+from nikawa.text import ANALYSERS
+
+FOLDER = Path(__file__).parent / "packs"
+SUFFIX = ".toml"
+GUIDE = "see docs/tags.md"
+DEFAULTS = {"ja": "jsick", "ko": "jsick-ko"}
+"""The pack of a language where none is named."""
+
+
+class TagName(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What is said of a tag beside its name."""
+
+    alias: str = ""
+    """A second name, such as the short one a paper prints."""
+    about: str = ""
+
+
+class Pattern(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One morpheme, by dictionary form and part of speech, that makes an example bear a tag."""
+
+    tag: str
+    base: str
+    """Dictionary form; `|` parts alternatives, a final `...` means "begins so"."""
+    pos: str
+    """The analyser's tag fields joined by commas; alternatives and `...` as in `base`."""
+    before: str = ""
+    """Terms `base/pos` that the morphemes right before must meet, in text order; `!` negates one."""
+    after: str = ""
+    """The same for the morphemes right after."""
+    hit: str = ""
+    """A sentence the pattern must match."""
+    miss: str = ""
+    """A look-alike that must not bear the tag."""
+
+
+class Pack(Record, frozen=True, kw_only=True):
+    """The patterns of one language and analyser, and where they come from."""
+
+    name: str
+    title: str
+    language: str
+    analyser: str
+    licence: str
+    provenance: str
+    tags: dict[str, TagName]
+    patterns: tuple[Pattern, ...]
+    known: dict[str, str] = msgspec.field(default_factory=dict)
+    """Examples (`jsick:train/1`) whose published tags are known to differ, and why."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Every name and alias to the name."""
+        return {alias: name for name, tag in self.tags.items() for alias in (name, tag.alias) if alias}
+
+
+def pack_names() -> list[str]:
+    """The packs that come with Nikawa."""
+    return sorted(file.name.removesuffix(SUFFIX) for file in FOLDER.glob(f"*{SUFFIX}"))
+
+
+def find_pack(name: str) -> Pack:
+    """A pack by name (`jsick`), or by the path of its file (`mine.toml`)."""
+    if name in pack_names():
+        return _shipped(name)
+    if name.endswith(SUFFIX) or "/" in name:
+        return read_pack(Path(name))
+    raise unknown("tag pack", name, pack_names())
+
+
+def default_pack(language: str) -> Pack:
+    """The pack a language has where none is named."""
+    if language not in DEFAULTS:
+        known = ", ".join(f"{name} ({code})" for code, name in DEFAULTS.items())
+        raise BadInput(f"no tag pack is for the language {language!r}", cure=f"name one: {known}, or a file")
+    return find_pack(DEFAULTS[language])
+
+
+@cache
+def _shipped(name: str) -> Pack:
+    return read_pack(FOLDER / f"{name}{SUFFIX}")
+
+
+def read_pack(path: Path) -> Pack:
+    """Read and check a pack; a fault names file, line and cure."""
+    text = read_whole(path)
+    pack = _decode(text, path)
+    if pack.name != path.name.removesuffix(SUFFIX):
+        raise _fault(f"the pack is called {pack.name!r}, its file {path.name!r}", path, "rename one of them")
+    _check_head(pack, path)
+    seen: dict[tuple[str, ...], int] = {}
+    for number, pattern in enumerate(pack.patterns, start=1):
+        line = line_of(text, number)
+        for key in _keys(pattern, pack, path, line):
+            if key in seen:
+                what = f"{key[1]} {key[2]} is a pattern of {key[0]} twice, first on line {seen[key]}"
+                raise _fault(what, path, "remove one of them", line)
+            seen[key] = line or number
+    return pack
+
+
+def _decode(text: str, path: Path) -> Pack:
+    raw: dict[str, Any] = {}
+    try:
+        raw = tomllib.loads(text)
+        return msgspec.convert(raw, Pack)
+    except tomllib.TOMLDecodeError as problem:
+        place = re.search(r"line (\d+)", str(problem))
+        raise _fault(f"is not TOML ({problem})", path, GUIDE, int(place[1]) if place else None) from None
+    except msgspec.ValidationError as problem:
+        said = plain_fault(str(problem))
+        inside = re.search(r"patterns\[(\d+)\]", said)
+        line = line_of(text, int(inside[1]) + 1) if inside else None
+        raise _fault(said, path, GUIDE, line) from None
+
+
+def line_of(text: str, pattern: int) -> int | None:
+    """The line of a pattern, counted from 1: every pattern has one `base`."""
+    found = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        found += 0 if line.lstrip().startswith("#") else len(re.findall(r"(?:^|[{,\s])base\s*=", line))
+        if found >= pattern:
+            return number
+    return None
+
+
+def _check_head(pack: Pack, path: Path) -> None:
+    for field in ("name", "title", "language", "analyser", "licence", "provenance"):
+        if not str(getattr(pack, field)).strip():
+            raise _fault(f"{field} is empty", path, GUIDE)
+    if pack.analyser not in ANALYSERS:
+        raise _fault(f"there is no analyser {pack.analyser!r}", path, suggest(pack.analyser, ANALYSERS))
+    if ANALYSERS[pack.analyser].language not in ("", pack.language):
+        raise _fault(f"the analyser {pack.analyser} does not read {pack.language!r}", path, GUIDE)
+    if len(pack.names) != sum(1 + bool(tag.alias) for tag in pack.tags.values()):
+        raise _fault("two tags share a name or an alias", path, "rename one of them")
+    unused = sorted(set(pack.tags) - {pattern.tag for pattern in pack.patterns})
+    if unused:
+        raise _fault(f"the tag {unused[0]!r} has no pattern", path, "write one, or remove the tag")
+
+
+def _keys(pattern: Pattern, pack: Pack, path: Path, line: int | None) -> Iterator[tuple[str, ...]]:
+    """What the pattern stands for, alternatives spelt out."""
+    if pattern.tag not in pack.tags:
+        raise _fault(f"there is no tag {pattern.tag!r}", path, suggest(pattern.tag, pack.tags), line)
+    try:
+        parse_terms(f"{pattern.before} {pattern.after}")
+        for base in alternatives(pattern.base):
+            for pos in alternatives(pattern.pos):
+                yield pattern.tag, base, pos, pattern.before, pattern.after
+    except ValueError as problem:
+        raise _fault(str(problem), path, GUIDE, line) from None
+
+
+def _fault(what: str, path: Path, cure: str, line: int | None = None) -> BadInput:
+    return BadInput(what, file=path, line=line, cure=cure)

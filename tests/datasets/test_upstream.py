@@ -1,0 +1,64 @@
+"""The pinned files: each belongs to a dataset, and those that are here are the pinned ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nikawa.datasets import benchmarks
+from nikawa.datasets.upstream import (
+    FILES,
+    WITHDRAWN,
+    blob_id,
+    files_of,
+    is_published,
+    repositories,
+    upstream_files,
+)
+from nikawa.errors import UnknownName
+
+
+def test_every_file_belongs_to_a_dataset() -> None:
+    owned = {file.place for dataset in FILES for file in files_of(dataset)}
+    assert owned == {file.place for file in upstream_files()}
+
+
+@pytest.mark.parametrize("dataset", FILES)
+def test_every_dataset_has_files(dataset: str) -> None:
+    assert files_of(dataset)
+
+
+def test_the_ids_have_the_form_of_git() -> None:
+    for pinned in repositories().values():
+        assert len(pinned.commit) == 40
+        assert pinned.repository.count("/") == 1
+    assert all(len(file.git_blob) == 40 for file in upstream_files())
+
+
+def test_every_published_dataset_can_be_fetched() -> None:
+    published = {b.name for b in benchmarks().values() if b.repository}
+    assert published <= set(FILES)
+
+
+def test_the_files_of_a_dataset_match_its_sources() -> None:
+    for benchmark in benchmarks().values():
+        if not benchmark.repository or benchmark.name in WITHDRAWN:
+            continue
+        paths = [Path(file.path) for file in files_of(benchmark.name)]
+        wanted = [pattern for source in benchmark.sources for pattern in source.patterns]
+        assert any(path.match(pattern) for path in paths for pattern in wanted), benchmark.name
+
+
+def test_a_wrong_name_gets_suggestions() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'jsick'"):
+        files_of("jsik")
+
+
+def test_the_files_that_are_here_are_the_pinned_ones(shared_data: Path) -> None:
+    here = {f.place: f for f in upstream_files() if (shared_data / f.place).is_file()}
+    assert len(here) > 20
+    for place, file in here.items():
+        assert blob_id(shared_data / place) == file.git_blob, place
+        assert file.size in (None, (shared_data / place).stat().st_size), place
+        assert is_published(file, shared_data / place)

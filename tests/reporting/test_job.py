@@ -1,0 +1,266 @@
+"""Reports of real runs: what is found, what is told, what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from typer.testing import CliRunner
+
+from nikawa.cli._main import build
+from nikawa.datasets.load import load_task
+from nikawa.errors import BadInput
+from nikawa.records import Example, Origin, Span, Task
+from nikawa.reporting.items import example_items, said, shared_spans
+from nikawa.reporting.job import Options, Reported, report
+from nikawa.reporting.runs import find_runs, remake, task_runs
+from nikawa.reporting.scores import compare_tasks, system_rows
+from nikawa.runs.job import Options as RunOptions
+from nikawa.runs.job import Request, run
+from nikawa.runs.store import read_predictions
+
+Reach = Callable[[Path, str], Any]
+TASKS = ("mini-ja-nli", "mini-ja-sts", "mini-ja-ner")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("report") / "runs"
+    run(Request(tasks=TASKS, models=("majority", "baseline"), seeds=(0, 1)), RunOptions(out=out, workers=1))
+    half = Request(tasks=TASKS[:1], models=("baseline",), seeds=(3,), shares=(0.5,))
+    run(half, RunOptions(out=out, workers=1))
+    return out
+
+
+@pytest.fixture(scope="module")
+def made(runs: Path) -> tuple[Path, Reported]:
+    out = runs.parent / "report"
+    return out, report([str(runs)], out, Options(rounds=200))
+
+
+def test_what_was_written(made: tuple[Path, Reported]) -> None:
+    out, found = made
+    assert found.tasks == TASKS
+    assert set(found.systems) == {"majority", "baseline"}
+    assert found.runs == 13
+    assert {"index.html", "summary.md", "summary.tex", "summary.csv", "numbers.json"} < set(found.files)
+    assert found.bytes == (out / "index.html").stat().st_size
+
+
+def test_every_score_can_be_traced_to_its_file(made: tuple[Path, Reported], reached: Reach) -> None:
+    """Mean and place of every number of every table of scores, followed to the runs."""
+    numbers = json.loads((made[0] / "numbers.json").read_bytes())
+    followed = 0
+    for section in numbers["sections"]:
+        for row in section["rows"]:
+            for number in row["metrics"].values():
+                values = [reached(made[0], place)["value"] for place in number["source"].split(" ")]
+                if number["value"] is not None:
+                    assert number["value"] == pytest.approx(sum(values) / len(values))
+                    followed += len(values)
+    assert followed >= 12
+
+
+def test_every_source_of_the_page_is_a_place_in_a_file(made: tuple[Path, Reported], reached: Reach) -> None:
+    html = (made[0] / "index.html").read_text("utf-8")
+    places = {
+        word for found in re.findall(r'data-src="([^"]+)"', html) for word in unescape(found).split(" ")
+    }
+    assert len(places) > 300
+    for place in places:
+        assert reached(made[0], place) is not None or place.endswith(("/full", "/p_holm", "/smallest")), place
+
+
+def test_numbers_shown_are_those_of_their_places(made: tuple[Path, Reported], reached: Reach) -> None:
+    """Every number of the page that stands alone in its cell, held against the file."""
+    html = (made[0] / "index.html").read_text("utf-8")
+    held = 0
+    for place, shown in re.findall(r'data-src="([^" ]+)"[^<>]*>([−\d.,]+)<', html):
+        found = reached(made[0], unescape(place))
+        value = found.get("value", found.get("n")) if isinstance(found, dict) else found
+        if isinstance(value, int | float):
+            exact = float(shown.replace("−", "-").replace(",", ""))
+            assert exact == pytest.approx(value, abs=0.0501), (place, shown)
+            held += 1
+    assert held > 150
+
+
+@pytest.mark.slow
+def test_the_same_runs_give_the_same_bytes(runs: Path, made: tuple[Path, Reported]) -> None:
+    again = runs.parent / "other"
+    report([str(runs)], again, Options(rounds=200))
+    for name in made[1].files:
+        one, two = (made[0] / name).read_text("utf-8"), (again / name).read_text("utf-8")
+        assert one == two.replace(str(again), str(made[0])), name
+
+
+def test_a_part_of_the_training_data_makes_a_curve_not_a_system(made: tuple[Path, Reported]) -> None:
+    section = json.loads((made[0] / "numbers.json").read_bytes())["sections"][0]
+    assert {row["system"] for row in section["rows"]} == {"baseline", "majority"}
+    assert any(len(curve["found"]["points"]) == 2 for curve in section["curves"])
+
+
+@pytest.mark.slow
+def test_the_commands_make_the_runs_anew(runs: Path, made: tuple[Path, Reported]) -> None:
+    commands = json.loads((made[0] / "numbers.json").read_bytes())["commands"]
+    assert len(commands) == 8
+    before = {path.name for path in runs.iterdir() if path.is_dir()}
+    for line in (commands[0], next(line for line in commands if "--share 0.5" in line)):
+        done = CliRunner().invoke(build("run"), [*shlex.split(line)[1:], "--workers", "1", "--json"])
+        assert done.exit_code == 0, line
+        assert json.loads(done.stdout)["done"] == 0
+    assert {path.name for path in runs.iterdir() if path.is_dir()} == before
+    assert commands[-1].startswith("nikawa report ")
+
+
+def test_seeds_are_written_as_run_reads_them(runs: Path) -> None:
+    spec = find_runs([str(runs)])[0].spec
+    assert "--seeds 2 " in remake(spec, [0, 1], "runs")
+    assert "--seeds 3, " in remake(spec, [3], "runs")
+    assert "--seeds 3,5 " in remake(spec, [3, 5], "runs")
+
+
+def test_hidden_labels_are_nowhere(runs: Path) -> None:
+    part = task_runs(find_runs([str(runs / "mini-ja-nli--*")]))[0]
+    origin = Origin(recipe="test", gold="hidden")
+    hidden = {name: [replace(e, origin=origin) for e in found] for name, found in part.sets.items()}
+    shown, kept = example_items(part, "ja"), example_items(_with(part, hidden), "ja")
+    assert max(shown.gold) >= 0
+    assert set(kept.gold) == {-1}
+    assert {point for column in kept.points for point in column} == {-1}
+    assert any(shown.tags)
+    assert not any(kept.tags), "a tag may tell the label"
+
+
+def _with(part: Any, sets: dict[str, list[Example]]) -> Any:
+    from dataclasses import replace as exchanged
+
+    return exchanged(part, sets=sets)
+
+
+def test_systems_of_one_name_are_told_apart_by_what_differs_in_them(tmp_path: Path) -> None:
+    for settings in ({"longest": 2, "strength": 2.0}, {"longest": 4, "strength": 2.0}, {"strength": 2.0}):
+        asked = Request(tasks=TASKS[:1], models=("char-linear",), settings=settings)
+        run(asked, RunOptions(out=tmp_path / "runs", workers=1))
+    run(Request(tasks=TASKS[:1], models=("majority",)), RunOptions(out=tmp_path / "runs", workers=1))
+    (part,) = task_runs(find_runs([str(tmp_path / "runs")]))
+    names = {system.name for system in part.systems}
+    assert names == {"char-linear [longest=2]", "char-linear [longest=4]", "char-linear [default]", "majority"}  # fmt: skip
+
+
+def test_systems_that_differ_in_their_files_alone_have_names_of_their_own(tmp_path: Path) -> None:
+    for content in ("neutral", "entailment"):
+        gold = [{"id": e.id, "answer": content} for e in load_task(TASKS[0], "test")[1]]
+        (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in gold), "utf-8")
+        asked = Request(tasks=TASKS[:1], models=(f"mine=replay:{tmp_path / 'a.jsonl'}",))
+        run(asked, RunOptions(out=tmp_path / "runs", workers=1))
+    (part,) = task_runs(find_runs([str(tmp_path / "runs")]))
+    first, second = (system.name for system in part.systems)
+    assert first != second
+    assert {first[:6], second[:6]} == {"mine #"}
+
+
+def test_systems_that_cannot_be_told_apart_share_a_letter(runs: Path) -> None:
+    parts = task_runs(find_runs([str(runs)]))
+    compared = compare_tasks(parts, 200)
+    ties = [row.ties["accuracy"] for row in system_rows(parts[0], compared)]
+    assert ties == ["a", "a"]  # nine examples tell nothing apart
+    alone = task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]))
+    assert system_rows(alone[0], compare_tasks(alone, 200))[0].ties == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "words"),
+    [
+        ("choice", 1, "1. 猫"),
+        ("choice", 9, "9"),
+        ("reading", [{"text": "犬", "start": 0}, {"text": "犬", "start": 3}], "犬"),
+        ("reading", [], "(no answer)"),
+        ("reading", "", "(no answer)"),
+        ("tagging", [Span(0, 2, "PS")], "田中 PS"),
+        ("tagging", [], "(none)"),
+        ("similarity", 2.6, "2.6"),
+        ("dialogue", ["b-c-d", "a-b-c"], "a-b-c · b-c-d"),
+        ("tree", {"heads": [2, 0], "labels": ["NP", "VP"]}, "2:NP 0:VP"),
+    ],
+)
+def test_answers_in_words(kind: Any, value: Any, words: str) -> None:
+    example = Example(id="1", inputs={"choices": ["犬", "猫"], "text": "田中が来た"})
+    task = Task(name="t", dataset="d", kind=kind, question="q", inputs=(), metrics=("accuracy",))
+    assert said(task, example, value) == words
+
+
+def test_what_is_refused(runs: Path, made: tuple[Path, Reported], tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such run"):
+        report([str(tmp_path / "none")], tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="no finished run"):
+        report([str(tmp_path / "empty")], tmp_path / "out")
+    with pytest.raises(BadInput, match="exists already"):
+        report([str(runs)], made[0])
+    with pytest.raises(BadInput, match="is no report"):
+        report([str(runs)], runs, Options(overwrite=True))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_changed_file_is_told(runs: Path, tmp_path: Path) -> None:
+    import shutil
+
+    one = next(runs.glob("mini-ja-nli--majority--*"))
+    shutil.copytree(one, tmp_path / one.name)
+    with (tmp_path / one.name / "predictions" / "test.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write("\n")
+    with pytest.raises(BadInput, match="is not what the run wrote"):
+        report([str(tmp_path / one.name)], tmp_path / "out")
+
+
+def test_the_command_line(runs: Path, tmp_path: Path) -> None:
+    words = ["report", str(next(runs.glob("mini-ja-ner--*"))), "--out", str(tmp_path / "r"), "--no-analyses"]
+    done = CliRunner().invoke(build("report"), [*words, "--no-dataset", "--title", "題 <b>", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["tasks"] == ["mini-ja-ner"]
+    html = (tmp_path / "r" / "index.html").read_text("utf-8")
+    assert "<h1>題 &lt;b&gt;</h1>" in html
+    assert "The dataset" not in html
+    assert "nikawa report" in html
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_page_is_opened(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    opened: list[str] = []
+
+    def show(address: str) -> bool:
+        opened.append(address)
+        return there
+
+    monkeypatch.setattr("webbrowser.open", show)
+    one = str(next(runs.glob("mini-ja-ner--*")))
+    words = ["report", one, "--out", str(tmp_path / "r"), "--no-analyses", "--no-dataset", "--open"]
+    done = CliRunner().invoke(build("report"), words)
+    assert done.exit_code == 0
+    assert opened == [(tmp_path / "r" / "index.html").resolve().as_uri()]
+    assert ("no browser was found here" in done.stderr) is not there
+
+
+def test_answers_are_those_of_the_files(runs: Path) -> None:
+    part = task_runs(find_runs([str(runs / "mini-ja-nli--majority--*")]))[0]
+    found = example_items(part, "ja")
+    run_ = part.systems[0].runs[0]
+    stored = read_predictions(run_.stored.answers_file("test"), part.task)
+    assert [found.words[n] for n in found.answers[0][0]] == [p.answer for p in stored]
+
+
+def test_a_part_of_the_spans_is_a_part_of_the_score() -> None:
+    one, two, other = Span(0, 2, "PS"), Span(3, 5, "LC"), Span(3, 5, "OG")
+    assert shared_spans([one, two], [two, one]) == 1.0
+    assert shared_spans([one, two], [one, other]) == 0.5
+    assert shared_spans([], []) == 1.0
+    assert shared_spans([], [one]) == 0.0
+    assert shared_spans([one], None) == 0.0

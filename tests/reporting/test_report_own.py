@@ -1,0 +1,124 @@
+"""What a dataset of one's own brings to a report: agreement, the figures of its build, what made it, scrambled pairs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from nikawa.aggregation.agree import agree
+from nikawa.analysis.job import How, compute
+from nikawa.datasets import load
+from nikawa.io.folders import write_card, write_folder
+from nikawa.io.json import encode_json
+from nikawa.recipes.release import Built
+from nikawa.records import Card, Dataset, Example, Origin
+from nikawa.reporting.card import AskFigures, Figures
+from nikawa.reporting.custom import data_commands
+from nikawa.reporting.findings import findings
+from nikawa.reporting.items import example_items
+from nikawa.reporting.runs import TaskRuns, find_runs, task_runs
+from nikawa.runs import stored_runs
+from nikawa.runs.job import Options, Request, run
+
+LABELS = ("entailment", "contradiction", "neutral")
+CARD = Card(
+    name="garden", title="Garden", version="1", languages=("ja",), licence="CC0", citation="none", homepage="made here: nikawa generate g -n 2",
+    description="", labels="", workers="three neighbours", workers_are="persons", source="",
+)  # fmt: skip
+
+
+def item(n: int) -> Example:
+    inputs = {"premise": f"庭に木が{n}本ある。", "hypothesis": f"木が{n % 3}本ある。"}
+    return Example(id=f"g{n}", inputs=inputs, gold={"label": LABELS[n % 3]})
+
+
+def scrambled(n: int) -> Example:
+    origin = Origin(recipe="perturb", parents=(f"garden:test/g{n}",), step="scramble-o", gold="inherited")
+    return replace(item(n), inputs={"premise": f"木が庭に{n}本ある。", "hypothesis": f"木が{n % 3}本ある。"}, origin=origin)  # fmt: skip
+
+
+@pytest.fixture
+def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TaskRuns:
+    monkeypatch.chdir(tmp_path)
+    splits = {
+        "train": tuple(map(item, range(12))),
+        "test": tuple(map(item, range(12, 18))),
+        "scramble-o": tuple(map(scrambled, range(12, 15))),
+    }
+    write_folder(Dataset(name="garden", language="ja", version="1", card=CARD, splits=splits), Path("plot"))
+    run(Request(tasks=("plot",), models=("majority",)), Options(out=Path("runs"), workers=1))
+    (found,) = task_runs(find_runs(["runs"]))
+    return found
+
+
+def judge(name: str = "garden:test/g12") -> None:
+    lines = [{"example": name, "worker": w, "question": "label", "answer": a} for w, a in zip("abc", LABELS, strict=True)]  # fmt: skip
+    lines += [
+        {"example": "garden:test/g13", "worker": w, "question": "label", "answer": "neutral"} for w in "abc"
+    ]
+    Path("plot/judgements.jsonl").write_bytes(b"".join(encode_json(line) + b"\n" for line in lines))
+
+
+def test_without_judgements_there_is_no_agreement(part: TaskRuns) -> None:
+    assert [found.note.title for found in findings(part, None)] == ["Artifacts", "The card of garden"]
+
+
+def test_judgements_beside_the_splits_are_measured(part: TaskRuns) -> None:
+    judge()
+    agreed = findings(part, None)[0]
+    assert agreed.note.title == "Agreement"
+    assert agreed.note.text == "2 items, 3 workers (persons), 6 answers."
+    assert "nikawa agree plot/judgements.jsonl --question label --examples plot" in agreed.note.command
+    assert agreed.whole is not None
+    assert json.loads(encode_json(agreed.whole))["measures"][0]["name"] == "alpha"
+    write_card(replace(CARD, workers_are="simulated"), Path("plot"), overwrite=True)
+    assert findings(part, None)[0].note.title == "Agreement of simulated workers"
+
+
+def test_judgements_about_other_items_are_told(part: TaskRuns) -> None:
+    judge("garden:test/g99")
+    note = findings(part, None)[0].note
+    assert note.text.startswith("Not measured: ")
+    assert "g99" in note.text
+
+
+def test_the_figures_of_a_build_are_shown(part: TaskRuns) -> None:
+    ask = AskFigures(
+        name="judge", title="Labels", form="inference", items=6, answers=18, workers=3, each=3, simulated=0,
+        agreement={"alpha": 0.71},
+    )  # fmt: skip
+    figures = Figures(
+        stages=(), asks=(ask,), licences={}, labels={}, characters={}, workers_are="persons", answers=18, simulated=0,
+    )  # fmt: skip
+    built = Built(recipe="garden", version="1", key="k", nikawa="0", config={}, figures=figures)
+    Path("plot/build.json").write_bytes(encode_json(built))
+    found = findings(part, None)[0]
+    assert found.note.rows == (("Labels", "6", "3", "alpha", "0.710"),)
+    assert found.note.sources[0].endswith("#/asks/0/agreement/alpha")
+    assert found.whole == figures
+
+
+def test_the_command_that_made_it_is_told(part: TaskRuns) -> None:
+    assert data_commands(["plot", "mini-ja"]) == ["nikawa generate g -n 2 --out plot"]
+    card = findings(part, None)[-1].note
+    assert ("made by", "nikawa generate g -n 2") in card.rows
+
+
+def test_scrambled_items_stand_beside_their_originals(part: TaskRuns) -> None:
+    """References name the dataset by its card; its folder may be called otherwise and lie anywhere."""
+    shown = example_items(part, "ja")
+    assert [p for p in shown.parents if p >= 0] == [0, 1, 2]
+    (stress,) = compute(
+        stored_runs(Path("runs")), how=How(resamples=50, tokeniser="none")
+    ).analyses.across.stress
+    assert {(cell.operation, cell.n) for cell in stress.cells if not cell.gold} == {("scramble", 3)}
+    assert load("plot").name == "garden"
+
+
+def test_the_folder_stands_for_its_judgements(part: TaskRuns) -> None:
+    judge()
+    one, other = (agree(spec).report for spec in ("plot", "plot/judgements.jsonl"))
+    assert (one.answers, one.measures) == (6, other.measures)

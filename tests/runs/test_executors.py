@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from nikawa.execute import executors
+from nikawa.execute.here import Here
+from nikawa.execute.pool import KILLED, Pool
+from nikawa.runs import Outcome, RunSpec
+from nikawa.runs.plan import Request, plan
+from nikawa.runs.score import SCORING
+from nikawa.runs.work import Place, work
+
+
+def specs(*models: str, seeds: tuple[int, ...] = (0, 1)) -> list[RunSpec]:
+    families = plan(Request(tasks=("mini-ja-nli",), models=models, seeds=seeds)).families
+    return [run for family in families for run in family.runs(family.options[0])]
+
+
+def kills_itself(run: RunSpec) -> Outcome:
+    """Work whose process dies for one of the seeds."""
+    if run.seed == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Outcome(run=run, status="done")
+
+
+def threads_of(run: RunSpec) -> Outcome:
+    return Outcome(run=run, status="done", problem=os.environ["OMP_NUM_THREADS"])
+
+
+def test_executors_are_found_by_name() -> None:
+    assert list(executors()) == ["here", "pool"]
+
+
+@pytest.mark.slow
+def test_the_same_bytes_with_one_or_two_workers(
+    tmp_path: Path, files: Callable[[Path], dict[str, bytes]]
+) -> None:
+    runs, outs = specs("char-linear"), (tmp_path / "one", tmp_path / "two")
+    one = Here(partial(work, place=Place(outs[0]), score=SCORING)).submit(runs)
+    two = Pool(partial(work, place=Place(outs[1]), score=SCORING), 2).submit(runs[::-1])
+    assert {outcome.status for outcome in one} == {outcome.status for outcome in two} == {"done"}
+    assert files(outs[0]) == files(outs[1])
+    assert len(files(outs[0])) == 4 * len(runs)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_costs_its_own_run_only() -> None:
+    runs = specs("majority")
+    found = {outcome.run.folder: outcome for outcome in Pool(kills_itself, 2).submit(runs)}
+    assert len(found) == len(runs)
+    assert {o.run.seed: (o.status, o.problem) for o in found.values()} == {
+        0: ("done", ""),
+        1: ("failed", KILLED),
+    }
+
+
+def process_of(run: RunSpec) -> Outcome:
+    """Work that tells its process; seed 9 takes long."""
+    time.sleep(60 if run.seed == 9 else 0)
+    return Outcome(run=run, status="done", problem=str(os.getpid()))
+
+
+@pytest.mark.slow
+def test_an_entered_pool_keeps_its_processes_and_leaves_none_behind() -> None:
+    first, second = (specs("majority", seeds=(n,)) for n in (0, 1))
+    with Pool(process_of, 2) as pool:
+        (one,) = pool.submit(first)
+        (two,) = pool.submit(second)
+        assert one.problem == two.problem != str(os.getpid())
+        os.kill(int(two.problem), signal.SIGKILL)  # one that dies between two lists costs nothing
+        (three,) = pool.submit(first)
+        assert (three.status, three.problem) != ("done", one.problem)
+        assert three.status == "done"
+    assert multiprocessing.active_children() == []
+    (alone,) = Pool(process_of, 2).submit(first)
+    assert alone.status == "done"
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.slow
+def test_an_interruption_ends_what_is_under_way() -> None:
+    begin = time.monotonic()
+
+    def interrupted() -> None:
+        with Pool(process_of, 2) as pool:
+            for _ in pool.submit(specs("majority", seeds=(0, 9))):
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert multiprocessing.active_children() == []
+    assert time.monotonic() - begin < 30
+
+
+@pytest.mark.slow
+def test_processes_keep_to_their_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    (outcome,) = Pool(threads_of, 1, threads=3).submit(specs("majority", seeds=(0,))[:1])
+    assert (outcome.problem, os.environ["OMP_NUM_THREADS"]) == ("3", "7")

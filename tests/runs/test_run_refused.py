@@ -1,0 +1,119 @@
+"""What cannot be run is refused before a folder is made for it, or leaves none behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from nikawa.errors import BadInput
+from nikawa.runs import stored_runs
+from nikawa.runs.job import Options, Request, run
+from nikawa.runs.store import StoredRun
+
+Nikawa = Callable[..., CompletedProcess[str]]
+
+
+def _asked(nikawa: Nikawa, out: Path, model: str, *more: str) -> str:
+    ended = nikawa("run", "--model", model, "--tasks", "mini-ja-sts", "--out", str(out), *more)
+    assert ended.returncode == 2
+    (line,) = ended.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize("kind", ["encoder", "bertscore"])
+def test_an_encoder_that_is_not_there_leaves_nothing(
+    tmp_path: Path, nikawa: Nikawa, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "begun" / "work" / "text").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a-file").write_text("")
+    for name, told in {
+        "nikawa-mini-ja": "the encoder nikawa-mini-ja is not in models, ",
+        "nope": "the encoder nope is neither a folder nor in the local cache; give a folder, or fetch it once: hf",
+        "no/body": "the encoder no/body is neither a folder nor in the local cache",
+        "./nope": "there is no folder ./nope; give the folder of an encoder",
+        "/no/such/place": "there is no folder /no/such/place; give the folder",
+        "~/nope": "there is no folder ~/nope; write the folder out",
+        "begun": "begun: the training of this encoder is not finished; give the nikawa pretrain command that",
+        "empty": "empty: the encoder cannot be read: it has no config.json",
+        "a-file": "a-file: is a file, not a folder",
+    }.items():
+        line = _asked(nikawa, tmp_path / "runs", f"{kind}:{name}")
+        assert line.startswith(f"nikawa: {told}"), line
+        assert "hf download ./" not in line
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_encoder_that_cannot_be_read_leaves_no_run(tmp_path: Path, nikawa: Nikawa) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"model_type": "no-such-thing"}))
+    assert "odd: the encoder cannot be read" in _asked(nikawa, tmp_path / "runs", f"encoder:{folder}")
+    assert stored_runs(tmp_path / "runs", broken=True) == []
+
+
+def test_what_is_done_is_shown_without_the_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nikawa.models import models
+
+    asked = Request(("mini-ja-nli",), ("majority",))
+    whole = run(asked, Options(out=tmp_path, workers=1))
+
+    def refused(_: str) -> None:
+        raise BadInput("is not here")
+
+    from dataclasses import replace
+
+    monkeypatch.setitem(models()._things, "majority", replace(models()["majority"], ready=refused))
+    assert run(asked, Options(out=tmp_path, workers=1)).cells == whole.cells
+    with pytest.raises(BadInput, match="is not here"):
+        run(Request(("mini-ja-nli",), ("majority",), (1,)), Options(out=tmp_path, workers=1))
+
+
+def test_a_run_that_holds_work_is_not_withdrawn(tmp_path: Path) -> None:
+    bare, begun = StoredRun(tmp_path / "bare"), StoredRun(tmp_path / "begun")
+    for stored in (bare, begun):
+        (stored.state / "model").mkdir(parents=True)
+        (stored.path / "run.json").write_text("{}")
+        with stored.locked():
+            pass
+    (begun.state / "model" / "training.pt").write_text("")
+    bare.withdraw()
+    begun.withdraw()
+    assert [path.name for path in tmp_path.iterdir()] == ["begun"]
+
+
+def test_a_lock_whose_folder_was_removed_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nikawa.runs import store
+
+    stored, whole = StoredRun(tmp_path / "run"), store._wait
+    waited: list[int] = []
+
+    def late(descriptor: int, path: Path) -> None:
+        whole(descriptor, path)
+        waited.append(descriptor)
+        if len(waited) == 1:  # the process before withdraws its folder
+            stored.withdraw()
+
+    monkeypatch.setattr(store, "_wait", late)
+    with stored.locked():
+        assert stored.busy()
+    assert len(waited) == 2
+
+
+def test_a_word_that_names_no_device_is_one_short_line() -> None:
+    from nikawa.models.encoder.device import device_of
+    from nikawa.models.encoder.settings import EncoderSettings
+
+    for name in ("gpu", "GPU:0", "cuda:", ""):
+        with pytest.raises(BadInput) as told:
+            device_of(EncoderSettings(device=name))
+        assert str(told.value) == f"there is no device {name!r}; set device=auto, cpu, cuda, or cuda:1 for the second card"  # fmt: skip
+    assert device_of(EncoderSettings(device="cpu")).type == "cpu"
