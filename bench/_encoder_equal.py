@@ -14,9 +14,26 @@ from typing import Any
 import numpy as np
 
 EPOCHS = {"jsick-nli": 6.0, "jsts": 2.0}
-SETTINGS: dict[str, Any] = {"dropout": 0.1, "learning_rate": 3e-4, "batch": 32, "max_length": 96}  # fmt: skip
-SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
-STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262, 15: 2.145, 20: 2.093}  # fmt: skip
+SETTINGS: dict[str, Any] = {"dropout": 0.1, "learning_rate": 3e-4, "batch": 32, "max_length": 96}
+SMALL = {
+    "hidden_size": 256,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "intermediate_size": 1024,
+}
+STUDENT = {
+    2: 12.706,
+    3: 4.303,
+    4: 3.182,
+    5: 2.776,
+    6: 2.571,
+    7: 2.447,
+    8: 2.365,
+    9: 2.306,
+    10: 2.262,
+    15: 2.145,
+    20: 2.093,
+}
 """The 97.5% point of Student's distribution, by the number of pairs."""
 
 
@@ -26,7 +43,9 @@ def small(folder: Path, size: int) -> None:
     BertConfig(vocab_size=size, architectures=["BertModel"], **SMALL).save_pretrained(folder)
 
 
-def equal(folder: Path, names: Sequence[str], seeds: int, share: float, data: Path | None) -> list[dict[str, Any]]:  # fmt: skip
+def equal(
+    folder: Path, names: Sequence[str], seeds: int, share: float, data: Path | None
+) -> list[dict[str, Any]]:
     """A row a task: dev scores of both loops by seed, their difference with its 95% interval, and seconds a training."""
     rows = []
     for name in names:
@@ -42,7 +61,13 @@ def equal(folder: Path, names: Sequence[str], seeds: int, share: float, data: Pa
                 _plain(encoder, task, train) if way == "plain" else encoder.fit(task, train)
                 spent[way] += time.perf_counter() - began
                 values.append(_score(task, dev, encoder))
-        rows.append({"task": name, **_held(scores, seeds), **{f"{way} s": round(s / seeds, 1) for way, s in spent.items()}})  # fmt: skip
+        rows.append(
+            {
+                "task": name,
+                **_held(scores, seeds),
+                **{f"{way} s": round(s / seeds, 1) for way, s in spent.items()},
+            }
+        )
         print(rows[-1], flush=True)
     return rows
 
@@ -65,16 +90,29 @@ def _score(task: Any, dev: Sequence[Any], encoder: Any) -> float:
 
     answers = encoder.predict(task, dev)
     gold = [example.gold[task.question] for example in dev]
-    items = Items(gold, [a.answer for a in answers], [e.inputs for e in dev], task.labels, [a.scores for a in answers])  # fmt: skip
+    items = Items(
+        gold,
+        [a.answer for a in answers],
+        [e.inputs for e in dev],
+        task.labels,
+        [a.scores for a in answers],
+    )
     return 100 * metrics()[task.metrics[0]].evaluate(items, "documented").value
 
 
 def _held(scores: dict[str, list[float]], seeds: int) -> dict[str, Any]:
     plain, fast = (np.array(scores[way]) for way in ("plain", "fast"))
     gaps = fast - plain
-    told = {way: f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}" for way, values in scores.items()}
+    told = {
+        way: f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
+        for way, values in scores.items()
+    }
     mean, reach = float(gaps.mean()), STUDENT[seeds] * float(gaps.std(ddof=1)) / seeds**0.5
-    return {**told, "difference": f"{mean:+.2f} ({mean - reach:+.2f} to {mean + reach:+.2f})", "zero inside": abs(mean) <= reach}  # fmt: skip
+    return {
+        **told,
+        "difference": f"{mean:+.2f} ({mean - reach:+.2f} to {mean + reach:+.2f})",
+        "zero inside": abs(mean) <= reach,
+    }
 
 
 def _plain(encoder: Any, task: Any, train: Sequence[Any]) -> None:
@@ -91,7 +129,13 @@ def _plain(encoder: Any, task: Any, train: Sequence[Any]) -> None:
     store = Store(encoder._head.rows(work, train, learn=True), device)
     model = model.to(device).float().train()
     named = list(model.named_parameters())
-    groups = [{"params": [p for n, p in named if decays(n, p) is kind], "weight_decay": settings.weight_decay * kind} for kind in (True, False)]  # fmt: skip
+    groups = [
+        {
+            "params": [p for n, p in named if decays(n, p) is kind],
+            "weight_decay": settings.weight_decay * kind,
+        }
+        for kind in (True, False)
+    ]
     optimiser = torch.optim.AdamW(groups, lr=0.0)
     each = -(-store.n // settings.batch)
     total = max(1, round(each * settings.epochs))

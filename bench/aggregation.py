@@ -30,7 +30,10 @@ def judged(items: int = ITEMS) -> tuple[Any, Any, Any]:
     """Items, workers and label codes: five different workers an item, of unequal skill."""
     random = np.random.default_rng(0)
     true = random.choice(3, items, p=[0.5, 0.3, 0.2])
-    first, stride = random.integers(0, WORKERS, items), random.integers(1, WORKERS // ANSWERS, items)
+    first, stride = (
+        random.integers(0, WORKERS, items),
+        random.integers(1, WORKERS // ANSWERS, items),
+    )
     worker = ((first[:, None] + np.arange(ANSWERS) * stride[:, None]) % WORKERS).ravel()
     item = np.repeat(np.arange(items), ANSWERS)
     knows = random.random(len(item)) < random.beta(6, 2, WORKERS)[worker]
@@ -110,7 +113,9 @@ def main() -> None:
         if theirs is None:
             print("crowd-kit is not at hand: name the Python that has it in NIKAWA_CROWDKIT")
         for rule in ("majority", "dawid-skene", "mace"):
-            wall, cpu, found = timed(lambda r=rule: aggregate(Table.from_columns(item, worker, labels), r))  # type: ignore[misc]
+            wall, cpu, found = timed(
+                lambda r=rule: aggregate(Table.from_columns(item, worker, labels), r)
+            )  # type: ignore[misc]
             print(f"{rule:<14}{wall:>8.3f} s wall{cpu:>8.3f} s CPU  ({len(item):,} labels)")
             if theirs and rule in theirs:
                 _against(found, (wall, cpu), theirs[rule], folder / f"{rule}.npy")

@@ -88,18 +88,24 @@ def peers(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "judgements.npz"
         np.savez(path, **data)
-        done = subprocess.run([python, "-c", PEER, str(path)], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [python, "-c", PEER, str(path)], capture_output=True, text=True, check=True
+        )
     found: dict[str, tuple[float, float]] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
 def memory() -> None:
     count = os.environ.get("NIKAWA_BENCH_JUDGEMENTS", "10000000")
-    done = subprocess.run([sys.executable, "-c", STREAM, count], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", STREAM, count], capture_output=True, text=True, check=True
+    )
     size, peak, value, low, high = done.stdout.split()
     told = f"alpha {float(value):.4f} ({float(low):.4f} to {float(high):.4f})"
     verdict = "" if int(peak) < 500 else "MISSED"
-    print(f"{int(size):,} judgements streamed: peak {peak} MB (target 500 MB), {told} {verdict}".rstrip())
+    print(
+        f"{int(size):,} judgements streamed: peak {peak} MB (target 500 MB), {told} {verdict}".rstrip()
+    )
 
 
 def main() -> None:
@@ -113,13 +119,20 @@ def main() -> None:
     for name, target in (("crowd-kit (nltk)", 40), ("krippendorff, pandas crosstab", 1)):
         if name in found:
             seconds, theirs = found[name]
-            line(f"alpha of 1,000,000 labels: {name}", seconds, own, target, abs(theirs - value) < 1e-9)
+            line(
+                f"alpha of 1,000,000 labels: {name}",
+                seconds,
+                own,
+                target,
+                abs(theirs - value) < 1e-9,
+            )
     print(f"alpha of 1,000,000 labels from columns: {own * 1e3:.1f} ms")
     apart = np.array([label.encode().decode() for label in data["label"].tolist()], dtype=object)
     slow, _ = best(lambda: alpha(Table.from_columns(data["task"], data["worker"], apart)).value, 15)
     print(f"the same where every label is an object of its own: {slow * 1e3:.1f} ms")
     task, worker = (
-        [f"{letter}{n}" for n in data[name].tolist()] for letter, name in (("i", "task"), ("w", "worker"))
+        [f"{letter}{n}" for n in data[name].tolist()]
+        for letter, name in (("i", "task"), ("w", "worker"))
     )
     names, _ = best(lambda: alpha(Table.from_columns(task, worker, data["label"])).value, 3)
     print(f"the same where items and workers are texts: {names * 1e3:.1f} ms")

@@ -55,9 +55,21 @@ def problems(count: int, between: str) -> Iterator[Example]:
             "見た",
             "。",
         ]
-        hypothesis = [name, "は", str(later), "日", "まで", "に", noun, "を", "塗り", "終えた", "。"]
+        hypothesis = [
+            name,
+            "は",
+            str(later),
+            "日",
+            "まで",
+            "に",
+            noun,
+            "を",
+            "塗り",
+            "終えた",
+            "。",
+        ]
         inputs = {"premise": between.join(premise), "hypothesis": between.join(hypothesis)}
-        yield Example(id=str(i), inputs=inputs, gold={"label": label})  # fmt: skip
+        yield Example(id=str(i), inputs=inputs, gold={"label": label})
 
 
 def run(path: Path, tokeniser: str, workers: int) -> None:

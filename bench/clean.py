@@ -29,7 +29,15 @@ usage = [resource.getrusage(kind) for kind in kinds]
 print(report.sentences, report.kept, usage[0].ru_maxrss // 1024, round(sum(u.ru_utime + u.ru_stime for u in usage), 1))
 """
 SYLLABLES = "あかさたなはまやらわいきしちにひみりうくすつぬふむるえけせてねへめれおこそとのほもよろ"
-ENDS = ("を見た。", "へ行った。", "と言った。", "が来た。", "<b>だった</b>。", "です。#日記", "（共同）。")
+ENDS = (
+    "を見た。",
+    "へ行った。",
+    "と言った。",
+    "が来た。",
+    "<b>だった</b>。",
+    "です。#日記",
+    "（共同）。",
+)
 
 
 def word(rng: random.Random) -> str:
@@ -46,7 +54,8 @@ def write(path: Path, size: int) -> None:
     with path.open("w", encoding="utf-8") as out:
         while out.tell() < size * 1_000_000:
             out.writelines(
-                "".join(sentence(rng, words) for _ in range(rng.randint(1, 4))) + "\n" for _ in range(1000)
+                "".join(sentence(rng, words) for _ in range(rng.randint(1, 4))) + "\n"
+                for _ in range(1000)
             )
 
 

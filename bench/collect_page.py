@@ -42,7 +42,9 @@ def served(name: str, folder: Path) -> Iterator[tuple[int, str]]:
     with open_store("", project.folder, project.name) as store:
         sync(project, store)
         ((_, token),) = store.do(lambda link: make_links(link, project, ["w"], "bench", 1.0))
-        server = uvicorn.Server(uvicorn.Config(create_app(project, store), port=0, log_level="error"))
+        server = uvicorn.Server(
+            uvicorn.Config(create_app(project, store), port=0, log_level="error")
+        )
         running = threading.Thread(target=server.run)
         running.start()
         while not server.started:
@@ -83,12 +85,17 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as running:
         browser = running.chromium.launch(
-            executable_path=shutil.which("chromium") or shutil.which("google-chrome"), args=["--no-sandbox"]
+            executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
+            args=["--no-sandbox"],
         )
         print(f"{'form':22} {'first':>8} {'median':>8} {'browser':>8} {'bytes':>8} requests")
         for name in forms():
             with served(name, Path(folder)) as (port, path):
                 first, *others = [visit(port, path) for _ in range(VISITS)]
-                wait, size, count = min(shown(browser, f"http://127.0.0.1:{port}{path}") for _ in range(3))
-                print(f"{name:22} {first:6.1f}ms {median(others):6.1f}ms {wait:6.0f}ms {size:8,} {count}")
+                wait, size, count = min(
+                    shown(browser, f"http://127.0.0.1:{port}{path}") for _ in range(3)
+                )
+                print(
+                    f"{name:22} {first:6.1f}ms {median(others):6.1f}ms {wait:6.0f}ms {size:8,} {count}"
+                )
         browser.close()

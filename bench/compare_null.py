@@ -30,7 +30,9 @@ def rates(left: int, right: int, sd: float, times: int) -> tuple[float, float]:
     for _ in range(times):
         ease = np.clip(EASE + SPREAD * generator.normal(size=ITEMS), 0.02, 0.98)
         a, b = (runs(generator, ease, k, sd) for k in (left, right))
-        found, _ = compare_runs(a, b, np.arange(ITEMS), rounds=300, seed=int(generator.integers(1 << 30)))
+        found, _ = compare_runs(
+            a, b, np.arange(ITEMS), rounds=300, seed=int(generator.integers(1 << 30))
+        )
         called += found.p_randomisation < 0.05
         held += found.low <= 0 <= found.high
     return called / times, held / times

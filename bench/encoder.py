@@ -29,15 +29,25 @@ def tokenizer(texts: Sequence[str], folder: Path) -> Any:
         [pre_tokenizers.UnicodeScripts(), pre_tokenizers.BertPreTokenizer()]
     )
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.BpeTrainer(vocab_size=32000, special_tokens=special, show_progress=False)  # fmt: skip
+    trainer = trainers.BpeTrainer(vocab_size=32000, special_tokens=special, show_progress=False)
     raw.train_from_iterator(texts, trainer)
     raw.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}  # fmt: skip
-    made = PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "token_type_ids", "attention_mask"], **names)  # fmt: skip
+    names = {
+        "unk_token": "[UNK]",
+        "pad_token": "[PAD]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        **names,
+    )
     made.save_pretrained(folder)
     return made
 
@@ -171,7 +181,9 @@ def profile(made: Any, steps: int = 20) -> str:
             loop.steps.step(i)
         sync()
     return str(
-        found.key_averages().table(sort_by="self_cuda_time_total", row_limit=18, max_name_column_width=70)
+        found.key_averages().table(
+            sort_by="self_cuda_time_total", row_limit=18, max_name_column_width=70
+        )
     )
 
 
@@ -189,14 +201,27 @@ def main() -> None:
     words.add_argument("--only", default=",".join(LONGEST))
     words.add_argument("--ways", default="float32,bf16,ours,inference,profile,equal")
     words.add_argument("--seeds", type=int, default=5, help="of the comparison of both loops")
-    words.add_argument("--model", type=Path, help="of that comparison: an encoder's folder instead of random weights")  # fmt: skip
+    words.add_argument(
+        "--model",
+        type=Path,
+        help="of that comparison: an encoder's folder instead of random weights",
+    )
     words.add_argument("--share", type=float, default=1.0, help="of its epochs")
     asked = words.parse_args()
     names, ways = asked.only.split(","), asked.ways.split(",")
     folder = asked.out / "base"
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "tokenizer.json").is_file():
-        texts = asked.text.read_text(encoding="utf-8").splitlines() if asked.text else [str(v) for n in LONGEST for e in load(f"{n}:dev", data=asked.data).splits["dev"] for v in _texts(e.inputs)]  # fmt: skip
+        texts = (
+            asked.text.read_text(encoding="utf-8").splitlines()
+            if asked.text
+            else [
+                str(v)
+                for n in LONGEST
+                for e in load(f"{n}:dev", data=asked.data).splits["dev"]
+                for v in _texts(e.inputs)
+            ]
+        )
         base_model(folder, len(tokenizer(texts, folder)))
     table: dict[str, Any] = {}
     for name in names:
@@ -219,7 +244,11 @@ def _print_table(table: dict[str, Any]) -> None:
     for name, row in table.items():
         if name != "equal":
             least, aim = TARGETS[name]
-            print(f"{name:16}" + "".join(f"{row.get(way, ''):>12}" for way in ways) + f"{least:>12}{aim:>8}")
+            print(
+                f"{name:16}"
+                + "".join(f"{row.get(way, ''):>12}" for way in ways)
+                + f"{least:>12}{aim:>8}"
+            )
     for row in table.get("equal", ()):
         print("  ".join(f"{key} {value}" for key, value in row.items()))
 
@@ -240,14 +269,22 @@ def _equal(folder: Path, asked: Any) -> list[dict[str, Any]]:
 
 
 def _texts(inputs: dict[str, Any]) -> list[str]:
-    return [t for v in inputs.values() for t in (v if isinstance(v, list) else [v]) if isinstance(t, str)]
+    return [
+        t
+        for v in inputs.values()
+        for t in (v if isinstance(v, list) else [v])
+        if isinstance(t, str)
+    ]
 
 
 def _row(name: str, folder: Path, asked: Any, ways: Sequence[str]) -> dict[str, Any]:
     made, _ = course(name, folder, asked.data)
     lengths = [len(s) for s in made.rows.tokens["input_ids"]]
     each = made.rows.width * (max(made.rows.owner) + 1) / len(made.rows)
-    row: dict[str, Any] = {"rows": len(made.rows), "mean length": round(statistics.mean(lengths), 1)}
+    row: dict[str, Any] = {
+        "rows": len(made.rows),
+        "mean length": round(statistics.mean(lengths), 1),
+    }
     for way, low in (("float32", False), ("bf16", True)):
         if way in ways:
             row[way] = round(

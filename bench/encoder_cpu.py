@@ -16,8 +16,13 @@ from bench.encoder import tokenizer
 
 SIZES: dict[str, dict[str, int]] = {
     "base": {},
-    "small": {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536},
-}  # fmt: skip
+    "small": {
+        "hidden_size": 384,
+        "num_hidden_layers": 6,
+        "num_attention_heads": 12,
+        "intermediate_size": 1536,
+    },
+}
 LONGEST, BATCH = 128, 32
 
 
@@ -42,7 +47,13 @@ def course(folder: Path, found: tuple[Any, Any], low: bool) -> Any:
     from nikawa.models.encoder.settings import EncoderSettings
 
     task, rows = found
-    chosen = EncoderSettings(scratch=True, batch=BATCH, max_length=LONGEST, precision="bf16" if low else "float32", device="cpu")  # fmt: skip
+    chosen = EncoderSettings(
+        scratch=True,
+        batch=BATCH,
+        max_length=LONGEST,
+        precision="bf16" if low else "float32",
+        device="cpu",
+    )
     backbone = open_backbone(str(folder))
     head, work = head_for(task), Work(task, Reader(backbone.tokenizer), chosen)
     made = head.rows(work, rows, learn=True)
@@ -58,9 +69,12 @@ def speed(made: Any, padded: bool, seconds: float) -> tuple[float, float]:
     loop = _Loop(made)
     if padded:
         order = shuffled(loop.store.n, 0, 0).tolist()
-        batches = [Batch(tuple(order[i : i + BATCH]), LONGEST) for i in range(0, len(order) - BATCH + 1, BATCH)]  # fmt: skip
+        batches = [
+            Batch(tuple(order[i : i + BATCH]), LONGEST)
+            for i in range(0, len(order) - BATCH + 1, BATCH)
+        ]
     else:
-        batches = [b for b in loop.batches(0) if loop.store.n not in b.rows]  # fmt: skip
+        batches = [b for b in loop.batches(0) if loop.store.n not in b.rows]
     loop.steps.begin(batches)
     loop.steps.step(0)
     began, done = time.process_time(), 0
@@ -83,15 +97,20 @@ def main() -> None:
         folder = Path(name)
         texts = [str(value) for e in found[1] for value in e.inputs.values()]
         pieces = len(tokenizer(texts, folder))
-        BertConfig(vocab_size=pieces, architectures=["BertModel"], **SIZES[asked.size]).save_pretrained(
-            folder
-        )
+        BertConfig(
+            vocab_size=pieces, architectures=["BertModel"], **SIZES[asked.size]
+        ).save_pretrained(folder)
         first = 0.0
-        for way, padded, low in (("float32, padded to 128", True, False), ("float32, length buckets", False, False), ("bf16, length buckets", False, True)):  # fmt: skip
+        for way, padded, low in (
+            ("float32, padded to 128", True, False),
+            ("float32, length buckets", False, False),
+            ("bf16, length buckets", False, True),
+        ):
             rate, loss = speed(course(folder, found, low), padded, asked.seconds)
             first = first or rate
             print(
-                f"{way:26} {rate:8.2f} rows/s of CPU time {rate / first:6.2f}x   loss {loss:.3f}", flush=True
+                f"{way:26} {rate:8.2f} rows/s of CPU time {rate / first:6.2f}x   loss {loss:.3f}",
+                flush=True,
             )
 
 

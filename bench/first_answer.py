@@ -14,8 +14,8 @@ def main() -> None:
         return
     golds = [example.gold["answers"] for example in load("jsquad:dev", data=shared()).splits["dev"]]
     last = [answers[-1]["text"] for answers in golds]
-    first_only = sum(answers[0]["text"] == answer for answers, answer in zip(golds, last, strict=True)) / len(
-        golds
-    )
+    first_only = sum(
+        answers[0]["text"] == answer for answers, answer in zip(golds, last, strict=True)
+    ) / len(golds)
     print(f"official exact match {100 * exact_match(Items(golds, last)).value:.1f}")
     print(f"exact match with the first gold answer only {100 * first_only:.1f}")

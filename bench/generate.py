@@ -42,7 +42,9 @@ CELLS = (
 def plain(lexicon: Lexicon, label: str, number: int) -> str:
     """One problem of since-3, the way a first script does it."""
     frames = [
-        f for f in lexicon.frames if set(f.cases) == {"ガ", "ヲ"} and f.transitive and "during" in f.times
+        f
+        for f in lexicon.frames
+        if set(f.cases) == {"ガ", "ヲ"} and f.transitive and "during" in f.times
     ]
     frames = [f for f in frames if "year" in f.units]
     frame = random.choice(frames)
@@ -52,10 +54,14 @@ def plain(lexicon: Lexicon, label: str, number: int) -> str:
         "te": conjugate(frame.verb, "te", frame.ctype),
     }
     while True:
-        first, now, then = (datetime(2000, 1, 1) + timedelta(days=random.randrange(7670)) for _ in range(3))
+        first, now, then = (
+            datetime(2000, 1, 1) + timedelta(days=random.randrange(7670)) for _ in range(3)
+        )
         if len({first, now, then}) < 3 or now < first:
             continue
-        found = "entailment" if first <= then <= now else "contradiction" if then < first else "neutral"
+        found = (
+            "entailment" if first <= then <= now else "contradiction" if then < first else "neutral"
+        )
         if found == label:
             break
     for name, day in (("time1", first), ("time2", now), ("time3", then)):
@@ -85,7 +91,11 @@ def against_plain() -> None:
         "train", ours.places["train"][0], 0, 100
     )  # what is loaded once is loaded before the clock starts
     began = time.process_time()
-    done = sum(len(lines) and lines.count(b"\n") for chunk in ours.chunks(5000) for lines in ours.make(chunk))
+    done = sum(
+        len(lines) and lines.count(b"\n")
+        for chunk in ours.chunks(5000)
+        for lines in ours.make(chunk)
+    )
     fast = done / (time.process_time() - began)
     labels = [place.cell.label for place in places]
     slow = rate(plain(lexicon, labels[i % 3], i) for i in range(6_000))
@@ -126,7 +136,10 @@ class Run(NamedTuple):
 def whole(workers: int, per: int) -> Run:
     code = "from bench.generate import child; import sys; child(int(sys.argv[1]), int(sys.argv[2]))"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(workers), str(per)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(workers), str(per)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     seconds, problems, own, made, kilobytes = done.stdout.split()
     return Run(float(seconds), int(problems), float(own), float(made), int(kilobytes) // 1024)
@@ -136,7 +149,9 @@ def child(workers: int, per: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         began, cpu = time.perf_counter(), time.process_time()
         report = generate(
-            PACK, Path(folder) / "out", options=Options(counts={"": per, "test": 0}, workers=workers)
+            PACK,
+            Path(folder) / "out",
+            options=Options(counts={"": per, "test": 0}, workers=workers),
         )
         took, own = time.perf_counter() - began, time.process_time() - cpu
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

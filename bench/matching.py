@@ -70,7 +70,9 @@ def _lcs(a: Sequence[str], b: Sequence[str]) -> int:
     table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i, left in enumerate(a, start=1):
         for j, right in enumerate(b, start=1):
-            table[i][j] = table[i - 1][j - 1] + 1 if left == right else max(table[i - 1][j], table[i][j - 1])
+            table[i][j] = (
+                table[i - 1][j - 1] + 1 if left == right else max(table[i - 1][j], table[i][j - 1])
+            )
     return table[-1][-1]
 
 
@@ -101,7 +103,11 @@ def _against_naive(texts: Sequence[str]) -> None:
 
 
 def main() -> None:
-    sizes = [int(size) for size in os.environ.get("NIKAWA_BENCH_SIZES", "10000,100000").split(",") if size]
+    sizes = [
+        int(size)
+        for size in os.environ.get("NIKAWA_BENCH_SIZES", "10000,100000").split(",")
+        if size
+    ]
     given = os.environ.get("NIKAWA_BENCH_TEXT")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(given) if given else Path(folder) / "invented.txt"
@@ -119,7 +125,10 @@ def _grow(path: Path, size: int, variant: str) -> None:
     words = [sys.executable, "-c", GROW, str(path), str(size), variant, UNITS]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     _, text, before, peak, took = map(float, done.stdout.split())
-    print(f"{variant:>5}  {size:>9,}  {text:7.1f}  {before:9.0f}  {peak:7.0f}  {took:7.1f}", flush=True)
+    print(
+        f"{variant:>5}  {size:>9,}  {text:7.1f}  {before:9.0f}  {peak:7.0f}  {took:7.1f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

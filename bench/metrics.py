@@ -21,7 +21,9 @@ from nikawa.metrics import Items, jsquad, klue_dp, klue_mrc, klue_ner, klue_re, 
 from nikawa.metrics.classes import macro_f1_of
 from nikawa.stats.resample import RESAMPLES, bootstrap
 
-SEQEVAL = "seqeval 1.2.2 strict IOB2, one list per sentence (same inputs as klue_ner_entity_macro_f1)"
+SEQEVAL = (
+    "seqeval 1.2.2 strict IOB2, one list per sentence (same inputs as klue_ner_entity_macro_f1)"
+)
 
 
 def folder() -> Path:
@@ -58,8 +60,12 @@ def ner_peers(data: dict[str, Any]) -> tuple[float, float]:
     from seqeval.scheme import IOB2
 
     names = data["label_list"]
-    gold, pred = ([[names[code] for code in row] for row in data[side]] for side in ("gold", "pred"))
-    seconds, value = best(lambda: f1_score(gold, pred, average="macro", mode="strict", scheme=IOB2), 3)
+    gold, pred = (
+        [[names[code] for code in row] for row in data[side]] for side in ("gold", "pred")
+    )
+    seconds, value = best(
+        lambda: f1_score(gold, pred, average="macro", mode="strict", scheme=IOB2), 3
+    )
     return seconds, 100 * value
 
 
@@ -92,7 +98,10 @@ def near(one: Any, other: Any) -> bool:
 
 def official(seqeval: float) -> dict[str, tuple[float, Any]]:
     """Seconds the official functions would take here, and their values."""
-    rows = {row["what"]: row for row in json.loads((folder() / "official_times.json").read_text())["rows"]}
+    rows = {
+        row["what"]: row
+        for row in json.loads((folder() / "official_times.json").read_text())["rows"]
+    }
     ratio = seqeval / rows[SEQEVAL]["cpu_best_s"]
     print(f"official times are scaled by {ratio:.2f}: seqeval took {seqeval:.2f} s here")
     return {what: (row["cpu_best_s"] * ratio, row["result"]) for what, row in rows.items()}
@@ -112,7 +121,11 @@ def against_official() -> None:
         ("jsquad squad_evaluate (EM+char F1)", lambda: squad(questions), 3),
         ("klue_mrc_rouge_w", lambda: rouge(answers), 3),
         ("klue_dp_uas_macro_f1", lambda: 100 * klue_dp.uas_macro(klue_dp.encoded(trees)).value, 3),
-        ("klue_dp_las_macro_f1", lambda: 100 * klue_dp.las_macro(klue_dp.encoded(trees), True).value, 3),
+        (
+            "klue_dp_las_macro_f1",
+            lambda: 100 * klue_dp.las_macro(klue_dp.encoded(trees), True).value,
+            3,
+        ),
         ("wos_slot_micro_f1", lambda: slots(turns), 1),
     ]
     for what, run, target in runs:
@@ -145,12 +158,16 @@ def labels_and_scores() -> None:
     generator = np.random.default_rng(0)
     gold, answers = (generator.integers(0, 7, 9107).astype(str).tolist() for _ in range(2))
     seconds, expected = best(lambda: f1_score(gold, answers, average="macro"))
-    own, found = best(lambda: metrics()["macro-f1"].evaluate(Items(gold, answers), "official").value)
+    own, found = best(
+        lambda: metrics()["macro-f1"].evaluate(Items(gold, answers), "official").value
+    )
     line("macro F1 of 9,107 labels: scikit-learn", seconds, own, 1, near(expected, found))
     x = generator.random(4927)
     y = (np.round(x * 20 + generator.random(4927)) / 5).tolist()
     seconds, expected = best(lambda: spearmanr(x.tolist(), y)[0])
-    own, found = best(lambda: metrics()["spearman"].evaluate(Items(y, x.tolist()), "documented").value)
+    own, found = best(
+        lambda: metrics()["spearman"].evaluate(Items(y, x.tolist()), "documented").value
+    )
     line("Spearman of 4,927: scipy", seconds, own, 1, near(expected, found))
 
 
@@ -185,7 +202,9 @@ def resampling() -> None:
         once, _ = best(again)
         evaluation = evaluate(items, "official")
         own, _ = best(lambda evaluation=evaluation, n=n: bootstrap(evaluation, np.arange(n)), 2)  # type: ignore[misc]
-        line(f"bootstrap of {name}, {n:,} items: one run x {RESAMPLES:,}", once * RESAMPLES, own, 100)
+        line(
+            f"bootstrap of {name}, {n:,} items: one run x {RESAMPLES:,}", once * RESAMPLES, own, 100
+        )
 
 
 def resampling_areas() -> None:

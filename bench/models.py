@@ -90,18 +90,26 @@ def reached(task: Task, examples: Sequence[Example], answers: Sequence[Predictio
         labels=task.labels,
         scores=[a.scores for a in answers],
     )
-    chosen = [metrics()[name] for name in (*task.metrics, *MORE.get(task.kind, ())) if name not in SLOW]
-    values = {m.name: m.evaluate(items, "official").value * (100 if m.scaled else 1) for m in chosen}
+    chosen = [
+        metrics()[name] for name in (*task.metrics, *MORE.get(task.kind, ())) if name not in SLOW
+    ]
+    values = {
+        m.name: m.evaluate(items, "official").value * (100 if m.scaled else 1) for m in chosen
+    }
     return "  ".join(f"{name} {value:.1f}" for name, value in values.items())
 
 
-def answers(row: Row, name: str, data: tuple[Task, Sequence[Example], Sequence[Example]]) -> tuple[list[Prediction], float, float]:  # fmt: skip
+def answers(
+    row: Row, name: str, data: tuple[Task, Sequence[Example], Sequence[Example]]
+) -> tuple[list[Prediction], float, float]:
     """Answers, seconds of learning, seconds of answering (folds: all of it, and none)."""
     task, learn, ask = data
     began = time.perf_counter()
     if row.train == row.test:
         groups = [row.group(e) for e in ask]
-        found = out_of_fold(lambda: cast(Trainable, model(name)), task, ask, groups, folds=row.folds)
+        found = out_of_fold(
+            lambda: cast(Trainable, model(name)), task, ask, groups, folds=row.folds
+        )
         return found, time.perf_counter() - began, 0.0
     fitted = cast(Trainable, model(name))
     fitted.fit(task, learn)
@@ -117,7 +125,11 @@ def show(row: Row) -> None:
         print(f"{row.task:<16}not at hand")
         return
     task, learn, ask = data
-    how = f"{row.folds} folds of {row.test}" if row.train == row.test else f"{row.train} {len(learn):,}"
+    how = (
+        f"{row.folds} folds of {row.test}"
+        if row.train == row.test
+        else f"{row.train} {len(learn):,}"
+    )
     what = f"{row.test} {len(ask):,}{' ' + '+'.join(row.inputs) if row.inputs else ''}"
     for name in (*row.models, "majority"):
         try:
@@ -126,7 +138,10 @@ def show(row: Row) -> None:
             print(f"{row.task:<16}{name:<16}{problem}")
             continue
         value = reached(task, ask, found)
-        print(f"{row.task:<16}{name:<16}{how:<18}{what:<22}{learning:>7.1f} s{answering:>7.1f} s  {value}", flush=True)  # fmt: skip
+        print(
+            f"{row.task:<16}{name:<16}{how:<18}{what:<22}{learning:>7.1f} s{answering:>7.1f} s  {value}",
+            flush=True,
+        )
 
 
 def main() -> None:

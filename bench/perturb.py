@@ -15,7 +15,9 @@ def _speed(perturbation: Perturbation, assume_eligible: bool) -> float:
     tool = analyser(best, cache=0)
 
     def run(given: list[str]) -> list[Example]:
-        examples = (Example(id=str(i), inputs={"premise": t, "hypothesis": t}) for i, t in enumerate(given))
+        examples = (
+            Example(id=str(i), inputs={"premise": t, "hypothesis": t}) for i, t in enumerate(given)
+        )
         return list(apply(perturbation, examples, tool, assume_eligible=assume_eligible))
 
     return rate(run, texts(language))

@@ -19,7 +19,9 @@ import numpy as np
 WAYS = ("fused", "free", "graph", "eager")
 
 
-def steps_of(size: str, batch: int, way: str, vocabulary: int, device: Any) -> tuple[Any, dict[str, float]]:
+def steps_of(
+    size: str, batch: int, way: str, vocabulary: int, device: Any
+) -> tuple[Any, dict[str, float]]:
     """Steps of a fresh model on random pieces."""
     import torch
 
@@ -38,7 +40,9 @@ def steps_of(size: str, batch: int, way: str, vocabulary: int, device: Any) -> t
     if way in ("fused", "free") and device.type == "cuda":
         network.fuse()
     settings = TrainSettings(size=size, steps=1000, batch=batch)
-    made = Steps(network, torch.from_numpy(stream).to(device), Pieces(2, 3, 4, 266, vocabulary), settings)
+    made = Steps(
+        network, torch.from_numpy(stream).to(device), Pieces(2, 3, 4, 266, vocabulary), settings
+    )
     made._capture = made._capture and way != "eager"
     return made, {"parameters": sum(weight.numel() for weight in made.weights)}
 
@@ -62,7 +66,19 @@ def row(size: str, length: int, batch: int, way: str, asked: Any) -> dict[str, A
     pieces = made.rows(length) * length
     work = pieces * size_of(size).operations(length, asked.vocabulary, made.settings.mask)
     peak = peak_of(device)
-    return {"size": size, **found, "length": length, "batch": batch, "way": way, "pieces/s": round(pieces / each), "ms": round(each * 1e3, 2), "TFLOP/s": round(work / each / 1e12, 2), "peak": round(work / each / peak, 4) if peak else None, "ready s": round(ready, 1), "notes": notes}  # fmt: skip
+    return {
+        "size": size,
+        **found,
+        "length": length,
+        "batch": batch,
+        "way": way,
+        "pieces/s": round(pieces / each),
+        "ms": round(each * 1e3, 2),
+        "TFLOP/s": round(work / each / 1e12, 2),
+        "peak": round(work / each / peak, 4) if peak else None,
+        "ready s": round(ready, 1),
+        "notes": notes,
+    }
 
 
 def profiled(made: Any, length: int, order: Any, device: Any, steps: int = 10) -> str:
@@ -99,7 +115,10 @@ def repeats(asked: Any) -> dict[str, Any]:
                 made.step(128)
             losses.append(made.loss())
         ends.append([weight.detach().cpu() for weight in made.weights])
-    return {"the same weights twice": all(torch.equal(a, b) for a, b in zip(*ends, strict=True)), "losses": losses}  # fmt: skip
+    return {
+        "the same weights twice": all(torch.equal(a, b) for a, b in zip(*ends, strict=True)),
+        "losses": losses,
+    }
 
 
 def on_card() -> bool:

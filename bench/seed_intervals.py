@@ -52,13 +52,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=100)
     times = parser.parse_known_args()[0].times
-    print("items, sd of seeds (points), runs: t holds, median width; bootstrap of seeds holds, median width")
+    print(
+        "items, sd of seeds (points), runs: t holds, median width; bootstrap of seeds holds, median width"
+    )
     for items, sd in ((5_000, 0.02), (5_000, 0.005), (1_000, 0.02), (1_000, 0.0), (100, 0.02)):
         for k in (2, 3, 5):
             t, drawn = rates(items, k, sd, times)
             print(
-                f"{items:,}  {100 * sd:.1f}  {k}: {t[0]:.1%}  {t[1]:.1f}; {drawn[0]:.1%}  {drawn[1]:.1f}", flush=True
-            )  # fmt: skip
+                f"{items:,}  {100 * sd:.1f}  {k}: {t[0]:.1%}  {t[1]:.1f}; {drawn[0]:.1%}  {drawn[1]:.1f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,12 @@ from pathlib import Path
 from statistics import fmean
 
 ROOT = Path(__file__).parents[1]
-PEERS = {"httpx": "httpx", "crowd-kit": "crowdkit", "flexeval": "flexeval", "inspect_ai": "inspect_ai"}
+PEERS = {
+    "httpx": "httpx",
+    "crowd-kit": "crowdkit",
+    "flexeval": "flexeval",
+    "inspect_ai": "inspect_ai",
+}
 """The name of each peer on the package index, and of the package it holds."""
 VAGUE = frozenset({"found", "told", "asked", "said", "heard"})
 LAYOUT = frozenset({"COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENDMARKER"})
@@ -81,7 +86,9 @@ def read_source(package: Path) -> list[Module]:
         except SyntaxError as error:
             print(f"{path}: left out, it does not parse ({error.msg})", file=sys.stderr)
             continue
-        modules.append(Module(".".join(parts[:-1] if is_package else parts), is_package, text, tree))
+        modules.append(
+            Module(".".join(parts[:-1] if is_package else parts), is_package, text, tree)
+        )
     return modules
 
 
@@ -96,7 +103,10 @@ def _token_lines(text: str) -> Iterator[int]:
 
 
 def _imports(
-    module: Module, statements: Sequence[ast.AST], inside_function: bool = False, for_types: bool = False
+    module: Module,
+    statements: Sequence[ast.AST],
+    inside_function: bool = False,
+    for_types: bool = False,
 ) -> Iterator[Import]:
     for node in statements:
         if isinstance(node, ast.Import):
@@ -129,7 +139,9 @@ def _is_type_checking(test: ast.expr) -> bool:
     )
 
 
-def importers(source: Source, counts: Callable[[Import], bool] = lambda _: True) -> dict[str, set[str]]:
+def importers(
+    source: Source, counts: Callable[[Import], bool] = lambda _: True
+) -> dict[str, set[str]]:
     """The modules that import each module of the source, by the imports that count."""
     names = {module.name for module in source}
     result = defaultdict[str, set[str]](set)
@@ -146,7 +158,9 @@ def cycles(source: Source, top_level_only: bool = False) -> list[list[str]]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    graph = importers(source, lambda i: not i.for_types and not (top_level_only and i.inside_function))
+    graph = importers(
+        source, lambda i: not i.for_types and not (top_level_only and i.inside_function)
+    )
     names = [module.name for module in source]
     place = {name: i for i, name in enumerate(names)}
     edges = [(place[importer], place[name]) for name, them in graph.items() for importer in them]
@@ -167,7 +181,11 @@ def private_used_once(source: Source) -> float:
     for module in source:
         uses = Counter(n.id for n in module.nodes if isinstance(n, ast.Name))
         uses.update(n.attr for n in module.nodes if isinstance(n, ast.Attribute))
-        names = [n.name for n in module.tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+        names = [
+            n.name
+            for n in module.tree.body
+            if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
         functions += len(names)
         once += sum(name.startswith("_") and uses[name] == 1 for name in names)
     return once / max(1, functions)
@@ -176,7 +194,9 @@ def private_used_once(source: Source) -> float:
 def one_importer(source: Source) -> float:
     """The share of files that are no `__init__.py` and have exactly one importer, for types or not."""
     by_module = importers(source)
-    one = sum(not module.is_package and len(by_module.get(module.name, ())) == 1 for module in source)
+    one = sum(
+        not module.is_package and len(by_module.get(module.name, ())) == 1 for module in source
+    )
     return one / max(1, len(source))
 
 
@@ -220,7 +240,9 @@ def _is_string(node: ast.stmt) -> bool:
 
 def vague_variables(source: Source) -> int:
     nodes = (node for module in source for node in module.nodes)
-    return sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in VAGUE for n in nodes)
+    return sum(
+        isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in VAGUE for n in nodes
+    )
 
 
 def maintainability(source: Source) -> float:
@@ -252,14 +274,24 @@ class Row:
 
 
 ROWS = (
-    Row("private_used_once", "functions private and used once", private_used_once, ".1%", ("≤", 0.20)),
+    Row(
+        "private_used_once",
+        "functions private and used once",
+        private_used_once,
+        ".1%",
+        ("≤", 0.20),
+    ),
     Row("one_importer", "modules with exactly one importer", one_importer, ".1%", ("≤", 0.15)),
     Row("tokens_per_line", "tokens a code line", tokens_per_line, ".2f", ("≤", 8)),
     Row("tokens", "tokens", tokens, ",", ("≤", 620_000)),
     Row("docstring_share", "docstring share", docstring_share, ".1%", ("≥", 0.12)),
-    Row("fmt_skip", "fmt: skip", lambda s: sum(m.text.count("fmt: skip") for m in s), ",", ("≤", 20)),
+    Row(
+        "fmt_skip", "fmt: skip", lambda s: sum(m.text.count("fmt: skip") for m in s), ",", ("≤", 20)
+    ),
     Row("cycles", "import cycles", lambda s: len(cycles(s)), ",", ("≤", 0)),
-    Row("cycles_top", "import cycles, top level only", lambda s: len(cycles(s, True)), ",", ("≤", 0)),
+    Row(
+        "cycles_top", "import cycles, top level only", lambda s: len(cycles(s, True)), ",", ("≤", 0)
+    ),
     Row("vague_variables", "variables found/told/asked/said/heard", vague_variables, ","),
     Row("in_cycles", "modules in import cycles", lambda s: sum(map(len, cycles(s))), ","),
     Row("files", "files", len, ","),
@@ -286,7 +318,17 @@ def at_revision(revision: str, folder: Path) -> Path:
 
 def downloaded(name: str, folder: Path) -> Path:
     """The package of a peer, from its newest wheel or source archive."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), name]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--dest",
+        str(folder),
+        name,
+    ]
     subprocess.run(command, check=True, capture_output=True)
     archive = next(folder.iterdir())
     content = folder / "content"
@@ -313,7 +355,10 @@ def columns(revision: str | None, peers: bool) -> dict[str, dict[str, float]]:
             try:
                 table[name] = figures(downloaded(name, folder()))
             except subprocess.CalledProcessError as error:
-                print(f"{name}: left out, pip cannot download it\n{error.stderr.decode()}", file=sys.stderr)
+                print(
+                    f"{name}: left out, pip cannot download it\n{error.stderr.decode()}",
+                    file=sys.stderr,
+                )
         return table
 
 
@@ -322,7 +367,9 @@ def print_table(table: dict[str, dict[str, float]]) -> None:
     widths = {name: max(10, len(name)) for name in table}
     print(" " * first, *(f"{name:>{width}}" for name, width in widths.items()), "  aim")
     for row in ROWS:
-        cells = [f"{table[name][row.key]:{row.form}}".rjust(width) for name, width in widths.items()]
+        cells = [
+            f"{table[name][row.key]:{row.form}}".rjust(width) for name, width in widths.items()
+        ]
         print(row.label.ljust(first), *cells, f"  {_aim(row)}")
 
 
@@ -334,10 +381,14 @@ def _aim(row: Row) -> str:
 
 
 def main(words: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.shape", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.shape", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("--json", action="store_true", help="figures and aims as JSON")
     parser.add_argument("--peers", action="store_true", help="download peers and measure them too")
-    parser.add_argument("--ref", metavar="REV", help="measure src at this git revision, not the working tree")
+    parser.add_argument(
+        "--ref", metavar="REV", help="measure src at this git revision, not the working tree"
+    )
     given = parser.parse_args(words)
     try:
         table = columns(given.ref, given.peers)

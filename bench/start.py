@@ -10,8 +10,14 @@ from pathlib import Path
 
 COMMANDS = {
     "import nikawa": ("-c", "import nikawa"),
-    "nikawa --help": ("-c", "import sys; sys.argv[1:] = ['--help']; from nikawa.cli import main; main()"),
-    "nikawa tasks": ("-c", "import sys; sys.argv[1:] = ['tasks']; from nikawa.cli import main; main()"),
+    "nikawa --help": (
+        "-c",
+        "import sys; sys.argv[1:] = ['--help']; from nikawa.cli import main; main()",
+    ),
+    "nikawa tasks": (
+        "-c",
+        "import sys; sys.argv[1:] = ['tasks']; from nikawa.cli import main; main()",
+    ),
 }
 
 
@@ -27,7 +33,10 @@ def of_command(words: tuple[str, ...]) -> float:
         subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
         after = os.times()
         times.append(
-            after.children_user + after.children_system - before.children_user - before.children_system
+            after.children_user
+            + after.children_system
+            - before.children_user
+            - before.children_system
         )
     return min(times)
 

@@ -52,7 +52,9 @@ def janome() -> Callable[[list[str]], Tags] | None:
     def run(given: list[str]) -> Tags:
         return [
             frozenset(
-                tag for t in tokenize(text) if (tag := table.get((t.base_form, t.part_of_speech))) is not None
+                tag
+                for t in tokenize(text)
+                if (tag := table.get((t.base_form, t.part_of_speech))) is not None
             )
             for text in given
         ]

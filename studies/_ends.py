@@ -22,7 +22,10 @@ def marked(examples: Sequence[Example]) -> list[Marked]:
         elif "answers" in example.gold:
             first = example.gold["answers"][:1]  # what an encoder learns from
             made.append(
-                (example.inputs["context"], [(a["start"], a["start"] + len(a["text"])) for a in first])
+                (
+                    example.inputs["context"],
+                    [(a["start"], a["start"] + len(a["text"])) for a in first],
+                )
             )
     return made
 
@@ -32,7 +35,12 @@ def share(tokenizer: Any, texts: Sequence[Marked]) -> float | None:
     held = [(text, places) for text, places in texts if places]
     if not held:
         return None
-    found = tokenizer([text for text, _ in held], add_special_tokens=False, return_offsets_mapping=True, verbose=False)  # fmt: skip
+    found = tokenizer(
+        [text for text, _ in held],
+        add_special_tokens=False,
+        return_offsets_mapping=True,
+        verbose=False,
+    )
     good = total = 0
     for (text, places), offsets in zip(held, found["offset_mapping"], strict=True):
         pieces = [piece for piece in settle(text, offsets)[0] if piece[0] < piece[1]]

@@ -12,9 +12,25 @@ from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
-TINY = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
-TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "added_tokens.json")  # fmt: skip
+SMALL = {
+    "hidden_size": 256,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "intermediate_size": 1024,
+}
+TINY = {
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+}
+TOKENIZER = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",
+    "added_tokens.json",
+)
 
 
 def characters(folder: Path, texts: Iterable[str], size: Mapping[str, int]) -> Path:
@@ -23,11 +39,19 @@ def characters(folder: Path, texts: Iterable[str], size: Mapping[str, int]) -> P
         return folder
     import unicodedata
 
-    known = sorted({c for text in texts for c in unicodedata.normalize("NFKC", text) if not c.isspace()})
+    known = sorted(
+        {c for text in texts for c in unicodedata.normalize("NFKC", text) if not c.isspace()}
+    )
     with atomic_folder(folder) as place:
         _tokenizer([*SPECIAL, *known]).save_pretrained(place)
-        config = {"model_type": "bert", "architectures": ["BertModel"], "vocab_size": len(SPECIAL) + len(known)}  # fmt: skip
-        (place / "config.json").write_text(json.dumps({**config, **size, "max_position_embeddings": 512}, indent=1))  # fmt: skip
+        config = {
+            "model_type": "bert",
+            "architectures": ["BertModel"],
+            "vocab_size": len(SPECIAL) + len(known),
+        }
+        (place / "config.json").write_text(
+            json.dumps({**config, **size, "max_position_embeddings": 512}, indent=1)
+        )
     return folder
 
 
@@ -35,7 +59,9 @@ def _tokenizer(pieces: list[str]) -> Any:
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    raw = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token=SPECIAL[1]))
+    raw = Tokenizer(
+        models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token=SPECIAL[1])
+    )
     raw.normalizer = normalizers.NFKC()
     split = pre_tokenizers.Split(Regex("."), "isolated")
     raw.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), split])

@@ -44,7 +44,9 @@ class Contest:
 
 def contests(runs: Path, pairs: Sequence[tuple[str, str]], place: Place) -> list[Contest]:
     """Every pair of models wherever both answered the same examples after the same training."""
-    parts = [found for part in task_runs(told_runs(runs), place.data) for found in _asked(part, pairs)]
+    parts = [
+        found for part in task_runs(told_runs(runs), place.data) for found in _asked(part, pairs)
+    ]
     if not parts:
         return []
     compared = compare_tasks(parts, FEW if place.tiny else ROUNDS)
@@ -59,15 +61,25 @@ def contests(runs: Path, pairs: Sequence[tuple[str, str]], place: Place) -> list
             spec = second.spec
             made.append(
                 Contest(
-                    part.task.name, spec.variation.title, part.main, metric, first.spec.model, spec.model,
-                    found.difference * sign, found.low * sign, found.high * sign, found.p_holm,
+                    part.task.name,
+                    spec.variation.title,
+                    part.main,
+                    metric,
+                    first.spec.model,
+                    spec.model,
+                    found.difference * sign,
+                    found.low * sign,
+                    found.high * sign,
+                    found.p_holm,
                 )
-            )  # fmt: skip
+            )
     return made
 
 
 def _asked(part: TaskRuns, pairs: Sequence[tuple[str, str]]) -> Iterator[TaskRuns]:
-    by_name: dict[tuple[str, str], SystemRuns] = {(s.spec.model, s.spec.variation.title): s for s in part.systems}  # fmt: skip
+    by_name: dict[tuple[str, str], SystemRuns] = {
+        (s.spec.model, s.spec.variation.title): s for s in part.systems
+    }
     for first, second in pairs:
         for (model, variation), system in by_name.items():
             if model == second and (other := by_name.get((first, variation))) is not None:
@@ -76,5 +88,11 @@ def _asked(part: TaskRuns, pairs: Sequence[tuple[str, str]]) -> Iterator[TaskRun
 
 def _hundred(metric: str, system: SystemRuns) -> float:
     """What brings a difference to the unit tables have: percent, but for metrics that have none."""
-    units = {s.unit for run in system.runs for part in run.scores for s in part.scores if s.metric == metric}
+    units = {
+        s.unit
+        for run in system.runs
+        for part in run.scores
+        for s in part.scores
+        if s.metric == metric
+    }
     return 100.0 if units == {"fraction"} and metrics()[metric].scaled else 1.0

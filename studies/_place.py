@@ -40,14 +40,25 @@ class Place:
 def words(about: str, seeds: int) -> argparse.ArgumentParser:
     """The options that every study has."""
     made = argparse.ArgumentParser(description=about.partition("\n")[0])
-    made.add_argument("--out", type=Path, required=True, help="folder of the study; the same command goes on where it stopped")  # fmt: skip
+    made.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        help="folder of the study; the same command goes on where it stopped",
+    )
     made.add_argument("--data", type=Path, help="folder of the published data; else NIKAWA_DATA")
     made.add_argument("--workers", type=int, default=1, help="runs at a time, on one card too")
     made.add_argument("--threads", type=int, default=1, help="threads of a run on a processor")
     made.add_argument("--device", default="auto")
     made.add_argument("--seeds", type=int, default=seeds)
-    made.add_argument("--only", default=",".join(PARTS), help=f"parts of the study: {','.join(PARTS)}")
-    made.add_argument("--tiny", action="store_true", help="very small models and few steps: a trial of the study itself")  # fmt: skip
+    made.add_argument(
+        "--only", default=",".join(PARTS), help=f"parts of the study: {','.join(PARTS)}"
+    )
+    made.add_argument(
+        "--tiny",
+        action="store_true",
+        help="very small models and few steps: a trial of the study itself",
+    )
     return made
 
 
@@ -55,14 +66,32 @@ def place_of(asked: argparse.Namespace) -> Place:
     """The place that options spell."""
     parts = tuple(word for word in asked.only.split(",") if word)
     if strange := set(parts) - set(PARTS):
-        raise SystemExit(said(BadInput(f"--only knows no part {listed(sorted(strange))}", cure=f"name some of {listed(PARTS)}")))  # fmt: skip
+        raise SystemExit(
+            said(
+                BadInput(
+                    f"--only knows no part {listed(sorted(strange))}",
+                    cure=f"name some of {listed(PARTS)}",
+                )
+            )
+        )
     if not parts:
-        raise SystemExit(said(BadInput("--only names no part", cure=f"name some of {listed(PARTS)}")))
+        raise SystemExit(
+            said(BadInput("--only names no part", cure=f"name some of {listed(PARTS)}"))
+        )
     for word in ("workers", "threads", "seeds"):
         if (number := getattr(asked, word)) < 1:
-            raise SystemExit(said(BadInput(f"--{word} is {number}", cure="give a number from 1 on")))
+            raise SystemExit(
+                said(BadInput(f"--{word} is {number}", cure="give a number from 1 on"))
+            )
     return Place(
-        asked.out, asked.data, asked.workers, asked.threads, asked.device, asked.seeds, asked.tiny, parts
+        asked.out,
+        asked.data,
+        asked.workers,
+        asked.threads,
+        asked.device,
+        asked.seeds,
+        asked.tiny,
+        parts,
     )
 
 
@@ -82,7 +111,14 @@ def at_hand(names: Sequence[str], place: Place) -> tuple[str, ...]:
 def start(requests: Sequence[Request], place: Place, *, only_choose: bool = False) -> RunReport:
     """Do the runs of all requests in one pool of processes; what fails is told and does not stop the others."""
     workers = place.workers
-    how = Options(place.runs, place.data, workers, place.threads, "pool" if workers > 1 else "here", only_choose=only_choose)  # fmt: skip
+    how = Options(
+        place.runs,
+        place.data,
+        workers,
+        place.threads,
+        "pool" if workers > 1 else "here",
+        only_choose=only_choose,
+    )
     there = [replace(request, settings=_placed(request, place)) for request in requests]
     report = run_all(there, replace(how, told=_told))
     for problem in report.problems:
@@ -100,7 +136,9 @@ def _placed(request: Request, place: Place) -> Mapping[str, Any]:
 def _told(outcome: Outcome | None, done: int, total: int) -> None:
     if outcome is not None and outcome.status != "skipped":
         run, why = outcome.run, f": {outcome.problem}" if outcome.problem else ""
-        tell(f"{done}/{total} {run.task} {run.model} {run.variation.title} seed {run.seed}: {outcome.status}, {outcome.seconds:.1f} s{why}")  # fmt: skip
+        tell(
+            f"{done}/{total} {run.task} {run.model} {run.variation.title} seed {run.seed}: {outcome.status}, {outcome.seconds:.1f} s{why}"
+        )
 
 
 def tell(line: str) -> None:

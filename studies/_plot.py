@@ -16,15 +16,25 @@ POINTS = (-100.0, 100.0)
 PICTURE = "results.svg"
 
 
-def write_differences(path: Path, found: Sequence[Contest], pairs: Mapping[Pair, str], title: str) -> None:
+def write_differences(
+    path: Path, found: Sequence[Contest], pairs: Mapping[Pair, str], title: str
+) -> None:
     """Write the picture; `pairs` names the pairs (first and second model) in the order of their marks."""
     with atomic_write(path, overwrite=True) as file:
-        file.write(standalone(dot_plot(rows(found, pairs), title, POINTS, list(dict.fromkeys(pairs.values())), 0.0)).encode())  # fmt: skip
+        file.write(
+            standalone(
+                dot_plot(
+                    rows(found, pairs), title, POINTS, list(dict.fromkeys(pairs.values())), 0.0
+                )
+            ).encode()
+        )
 
 
 def in_order(found: Sequence[Contest], epochs: Mapping[str, Mapping[str, float]]) -> list[Contest]:
     """Contests by task as a study lists them, each task's own training before others."""
-    order = {task: place for place, task in enumerate(task for each in epochs.values() for task in each)}
+    order = {
+        task: place for place, task in enumerate(task for each in epochs.values() for task in each)
+    }
     return sorted(found, key=lambda one: (order.get(one.task, len(order)), one.variation))
 
 
@@ -35,6 +45,18 @@ def rows(found: Sequence[Contest], pairs: Mapping[Pair, str]) -> list[Line]:
     for one in found:
         name = pairs.get((one.first, one.second))
         if name is not None and metrics()[one.metric].scaled:
-            where = " ".join(filter(None, (one.task, one.variation.removeprefix("trained on ").replace(f"{one.task}:", ""))))  # fmt: skip
-            dots.setdefault(f"{where}, {one.metric}", {})[name] = Dot(one.difference, one.low, one.high, series.index(name), f"{name}: {one.told}")  # fmt: skip
-    return [Line(row, [held[name] for name in series if name in held]) for row, held in dots.items()]
+            where = " ".join(
+                filter(
+                    None,
+                    (
+                        one.task,
+                        one.variation.removeprefix("trained on ").replace(f"{one.task}:", ""),
+                    ),
+                )
+            )
+            dots.setdefault(f"{where}, {one.metric}", {})[name] = Dot(
+                one.difference, one.low, one.high, series.index(name), f"{name}: {one.told}"
+            )
+    return [
+        Line(row, [held[name] for name in series if name in held]) for row, held in dots.items()
+    ]

@@ -32,7 +32,9 @@ def read_sizes(path: Path) -> list[list[Any]]:
     """What the encoders are, as it was written down; columns that an older version of the study did not have are empty."""
     rows = read_json(path, list[list[Any]])
     for number, row in enumerate(rows, 1):
-        words = all(isinstance(word, str) for word in row[:2]) and not any(isinstance(word, list | dict) for word in row)  # fmt: skip
+        words = all(isinstance(word, str) for word in row[:2]) and not any(
+            isinstance(word, list | dict) for word in row
+        )
         if not words or not KNOWN <= len(row) <= len(ENCODERS):
             cure = "remove it and give the encoders again (--ja, --ko): it is written anew"
             raise BadInput(f"row {number} tells no encoder of this study", file=path, cure=cure)
@@ -53,8 +55,12 @@ def unlike(encoders: Sequence[Sequence[Any]]) -> list[str]:
     for language in dict.fromkeys(row[0] for row in encoders):
         budgets = {row[1]: (row[5], row[6]) for row in encoders if row[0] == language}
         if len(set(budgets.values())) > 1:
-            each = ", ".join(f"{kind} {steps or 'unknown'} steps" for kind, (steps, _) in budgets.items())
-            said.append(f"The encoders for {language} were not trained alike ({each}): their differences are not those of their pieces alone.")  # fmt: skip
+            each = ", ".join(
+                f"{kind} {steps or 'unknown'} steps" for kind, (steps, _) in budgets.items()
+            )
+            said.append(
+                f"The encoders for {language} were not trained alike ({each}): their differences are not those of their pieces alone."
+            )
     return said
 
 

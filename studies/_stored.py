@@ -48,7 +48,11 @@ def told_runs(runs: Path) -> list[StoredRun]:
     told = [stored for stored in done if stored.spec.stage == "result"]
     there = {(_family(stored.spec), _key(stored.spec)) for stored in told}
     best = _best((stored for stored in done if stored.spec.stage == "selection"), there)
-    return [stored for stored in told if best.get(_family(stored.spec), _key(stored.spec)) == _key(stored.spec)]  # fmt: skip
+    return [
+        stored
+        for stored in told
+        if best.get(_family(stored.spec), _key(stored.spec)) == _key(stored.spec)
+    ]
 
 
 def counted_runs(runs: Path) -> list[StoredRun]:
@@ -58,7 +62,10 @@ def counted_runs(runs: Path) -> list[StoredRun]:
     for stored in done:
         files = latest.setdefault((stored.spec.task, stored.spec.model), {})
         own = _own(stored.spec)
-        when = stored.about().finished, (stored.path / DONE).stat().st_mtime_ns  # the first has whole seconds
+        when = (
+            stored.about().finished,
+            (stored.path / DONE).stat().st_mtime_ns,
+        )  # the first has whole seconds
         files[own] = max(files.get(own, when), when)
     newest = {key: max(files, key=lambda own: (files[own], own)) for key, files in latest.items()}
     replaced = {own for key, files in latest.items() for own in files if own != newest[key]}
@@ -74,10 +81,19 @@ def shown_runs(runs: Path) -> list[str]:
 
 def _own(spec: RunSpec) -> str:
     """The digest of the files that a run's model is made of; empty where it is made of none."""
-    return next((part.digest for part in spec.data if part.version == FILE and part.name == short_name(spec.predictor)), "")  # fmt: skip
+    return next(
+        (
+            part.digest
+            for part in spec.data
+            if part.version == FILE and part.name == short_name(spec.predictor)
+        ),
+        "",
+    )
 
 
-def _best(chosen: Iterator[StoredRun], there: Collection[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+def _best(
+    chosen: Iterator[StoredRun], there: Collection[tuple[bytes, bytes]]
+) -> dict[bytes, bytes]:
     """By family the settings that did best where settings are chosen; of equals those that results are there for."""
     values: dict[bytes, dict[bytes, list[float]]] = {}
     lost: set[tuple[bytes, bytes]] = set()
@@ -87,7 +103,9 @@ def _best(chosen: Iterator[StoredRun], there: Collection[tuple[bytes, bytes]]) -
             lost.add((_family(spec), _key(spec)))
         sign = -1 if metrics()[metric].better == "lower" else 1
         found = [sign * s.value for s in scores_of(stored.scores(), SELECT) if s.metric == metric]
-        values.setdefault(_family(spec), {}).setdefault(_key(spec), []).extend(v for v in found if not isnan(v))  # fmt: skip
+        values.setdefault(_family(spec), {}).setdefault(_key(spec), []).extend(
+            v for v in found if not isnan(v)
+        )
     best: dict[bytes, bytes] = {}
     for family, tried in values.items():
         ranked = [
@@ -114,6 +132,15 @@ def _cells(specs: Sequence[RunSpec], runs: Path, shelf: Shelf) -> Iterator[Cell]
     first = ordered[0]
     seeds = tuple(spec.seed for spec in ordered)
     family = _Done(
-        task_of(first), first.model, first.variation, first.protocol, seeds, (first.settings,), (), shelf, (), tuple(ordered)
-    )  # fmt: skip
+        task_of(first),
+        first.model,
+        first.variation,
+        first.protocol,
+        seeds,
+        (first.settings,),
+        (),
+        shelf,
+        (),
+        tuple(ordered),
+    )
     yield from summarise(family, first.settings, runs)

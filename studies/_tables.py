@@ -36,13 +36,19 @@ def curve_table(cells: Sequence[Cell]) -> str:
         if "trained on" not in cell.variation:
             rows.setdefault((cell.task, cell.set, cell.metric), {})[share_of(cell)] = figure(cell)
     columns = ["task", "set", "metric", *(f"{share:.0%}" for share in shares)]
-    body = [[*key, *(found.get(share, "") for share in shares)] for key, found in rows.items() if len(found) > 1]  # fmt: skip
+    body = [
+        [*key, *(found.get(share, "") for share in shares)]
+        for key, found in rows.items()
+        if len(found) > 1
+    ]
     return Table(columns, body, columns[3:]).markdown()
 
 
 def share_of(cell: Cell) -> float:
     """The share of the training data a figure rests on, from its title."""
-    word = next((w for w in cell.variation.split(", ") if w.endswith("% of train")), "100% of train")
+    word = next(
+        (w for w in cell.variation.split(", ") if w.endswith("% of train")), "100% of train"
+    )
     return float(word.partition("%")[0]) / 100
 
 
@@ -52,9 +58,13 @@ def splits_table(cells: Sequence[Cell], names: dict[str, str]) -> str:
     for cell in cells:
         if cell.task == "jamp" and cell.where in PARTED:
             split = cell.variation.removeprefix("trained on jamp:")
-            rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = figure(cell)
+            rows.setdefault((split, names.get(cell.model, cell.model)), {})[cell.where] = figure(
+                cell
+            )
     columns = ["training split", "model", "seen", "unseen", "difference"]
-    body = [[*key, *(found.get(part, "") for part in PARTED)] for key, found in sorted(rows.items())]
+    body = [
+        [*key, *(found.get(part, "") for part in PARTED)] for key, found in sorted(rows.items())
+    ]
     return Table(columns, body, columns[2:]).markdown()
 
 
@@ -65,7 +75,9 @@ def grid_table(runs: Path, names: dict[str, str]) -> str:
     for stored in counted_runs(runs):
         if stored.spec.stage == "selection":
             spec, score = stored.spec, stored.scores()[0].scores[0]
-            shown = {k: v for k, v in spec.settings.items() if k in {"learning_rate", "epochs", "model"}}
+            shown = {
+                k: v for k, v in spec.settings.items() if k in {"learning_rate", "epochs", "model"}
+            }
             setting = ", ".join(
                 f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in shown.items()
             )
@@ -85,11 +97,19 @@ def stress_table(sections: Iterable[dict[str, Any]]) -> str:
     """How often answers stay when a sentence is perturbed, by operation, case and label, as Table 16 of JSICK's paper."""
     columns = ["task", "operation", "case", "gold", "n", "unchanged", "became neutral"]
     rows = [
-        [found["task"], cell["operation"], cell["case"] or "all", cell["gold"] or "all", str(cell["n"]), _number(cell["value"]), _number(cell["to_neutral"])]
+        [
+            found["task"],
+            cell["operation"],
+            cell["case"] or "all",
+            cell["gold"] or "all",
+            str(cell["n"]),
+            _number(cell["value"]),
+            _number(cell["to_neutral"]),
+        ]
         for section in sections
         for found in map(_inner, section.get("stress", ()))
         for cell in sorted(found["cells"], key=_stress_order)
-    ]  # fmt: skip
+    ]
     return Table(columns, rows, columns[4:]).markdown()
 
 
@@ -105,7 +125,11 @@ def _rank(word: str, known: Sequence[str]) -> int:
 
 def _inner(stress: dict[str, Any]) -> dict[str, Any]:
     """The analysis itself, whether or not the place it is written at stands around it."""
-    return stress if "cells" in stress else next(v for v in stress.values() if isinstance(v, dict) and "cells" in v)  # fmt: skip
+    return (
+        stress
+        if "cells" in stress
+        else next(v for v in stress.values() if isinstance(v, dict) and "cells" in v)
+    )
 
 
 def _mean(values: Sequence[float]) -> str:
@@ -130,7 +154,9 @@ def write_page(path: Path, parts: Sequence[str]) -> None:
 
 def figures(columns: Sequence[str], rows: Iterable[Sequence[Any]], words: int) -> str:
     """A table of figures, tests and words as they are printed; the first columns are `words`."""
-    return Table(columns, [[_shown(value) for value in row] for row in rows], columns[words:]).markdown()
+    return Table(
+        columns, [[_shown(value) for value in row] for row in rows], columns[words:]
+    ).markdown()
 
 
 def fewer_seeds(cells: Sequence[Cell], names: Mapping[str, str]) -> str:
@@ -139,10 +165,13 @@ def fewer_seeds(cells: Sequence[Cell], names: Mapping[str, str]) -> str:
     for cell in cells:
         most[cell.model] = max(most.get(cell.model, 0), len(cell.seeds))
     few = {
-        (cell.task, f"{names.get(cell.model, cell.model)} {cell.variation}".strip()): f"{len(cell.seeds)} of {most[cell.model]}"
+        (
+            cell.task,
+            f"{names.get(cell.model, cell.model)} {cell.variation}".strip(),
+        ): f"{len(cell.seeds)} of {most[cell.model]}"
         for cell in cells
         if len(cell.seeds) < most[cell.model]
-    }  # fmt: skip
+    }
     each = ", ".join(f"{task} {model} ({count})" for (task, model), count in sorted(few.items()))
     return f"Not all seeds are done: {each}." if few else ""
 

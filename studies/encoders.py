@@ -29,7 +29,7 @@ EPOCHS: dict[str, dict[str, float]] = {
     "ja": {"jsick-nli": 6, "jsick-sts": 6, "jsts": 5, "jcola": 5, "jcommonsenseqa": 4, "jamp": 8},
     "ko": {"klue-nli": 6, "klue-sts": 10, "klue-ner": 6, "klue-dp": 10},
 }
-TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-nli": 1}, "ko": {"mini-ko-ner": 1}}  # fmt: skip
+TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-nli": 1}, "ko": {"mini-ko-ner": 1}}
 LONGER = 2
 """Random weights learn so many times as long, but where all learn long."""
 AS_LONG = ("jamp",)
@@ -73,10 +73,24 @@ def requests(models: Mapping[str, Path], language: str, place: Place) -> list[Re
     for task in at_hand(tuple(found), place):
         for folder, random in ((model, False), (bare, True)):
             epochs = found[task] * (LONGER if random and task not in AS_LONG else 1)
-            settings = {"epochs": epochs, "scratch": random, "dropout": 0.1, **SETTINGS.get(task, {})}
+            settings = {
+                "epochs": epochs,
+                "scratch": random,
+                "dropout": 0.1,
+                **SETTINGS.get(task, {}),
+            }
             rates = RATES[random][:2] if place.tiny else RATES[random]
             seeds = tuple(range(place.seeds))
-            asked.append(Request((task,), (f"encoder:{folder}",), seeds, settings, {"learning_rate": rates}, choose_seeds=1))  # fmt: skip
+            asked.append(
+                Request(
+                    (task,),
+                    (f"encoder:{folder}",),
+                    seeds,
+                    settings,
+                    {"learning_rate": rates},
+                    choose_seeds=1,
+                )
+            )
     return asked
 
 
@@ -86,17 +100,30 @@ def baselines(language: str, place: Place) -> list[Request]:
     Where a part is kept to choose on, it is given a choice too, so that it learns from the same examples and answers the same ones.
     """
     names = at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place)
-    return [Request((name,), ("baseline",), (0, 1), grid=_choice(name), choose_seeds=1) for name in names]
+    return [
+        Request((name,), ("baseline",), (0, 1), grid=_choice(name), choose_seeds=1)
+        for name in names
+    ]
 
 
 def _choice(name: str) -> Mapping[str, tuple[str, ...]]:
-    return {"model": (pick(tasks()[name]), "majority")} if name.startswith(("klue-", "jamp")) else {}
+    return (
+        {"model": (pick(tasks()[name]), "majority")} if name.startswith(("klue-", "jamp")) else {}
+    )
 
 
 def train(models: Mapping[str, Path], place: Place) -> int:
     """The runs that are not done yet; how many failed."""
-    asked = [r for language in models for r in requests(models, language, place)] if "train" in place.parts else []  # fmt: skip
-    plain = [r for language in models for r in baselines(language, place)] if "baselines" in place.parts else []  # fmt: skip
+    asked = (
+        [r for language in models for r in requests(models, language, place)]
+        if "train" in place.parts
+        else []
+    )
+    plain = (
+        [r for language in models for r in baselines(language, place)]
+        if "baselines" in place.parts
+        else []
+    )
     done: list[RunReport] = [start(part, place) for part in (asked, plain) if part]
     return sum(len(report.problems) for report in done)
 
@@ -104,21 +131,49 @@ def train(models: Mapping[str, Path], place: Place) -> int:
 def tell_all(models: Mapping[str, Path], place: Place) -> None:
     """The tables in Markdown."""
     tried = TINY if place.tiny else EPOCHS
-    sides = [Sides(short_name(f"encoder:{m}"), f"encoder:{bare_name(models, which)}", tuple(tried[which])) for which, m in models.items()]  # fmt: skip
+    sides = [
+        Sides(
+            short_name(f"encoder:{m}"), f"encoder:{bare_name(models, which)}", tuple(tried[which])
+        )
+        for which, m in models.items()
+    ]
     cells = stored_cells(place.runs, place.data)
-    found = contests(place.runs, list(dict.fromkeys([(s.random, s.trained) for s in sides] + [(s.baseline, s.trained) for s in sides])), place)  # fmt: skip
-    names = {name: word for s in sides for name, word in ((s.trained, s.trained.partition(":")[2]), (s.random, "random weights"))}  # fmt: skip
+    found = contests(
+        place.runs,
+        list(
+            dict.fromkeys(
+                [(s.random, s.trained) for s in sides] + [(s.baseline, s.trained) for s in sides]
+            )
+        ),
+        place,
+    )
+    names = {
+        name: word
+        for s in sides
+        for name, word in ((s.trained, s.trained.partition(":")[2]), (s.random, "random weights"))
+    }
     rows = [row for side in sides for row in _rows(cells, found, side)]
     if not rows:
-        cure = f"name the encoders by the folders they were run from (--ja, --ko); here are {listed(sorted({c.model for c in cells})) or 'none'}"  # fmt: skip
+        cure = f"name the encoders by the folders they were run from (--ja, --ko); here are {listed(sorted({c.model for c in cells})) or 'none'}"
         raise BadInput(
             f"holds no results of {listed([s.trained for s in sides])}", file=place.runs, cure=cure
         )
-    marks = {pair: name for s in sides for pair, name in (((s.random, s.trained), "over random weights"), ((s.baseline, s.trained), "over the embedded model"))}  # fmt: skip
-    write_differences(place.out / PICTURE, in_order(found, EPOCHS), marks, "What pre-training brings")
+    marks = {
+        pair: name
+        for s in sides
+        for pair, name in (
+            ((s.random, s.trained), "over random weights"),
+            ((s.baseline, s.trained), "over the embedded model"),
+        )
+    }
+    write_differences(
+        place.out / PICTURE, in_order(found, EPOCHS), marks, "What pre-training brings"
+    )
     parts = [
         "# Encoders against random weights and embedded models",
-        "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
+        "A trial of the study with very small models: its figures mean nothing."
+        if place.tiny
+        else "",
         SAID.format(longer=LONGER, but=", ".join(AS_LONG), tests=len(found)),
         section("Results", figures(COLUMNS, rows, 4)),
         fewer_seeds(cells, names),
@@ -130,7 +185,18 @@ def tell_all(models: Mapping[str, Path], place: Place) -> None:
     tell(str(place.out / "results.md"))
 
 
-COLUMNS = ("task", "trained on", "metric", "set", "n", "encoder", "random weights", "baseline", "over random", "over baseline")  # fmt: skip
+COLUMNS = (
+    "task",
+    "trained on",
+    "metric",
+    "set",
+    "n",
+    "encoder",
+    "random weights",
+    "baseline",
+    "over random",
+    "over baseline",
+)
 Key = tuple[str, str, str, str]
 
 
@@ -138,7 +204,9 @@ def _rows(cells: Sequence[Cell], found: Sequence[Contest], side: Sides) -> Itera
     by_model: dict[str, dict[Key, Cell]] = {}
     for cell in cells:
         if not cell.where and cell.task in side.tasks:
-            by_model.setdefault(cell.model, {})[cell.task, cell.variation, cell.set, cell.metric] = cell
+            by_model.setdefault(cell.model, {})[
+                cell.task, cell.variation, cell.set, cell.metric
+            ] = cell
     for key, cell in sorted(by_model.get(side.trained, {}).items(), key=_place_of_row):
         others = [by_model.get(name, {}).get(key) for name in (side.random, side.baseline)]
         tests = [_test(found, key, name, side.trained) for name in (side.random, side.baseline)]
@@ -157,8 +225,14 @@ def _place_of_row(row: tuple[Key, Cell]) -> tuple[int, str, str]:
 def _test(found: Sequence[Contest], key: Key, first: str, second: str) -> Contest | None:
     task, variation, name, metric = key
     return next(
-        (c for c in found if (c.task, c.variation, c.set, c.metric, c.first, c.second) == (task, variation, name, metric, first, second)), None
-    )  # fmt: skip
+        (
+            c
+            for c in found
+            if (c.task, c.variation, c.set, c.metric, c.first, c.second)
+            == (task, variation, name, metric, first, second)
+        ),
+        None,
+    )
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -170,7 +244,9 @@ def main(given: Sequence[str] | None = None) -> int:
     place, models = place_of(asked), {k: v for k, v in (("ja", asked.ja), ("ko", asked.ko)) if v}
     if not models:
         return said(
-            BadInput("no encoder is named", cure="give --ja DIR or --ko DIR: nikawa pretrain makes them")
+            BadInput(
+                "no encoder is named", cure="give --ja DIR or --ko DIR: nikawa pretrain makes them"
+            )
         )
     try:
         failed = train(models, place)

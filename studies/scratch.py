@@ -38,7 +38,13 @@ STRESS = {"jsick-stress-nli": "jsick-nli", "jsick-stress-sts": "jsick-sts"}
 """Stress task to the task whose settings it takes."""
 EMBEDDED = ("mini-ja-nli", "mini-ja-choice")
 EPOCHS = {"jamp": 8, "jcola": 10}
-COMMON: dict[str, Any] = {"scratch": True, "dropout": 0.1, "batch": 64, "epochs": 15, "max_length": 128}
+COMMON: dict[str, Any] = {
+    "scratch": True,
+    "dropout": 0.1,
+    "batch": 64,
+    "epochs": 15,
+    "max_length": 128,
+}
 RATES = (1e-4, 3e-4, 1e-3)
 SHARES = (0.25, 0.5, 0.75, 1.0)
 SAID = """Encoders of 4 layers of 256 **from random weights**: no pre-training, characters as pieces, all they know is the training
@@ -72,7 +78,10 @@ def recipe(place: Place) -> Recipe:
 def chosen(found: Recipe, model: str, place: Place) -> dict[str, dict[str, Any]]:
     """The settings of every task that do best where settings are chosen, by one seed; nothing else is asked."""
     grid = {"learning_rate": found.rates}
-    asked = [Request((task,), (model,), (0,), found.settings(task), grid, train=_whole(task)) for task in found.tasks]  # fmt: skip
+    asked = [
+        Request((task,), (model,), (0,), found.settings(task), grid, train=_whole(task))
+        for task in found.tasks
+    ]
     report = start(asked, place, only_choose=True)
     return {choice.task: choice.settings for choice in report.chosen}
 
@@ -82,7 +91,9 @@ def _whole(task: str) -> tuple[str, ...]:
     return ("jamp",) if task == "jamp" else ()
 
 
-def results(found: Recipe, model: str, settings: Mapping[str, dict[str, Any]], place: Place) -> RunReport:
+def results(
+    found: Recipe, model: str, settings: Mapping[str, dict[str, Any]], place: Place
+) -> RunReport:
     """Every seed on every share, on JAMP's splits and on the stress sets, with the settings that were chosen."""
     seeds = tuple(range(place.seeds))
     asked = [
@@ -91,23 +102,45 @@ def results(found: Recipe, model: str, settings: Mapping[str, dict[str, Any]], p
         if task in settings
     ]
     if "jamp" in settings:
-        asked += [Request(("jamp",), (model,), seeds, settings["jamp"], train=(f"jamp:{s}",)) for s in split_names()]  # fmt: skip
-    asked += [Request((task,), (model,), seeds, settings[STRESS[task]]) for task in found.stress if STRESS[task] in settings]  # fmt: skip
+        asked += [
+            Request(("jamp",), (model,), seeds, settings["jamp"], train=(f"jamp:{s}",))
+            for s in split_names()
+        ]
+    asked += [
+        Request((task,), (model,), seeds, settings[STRESS[task]])
+        for task in found.stress
+        if STRESS[task] in settings
+    ]
     return start(asked, place)
 
 
 def tell_all(names: dict[str, str], place: Place) -> None:
     """The page of the runs, and the tables in Markdown."""
     page = place.out / "report"
-    how = Options(place.data, "Small encoders from random weights", rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell)  # fmt: skip
+    how = Options(
+        place.data,
+        "Small encoders from random weights",
+        rounds=500 if place.tiny else None,
+        overwrite=page.is_dir(),
+        told=tell,
+    )
     report([str(place.runs)], page, how)
     sections = json.loads((page / "numbers.json").read_bytes())["sections"]
-    write_page(place.out / "results.md", _parts(stored_cells(place.runs, place.data), sections, names, place))
+    write_page(
+        place.out / "results.md",
+        _parts(stored_cells(place.runs, place.data), sections, names, place),
+    )
     tell(f"{place.out / 'results.md'}\n{page / 'index.html'}")
 
 
-def _parts(cells: Sequence[Cell], sections: list[dict[str, Any]], names: dict[str, str], place: Place) -> list[str]:  # fmt: skip
-    size = "A trial of the study with very small models: its figures mean nothing." if place.tiny else SAID
+def _parts(
+    cells: Sequence[Cell], sections: list[dict[str, Any]], names: dict[str, str], place: Place
+) -> list[str]:
+    size = (
+        "A trial of the study with very small models: its figures mean nothing."
+        if place.tiny
+        else SAID
+    )
     seeds = f"Mean ± standard deviation over {place.seeds} seeds; settings were chosen by one."
     return [
         "# Small encoders from random weights",
@@ -145,7 +178,9 @@ def train(place: Place) -> RunReport:
 
 def _texts(name: str, shelf: Shelf) -> list[str]:
     dataset = tasks()[name].dataset
-    return [text for example in shelf.all(f"{dataset}:train") for text in texts_inside(example.inputs)]
+    return [
+        text for example in shelf.all(f"{dataset}:train") for text in texts_inside(example.inputs)
+    ]
 
 
 if __name__ == "__main__":

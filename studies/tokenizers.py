@@ -44,7 +44,7 @@ EPOCHS: dict[str, dict[str, float]] = {
     "ja": {"jsquad": 2, "jsick-nli": 8, "jsts": 5},
     "ko": {"klue-ner": 8, "klue-nli": 12, "klue-sts": 20},
 }
-TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-ner": 1}}  # fmt: skip
+TINY: dict[str, dict[str, float]] = {"ja": {"mini-ja-ner": 1}, "ko": {"mini-ko-ner": 1}}
 LENGTHS = {"jsquad": 384, "klue-ner": 256}
 BATCHES = {"klue-sts": 32}
 """64 where nothing is said: this one has too few examples for it."""
@@ -67,9 +67,7 @@ def folders(given: Mapping[str, Path], tiny: bool = False) -> dict[str, dict[str
         for kind, folder in made[language].items():
             if not (folder / "config.json").is_file():
                 steps = "--size tiny --steps 4" if tiny else "--size mini --steps 7000"
-                cure = (
-                    f"nikawa pretrain CORPUS --language {language} --tokenizer {kind} {steps} --out {folder}"
-                )
+                cure = f"nikawa pretrain CORPUS --language {language} --tokenizer {kind} {steps} --out {folder}"
                 raise BadInput("holds no encoder", file=folder, cure=f"make it: {cure}")
     return made
 
@@ -101,7 +99,9 @@ def tell_all(place: Place) -> None:
     encoders = read_sizes(place.out / SIZES)
     page = place.out / "report"
     title = f"Characters, sub-words, morphemes{': a trial, whose figures mean nothing' if place.tiny else ''}"
-    how = Options(place.data, title, rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell)  # fmt: skip
+    how = Options(
+        place.data, title, rounds=500 if place.tiny else None, overwrite=page.is_dir(), told=tell
+    )
     report(shown_runs(place.runs), page, how)
     cells = stored_cells(place.runs, place.data)
     found = contests(place.runs, [(f"encoder:{a}", f"encoder:{b}") for a, b in PAIRS], place)
@@ -111,7 +111,9 @@ def tell_all(place: Place) -> None:
     )
     parts = [
         "# Characters, sub-words and sub-words inside morphemes",
-        "A trial of the study with very small models: its figures mean nothing." if place.tiny else "",
+        "A trial of the study with very small models: its figures mean nothing."
+        if place.tiny
+        else "",
         SAID.format(tests=len(found)),
         section("Results", figures(COLUMNS, _rows(cells, found), 3)),
         fewer_seeds(cells, {f"encoder:{kind}": kind for kind in KINDS}),
@@ -120,7 +122,7 @@ def tell_all(place: Place) -> None:
         BETWEEN,
         "\n".join(unlike(encoders)),
         section("The grid", grid_table(place.runs, {f"encoder:{kind}": kind for kind in KINDS})),
-    ]  # fmt: skip
+    ]
     write_page(place.out / "results.md", parts)
     tell(f"{place.out / 'results.md'}\n{page / 'index.html'}")
 
@@ -138,7 +140,14 @@ def _rows(cells: Sequence[Cell], found: Sequence[Contest]) -> Iterator[list[Any]
         first = next(iter(row.values()))
         where = f"{first.set}{f' ({first.protocol})' if first.protocol else ''}"
         held = [row.get(f"encoder:{kind}") for kind in KINDS]
-        yield [key[0], key[1], where, first.n, *held, *(tests.get((*key, f"encoder:{a}", f"encoder:{b}")) for a, b in PAIRS)]  # fmt: skip
+        yield [
+            key[0],
+            key[1],
+            where,
+            first.n,
+            *held,
+            *(tests.get((*key, f"encoder:{a}", f"encoder:{b}")) for a, b in PAIRS),
+        ]
 
 
 def _keep_sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> list[str]:
@@ -156,13 +165,23 @@ def _sizes(models: Mapping[str, Mapping[str, Path]], place: Place) -> Iterator[l
     """The vocabulary and the weights of each encoder, what it makes of the texts of its tasks, and how it was trained."""
     for language, found in models.items():
         sets = _sets(language, place)
-        texts = [text for examples in sets for e in examples[:SAMPLE] for text in texts_inside(e.inputs)]
+        texts = [
+            text for examples in sets for e in examples[:SAMPLE] for text in texts_inside(e.inputs)
+        ]
         answers = marked([example for examples in sets for example in examples])
         for kind, folder in found.items():
             tokenizer = tokenizer_of(folder)
             between = share(tokenizer, answers)
             told = "" if between is None else f"{100 * between:.1f}%"
-            yield [language, kind, len(tokenizer), weights(folder), density(tokenizer, texts), *training(folder), told]  # fmt: skip
+            yield [
+                language,
+                kind,
+                len(tokenizer),
+                weights(folder),
+                density(tokenizer, texts),
+                *training(folder),
+                told,
+            ]
 
 
 def _sets(language: str, place: Place) -> list[Sequence[Example]]:
@@ -186,13 +205,19 @@ def main(given: Sequence[str] | None = None) -> int:
     place, given_ = place_of(asked), {k: v for k, v in (("ja", asked.ja), ("ko", asked.ko)) if v}
     kept = "train" not in place.parts and (place.out / SIZES).is_file()
     if not given_ and not kept:
-        return said(BadInput("no encoder is named", cure="give --ja DIR or --ko DIR with three encoders each"))  # fmt: skip
+        return said(
+            BadInput(
+                "no encoder is named", cure="give --ja DIR or --ko DIR with three encoders each"
+            )
+        )
     try:
         if not kept:
             models = folders(given_, place.tiny)
             for line in _keep_sizes(models, place):
                 tell(line)
-        done: RunReport | None = start(requests(models, place), place) if "train" in place.parts else None
+        done: RunReport | None = (
+            start(requests(models, place), place) if "train" in place.parts else None
+        )
         if "report" in place.parts:
             tell_all(place)
     except NikawaError as problem:

@@ -17,7 +17,9 @@ from urllib.parse import unquote
 
 import pytest
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # each core has its test process: more threads would only wait
+if (
+    "PYTEST_XDIST_WORKER" in os.environ
+):  # each core has its test process: more threads would only wait
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 
@@ -29,7 +31,10 @@ def _shared() -> Path:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first, so that no process is left alone with one at the end."""
     items.sort(
-        key=lambda item: (item.get_closest_marker("longest") is None, item.get_closest_marker("slow") is None)
+        key=lambda item: (
+            item.get_closest_marker("longest") is None,
+            item.get_closest_marker("slow") is None,
+        )
     )
 
 

@@ -105,7 +105,9 @@ def test_an_extra_is_installed_the_way_nikawa_was(
     checkout = tmp_path / "a checkout"
     checkout.mkdir()
     origin: dict[str, object] = {"url": checkout.as_uri(), "dir_info": {"editable": True}}
-    assert installed(origin) == installed(None) == "pip install 'nikawa[ja]'"  # it is no longer there
+    assert (
+        installed(origin) == installed(None) == "pip install 'nikawa[ja]'"
+    )  # it is no longer there
     (checkout / "pyproject.toml").touch()
     assert installed(origin) == f"cd '{checkout}' && pip install -e '.[ja]'"
     monkeypatch.chdir(checkout)
@@ -113,7 +115,8 @@ def test_an_extra_is_installed_the_way_nikawa_was(
     assert installed({**origin, "dir_info": {}}) == "pip install '.[ja]'"
     wheel = {"url": "file:///nikawa-0.1.0-py3-none-any.whl", "archive_info": {}}
     assert (
-        installed(wheel) == f"pip install 'nikawa[ja] @ ADDRESS'; the address it came from is {wheel['url']}"
+        installed(wheel)
+        == f"pip install 'nikawa[ja] @ ADDRESS'; the address it came from is {wheel['url']}"
     )
 
 

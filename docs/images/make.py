@@ -80,7 +80,9 @@ def main() -> None:
             path.write_text(html, "utf-8")
             place = (f"--user-data-dir={folder}/profile", f"--window-size=1000,{lines * 24 + 40}")
             target = f"--screenshot={Path(__file__).with_name(name)}"
-            subprocess.run([browser, *FLAGS, *place, target, path.as_uri()], check=True, capture_output=True)
+            subprocess.run(
+                [browser, *FLAGS, *place, target, path.as_uri()], check=True, capture_output=True
+            )
 
 
 if __name__ == "__main__":

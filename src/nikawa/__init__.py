@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nikawa.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from nikawa.datasets import load as load
     from nikawa.datasets import load_task as load_task
@@ -18,9 +20,18 @@ if TYPE_CHECKING:
     from nikawa.records import Span as Span
     from nikawa.records import Task as Task
 
-__version__ = "0.1.0"
-
-_RECORDS = ("Card", "Dataset", "Example", "Judgement", "Origin", "Prediction", "Run", "Score", "Span", "Task")
+_RECORDS = (
+    "Card",
+    "Dataset",
+    "Example",
+    "Judgement",
+    "Origin",
+    "Prediction",
+    "Run",
+    "Score",
+    "Span",
+    "Task",
+)
 _LOADERS = ("load", "load_task", "read_judgements")
 _HOME = {**dict.fromkeys(_RECORDS, "nikawa.records"), **dict.fromkeys(_LOADERS, "nikawa.datasets")}
 

@@ -127,7 +127,11 @@ def install_command(extra: str) -> str:
 
 
 def _heavy(extra: str) -> str:
-    return " (GPU libraries come along; docs/install.md tells how to do without)" if extra in TORCH else ""
+    return (
+        " (GPU libraries come along; docs/install.md tells how to do without)"
+        if extra in TORCH
+        else ""
+    )
 
 
 def _pip(folder: Path | None) -> str:

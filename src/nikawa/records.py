@@ -14,7 +14,15 @@ import msgspec
 GoldOrigin = Literal["annotated", "inherited", "derived", "hidden"]
 Unit = Literal["percent", "fraction"]
 Kind = Literal[
-    "text", "inference", "similarity", "choice", "reading", "tagging", "relation", "tree", "dialogue"
+    "text",
+    "inference",
+    "similarity",
+    "choice",
+    "reading",
+    "tagging",
+    "relation",
+    "tree",
+    "dialogue",
 ]
 
 

@@ -36,13 +36,22 @@ def files(tmp_path: Path) -> tuple[str, str]:
         for i, votes in enumerate(VOTES)
         for w, answer in enumerate(votes)
     ]
-    examples = [Example(id=f"i{i}", inputs={"text": text}, gold={"old": i}) for i, text in enumerate(TEXTS)]
+    examples = [
+        Example(id=f"i{i}", inputs={"text": text}, gold={"old": i}) for i, text in enumerate(TEXTS)
+    ]
     write_records(tmp_path / "judgements.jsonl", judged)
     write_records(tmp_path / "examples.jsonl", examples)
     return str(tmp_path / "judgements.jsonl"), str(tmp_path / "examples.jsonl")
 
 
-WRITTEN = ["adjudicate.tsv", "agreement.json", "examples.jsonl", "items.jsonl", "judgements.jsonl", "summary.json"]  # fmt: skip
+WRITTEN = [
+    "adjudicate.tsv",
+    "agreement.json",
+    "examples.jsonl",
+    "items.jsonl",
+    "judgements.jsonl",
+    "summary.json",
+]
 
 
 def lines(path: Path) -> list[dict[str, object]]:
@@ -68,14 +77,19 @@ def test_files(files: tuple[str, str], tmp_path: Path) -> None:
         ("tied", "ties:adjudicate"),
     ]
     assert (told[0]["why"], told[0]["soft"]) == ("a 2, b 1", {"a": 0.666667, "b": 0.333333})
-    measures = json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))["label"]["measures"]
+    measures = json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))["label"][
+        "measures"
+    ]
     assert {"name", "level", "value", "low", "high"} == set(measures[0])
 
 
 def test_examples_nobody_judged_are_counted(files: tuple[str, str], tmp_path: Path) -> None:
     more = [*read_examples(Path(files[1])), Example(id="i9", inputs={"text": "霧が晴れた。"})]
     write_records(tmp_path / "more.jsonl", more)
-    assert aggregate(files[0], options=Options(examples=str(tmp_path / "more.jsonl"))).report.unjudged == 1
+    assert (
+        aggregate(files[0], options=Options(examples=str(tmp_path / "more.jsonl"))).report.unjudged
+        == 1
+    )
 
 
 def test_answers_about_no_example_are_placed(files: tuple[str, str], tmp_path: Path) -> None:
@@ -88,7 +102,10 @@ def test_single_answers_make_gold_without_agreement(tmp_path: Path) -> None:
     rows = [Judgement(example=str(i), worker="w", question="label", answer="a") for i in range(2)]
     write_records(tmp_path / "single.jsonl", rows)
     write(aggregate(str(tmp_path / "single.jsonl")), tmp_path / "out")
-    assert json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))["label"]["measures"] == []
+    assert (
+        json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))["label"]["measures"]
+        == []
+    )
     assert len(lines(tmp_path / "out" / "gold.jsonl")) == 2
 
 
@@ -99,9 +116,15 @@ def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> Non
     assert head.split("\t") == ["example", "question", "votes", "answer", "text"]
     assert first.split("\t") == ["i1", "label", "a 1, b 1, c 1", "", TEXTS[1]]
     decided = tmp_path / "decided.tsv"
-    decided.write_text(f"{head}\n{first.replace(chr(9) * 2, f'{chr(9)}b{chr(9)}')}\n{second}\n", "utf-8")
+    decided.write_text(
+        f"{head}\n{first.replace(chr(9) * 2, f'{chr(9)}b{chr(9)}')}\n{second}\n", "utf-8"
+    )
     found = aggregate(files[0], options=Options(adjudicated=decided))
-    assert gold_of(found.verdicts) == {"i0": {"label": "a"}, "i1": {"label": "b"}, "i2": {"label": "b"}}
+    assert gold_of(found.verdicts) == {
+        "i0": {"label": "a"},
+        "i1": {"label": "b"},
+        "i2": {"label": "b"},
+    }
     assert (found.report.rules[0].tied, found.report.rules[0].settled) == (1, 1)
 
 
@@ -115,9 +138,15 @@ def test_who_settled_a_tie_and_why_is_kept(files: tuple[str, str], tmp_path: Pat
     sheet.write_text("\n".join(rows) + "\n", "utf-8")
     write(aggregate(files[0], options=Options(adjudicated=sheet)), tmp_path / "out")
     told = [
-        (t["example"], t.get("decided_by"), t.get("reason")) for t in lines(tmp_path / "out" / "items.jsonl")
+        (t["example"], t.get("decided_by"), t.get("reason"))
+        for t in lines(tmp_path / "out" / "items.jsonl")
     ]
-    assert told == [("i0", None, None), ("i1", "凛", "文脈から"), ("i2", None, None), ("i3", None, None)]
+    assert told == [
+        ("i0", None, None),
+        ("i1", "凛", "文脈から"),
+        ("i2", None, None),
+        ("i3", None, None),
+    ]
 
 
 def as_saved(text: str, name: str) -> bytes:
@@ -134,7 +163,9 @@ def as_saved(text: str, name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["plain", "bom", "utf-16", "commas", "quoted", "cut"])
-def test_a_sheet_is_read_as_spreadsheets_save_it(files: tuple[str, str], tmp_path: Path, name: str) -> None:
+def test_a_sheet_is_read_as_spreadsheets_save_it(
+    files: tuple[str, str], tmp_path: Path, name: str
+) -> None:
     write(aggregate(files[0]), tmp_path / "out")
     sheet, saved = tmp_path / "out" / "adjudicate.tsv", tmp_path / "saved.txt"
     assert sheet.read_bytes().startswith(b"\xef\xbb\xbf")
@@ -149,7 +180,9 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(files: tuple[str, str], tmp_pat
 def test_no_cell_of_the_sheet_is_a_formula(files: tuple[str, str], tmp_path: Path) -> None:
     judged = [Judgement(example="-i", worker=w, question="label", answer=f"={w}") for w in "ab"]
     write_records(tmp_path / "j.jsonl", judged)
-    write_records(tmp_path / "e.jsonl", [Example(id="-i", inputs={"text": "=HYPERLINK(1)", "quote": '"雨'})])
+    write_records(
+        tmp_path / "e.jsonl", [Example(id="-i", inputs={"text": "=HYPERLINK(1)", "quote": '"雨'})]
+    )
     spec, examples = str(tmp_path / "j.jsonl"), str(tmp_path / "e.jsonl")
     write(aggregate(spec, options=Options(examples=examples)), tmp_path / "out")
     sheet = tmp_path / "out" / "adjudicate.tsv"
@@ -172,12 +205,14 @@ def spans(tmp_path: Path) -> str:
     """Spans that three workers marked in three texts, two of them in the second."""
     judged = [
         Judgement(
-            example=item, worker=f"w{w}", question="spans",
+            example=item,
+            worker=f"w{w}",
+            question="spans",
             answer=[{"start": s, "end": e, "label": label} for s, e, label in answer],
         )
         for item, answers in SPANS.items()
         for w, answer in enumerate(answers)
-    ]  # fmt: skip
+    ]
     write_records(tmp_path / "spans.jsonl", judged)
     return str(tmp_path / "spans.jsonl")
 
@@ -214,9 +249,16 @@ def test_gold_spans_are_held_against_those_that_are_there(spans: str, tmp_path: 
     }
     write_records(
         tmp_path / "gold.jsonl",
-        [Example(id=i, inputs={"text": "舟が着いた。"}, gold={"spans": g}) for i, g in golds.items()],
+        [
+            Example(id=i, inputs={"text": "舟が着いた。"}, gold={"spans": g})
+            for i, g in golds.items()
+        ],
     )
-    told = aggregate(spans, options=Options(examples=str(tmp_path / "gold.jsonl"))).report.rules[0].published
+    told = (
+        aggregate(spans, options=Options(examples=str(tmp_path / "gold.jsonl")))
+        .report.rules[0]
+        .published
+    )
     assert told is not None
     assert (told.same, told.different, told.only_there) == (1, ("i2",), 1)
     known = workers(spans, None, Options(known=tmp_path / "gold.jsonl"), pass_mark=0.5)
@@ -236,9 +278,15 @@ def test_an_answer_that_cannot_be_counted_is_placed(tmp_path: Path) -> None:
     path = tmp_path / "odd.jsonl"
     answers: list[Any] = ["a", [{"start": 0, "end": 1}], {"text": "a"}]
     write_records(
-        path, [Judgement(example="i", worker=f"w{n}", question="q", answer=a) for n, a in enumerate(answers)]
+        path,
+        [
+            Judgement(example="i", worker=f"w{n}", question="q", answer=a)
+            for n, a in enumerate(answers)
+        ],
     )
-    with pytest.raises(BadInput, match=r"odd\.jsonl, line 3: w2's answer about i is a mapping; an answer is"):
+    with pytest.raises(
+        BadInput, match=r"odd\.jsonl, line 3: w2's answer about i is a mapping; an answer is"
+    ):
         aggregate(str(path))
 
 
@@ -252,7 +300,9 @@ def test_an_item_decided_twice(tmp_path: Path) -> None:
 def test_nothing_is_overwritten_unasked(files: tuple[str, str], tmp_path: Path) -> None:
     found = aggregate(files[0], options=Options(rules=("dawid-skene",)))
     assert "skills.jsonl" in write(found, tmp_path / "out")
-    assert {"worker", "skill", "answers_by_true"} <= set(lines(tmp_path / "out" / "skills.jsonl")[0])
+    assert {"worker", "skill", "answers_by_true"} <= set(
+        lines(tmp_path / "out" / "skills.jsonl")[0]
+    )
     with pytest.raises(BadInput, match="exists already"):
         write(found, tmp_path / "out")
     write(aggregate(files[0], options=Options(rules=("mace",))), tmp_path / "out", overwrite=True)
@@ -262,7 +312,8 @@ def test_nothing_is_overwritten_unasked(files: tuple[str, str], tmp_path: Path) 
 
 def test_rules_by_question() -> None:
     assert {
-        name: rule.text for name, rule in read_rules(("score=mean+sd<=2", "binary=mean+binary:3")).items()
+        name: rule.text
+        for name, rule in read_rules(("score=mean+sd<=2", "binary=mean+binary:3")).items()
     } == {
         "score": "mean+sd<=2",
         "binary": "mean+binary:3",
@@ -317,7 +368,9 @@ def test_workers_and_known_answers(files: tuple[str, str], tmp_path: Path) -> No
         read_known(tmp_path / "bare.jsonl", "label")
 
 
-def test_sheets_about_items_nobody_judged_are_refused(files: tuple[str, str], tmp_path: Path) -> None:
+def test_sheets_about_items_nobody_judged_are_refused(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
     ties, known = tmp_path / "ties.tsv", tmp_path / "known.tsv"
     ties.write_text("example\tquestion\tanswer\ni1\tlabel\tb\ni99\tlabel\tb\n", "utf-8")
     said = r"ties\.tsv, line 3: decides about 'i99', which nobody judged; known: i0, i1"
@@ -330,7 +383,9 @@ def test_sheets_about_items_nobody_judged_are_refused(files: tuple[str, str], tm
         aggregate(files[0], options=Options(adjudicated=ties))
     known.write_text("example\tanswer\nk1\ta\nk2\tb\n", "utf-8")
     for run in (aggregate, workers):
-        with pytest.raises(BadInput, match="none of its 2 known answers is about an item that was judged"):
+        with pytest.raises(
+            BadInput, match="none of its 2 known answers is about an item that was judged"
+        ):
             run(files[0], None, Options(known=known))
 
 
@@ -352,7 +407,10 @@ def test_known_and_decided_labels_are_compared_in_nfc(tmp_path: Path) -> None:
 
 
 def test_known_answers_from_examples(tmp_path: Path) -> None:
-    given = [Example(id=f"i{i}", inputs={"text": text}, gold={"label": "a"}) for i, text in enumerate(TEXTS)]
+    given = [
+        Example(id=f"i{i}", inputs={"text": text}, gold={"label": "a"})
+        for i, text in enumerate(TEXTS)
+    ]
     write_records(tmp_path / "gold.jsonl", given)
     assert read_known(tmp_path / "gold.jsonl", "label")["i3"] == "a"
     (tmp_path / "known.tsv").write_text("example\tanswer\ni0\t3\ni1\t2.5\ni2\tb\n", "utf-8")
@@ -368,7 +426,10 @@ def test_people_against_people(files: tuple[str, str]) -> None:
     many = human("mini-ja", None, Options(question="label"), resamples=100).scores[0]
     assert many.low is not None
     assert set(report.by_worker) == {"w0", "w1", "w2"}
-    assert human(files[0], None, Options(columns=True), task="mini-ja-nli", resamples=100).by_worker == {}
+    assert (
+        human(files[0], None, Options(columns=True), task="mini-ja-nli", resamples=100).by_worker
+        == {}
+    )
     with pytest.raises(BadInput, match="which task"):
         human(files[0], None, Options())
 
@@ -381,7 +442,9 @@ def test_scores_of_people() -> None:
 
 def test_mini_gold_comes_back() -> None:
     for name in ("mini-ja", "mini-ko"):
-        report = aggregate(name, options=Options(rules=("label=majority", "score=mean+round:1"))).report
+        report = aggregate(
+            name, options=Options(rules=("label=majority", "score=mean+round:1"))
+        ).report
         for rule in report.rules:
             assert rule.published is not None
             assert rule.published.same == rule.published.items == rule.items
@@ -397,18 +460,25 @@ def test_jsick_labels_come_back(shared_data: Path) -> None:
 
 def test_jsick_relatedness_comes_back(shared_data: Path) -> None:
     for as_published, same in ((True, 9_927), (False, 9_927 - 3_623)):
-        options = Options(rules=("mean+round:1",), question="relatedness", as_published=as_published)
+        options = Options(
+            rules=("mean+round:1",), question="relatedness", as_published=as_published
+        )
         (rule,) = aggregate("jsick", shared_data, options).report.rules
         assert rule.published is not None
         assert (rule.published.same, rule.accepted) == (same, 9_927)
 
 
 def test_klue_labels_come_back(shared_data: Path) -> None:
-    rules = ("score=mean+digits:16", "binary=mean+digits:16+binary:3", "rounded=mean+digits:16+round:1")
+    rules = (
+        "score=mean+digits:16",
+        "binary=mean+digits:16+binary:3",
+        "rounded=mean+digits:16+round:1",
+    )
     found = aggregate("klue-sts", shared_data, Options(rules=rules, question="score"))
     assert [r.published.same for r in found.report.rules[:2] if r.published] == [519, 519]
     rounded = {
-        f"klue-sts:dev/{e.id}": e.meta["rounded"] for e in load("klue-sts", data=shared_data).splits["dev"]
+        f"klue-sts:dev/{e.id}": e.meta["rounded"]
+        for e in load("klue-sts", data=shared_data).splits["dev"]
     }
     assert {item: gold["rounded"] for item, gold in gold_of(found.verdicts).items()} == rounded
     (rule,) = aggregate("klue-nli", shared_data, Options(rules=("votes:3/5",))).report.rules
@@ -440,7 +510,9 @@ def test_golden_rules_conform(shared_data: Path) -> None:
         (("--human", "--task", "mini-ja-nli"), "each answer against the rest"),
     ],
 )
-def test_the_command(nikawa: Nikawa, files: tuple[str, str], words: tuple[str, ...], said: str) -> None:
+def test_the_command(
+    nikawa: Nikawa, files: tuple[str, str], words: tuple[str, ...], said: str
+) -> None:
     given = [word for word in words if word != "--examples"]
     given += ["--examples", files[1]] if "--examples" in words else []
     done = nikawa("aggregate", files[0], *given)

@@ -49,7 +49,8 @@ def test_a_file(pilot: Path) -> None:
 
 def test_the_same_seed_gives_the_same_interval(pilot: Path) -> None:
     one, same, other = (
-        agree(str(pilot), options=Options(resamples=FEW, seed=seed)).report.measures for seed in (1, 1, 2)
+        agree(str(pilot), options=Options(resamples=FEW, seed=seed)).report.measures
+        for seed in (1, 1, 2)
     )
     assert one == same
     assert one != other
@@ -67,11 +68,13 @@ def examples(folder: Path, count: int) -> Path:
     path = folder / "examples.jsonl"
     rows = [
         Example(
-            id=str(n), inputs={"text": f"文{n}"}, meta={"source": "news" if n < 4 else "web"},
+            id=str(n),
+            inputs={"text": f"文{n}"},
+            meta={"source": "news" if n < 4 else "web"},
             tags=frozenset({"Negation"} if n % 2 else ()),
         )
         for n in range(1, count + 1)
-    ]  # fmt: skip
+    ]
     write_records(path, rows)
     return path
 
@@ -85,7 +88,9 @@ def test_slices(pilot: Path, tmp_path: Path) -> None:
         ("tag=Negation", 3, 9),
     ]
     shares = {s.where: m.value for s in slices for m in s.measures if m.name == "unanimous"}
-    assert shares == pytest.approx({"source=news": 1 / 3, "source=web": 2 / 3, "tag=Negation": 2 / 3})
+    assert shares == pytest.approx(
+        {"source=news": 1 / 3, "source=web": 2 / 3, "tag=Negation": 2 / 3}
+    )
 
 
 def test_an_unknown_item_is_placed_by_line(pilot: Path, tmp_path: Path) -> None:
@@ -136,7 +141,11 @@ def test_undefined_is_null(tmp_path: Path) -> None:
 def test_a_label_is_one_however_it_is_composed(tmp_path: Path) -> None:
     path, copy = tmp_path / "mac.jsonl", tmp_path / "copy.jsonl"
     words = ("긍정", "긍정", normalize("NFD", "긍정"))
-    rows = [Judgement(example=e, worker=f"w{n}", question="label", answer=a) for e in "12" for n, a in enumerate(words)]  # fmt: skip
+    rows = [
+        Judgement(example=e, worker=f"w{n}", question="label", answer=a)
+        for e in "12"
+        for n, a in enumerate(words)
+    ]
     write_judgements(path, rows)
     report = agree(str(path), options=Options(resamples=FEW)).report
     assert report.counts["unanimous"] == 2
@@ -158,7 +167,11 @@ def test_notes_of_a_sheet_are_reported(tmp_path: Path) -> None:
         ("blank answers", 1, (3,)),
     ]
     assert (report.workers_are, report.answers) == ("columns", 5)
-    assert {m.level for m in report.measures if m.name == "alpha"} == {"interval", "ordinal", "nominal"}
+    assert {m.level for m in report.measures if m.name == "alpha"} == {
+        "interval",
+        "ordinal",
+        "nominal",
+    }
 
 
 def test_an_embedded_dataset() -> None:
@@ -169,7 +182,8 @@ def test_an_embedded_dataset() -> None:
 
 def test_one_split_of_a_dataset() -> None:
     whole, part = (
-        agree(spec, options=Options(resamples=FEW)).report.items for spec in ("mini-ja", "mini-ja:dev")
+        agree(spec, options=Options(resamples=FEW)).report.items
+        for spec in ("mini-ja", "mini-ja:dev")
     )
     assert 0 < part < whole
 
@@ -177,7 +191,9 @@ def test_one_split_of_a_dataset() -> None:
 def test_judgements_are_saved_in_another_form(pilot: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.csv"
     assert save(target, str(pilot), None, Options(), ("lancers", False)) == 18
-    assert [j for _, j in open_judgements(target).rows] == [j for _, j in open_judgements(pilot).rows]
+    assert [j for _, j in open_judgements(target).rows] == [
+        j for _, j in open_judgements(pilot).rows
+    ]
 
 
 def test_texts_go_with_label_studio(tmp_path: Path) -> None:
@@ -195,5 +211,7 @@ def test_jsick_through_the_job(shared_data: Path) -> None:
 def test_klue_sts_by_corpus(shared_data: Path) -> None:
     options = Options(by=("corpus",), level="interval", resamples=10)
     slices = agree("klue-sts", shared_data, options).report.slices
-    found = {s.where: round(m.value or 0, 3) for s in slices for m in s.measures if m.name == "alpha"}
+    found = {
+        s.where: round(m.value or 0, 3) for s in slices for m in s.measures if m.name == "alpha"
+    }
     assert found == {"corpus=airbnb": 0.773, "corpus=paraKQC": 0.744, "corpus=policy": 0.706}

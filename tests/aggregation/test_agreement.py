@@ -66,7 +66,9 @@ def by_definition(matrix: Matrix, level: Level) -> float:
     found = units(matrix)
     pool = [answer for unit in found for answer in unit]
     observed = sum(
-        distance(level, a, b, pool) / (len(unit) - 1) for unit in found for a, b in permutations(unit, 2)
+        distance(level, a, b, pool) / (len(unit) - 1)
+        for unit in found
+        for a, b in permutations(unit, 2)
     )
     expected = sum(distance(level, a, b, pool) for a, b in permutations(pool, 2))
     return 1 - observed * (len(pool) - 1) / expected
@@ -76,7 +78,9 @@ def by_definition(matrix: Matrix, level: Level) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_alpha_is_what_its_definition_says(level: Level, seed: int) -> None:
     matrix = random_matrix(seed)
-    assert alpha(table_of(matrix), level).value == pytest.approx(by_definition(matrix, level), abs=1e-12)
+    assert alpha(table_of(matrix), level).value == pytest.approx(
+        by_definition(matrix, level), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -84,7 +88,9 @@ def test_alpha_of_very_many_categories(level: Level, monkeypatch: pytest.MonkeyP
     matrix = random_matrix(7)
     monkeypatch.setattr(agreement_alpha, "WIDE", 2)
     monkeypatch.setattr(agreement_alpha, "DENSE", 12)  # three items a block
-    assert alpha(table_of(matrix), level).value == pytest.approx(by_definition(matrix, level), abs=1e-12)
+    assert alpha(table_of(matrix), level).value == pytest.approx(
+        by_definition(matrix, level), abs=1e-12
+    )
 
 
 def test_alpha_keeps_its_digits_far_from_zero() -> None:
@@ -139,7 +145,9 @@ def by_name(matrix: Matrix) -> dict[tuple[str, str], Agreement]:
 
 
 @pytest.mark.parametrize("wide", [False, True])
-def test_under_weights_is_the_measure_of_the_items_drawn(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_under_weights_is_the_measure_of_the_items_drawn(
+    wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     matrix = random_matrix(5)
     matrix[0, np.isnan(matrix).all(axis=0)] = 1
     counts: NDArray[np.int64] = np.random.default_rng(0).integers(0, 4, matrix.shape[1:])
@@ -149,7 +157,9 @@ def test_under_weights_is_the_measure_of_the_items_drawn(wide: bool, monkeypatch
     for name, measure in whole.items():
         if wide and name == ("alpha", "ordinal"):  # keeps the ranks of the whole
             continue
-        assert measure.under(counts[None].astype(float))[0] == pytest.approx(again[name].value), name
+        assert measure.under(counts[None].astype(float))[0] == pytest.approx(again[name].value), (
+            name
+        )
 
 
 def test_groups_are_drawn_whole() -> None:
@@ -174,8 +184,12 @@ def test_shares_of_items() -> None:
     }
 
 
-@pytest.mark.parametrize(("each", "counts"), [(None, [6, 4, 2, 0]), (3, [6, 4, 2, 0]), (4, [4, 3, 1, 4])])
-def test_a_worker_who_was_replaced_leaves_no_item_incomplete(each: int | None, counts: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("each", "counts"), [(None, [6, 4, 2, 0]), (3, [6, 4, 2, 0]), (4, [4, 3, 1, 4])]
+)
+def test_a_worker_who_was_replaced_leaves_no_item_incomplete(
+    each: int | None, counts: list[int]
+) -> None:
     rows = ["aaaa"] * 4 + ["aaab"] * 3 + ["aabb", "aaa-", "aaa-", "aab-", "abc-"]
     cells = [(i, w, c) for i, row in enumerate(rows) for w, c in enumerate(row) if c != "-"]
     table = replace(table_from(cells), each=each)
@@ -203,7 +217,12 @@ def test_one_answer_throughout_is_undefined() -> None:
     table = Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3])
     values = {(m.name, m.level): m.value for m in measures(table)}
     assert values["percent", "nominal"] == 1
-    for name in (("alpha", "interval"), ("alpha", "nominal"), ("cohen", "nominal"), ("fleiss", "nominal")):
+    for name in (
+        ("alpha", "interval"),
+        ("alpha", "nominal"),
+        ("cohen", "nominal"),
+        ("fleiss", "nominal"),
+    ):
         assert np.isnan(values[name])
 
 
@@ -236,17 +255,23 @@ def test_kinds_of_items_give_the_same_measures(numeric: bool) -> None:
     assert [m.name for m in plain] == [m.name for m in kinds]
     for one, other in zip(plain, kinds, strict=True):
         assert other.value == pytest.approx(one.value), one.name
-    assert sum(getattr(m, "times", None) is not None for m in kinds) == len(kinds) - 1  # all but Cohen's
+    assert (
+        sum(getattr(m, "times", None) is not None for m in kinds) == len(kinds) - 1
+    )  # all but Cohen's
 
 
 def test_drawing_kinds_is_drawing_items() -> None:
     table = many_alike(1, numeric=True)
-    items = np.random.default_rng(0).multinomial(900, np.full(900, 1 / 900), size=2000).astype(float)
+    items = (
+        np.random.default_rng(0).multinomial(900, np.full(900, 1 / 900), size=2000).astype(float)
+    )
     for plain, kinds in zip(measures(table), measures(table, by_kind=True), strict=True):
         drawn = kinds.drawn(2000, seed=0) if isinstance(kinds, Measure) else None
         if drawn is not None and isinstance(plain, Measure):
             expected = plain.under(items)
-            assert drawn.mean() == pytest.approx(expected.mean(), abs=0.1 * expected.std() + 1e-9), plain.name
+            assert drawn.mean() == pytest.approx(
+                expected.mean(), abs=0.1 * expected.std() + 1e-9
+            ), plain.name
             assert drawn.std() == pytest.approx(expected.std(), rel=0.1, abs=1e-9), plain.name
 
 

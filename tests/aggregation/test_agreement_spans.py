@@ -43,12 +43,14 @@ def invented(seed: int, items: int = 12) -> dict[str, dict[str, Marks]]:
 def table_of(given: dict[str, dict[str, Marks]]) -> Table:
     cells = [
         Judgement(
-            example=item, worker=worker, question="spans",
+            example=item,
+            worker=worker,
+            question="spans",
             answer=[{"start": s, "end": e, "label": name} for s, e, name in reversed(marks)],
         )
         for item, by_worker in given.items()
         for worker, marks in by_worker.items()
-    ]  # fmt: skip
+    ]
     return Table.from_judgements(with_marks(cells, "spans"))
 
 
@@ -118,7 +120,11 @@ def test_resamples_draw_whole_items() -> None:
 
 def test_spans_that_overlap_within_an_answer() -> None:
     nested = {"1": {"a": ((0, 6, "PS"), (2, 4, "LC")), "b": ((0, 6, "PS"),)}}
-    rows = [(c, w, "both" if w == "a" and 2 <= c < 4 else "PS" if c < 6 else "") for w in "ab" for c in range(8)]  # fmt: skip
+    rows = [
+        (c, w, "both" if w == "a" and 2 <= c < 4 else "PS" if c < 6 else "")
+        for w in "ab"
+        for c in range(8)
+    ]
     places, workers, answers = (list(column) for column in zip(*rows, strict=True))
     whole = alpha(Table.from_columns(places, workers, answers)).value
     assert measures(table_of(nested), 8)["alpha-characters"].value == pytest.approx(whole)
@@ -134,13 +140,17 @@ def test_no_alpha_without_the_texts_and_no_f1_without_spans() -> None:
 def test_spans_are_counted_by_label_and_repeats_once() -> None:
     twice = {"start": 0, "end": 2, "label": "PS"}
     answers = [[twice, twice], twice, [{"start": 4, "end": 5}]]
-    said = [Judgement(example="1", worker=str(n), question="q", answer=a) for n, a in enumerate(answers)]
+    said = [
+        Judgement(example="1", worker=str(n), question="q", answer=a) for n, a in enumerate(answers)
+    ]
     table = Table.from_judgements(with_marks(said, None))
     assert table.categories == (((0, 2, "PS"),), ((4, 5, ""),))
     assert spans_by_label(table) == {"": 1, "PS": 2}
 
 
-@pytest.mark.parametrize(("start", "end"), [(3, 3), (-1, 2), ("0", 2), (True, 2), (0, None)], ids=repr)
+@pytest.mark.parametrize(
+    ("start", "end"), [(3, 3), (-1, 2), ("0", 2), (True, 2), (0, None)], ids=repr
+)
 def test_a_span_that_is_none_is_refused(start: object, end: object) -> None:
     said = [Judgement(example="7", worker="ann", question="q", answer={"start": start, "end": end})]
     with pytest.raises(BadInput, match=r"worker ann marks characters .* of 7; a span starts at 0"):

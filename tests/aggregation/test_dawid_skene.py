@@ -14,7 +14,9 @@ from nikawa.aggregation.table import Table
 MODELS: list[Callable[..., Fit]] = [dawid_skene, mace]
 
 
-def simulated(items: int = 600, workers: int = 8, seed: int = 3) -> tuple[Table, np.ndarray, np.ndarray]:
+def simulated(
+    items: int = 600, workers: int = 8, seed: int = 3
+) -> tuple[Table, np.ndarray, np.ndarray]:
     """Three classes; half of the workers guess more than they know."""
     random = np.random.default_rng(seed)
     true = random.choice(3, items, p=[0.5, 0.3, 0.2])

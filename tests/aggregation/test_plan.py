@@ -64,7 +64,9 @@ def test_numbers_need_as_many_as_the_formula_says() -> None:
 
 
 def test_yield_under_a_rule_and_its_cost() -> None:
-    told = plan(labels(), Wish(reliability=None, yield_=0.9, rule="votes:{half}/{k}", items=90, most=6))
+    told = plan(
+        labels(), Wish(reliability=None, yield_=0.9, rule="votes:{half}/{k}", items=90, most=6)
+    )
     assert told.workers == 3
     two, three = told.rows[0], told.rows[1]
     assert two.yield_ == pytest.approx(0.8**2 + 0.2**2, abs=0.03)
@@ -98,7 +100,9 @@ def test_modelled_panels_are_near_the_truth() -> None:
         wins = sum(comb(k, j) * 0.8**j * 0.2 ** (k - j) for j in range(half, k + 1))
         loses = sum(comb(k, j) * 0.2**j * 0.8 ** (k - j) for j in range(half, k + 1))
         assert row.yield_ == pytest.approx(wins + loses, abs=0.04)
-        assert row.reliability == pytest.approx((wins**2 + loses**2) / (wins + loses) ** 2, abs=0.05)
+        assert row.reliability == pytest.approx(
+            (wins**2 + loses**2) / (wins + loses) ** 2, abs=0.05
+        )
 
 
 @pytest.mark.parametrize("categories", [1, 2, 3, 7, 12])
@@ -135,7 +139,10 @@ def test_a_unanimous_pilot() -> None:
     told = plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], list("aaaa")), Wish(most=4))
     assert told.single is None
     assert [(row.reliability, row.yield_) for row in told.rows] == [(1.0, 1.0)] * 3
-    assert plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3]), Wish(most=3)).workers is None
+    assert (
+        plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3]), Wish(most=3)).workers
+        is None
+    )
 
 
 def test_measurements_and_free_text() -> None:

@@ -21,7 +21,11 @@ from nikawa.records import Judgement
 
 def table(*items: str | list[Any]) -> Table:
     """Each item's answers, by workers w0, w1, …"""
-    rows = [(f"i{i}", f"w{w}", answer) for i, answers in enumerate(items) for w, answer in enumerate(answers)]
+    rows = [
+        (f"i{i}", f"w{w}", answer)
+        for i, answers in enumerate(items)
+        for w, answer in enumerate(answers)
+    ]
     names, workers, answers = zip(*rows, strict=True)
     return Table.from_columns(names, workers, answers)
 
@@ -45,7 +49,9 @@ def test_majority_is_plain_counting(items: list[list[str]]) -> None:
 def test_centres_and_spreads(items: list[list[int]]) -> None:
     built = table(*items)
     for rule, reference in (("mean", statistics.fmean), ("median", statistics.median)):
-        assert aggregate(built, rule).answers() == pytest.approx([reference(answers) for answers in items])
+        assert aggregate(built, rule).answers() == pytest.approx(
+            [reference(answers) for answers in items]
+        )
     limits = aggregate(built, "mean+variance<1").state == ACCEPTED
     assert limits.tolist() == [statistics.pvariance(answers) < 1 for answers in items]
 
@@ -242,7 +248,9 @@ def test_ties_are_held_to_the_limits_too(rule: str, kept: list[str]) -> None:
 
 
 def test_adjudication_is_held_to_the_labels_let_in() -> None:
-    verdicts = adjudicated(aggregate(_two_each(), "majority+only:E", "adjudicate"), {"a": "N", "c": "C"})
+    verdicts = adjudicated(
+        aggregate(_two_each(), "majority+only:E", "adjudicate"), {"a": "N", "c": "C"}
+    )
     assert dict(zip(verdicts.table.items, verdicts.answers(), strict=True)) == {
         "a": None,
         "b": "E",
@@ -253,7 +261,12 @@ def test_adjudication_is_held_to_the_labels_let_in() -> None:
 @pytest.mark.parametrize(
     ("votes", "accepted"), [("EEEEEEEEE", True), ("EEEEEENNN", True), ("EEEEENNNN", False)]
 )
-def test_fewer_answers_count_where_the_rest_could_not_overturn_them(votes: str, accepted: bool) -> None:
-    rows = [Judgement(example="x", worker=f"w{k}", question="label", answer=a) for k, a in enumerate(votes)]
+def test_fewer_answers_count_where_the_rest_could_not_overturn_them(
+    votes: str, accepted: bool
+) -> None:
+    rows = [
+        Judgement(example="x", worker=f"w{k}", question="label", answer=a)
+        for k, a in enumerate(votes)
+    ]
     verdicts = aggregate(Table.from_judgements(rows, "label"), "votes:5/10", "drop")
     assert (verdicts.answers() == ["E"]) is accepted

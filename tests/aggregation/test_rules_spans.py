@@ -18,7 +18,9 @@ def table_of(*answers: Marks) -> Table:
     """The answers of one item, a worker each."""
     return Table.from_judgements(
         with_marks(
-            Judgement(example="i", worker=str(n), question="spans", answer=[Span(*mark) for mark in marks])
+            Judgement(
+                example="i", worker=str(n), question="spans", answer=[Span(*mark) for mark in marks]
+            )
             for n, marks in enumerate(answers)
         )
     )
@@ -47,7 +49,9 @@ def test_thresholds(rule: str, answers: list[Marks], state: int, gold: Marks) ->
     found = aggregate(table_of(*answers), rule)
     assert found.marks == [tuple(sorted(gold))]
     assert found.state.tolist() == [state]
-    assert found.answers() == [[Span(*mark) for mark in sorted(gold)] if state == ACCEPTED else None]
+    assert found.answers() == [
+        [Span(*mark) for mark in sorted(gold)] if state == ACCEPTED else None
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,10 @@ def test_ties_between_spans() -> None:
 def test_what_is_written_is_read(marks: Marks) -> None:
     assert read_written(", ".join(map(written, marks))) == marks
     assert read_written(" None ") == ()
-    assert read_written('[{"start": 3, "end": 5, "label": "B"}, {"start": 0, "end": 2}]') == ((0, 2, ""), B)
+    assert read_written('[{"start": 3, "end": 5, "label": "B"}, {"start": 0, "end": 2}]') == (
+        (0, 2, ""),
+        B,
+    )
 
 
 @pytest.mark.parametrize("text", ["A", "[0]", "0-2:A, B", "4-2:A", "", "0-2:A,"])

@@ -130,7 +130,9 @@ def test_more_than_256_answers() -> None:
 def test_seconds_said_late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 2)
     rows = [
-        Judgement(example=str(n), worker="w", question="q", answer=1, seconds=9.0 if n == 5 else None)
+        Judgement(
+            example=str(n), worker="w", question="q", answer=1, seconds=9.0 if n == 5 else None
+        )
         for n in range(8)
     ]
     seconds = Table.from_judgements(rows).seconds

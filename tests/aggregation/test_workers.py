@@ -54,7 +54,9 @@ def test_correlation_with_the_rest() -> None:
 
 
 def test_agreement_with_the_rest() -> None:
-    table = Table.from_columns([0, 0, 0, 1, 1, 1, 2, 2, 3], [0, 1, 2, 0, 1, 2, 0, 1, 0], list("aababcaba"))
+    table = Table.from_columns(
+        [0, 0, 0, 1, 1, 1, 2, 2, 3], [0, 1, 2, 0, 1, 2, 0, 1, 0], list("aababcaba")
+    )
     assert rest_agreement(table) == pytest.approx([0.5 / 3, 0.5 / 3, 0])
 
 
@@ -96,7 +98,9 @@ def test_haste_and_straight_lines() -> None:
         for item in range(60):
             answer = "x" if worker == "d" else "xyz"[random.integers(3)]
             rows.append(
-                Judgement(example=str(item), worker=worker, question="q", answer=answer, seconds=seconds)
+                Judgement(
+                    example=str(item), worker=worker, question="q", answer=answer, seconds=seconds
+                )
             )
     told = {w.worker: w for w in quality(Table.from_judgements(rows))}
     assert told["d"].flags == ("fast", "straight")
@@ -150,7 +154,9 @@ def test_klue_sts_exclusions(shared_data: Path) -> None:
     told = {w.worker: w for w in quality(table)}
     assert told["04"].r == pytest.approx(0.7998, abs=5e-5)
     assert told["08"].r == pytest.approx(0.771, abs=5e-4)
-    assert [told[w].alpha for w in ("12", "08", "05")] == pytest.approx([0.148, 0.191, 0.191], abs=5e-4)
+    assert [told[w].alpha for w in ("12", "08", "05")] == pytest.approx(
+        [0.148, 0.191, 0.191], abs=5e-4
+    )
     gone = to_exclude(list(told.values()), [Limit.parse("r<0.80"), Limit.parse("alpha<0.20")])
     assert gone == {
         "12": ("alpha<0.20",),

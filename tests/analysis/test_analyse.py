@@ -31,7 +31,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(Request(tasks=nli, models=("majority", "char-linear"), seeds=(0, 1)), options)
     run(Request(tasks=nli, models=("char-linear",), inputs=("hypothesis",)), options)
     run(Request(tasks=nli, models=("char-linear",), shares=(0.5,)), options)
-    run(Request(tasks=("mini-ja-sts", "mini-ja-qa", "mini-ja-choice"), models=("baseline",)), options)
+    run(
+        Request(tasks=("mini-ja-sts", "mini-ja-qa", "mini-ja-choice"), models=("baseline",)),
+        options,
+    )
     return out
 
 
@@ -43,7 +46,9 @@ def found(runs: Path) -> Analyses:
 
 def one(found: Analyses, task: str, model: str, variation: str = "") -> Analysis:
     names = (task, model, variation)
-    return next(x for x in found.each if (x.system.task, x.system.model, x.system.variation) == names)
+    return next(
+        x for x in found.each if (x.system.task, x.system.model, x.system.variation) == names
+    )
 
 
 def test_seeds_of_a_system_belong_together(found: Analyses) -> None:
@@ -89,7 +94,11 @@ def test_other_kinds_have_what_fits_them(found: Analyses) -> None:
     sts, reading = one(found, "mini-ja-sts", "baseline"), one(found, "mini-ja-qa", "baseline")
     choice = one(found, "mini-ja-choice", "baseline")
     assert (sts.surprises_by, reading.surprises_by) == ("error", "score")
-    assert (sts.confusion, sts.calibration, sts.no_calibration) == (None, None, "answers are no labels")
+    assert (sts.confusion, sts.calibration, sts.no_calibration) == (
+        None,
+        None,
+        "answers are no labels",
+    )
     assert reading.overlap is not None
     assert (reading.overlap.of, reading.overlap.inside, reading.overlap.segmentation) == (
         "question",
@@ -153,7 +162,8 @@ def test_the_same_again_is_the_same_bytes_and_is_asked_for(
     for path in sorted((runs / "analyses").rglob("*.json*")):
         if path.name != "index.json":
             assert (
-                path.read_bytes() == (tmp_path / "again" / path.relative_to(runs / "analyses")).read_bytes()
+                path.read_bytes()
+                == (tmp_path / "again" / path.relative_to(runs / "analyses")).read_bytes()
             )
     with pytest.raises(BadInput, match=r"exists already; .*--overwrite"):
         analyse([runs], how=QUICK)
@@ -209,7 +219,9 @@ def test_unfinished_runs_are_left_out_and_told(runs: Path, tmp_path: Path) -> No
         analyse([tmp_path / "some"], out=tmp_path / "x", how=replace_how())
 
 
-def test_a_run_that_does_not_say_what_it_is_does_not_stop_the_others(runs: Path, tmp_path: Path) -> None:
+def test_a_run_that_does_not_say_what_it_is_does_not_stop_the_others(
+    runs: Path, tmp_path: Path
+) -> None:
     names = sorted(runs.glob("mini-ja-nli--majority--*"))
     for path in names:
         shutil.copytree(path, tmp_path / "some" / path.name)
@@ -227,7 +239,9 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
-    monkeypatch.setattr("nikawa.analysis.job.compute", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr(
+        "nikawa.analysis.job.compute", lambda *_, **__: pytest.fail("the work began")
+    )
     with pytest.raises(BadInput, match="cannot be written; choose another place"):
         analyse([runs], out=tmp_path / "some" / "where")
 
@@ -248,7 +262,8 @@ def test_answers_that_were_changed_are_told(runs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [("nothing", "no such folder"), ("file", "is a file"), ("empty", "holds no run")]
+    ("name", "what"),
+    [("nothing", "no such folder"), ("file", "is a file"), ("empty", "holds no run")],
 )
 def test_what_is_no_run_is_refused(tmp_path: Path, name: str, what: str) -> None:
     (tmp_path / "file").write_text("x")
@@ -257,7 +272,9 @@ def test_what_is_no_run_is_refused(tmp_path: Path, name: str, what: str) -> None
         analyse([tmp_path / name])
 
 
-def test_hidden_labels_never_appear(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hidden_labels_never_appear(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Gold that is marked hidden is in no file, even where the data on this machine holds it."""
     from nikawa.runs import material
 
@@ -276,7 +293,9 @@ def test_hidden_labels_never_appear(runs: Path, tmp_path: Path, monkeypatch: pyt
     got = analyse([str(runs / "mini-ja-nli--*")], out=tmp_path / "out", how=replace_how())
     stored = next(runs.glob("mini-ja-nli--*")) / "predictions" / "test.jsonl"
     ids = [json.loads(line)["example"] for line in stored.read_text().splitlines()]
-    text = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()).decode()
+    text = b"".join(
+        path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()
+    ).decode()
     assert not any(f'"{name}"' in text or f"/{name}" in text for name in ids[:4])
     assert {x.n for x in got.each} == {len(ids) - 4}
 
@@ -284,7 +303,9 @@ def test_hidden_labels_never_appear(runs: Path, tmp_path: Path, monkeypatch: pyt
 def test_formulas_are_neutralised(tmp_path: Path) -> None:
     from nikawa.recipes.sheet import write_cells
 
-    write_cells(tmp_path / "t.csv", [Example(id="a:b/1", inputs={"premise": "=1+1", "hypothesis": "x"})])
+    write_cells(
+        tmp_path / "t.csv", [Example(id="a:b/1", inputs={"premise": "=1+1", "hypothesis": "x"})]
+    )
     assert "'=1+1" in (tmp_path / "t.csv").read_text("utf-8-sig")
 
 
@@ -307,7 +328,9 @@ def test_jsick_tables_9_and_10(shared_data: Path, tmp_path: Path) -> None:
         request = Request(tasks=(name,), models=(f"replay:{tmp_path / f'{name}.jsonl'}",))
         run(request, Options(out=tmp_path / "runs", workers=1, data=shared_data))
     got = analyse([tmp_path / "runs"], data=shared_data, how=How(resamples=100, tokeniser="none"))
-    nli, sts = (next(x for x in got.each if x.system.task == name) for name in ("jsick-nli", "jsick-sts"))
+    nli, sts = (
+        next(x for x in got.each if x.system.task == name) for name in ("jsick-nli", "jsick-sts")
+    )
     assert nli.cross is not None
     assert sts.cross is not None
     counts = {(c.label, c.bin): c.n for c in nli.cross.cells}

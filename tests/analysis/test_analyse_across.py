@@ -20,9 +20,14 @@ from nikawa.records import Example, Origin, Prediction, Task
 from nikawa.runs.value import Protocol
 
 TASK = Task(
-    name="toy-nli", dataset="toy", kind="inference", question="label", inputs=("premise", "hypothesis"),
-    labels=("entailment", "contradiction", "neutral"), metrics=("accuracy",),
-)  # fmt: skip
+    name="toy-nli",
+    dataset="toy",
+    kind="inference",
+    question="label",
+    inputs=("premise", "hypothesis"),
+    labels=("entailment", "contradiction", "neutral"),
+    metrics=("accuracy",),
+)
 E, C, N = TASK.labels
 
 
@@ -40,16 +45,27 @@ def loaded(
     """A system whose answers to a set are given seed by seed: an answer, or probabilities of the labels."""
     seeds = tuple(range(len(next(iter(answers.values())))))
     system = System(
-        task=TASK.name, kind=TASK.kind, dataset="toy", language="ja", model=model, share=share, seeds=seeds,
+        task=TASK.name,
+        kind=TASK.kind,
+        dataset="toy",
+        language="ja",
+        model=model,
+        share=share,
+        seeds=seeds,
         variation="" if share == 1 else "half of train",
         runs=tuple(f"run{i}" for i in seeds),
-    )  # fmt: skip
+    )
     told: dict[str, list[Answers]] = {
-        name: [{e.id: _prediction(e.id, a) for e, a in zip(sets[name], run, strict=True)} for run in runs]
+        name: [
+            {e.id: _prediction(e.id, a) for e, a in zip(sets[name], run, strict=True)}
+            for run in runs
+        ]
         for name, runs in answers.items()
     }
     spec = SimpleNamespace(protocol=Protocol(kind="answers", evaluate=("toy:test",)))
-    return _Toy(system, cast(Any, spec), TASK, sets, told, {name: f"toy:{name}" for name in sets}, "toy")
+    return _Toy(
+        system, cast(Any, spec), TASK, sets, told, {name: f"toy:{name}" for name in sets}, "toy"
+    )
 
 
 class _Toy(Loaded):
@@ -62,7 +78,9 @@ def _prediction(name: str, answer: Any) -> Prediction:
     if not isinstance(answer, tuple):
         return Prediction(example=name, answer=answer)
     scores = dict(zip(TASK.labels, answer, strict=True))
-    return Prediction(example=name, answer=max(scores, key=lambda label: scores[label]), scores=scores)
+    return Prediction(
+        example=name, answer=max(scores, key=lambda label: scores[label]), scores=scores
+    )
 
 
 def seated(one: Loaded, name: str = "test") -> Sitting:
@@ -74,9 +92,15 @@ def seated(one: Loaded, name: str = "test") -> Sitting:
 def test_stress_is_the_mean_over_seeds_of_answers_that_stay() -> None:
     originals = [example(str(i), E) for i in range(4)]
     made = [
-        example(f"s{i}", E, origin=Origin(recipe="jsick-stress", parents=(f"toy:test/{i}",), step="swap-o", gold="inherited"))
+        example(
+            f"s{i}",
+            E,
+            origin=Origin(
+                recipe="jsick-stress", parents=(f"toy:test/{i}",), step="swap-o", gold="inherited"
+            ),
+        )
         for i in range(4)
-    ]  # fmt: skip
+    ]
     before = [[E, E, C, N], [E, E, E, E]]
     after = [[E, E, C, C], [E, E, N, N]]
     one = loaded({"test": originals, "swap-o": made}, {"test": before, "swap-o": after})
@@ -90,10 +114,19 @@ def test_stress_is_the_mean_over_seeds_of_answers_that_stay() -> None:
     assert whole.low is None
     twelve = [example(str(i), E) for i in range(12)]
     more = [
-        example(f"s{i}", E, origin=Origin(recipe="jsick-stress", parents=(f"toy:test/{i}",), step="swap-o", gold="inherited"))
+        example(
+            f"s{i}",
+            E,
+            origin=Origin(
+                recipe="jsick-stress", parents=(f"toy:test/{i}",), step="swap-o", gold="inherited"
+            ),
+        )
         for i in range(12)
-    ]  # fmt: skip
-    many = loaded({"test": twelve, "swap-o": more}, {"test": [b * 3 for b in before], "swap-o": [a * 3 for a in after]})  # fmt: skip
+    ]
+    many = loaded(
+        {"test": twelve, "swap-o": more},
+        {"test": [b * 3 for b in before], "swap-o": [a * 3 for a in after]},
+    )
     (found,) = stresses([many], How(resamples=100))
     whole = next(c for c in found.cells if not c.case and not c.gold)
     assert whole.low is not None
@@ -113,7 +146,9 @@ def test_suspects_are_what_systems_agree_on() -> None:
     first[2], first[7] = sure[C], (0.5, 0.1, 0.4)
     second: list[Any] = list(golds)
     second[2] = C
-    systems = [loaded({"test": examples}, {"test": [a]}, m) for a, m in ((first, "a"), (second, "b"))]
+    systems = [
+        loaded({"test": examples}, {"test": [a]}, m) for a, m in ((first, "a"), (second, "b"))
+    ]
     systems.append(loaded({"test": examples}, {"test": [[N] * 9]}, "constant"))
     systems.append(loaded({"test": examples}, {"test": [[N, *golds[1:]]]}, "half", share=0.5))
     ((found, _, sheet),) = suspects([seated(one) for one in systems], How())
@@ -176,7 +211,9 @@ def test_rows_that_stand_in_for_a_test_set_go_by_where_they_lie() -> None:
     golds = [E, C, N, E, C, N]
     sure = {E: (0.9, 0.05, 0.05), C: (0.05, 0.9, 0.05), N: (0.05, 0.05, 0.9)}
     given = [sure[gold] for gold in (E, C, N, E, C, C)]
-    one = loaded({"stand-in": [example(str(i), g) for i, g in enumerate(golds)]}, {"stand-in": [given]})
+    one = loaded(
+        {"stand-in": [example(str(i), g) for i, g in enumerate(golds)]}, {"stand-in": [given]}
+    )
     moved = dataclasses.replace(one, names={"stand-in": "jamp:stand-in"})
     ((found, _, _),) = suspects([seated(moved, "stand-in")], How())
     assert [s.example for s in found.items] == ["jamp:train/5"]

@@ -16,9 +16,19 @@ from nikawa.runs.job import Options, Request, run
 
 E, C, N = "entailment", "contradiction", "neutral"
 CARD = Card(
-    name="meadow", title="Meadow", version="1", languages=("ja",), licence="CC0", citation="none", homepage="none",
-    description="", labels="", workers="", workers_are="none", source="",
-)  # fmt: skip
+    name="meadow",
+    title="Meadow",
+    version="1",
+    languages=("ja",),
+    licence="CC0",
+    citation="none",
+    homepage="none",
+    description="",
+    labels="",
+    workers="",
+    workers_are="none",
+    source="",
+)
 GOLD = [
     (N, 1.0),
     (N, 1.8),
@@ -40,7 +50,10 @@ QUICK = How(resamples=100, tokeniser="characters")
 
 def pair(n: int) -> Example:
     label, score = GOLD[n]
-    inputs = {"premise": f"牛が{n}頭いる。", "hypothesis": "牛がいる。" if label == E else "馬が走る。"}
+    inputs = {
+        "premise": f"牛が{n}頭いる。",
+        "hypothesis": "牛がいる。" if label == E else "馬が走る。",
+    }
     return Example(id=f"m{n}", inputs=inputs, gold={"label": label, "relatedness": score})
 
 
@@ -48,20 +61,27 @@ def pair(n: int) -> Example:
 def meadow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     splits = {"test": tuple(map(pair, range(len(GOLD))))}
-    write_folder(Dataset(name="meadow", language="ja", version="1", card=CARD, splits=splits), Path("meadow"))
+    write_folder(
+        Dataset(name="meadow", language="ja", version="1", card=CARD, splits=splits), Path("meadow")
+    )
     return Path("meadow")
 
 
 def replayed(task: str, lines: list[dict[str, object]], name: str = "given") -> Analysis:
     Path(f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = run(Request(tasks=(task,), models=(f"replay:{name}.jsonl",)), Options(out=Path("runs"), workers=1))
+    done = run(
+        Request(tasks=(task,), models=(f"replay:{name}.jsonl",)),
+        Options(out=Path("runs"), workers=1),
+    )
     assert not done.problems
     (one,) = compute(stored_runs(Path("runs")), how=QUICK).analyses.each
     return one
 
 
 def test_labels_by_similarity_are_counted(meadow: Path) -> None:
-    lines: list[dict[str, object]] = [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)]
+    lines: list[dict[str, object]] = [
+        {"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)
+    ]
     one = replayed("meadow-label", lines)
     assert one.cross is not None
     assert one.cross.bins == ("1-2", "2-3", "3-4", "4-5", "4-5 without 5")
@@ -74,20 +94,28 @@ def test_labels_by_similarity_are_counted(meadow: Path) -> None:
     assert cells[N, ""][0] == 4
     assert cells["", ""][1] == pytest.approx(100 * 7 / 12)
     assert (
-        sum(n for (label, part), (n, _, _) in cells.items() if label and part in ("1-2", "2-3", "3-4", "4-5"))
+        sum(
+            n
+            for (label, part), (n, _, _) in cells.items()
+            if label and part in ("1-2", "2-3", "3-4", "4-5")
+        )
         == 12
     )
 
 
 def test_a_model_from_a_file_has_its_name_wherever_that_lies(meadow: Path) -> None:
     (meadow.parent / "far").mkdir()
-    lines: list[dict[str, object]] = [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)]
+    lines: list[dict[str, object]] = [
+        {"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)
+    ]
     one = replayed("meadow-label", lines, "far/away")
     assert one.system.model == "replay:away.jsonl"
 
 
 def test_answers_without_probabilities_have_no_calibration(meadow: Path) -> None:
-    one = replayed("meadow-label", [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)])
+    one = replayed(
+        "meadow-label", [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)]
+    )
     assert (one.calibration, one.no_calibration) == (None, "the model gives no probabilities")
     assert one.surprises_by == "score"
     assert {s.example for s in one.surprises} == {"m2", "m5", "m7", "m10", "m11"}
@@ -97,15 +125,21 @@ def test_answers_without_probabilities_have_no_calibration(meadow: Path) -> None
 def test_calibration_and_surprises_by_probability(meadow: Path) -> None:
     sure = 0.8
     lines: list[dict[str, object]] = [
-        {"id": f"m{n}", "answer": answer, "scores": {x: sure if x == answer else (1 - sure) / 2 for x in (E, C, N)}}
+        {
+            "id": f"m{n}",
+            "answer": answer,
+            "scores": {x: sure if x == answer else (1 - sure) / 2 for x in (E, C, N)},
+        }
         for n, answer in enumerate(GIVEN)
-    ]  # fmt: skip
+    ]
     one = replayed("meadow-label", lines)
     assert one.calibration is not None
     assert one.calibration.confidence == pytest.approx(sure)
     assert one.calibration.accuracy == pytest.approx(7 / 12)
     assert sum(part.n for part in one.calibration.bins) == 12
-    assert one.calibration.brier.value == pytest.approx((7 * 0.06 + 5 * (0.9**2 + 0.8**2 + 0.1**2)) / 12)
+    assert one.calibration.brier.value == pytest.approx(
+        (7 * 0.06 + 5 * (0.9**2 + 0.8**2 + 0.1**2)) / 12
+    )
     assert (one.surprises_by, len(one.surprises)) == ("probability", 5)
     assert one.surprises[0].bits == pytest.approx(3.321928)
 
@@ -126,7 +160,9 @@ def test_scores_by_label_and_similarity(meadow: Path) -> None:
 
 
 def test_overlap_of_characters_is_counted(meadow: Path) -> None:
-    one = replayed("meadow-label", [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)])
+    one = replayed(
+        "meadow-label", [{"id": f"m{n}", "answer": answer} for n, answer in enumerate(GIVEN)]
+    )
     assert one.overlap is not None
     assert (one.overlap.of, one.overlap.inside, one.overlap.segmentation) == (
         "hypothesis",
@@ -143,7 +179,9 @@ def test_a_single_item_and_one_label_throughout_have_analyses(
     monkeypatch.chdir(tmp_path)
     for name, numbers in (("one", [0]), ("same", [0, 1, 3, 11])):
         splits = {"test": tuple(map(pair, numbers)), "train": tuple(map(pair, range(4, 9)))}
-        write_folder(Dataset(name=name, language="ja", version="1", card=CARD, splits=splits), Path(name))
+        write_folder(
+            Dataset(name=name, language="ja", version="1", card=CARD, splits=splits), Path(name)
+        )
         run(
             Request(tasks=(f"{name}-label",), models=("majority",)),
             Options(out=Path(name) / "runs", workers=1),
@@ -152,7 +190,8 @@ def test_a_single_item_and_one_label_throughout_have_analyses(
         assert (one.n, one.score.value) == (len(numbers), 0.0)
         assert all(part.p is None for part in one.slices)
     done = run(
-        Request(tasks=("one-relatedness",), models=("char-overlap",)), Options(out=Path("sts"), workers=1)
+        Request(tasks=("one-relatedness",), models=("char-overlap",)),
+        Options(out=Path("sts"), workers=1),
     )
     assert not done.problems
     assert {cell.mean for cell in done.cells} == {None}

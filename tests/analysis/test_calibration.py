@@ -7,13 +7,23 @@ from math import log
 import numpy as np
 import pytest
 
-from nikawa.analysis.calibration import Told, calibration, chance, ece, losses, risk_coverage, wilson
+from nikawa.analysis.calibration import (
+    Told,
+    calibration,
+    chance,
+    ece,
+    losses,
+    risk_coverage,
+    wilson,
+)
 
 
 def told(confidence: list[float], right: list[bool]) -> Told:
     p = np.array(confidence)
     gold = np.where(right, 0, 1)
-    return Told(np.column_stack([p, 1 - p]), gold.astype(np.int64), np.zeros(len(p), dtype=np.int64))
+    return Told(
+        np.column_stack([p, 1 - p]), gold.astype(np.int64), np.zeros(len(p), dtype=np.int64)
+    )
 
 
 def test_ece_by_hand() -> None:
@@ -65,7 +75,10 @@ def test_a_calibrated_model_stays_below_chance_and_a_boaster_does_not(sure: floa
 
 
 def test_runs_are_averaged() -> None:
-    one, two = told([0.9, 0.8, 0.6], [True, True, False]), told([0.7, 0.6, 0.9], [True, False, False])
+    one, two = (
+        told([0.9, 0.8, 0.6], [True, True, False]),
+        told([0.7, 0.6, 0.9], [True, False, False]),
+    )
     found = calibration([one, two], np.arange(3), left_out=2, resamples=100)
     assert found.accuracy == pytest.approx((2 / 3 + 1 / 3) / 2)
     assert found.ece_sd is not None

@@ -22,9 +22,19 @@ from nikawa.records import Card, Dataset, Example, Span
 from nikawa.runs.job import Options, Request, run
 
 CARD = Card(
-    name="harbour", title="Harbour", version="1.0", languages=("ja",), licence="CC0", citation="none", homepage="none",
-    description="", labels="", workers="", workers_are="none", source="",
-)  # fmt: skip
+    name="harbour",
+    title="Harbour",
+    version="1.0",
+    languages=("ja",),
+    licence="CC0",
+    citation="none",
+    homepage="none",
+    description="",
+    labels="",
+    workers="",
+    workers_are="none",
+    source="",
+)
 LABELS = ("entailment", "contradiction", "neutral")
 WORDS = {"entailment": "着いた", "contradiction": "着いていない", "neutral": "赤く塗られた"}
 QUICK = How(resamples=100, tokeniser="none")
@@ -48,10 +58,13 @@ def command(line: str) -> str:
     return done.output
 
 
-def analysed(splits: Mapping[str, Sequence[Example]], *models: str, task: str = "harbour") -> Analyses:
+def analysed(
+    splits: Mapping[str, Sequence[Example]], *models: str, task: str = "harbour"
+) -> Analyses:
     whole = {name: tuple(examples) for name, examples in splits.items()}
     write_folder(
-        Dataset(name="harbour", language="ja", version="1.0", card=CARD, splits=whole), Path("harbour")
+        Dataset(name="harbour", language="ja", version="1.0", card=CARD, splits=whole),
+        Path("harbour"),
     )
     run(Request(tasks=(task,), models=models), Options(out=Path("runs"), workers=1))
     return analyse(["runs"], how=QUICK)
@@ -71,7 +84,9 @@ def judge(project: Path, names: Sequence[str]) -> int:
         for _, link in made:
             state = client.get(f"{link}/next").json()
             while state["item"]:
-                label = next(k for k, word in WORDS.items() if word in state["item"]["inputs"]["hypothesis"])
+                label = next(
+                    k for k, word in WORDS.items() if word in state["item"]["inputs"]["hypothesis"]
+                )
                 lease = state["item"]["lease"]
                 sent = {"lease": lease, "key": lease, "answer": {"label": label}}
                 reply = client.post(f"{link}/answer", json=sent)
@@ -85,7 +100,9 @@ def test_from_suspects_to_amended_gold() -> None:
     splits = {"train": map(item, range(60)), "test": (item(n, WRONG) for n in range(60, 90))}
     found = analysed({k: tuple(v) for k, v in splits.items()}, "char-linear")
     (suspects,) = found.across.suspects
-    assert {s.example for s in suspects.items[: len(WRONG)]} == {f"harbour:test/h{n}" for n in WRONG}
+    assert {s.example for s in suspects.items[: len(WRONG)]} == {
+        f"harbour:test/h{n}" for n in WRONG
+    }
     (typed,) = sheets_of(Path("runs/analyses"), found).values()
     command(typed)
     assert judge(Path("second-look"), ["rin", "mio", "sora"]) == 3 * len(suspects.items)
@@ -103,9 +120,15 @@ def test_from_suspects_to_amended_gold() -> None:
 @pytest.mark.slow
 def test_labels_that_people_confirm_are_nothing_to_amend(tmp_path: Path) -> None:
     write_folder(
-        Dataset(name="harbour", language="ja", version="1.0", card=CARD, splits={"test": tuple(map(item, range(6)))}),
+        Dataset(
+            name="harbour",
+            language="ja",
+            version="1.0",
+            card=CARD,
+            splits={"test": tuple(map(item, range(6)))},
+        ),
         Path("harbour"),
-    )  # fmt: skip
+    )
     lines = [(f"harbour:test/h{n}", w, LABELS[n % 3]) for n in range(4) for w in "abc"]
     rows = ["example,worker,label", *(",".join(line) for line in lines)]
     Path("answers.csv").write_text("\n".join(rows) + "\n", "utf-8")
@@ -127,15 +150,23 @@ def test_labels_that_people_confirm_are_nothing_to_amend(tmp_path: Path) -> None
 def texts(n: int) -> Example:
     word = ("嬉しい", "悲しい")[n % 2]
     gold = ("glad", "sad")[(n + (n in ODD)) % 2]
-    return Example(id=f"t{n}", inputs={"text": f"{n}日はとても{word}一日だった。"}, gold={"label": gold})
+    return Example(
+        id=f"t{n}", inputs={"text": f"{n}日はとても{word}一日だった。"}, gold={"label": gold}
+    )
 
 
 def relations(n: int) -> Example:
     word = ("社長", "先生")[n % 2]
     text = f"青木{n}は港の{word}だ。"
-    inputs: dict[str, Any] = {"text": text, "subject": Span(0, 2, "PER"), "object": Span(text.index(word), text.index(word) + 2, "POH")}  # fmt: skip
+    inputs: dict[str, Any] = {
+        "text": text,
+        "subject": Span(0, 2, "PER"),
+        "object": Span(text.index(word), text.index(word) + 2, "POH"),
+    }
     return Example(
-        id=f"r{n}", inputs=inputs, gold={"relation": ("per:leads", "per:teaches")[(n + (n in ODD)) % 2]}
+        id=f"r{n}",
+        inputs=inputs,
+        gold={"relation": ("per:leads", "per:teaches")[(n + (n in ODD)) % 2]},
     )
 
 
@@ -147,7 +178,8 @@ def two_way(n: int) -> Example:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("made", "form"), [(texts, "choice"), (relations, "relation"), (two_way, "choice"), (item, "inference")]
+    ("made", "form"),
+    [(texts, "choice"), (relations, "relation"), (two_way, "choice"), (item, "inference")],
 )
 def test_every_form_of_sheet_can_be_served(made: Any, form: str) -> None:
     examples = [made(n) if made is not item else item(n, ODD) for n in range(60)]
@@ -161,10 +193,20 @@ def test_every_form_of_sheet_can_be_served(made: Any, form: str) -> None:
 
 def test_a_model_that_learned_from_the_items_has_no_say() -> None:
     examples = tuple(item(n, WRONG) for n in range(60, 90))
-    write_folder(Dataset(name="harbour", language="ja", version="1.0", card=CARD, splits={"train": tuple(map(item, range(30))), "test": examples}), Path("harbour"))  # fmt: skip
+    write_folder(
+        Dataset(
+            name="harbour",
+            language="ja",
+            version="1.0",
+            card=CARD,
+            splits={"train": tuple(map(item, range(30))), "test": examples},
+        ),
+        Path("harbour"),
+    )
     run(
-        Request(tasks=("harbour",), models=("char-linear",), train=("harbour:test",)), Options(out=Path("runs"), workers=1)
-    )  # fmt: skip
+        Request(tasks=("harbour",), models=("char-linear",), train=("harbour:test",)),
+        Options(out=Path("runs"), workers=1),
+    )
     assert analyse(["runs"], how=QUICK).across.suspects == ()
 
 

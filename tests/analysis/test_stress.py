@@ -16,7 +16,13 @@ def same(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
 
 def item(operation: str, case: str, before: str, after: str, **more: Any) -> StressItem:
     return StressItem(
-        operation, case, more.pop("gold", "entailment"), more.pop("unit", "u"), before, after, **more
+        operation,
+        case,
+        more.pop("gold", "entailment"),
+        more.pop("unit", "u"),
+        before,
+        after,
+        **more,
     )
 
 
@@ -59,7 +65,9 @@ def test_to_neutral_counts_what_was_something_else() -> None:
 def test_the_premise_is_the_unit_of_resampling() -> None:
     answers = [("a", "a")] * 20 + [("a", "b")] * 20
     alone = [item("swap", "o", *pair, unit=str(i)) for i, pair in enumerate(answers)]
-    grouped = [item("swap", "o", *pair, unit=pair[1] + str(i % 6)) for i, pair in enumerate(answers)]
+    grouped = [
+        item("swap", "o", *pair, unit=pair[1] + str(i % 6)) for i, pair in enumerate(answers)
+    ]
     spread = []
     for items in (alone, grouped):
         cell = at(cells(items, same, resamples=2000), "swap", "o", "")

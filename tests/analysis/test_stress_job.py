@@ -44,7 +44,10 @@ def zoo() -> list[Example]:
     return [
         Example(
             id=str(i),
-            inputs={"premise": f"{animal}が{thing}を洗った。", "hypothesis": f"{animal}が{other}を洗った。"},
+            inputs={
+                "premise": f"{animal}が{thing}を洗った。",
+                "hypothesis": f"{animal}が{other}を洗った。",
+            },
             gold={"label": LABELS[i % 3], "relatedness": 3.0},
             group=f"{animal}{thing}",
         )
@@ -60,7 +63,9 @@ class Made:
     def __init__(self, folder: Path, how: Callable[[Example], object]) -> None:
         write_records(folder / "zoo.jsonl", zoo())
         self.sets = folder / "sets"
-        perturb("particles", str(folder / "zoo.jsonl"), options=Perturbing(cases=("o",), out=self.sets))
+        perturb(
+            "particles", str(folder / "zoo.jsonl"), options=Perturbing(cases=("o",), out=self.sets)
+        )
         self.original = answer(folder / "original.jsonl", zoo(), how)
         self.perturbed = folder / "answers"
         for name, examples in load(str(self.sets)).splits.items():
@@ -69,7 +74,15 @@ class Made:
     @property
     def words(self) -> list[str]:
         """The command for it."""
-        return ["stress", str(self.original), str(self.perturbed), "--task", "jsick-stress-nli", "--sets", str(self.sets)]  # fmt: skip
+        return [
+            "stress",
+            str(self.original),
+            str(self.perturbed),
+            "--task",
+            "jsick-stress-nli",
+            "--sets",
+            str(self.sets),
+        ]
 
     def stress(self, **how: object) -> StressReport:
         options = Options(sets=str(self.sets), resamples=QUICK, **how)  # type: ignore[arg-type]
@@ -127,7 +140,9 @@ def test_scores_are_correlated(tmp_path: Path) -> None:
 
 def test_answers_that_could_not_be_read_are_changed_answers(bag: Made) -> None:
     text = bag.original.read_text("utf-8").splitlines()
-    bag.original.write_text("\n".join(['{"id": "0", "answer": "dunno"}', *text[1:]]) + "\n", "utf-8")
+    bag.original.write_text(
+        "\n".join(['{"id": "0", "answer": "dunno"}', *text[1:]]) + "\n", "utf-8"
+    )
     report = bag.stress()
     assert report.unread == 3
     assert values(report)["scramble", "", ""] == pytest.approx(100 * 23 / 24)
@@ -143,7 +158,11 @@ def test_answers_that_could_not_be_read_are_named(bag: Made) -> None:
         ("original", "0", "dunno"),
         ("swap-o", "1", "dunno"),
     ]
-    said = CliRunner().invoke(build(), [*bag.words, "--resamples", "100"], env={"COLUMNS": "200"}).stdout
+    said = (
+        CliRunner()
+        .invoke(build(), [*bag.words, "--resamples", "100"], env={"COLUMNS": "200"})
+        .stdout
+    )
     assert "4 answers could not be read, 0 examples left out." in said
     assert "unreadable: swap-o/1: 'dunno' (not one of" in said
 
@@ -191,16 +210,43 @@ def test_one_file_of_one_set(bag: Made) -> None:
     ("words", "said"),
     [
         (("ORIGINAL", "PERTURBED", "--task", "mini-ja-nli"), "were not made from others"),
-        (("ORIGINAL", "ORIGINAL", "--task", "jsick-stress-nli", "--sets", "SETS"), "3 sets share ids"),
+        (
+            ("ORIGINAL", "ORIGINAL", "--task", "jsick-stress-nli", "--sets", "SETS"),
+            "3 sets share ids",
+        ),
         (("ORIGINAL", "SETS", "--task", "jsick-stress-ner", "--sets", "SETS"), "did you mean"),
-        (("ORIGINAL", "EMPTY", "--task", "jsick-stress-nli", "--sets", "SETS"), "holds no file named after a set"),
-        (("ORIGINAL", "nowhere.jsonl", "--task", "jsick-stress-nli", "--sets", "SETS"), "nowhere.jsonl: no such file or folder"),
-        (("ORIGINAL", "nope", "--task", "jsick-stress-nli", "--sets", "SETS"), "nope: no such file or folder"),
-        (("nope", "PERTURBED", "--task", "jsick-stress-nli", "--sets", "SETS"), "nope: no such file or folder"),
-        (("PERTURBED/../other.jsonl", "PERTURBED", "--task", "jsick-stress-nli", "--sets", "SETS"), "answers none of the examples"),
+        (
+            ("ORIGINAL", "EMPTY", "--task", "jsick-stress-nli", "--sets", "SETS"),
+            "holds no file named after a set",
+        ),
+        (
+            ("ORIGINAL", "nowhere.jsonl", "--task", "jsick-stress-nli", "--sets", "SETS"),
+            "nowhere.jsonl: no such file or folder",
+        ),
+        (
+            ("ORIGINAL", "nope", "--task", "jsick-stress-nli", "--sets", "SETS"),
+            "nope: no such file or folder",
+        ),
+        (
+            ("nope", "PERTURBED", "--task", "jsick-stress-nli", "--sets", "SETS"),
+            "nope: no such file or folder",
+        ),
+        (
+            (
+                "PERTURBED/../other.jsonl",
+                "PERTURBED",
+                "--task",
+                "jsick-stress-nli",
+                "--sets",
+                "SETS",
+            ),
+            "answers none of the examples",
+        ),
     ],
-)  # fmt: skip
-def test_bad_input_is_told_in_one_line(words: tuple[str, ...], said: str, bag: Made, tmp_path: Path) -> None:
+)
+def test_bad_input_is_told_in_one_line(
+    words: tuple[str, ...], said: str, bag: Made, tmp_path: Path
+) -> None:
     answer(tmp_path / "other.jsonl", [Example(id="x", inputs={})], lambda _: "neutral")
     (tmp_path / "empty").mkdir()
     names = {
@@ -225,7 +271,11 @@ def test_command_line(bag: Made) -> None:
     assert "scramble" in shown
     assert "100.0" in shown
     assert "human" not in shown
-    assert CliRunner().invoke(build(), [*words, "--as", "csv"]).stdout.startswith("operation,case,entailment")
+    assert (
+        CliRunner()
+        .invoke(build(), [*words, "--as", "csv"])
+        .stdout.startswith("operation,case,entailment")
+    )
     told = json.loads(CliRunner().invoke(build(), [*words, "--json"]).stdout)
     assert told["cells"][0]["value"] == 100.0
     assert CliRunner().invoke(build(), [*words, "--quiet"]).stdout == ""
@@ -236,12 +286,18 @@ def test_command_line(bag: Made) -> None:
 def test_published_sets_with_people_beside(task: str, shared_data: Path, tmp_path: Path) -> None:
     """A bag of characters: exactly 100.0 on scrambled premises, where people keep 93 to 94 in a hundred labels."""
     how: Callable[[Example], object] = label if task == "nli" else lambda e: 1 + 4 * overlap(e)
-    original = answer(tmp_path / "test.jsonl", load("jsick:test", data=shared_data).splits["test"], how)
+    original = answer(
+        tmp_path / "test.jsonl", load("jsick:test", data=shared_data).splits["test"], how
+    )
     for name, examples in load("jsick-stress", data=shared_data).splits.items():
         answer(tmp_path / "answers" / f"{name}.jsonl", examples, how)
     options = Options(resamples=QUICK)
     report = stress(
-        original, tmp_path / "answers", task=f"jsick-stress-{task}", data=shared_data, options=options
+        original,
+        tmp_path / "answers",
+        task=f"jsick-stress-{task}",
+        data=shared_data,
+        options=options,
     )
     assert {c.value for c in report.cells if c.operation == "scramble"} == {100.0}
     human = {(c.operation, c.case): (c.human, c.human_n) for c in report.cells if not c.gold}

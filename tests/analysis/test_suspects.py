@@ -50,14 +50,19 @@ def test_surprises_by_probability() -> None:
 
 def test_half_of_the_runs_are_not_enough() -> None:
     tables = np.full((2, 1, 2), 0.5)
-    assert by_probability(EXAMPLES[:1], ["a", "b"], tables, np.array([0]), np.array([[0], [1]])) == []
+    assert (
+        by_probability(EXAMPLES[:1], ["a", "b"], tables, np.array([0]), np.array([[0], [1]])) == []
+    )
 
 
 def test_surprises_by_error_and_by_score() -> None:
     near = by_error(EXAMPLES[:3], [1.0, 2.0, 3.0], np.array([[1.5, 5.0, 4.5], [1.5, 4.0, 4.0]]))
     assert [(s.example, s.answer, s.wrong) for s in near] == [("e1", 4.5, 2), ("e2", 4.25, 1)]
     missed = by_score(
-        EXAMPLES[:3], ["x", "y", "z"], [["x", "q", "z"], ["x", "q", "w"]], np.array([[1, 0, 1], [1, 0.2, 0]])
+        EXAMPLES[:3],
+        ["x", "y", "z"],
+        [["x", "q", "z"], ["x", "q", "w"]],
+        np.array([[1, 0, 1], [1, 0.2, 0]]),
     )
     assert [(s.example, s.answer, s.error) for s in missed] == [("e1", "q", 0.9), ("e2", "z", 0.5)]
 

@@ -30,7 +30,7 @@ def one() -> None:
 
 
 def _two() -> None:
-    found = f"{_three()} {_three()}"  # fmt: skip
+    found = f"{_three()} {_three()}"
 
 
 def _three() -> None:

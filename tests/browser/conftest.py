@@ -33,7 +33,9 @@ class Listening:
         import uvicorn
 
         self.contexts: list[Any] = []
-        self._server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", access_log=False))
+        self._server = uvicorn.Server(
+            uvicorn.Config(app, port=0, log_level="error", access_log=False)
+        )
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
         while not self._server.started:

@@ -58,13 +58,19 @@ def test_an_example_counts_once_for_each_token() -> None:
     table = table_of([("neutral", ("星 星 空", "空 月")), ("entailment", ("星", "星"))])
     counts = dict(zip(table.tokens, table.counts.tolist(), strict=True))
     assert counts == {"星": [1, 0, 1], "空": [0, 0, 1], "月": [0, 0, 1]}
-    assert dict(zip(table.tokens, table.totals.tolist(), strict=True)) == {"星": 2, "空": 1, "月": 1}
+    assert dict(zip(table.tokens, table.totals.tolist(), strict=True)) == {
+        "星": 2,
+        "空": 1,
+        "月": 1,
+    }
 
 
 def test_a_planted_word_is_found_and_nothing_else() -> None:
     items = even(60) + [("contradiction", ("駅", "決して 着か ない"))] * 20
     found = over_the_line(table_of(items))
-    assert [(p.token, p.label) for p in found] == [(w, "contradiction") for w in ("ない", "決して", "着か")]
+    assert [(p.token, p.label) for p in found] == [
+        (w, "contradiction") for w in ("ない", "決して", "着か")
+    ]
     first = found[0]
     assert (first.n, first.count, first.share) == (20, 20, 1.0)
     assert first.p == pytest.approx(3.0**-20)
@@ -78,7 +84,10 @@ def test_the_least_likely_comes_first() -> None:
 
 def test_the_line_depends_on_vocabulary_and_labels() -> None:
     items = even(10) + [("neutral", ("多く", "駅"))] * 8
-    assert table_of(items, alpha=0.01).exact_threshold * 10 == table_of(items, alpha=0.1).exact_threshold
+    assert (
+        table_of(items, alpha=0.01).exact_threshold * 10
+        == table_of(items, alpha=0.1).exact_threshold
+    )
     with_four = table_of(items, (*LABELS, "other"), alpha=0.1)
     assert {p.token for p in over_the_line(with_four)} > {
         p.token for p in over_the_line(table_of(items, alpha=0.001))
@@ -92,7 +101,8 @@ def test_uneven_labels_are_named() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(LABELS), st.tuples(*[st.text("あい う", max_size=8)] * 2)), min_size=1
+        st.tuples(st.sampled_from(LABELS), st.tuples(*[st.text("あい う", max_size=8)] * 2)),
+        min_size=1,
     ),
     st.data(),
 )
@@ -114,7 +124,9 @@ def test_pmi_is_that_of_the_formula() -> None:
 
 
 def test_pmi_without_smoothing_leaves_out_what_never_met() -> None:
-    table = table_of([("neutral", ("星", "空")), ("entailment", ("月", "月"))], ("entailment", "neutral"))
+    table = table_of(
+        [("neutral", ("星", "空")), ("entailment", ("月", "月"))], ("entailment", "neutral")
+    )
     found = associations(table, top=5, smoothing=0)
     assert [a.token for a in found["entailment"]] == ["月"]
     assert {a.token for a in found["neutral"]} == {"星", "空"}
@@ -125,7 +137,11 @@ def test_lengths_are_those_of_the_statistics_module(drawn: list[tuple[str, int]]
     items: list[Item] = [(label, ("星" * size, "空 空")) for label, size in drawn]
     tally = count(items, SIDES, analyser("characters", cache=0))
     for found in lengths(tally, LABELS):
-        sizes = [size if found.side == "premise" else 2 + (found.unit == "characters") for label, size in drawn if label == found.label]  # fmt: skip
+        sizes = [
+            size if found.side == "premise" else 2 + (found.unit == "characters")
+            for label, size in drawn
+            if label == found.label
+        ]
         assert found.n == len(sizes)
         assert found.mean == pytest.approx(mean(sizes))
         assert (found.median, found.least, found.most) == (median(sizes), min(sizes), max(sizes))
@@ -160,7 +176,9 @@ def test_korean_morphemes_that_share_a_syllable_stay_apart() -> None:
         ([("neutral", ("星", "空"))], LABELS, 0.5, "between 0 and 0.5"),
     ],
 )
-def test_what_cannot_be_tested(items: list[Item], labels: tuple[str, ...], alpha: float, said: str) -> None:
+def test_what_cannot_be_tested(
+    items: list[Item], labels: tuple[str, ...], alpha: float, said: str
+) -> None:
     with pytest.raises(BadInput, match=said):
         table_of(items, labels, alpha)
 
@@ -186,7 +204,9 @@ def test_jamp(
 
 def test_the_pairs_of_jamp_without_template_20(shared_data: Path) -> None:
     over = over_the_line(table_of(jamp_items(shared_data, "train_all_wakati.tsv", 20)))
-    found = {f"{p.token} {p.label[0].upper()} {p.n} {p.share:.3f}".replace(" 0.", " .") for p in over}
+    found = {
+        f"{p.token} {p.label[0].upper()} {p.n} {p.share:.3f}".replace(" 0.", " .") for p in over
+    }
     assert found == {entry.strip() for entry in WITHOUT_20.split(";")}
     everything = over_the_line(table_of(jamp_items(shared_data, "train_all_wakati.tsv")))
     more = {(p.token, p.label) for p in everything} - {(p.token, p.label) for p in over}
@@ -198,6 +218,9 @@ def test_the_pairs_of_jamp_without_template_20(shared_data: Path) -> None:
 
 @pytest.mark.parametrize(("side", "pairs"), [(0, 21), (1, 20)])
 def test_one_side_of_jamp(shared_data: Path, side: int, pairs: int) -> None:
-    items = [(label, (texts[side],)) for label, texts in jamp_items(shared_data, "train_all_wakati.tsv", 20)]
+    items = [
+        (label, (texts[side],))
+        for label, texts in jamp_items(shared_data, "train_all_wakati.tsv", 20)
+    ]
     tally = count(items, (SIDES[side],), analyser("whitespace", cache=0))
     assert len(over_the_line(tabulate(tally, LABELS))) == pairs

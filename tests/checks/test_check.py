@@ -44,10 +44,18 @@ def write(data: Path) -> Write:
         path = data / "jglue" / "datasets" / f"{dataset}-v{version}" / f"{split}-v{version}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = [
-            {"sentence_pair_id": str(n), "yjcaptions_id": f"{ord(split[0])}{n}-1-2", "sentence1": one, "sentence2": two, "label": label}
+            {
+                "sentence_pair_id": str(n),
+                "yjcaptions_id": f"{ord(split[0])}{n}-1-2",
+                "sentence1": one,
+                "sentence2": two,
+                "label": label,
+            }
             for n, (one, two, label) in enumerate(pairs)
-        ]  # fmt: skip
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+        ]
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8"
+        )
 
     return run
 
@@ -146,15 +154,21 @@ def test_files_of_mixed_versions(data: Path, write: Write) -> None:
     assert table(check("jsts", data))[("mixed-versions", "1.2, 1.3")] == 2
 
 
-def test_a_records_file_is_compared_with_the_published_ones(data: Path, write: Write, tmp_path: Path) -> None:
+def test_a_records_file_is_compared_with_the_published_ones(
+    data: Path, write: Write, tmp_path: Path
+) -> None:
     write("jsts", "train", (CAT, DOG, 1.0))
-    mine = records(tmp_path / "mine.test.jsonl", ({"premise": CAT, "hypothesis": DOG}, {"label": "neutral"}))
+    mine = records(
+        tmp_path / "mine.test.jsonl", ({"premise": CAT, "hypothesis": DOG}, {"label": "neutral"})
+    )
     assert table(check(str(mine), data)) == {("leaked-pairs", "test in jsts:train"): 1}
 
 
 def records(path: Path, *rows: tuple[dict[str, Any], dict[str, Any]]) -> Path:
     """A records file of (inputs, gold)."""
-    lines = [{"id": str(n), "inputs": inputs, "gold": gold} for n, (inputs, gold) in enumerate(rows)]
+    lines = [
+        {"id": str(n), "inputs": inputs, "gold": gold} for n, (inputs, gold) in enumerate(rows)
+    ]
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
     return path
 
@@ -167,16 +181,24 @@ def test_a_file_called_like_a_dataset_is_not_that_dataset(
     data: Path, write: Write, tmp_path: Path, name: str
 ) -> None:
     write("jsts", "train", (CAT, DOG, 1.0))
-    mine = records(tmp_path / name, (PAIR, {"score": 9.0}), ({"sentence1": OWL, "sentence2": FOX}, {}))
+    mine = records(
+        tmp_path / name, (PAIR, {"score": 9.0}), ({"sentence1": OWL, "sentence2": FOX}, {})
+    )
     report = check(str(mine), data)
     (found,) = report.findings
-    assert (found.check, found.where.partition(" ")[2], found.count) == ("leaked-pairs", "in jsts:train", 1)
+    assert (found.check, found.where.partition(" ")[2], found.count) == (
+        "leaked-pairs",
+        "in jsts:train",
+        1,
+    )
     assert report.dataset == (name if "." in name else str(mine))
     assert "jsts" in report.compared
 
 
 def test_a_known_count_is_not_known_of_a_file_of_ones_own(tmp_path: Path) -> None:
-    (count,) = (n for where, n in known_problems()["jsts"]["repeated-pairs"].items() if where == "dev")
+    (count,) = (
+        n for where, n in known_problems()["jsts"]["repeated-pairs"].items() if where == "dev"
+    )
     assert count == 1
     mine = records(tmp_path / "jsts.dev.jsonl", (PAIR, {"score": 1.0}), (PAIR, {"score": 1.0}))
     report = check(str(mine), tmp_path)
@@ -208,13 +230,18 @@ def test_one_split_is_compared_with_the_others(data: Path, write: Write) -> None
     write("jsts", "train", (CAT, DOG, 1.0), (OWL, FOX, 2.0))
     write("jsts", "valid", (CAT, DOG, 1.0))
     report = check("jsts:dev", data)
-    assert table(report) == {("leaked-pairs", "dev in train"): 1, ("leaked-sentences", "dev in train"): 1}
+    assert table(report) == {
+        ("leaked-pairs", "dev in train"): 1,
+        ("leaked-sentences", "dev in train"): 1,
+    }
     assert report.compared[0] == "jsts"
     assert report.sizes == {"dev": 1}
     assert table(check("jsts:train", data)) == {("leaked-pairs", "train in dev"): 1}
 
 
-def test_a_file_is_compared_with_the_other_published_splits(data: Path, write: Write, tmp_path: Path) -> None:
+def test_a_file_is_compared_with_the_other_published_splits(
+    data: Path, write: Write, tmp_path: Path
+) -> None:
     write("jsts", "train", (CAT, DOG, 1.0), (OWL, FOX, 2.0))
     write("jsts", "valid", (DOG, OWL, 1.0))
     train = data / "jglue/datasets/jsts-v1.2/train-v1.2.json"
@@ -266,7 +293,9 @@ def test_the_pinned_content_is_the_published_file(
 
 
 def test_a_gold_outside_the_closed_set(tmp_path: Path) -> None:
-    mine = records(tmp_path / "x.jsonl", ({"premise": CAT, "hypothesis": DOG}, {"label": "perhaps"}))
+    mine = records(
+        tmp_path / "x.jsonl", ({"premise": CAT, "hypothesis": DOG}, {"label": "perhaps"})
+    )
     assert table(check(f"mini-ja@{mine}", tmp_path)) == {("label-outside", "all"): 1}
     assert table(check(str(mine), tmp_path)) == {}
 
@@ -319,7 +348,9 @@ def test_odd_records_are_told_and_left_alone(
     tmp_path: Path, inputs: dict[str, Any], gold: dict[str, Any], reader: str
 ) -> None:
     """Two of them and a sound one: nothing but their type is told, and nothing is counted of them."""
-    mine = records(tmp_path / "x.jsonl", (inputs, gold), (inputs, gold), ({"text": FOX}, {"spans": []}))
+    mine = records(
+        tmp_path / "x.jsonl", (inputs, gold), (inputs, gold), ({"text": FOX}, {"spans": []})
+    )
     report = check(f"{reader}{mine}", tmp_path)
     found = {f.check: f.count for f in report.findings}
     assert found.pop("wrong-type") == 2
@@ -331,14 +362,17 @@ def test_odd_records_are_told_and_left_alone(
 @pytest.mark.parametrize("reader", ["", "mini-ja@"])
 def test_a_choice_that_is_not_there(tmp_path: Path, reader: str) -> None:
     mine = records(
-        tmp_path / "x.jsonl", (CHOICE, {"choice": 0}), (CHOICE | {"question": "泳ぐのは？"}, {"choice": 7})
+        tmp_path / "x.jsonl",
+        (CHOICE, {"choice": 0}),
+        (CHOICE | {"question": "泳ぐのは？"}, {"choice": 7}),
     )
     assert table(check(f"{reader}{mine}", tmp_path)) == {("choice-outside", "all"): 1}
 
 
 def test_a_question_of_its_own_for_each_example() -> None:
     rows = [
-        Example(id=str(n), inputs={"text": CAT}, gold={f"{n}": "a", f"{n // 2}b": n}) for n in range(12_000)
+        Example(id=str(n), inputs={"text": CAT}, gold={f"{n}": "a", f"{n // 2}b": n})
+        for n in range(12_000)
     ]
     began = time.process_time()
     found = [f for f in repetition_findings("zoo", {"dev": rows}) if f.check == "conflicting-gold"]
@@ -380,7 +414,9 @@ def test_known_entries_make_every_finding_known(data: Path, write: Write, tmp_pa
     assert all(f.known for f in marked(["jsts"], report.findings, read_known(file)))
 
 
-def test_known_entries_of_a_file_stand_under_its_name(data: Path, write: Write, tmp_path: Path) -> None:
+def test_known_entries_of_a_file_stand_under_its_name(
+    data: Path, write: Write, tmp_path: Path
+) -> None:
     write("jsts", "train", (CAT, DOG, 1.0), (CAT, DOG, 1.0))
     path = data / "jglue/datasets/jsts-v1.2/train-v1.2.json"
     file = tmp_path / "known.toml"
@@ -388,7 +424,9 @@ def test_known_entries_of_a_file_stand_under_its_name(data: Path, write: Write, 
     assert read_known(file) == {"jsts@train-v1.2.json": {"repeated-pairs": {"train": 1}}}
 
 
-@pytest.mark.parametrize("text", ["[jsick", '[jsick.repeated-pairs]\n"train" = "many"\n', "jsick = 3\n"])
+@pytest.mark.parametrize(
+    "text", ["[jsick", '[jsick.repeated-pairs]\n"train" = "many"\n', "jsick = 3\n"]
+)
 def test_a_broken_list_is_told_in_one_line(tmp_path: Path, text: str) -> None:
     file = tmp_path / "known.toml"
     file.write_text(text, "utf-8")
@@ -433,7 +471,9 @@ def folder(tmp_path: Path) -> Callable[..., Path]:
     def write_splits(**splits: list[Example]) -> Path:
         mini = load("mini-ja")
         made = {name.replace("_", "-"): tuple(examples) for name, examples in splits.items()}
-        write_folder(replace_fields(mini, name="own", splits=made), tmp_path / "own", overwrite=True)
+        write_folder(
+            replace_fields(mini, name="own", splits=made), tmp_path / "own", overwrite=True
+        )
         return tmp_path / "own"
 
     return write_splits
@@ -441,12 +481,19 @@ def folder(tmp_path: Path) -> Callable[..., Path]:
 
 def sightings(first: int, last: int, **meta: str) -> list[Example]:
     return [
-        Example(id=f"{n}", inputs={"text": f"{n}艘目の船が白い港に着く。"}, gold={"label": "yes"}, meta=meta)
+        Example(
+            id=f"{n}",
+            inputs={"text": f"{n}艘目の船が白い港に着く。"},
+            gold={"label": "yes"},
+            meta=meta,
+        )
         for n in range(first, last)
     ]
 
 
-def test_a_part_of_train_is_no_leak(folder: Callable[..., Path], nikawa: Callable[..., Any]) -> None:
+def test_a_part_of_train_is_no_leak(
+    folder: Callable[..., Path], nikawa: Callable[..., Any]
+) -> None:
     train, test = sightings(0, 9), sightings(20, 25, **{"no-past": "unseen"})
     own = folder(train=train, test=test, no_past=train[:4], few_shot=train[5:7])
     report = check(str(own))
@@ -467,13 +514,16 @@ def test_real_leaks_are_found_beside_parts_of_train(folder: Callable[..., Path])
     own = folder(train=train, test=test, few_shot=[*train[5:7], test[0]])
     report = check(str(own))
     assert report.views == {}
-    assert {("leaked-texts", "few-shot in train", 2), ("leaked-texts", "test in train+few-shot", 1)} <= set(
-        new(report)
-    )
+    assert {
+        ("leaked-texts", "few-shot in train", 2),
+        ("leaked-texts", "test in train+few-shot", 1),
+    } <= set(new(report))
     own = folder(train=train, dev=train[:3], ood=train[3:6])
     report = check(str(own))
     assert report.views == {}
-    assert {("leaked-texts", "dev in train", 3), ("leaked-texts", "ood in train+dev", 3)} <= set(new(report))
+    assert {("leaked-texts", "dev in train", 3), ("leaked-texts", "ood in train+dev", 3)} <= set(
+        new(report)
+    )
 
 
 def new(report: Report) -> list[tuple[str, str, int]]:
@@ -487,14 +537,18 @@ def once() -> Callable[..., Dataset]:
 
 
 @pytest.fixture
-def published(shared_data: Path, once: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch) -> Path:
+def published(
+    shared_data: Path, once: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """The published data, read once for all checks of it."""
     monkeypatch.setattr("nikawa.checks.job.load", once)
     return shared_data
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["jsts", "jnli", "jsick", "jcommonsenseqa", "jsquad", "jcola", "klue-ner"])
+@pytest.mark.parametrize(
+    "name", ["jsts", "jnli", "jsick", "jcommonsenseqa", "jsquad", "jcola", "klue-ner"]
+)
 def test_the_published_files_hold_nothing_new(published: Path, name: str) -> None:
     assert present(benchmarks()[name], published)
     assert new(check(name, published)) == []
@@ -529,7 +583,11 @@ def test_the_published_files_of_jsick_hold_nothing_new(published: Path, file: st
 def test_leaks_into_published_splits_are_told(published: Path, tmp_path: Path) -> None:
     assert table(check("jsick:test", published))[("leaked-pairs", "test in train+dev")] == 87
     mine = tmp_path / "valid-mine.json"
-    train = (published / "jglue/datasets/jsts-v1.3/train-v1.3.json").read_bytes().splitlines(keepends=True)
+    train = (
+        (published / "jglue/datasets/jsts-v1.3/train-v1.3.json")
+        .read_bytes()
+        .splitlines(keepends=True)
+    )
     mine.write_bytes(b"".join(train[:100]))
     assert table(check(f"jsts@{mine}", published))[("leaked-pairs", "dev in jsts:train")] == 100
 
@@ -543,4 +601,6 @@ def test_a_flipped_label_is_told(shared_data: Path, tmp_path: Path) -> None:
     copy.write_text(text, "utf-8")
     assert new(check("jnli", tmp_path)) == []
     copy.write_text(text.replace('"label": "neutral"', '"label": "entailment"', 1), "utf-8")
-    assert new(check("jnli", tmp_path)) == [("not-the-published-file", place.removeprefix("jglue/"), 1)]
+    assert new(check("jnli", tmp_path)) == [
+        ("not-the-published-file", place.removeprefix("jglue/"), 1)
+    ]

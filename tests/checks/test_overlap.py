@@ -29,7 +29,9 @@ def test_shares_are_of_tokens_as_often_as_they_occur() -> None:
 def test_bins_go_from_low_to_high_and_keep_equal_shares_together() -> None:
     shares = np.array([0.0] * 50 + [1.0] * 50)
     detail = np.array([0.0, 1.0] * 25 + [1.0] * 50)
-    low, high = overlap_bins(shares, Sample([mean(detail)], np.arange(100)), scale=100, resamples=100)
+    low, high = overlap_bins(
+        shares, Sample([mean(detail)], np.arange(100)), scale=100, resamples=100
+    )
     assert (low.n, low.value, high.n, high.value) == (50, 50.0, 50, 100.0)
     assert (low.most, high.least) == (0.0, 1.0)
 

@@ -32,7 +32,8 @@ def planted(times: int = 40) -> list[Example]:
     """Segmented problems: 決して stands in every contradiction of template 7, the rest is even."""
     plain = [example(i, LABELS[i % 3], "船 は 着いた 。", template=1) for i in range(times * 3)]
     told = [
-        example(1000 + i, "contradiction", "船 は 決して 着か なかった 。", template=7) for i in range(20)
+        example(1000 + i, "contradiction", "船 は 決して 着か なかった 。", template=7)
+        for i in range(20)
     ]
     return plain + told
 
@@ -73,7 +74,9 @@ def test_without_leaves_out_by_meta(records: str) -> None:
     assert (report.left_out, report.examples, report.over) == (20, 120, ())
 
 
-@pytest.mark.parametrize(("rule", "said"), [("template=8", "no example of"), ("template", "names no value")])
+@pytest.mark.parametrize(
+    ("rule", "said"), [("template=8", "no example of"), ("template", "names no value")]
+)
 def test_a_rule_that_takes_nothing_is_a_slip(records: str, rule: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         artifacts(records, options=Options(without=(rule,)))
@@ -82,7 +85,11 @@ def test_a_rule_that_takes_nothing_is_a_slip(records: str, rule: str, said: str)
 def test_two_labels_of_inference_are_still_three(tmp_path: Path) -> None:
     path = tmp_path / "two.jsonl"
     write_records(path, [e for e in planted() if e.gold["label"] != "neutral"])
-    assert artifacts(str(path)).report.labels == {"entailment": 40, "contradiction": 60, "neutral": 0}
+    assert artifacts(str(path)).report.labels == {
+        "entailment": 40,
+        "contradiction": 60,
+        "neutral": 0,
+    }
 
 
 def test_other_labels_are_those_seen(tmp_path: Path) -> None:
@@ -121,9 +128,9 @@ def test_progress_is_told(records: str, monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_embedded_benchmarks() -> None:
     report = artifacts("mini-ja", options=Options(tokeniser="characters")).report
     assert (report.examples, report.over) == (36, ())
-    assert artifacts("mini-ko:train", options=Options(tokeniser="whitespace")).report.labels == dict.fromkeys(
-        LABELS, 6
-    )
+    assert artifacts(
+        "mini-ko:train", options=Options(tokeniser="whitespace")
+    ).report.labels == dict.fromkeys(LABELS, 6)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +161,9 @@ def test_a_text_that_no_analyser_takes_is_named(tmp_path: Path, workers: int) ->
     write_records(path, [*made, example(9, "neutral", "船\0は 着いた 。")])
     with pytest.raises(BadInput) as told:
         artifacts(str(path), options=Options(workers=workers))
-    assert "odd.jsonl: example '9', hypothesis: character 2 of the text is NUL; remove it" in str(told.value)
+    assert "odd.jsonl: example '9', hypothesis: character 2 of the text is NUL; remove it" in str(
+        told.value
+    )
 
 
 def test_no_svg_is_written_under_another_name(nikawa: Nikawa, records: str, tmp_path: Path) -> None:
@@ -163,7 +172,9 @@ def test_no_svg_is_written_under_another_name(nikawa: Nikawa, records: str, tmp_
     assert not list(tmp_path.glob("plot*"))
 
 
-@pytest.mark.parametrize(("limit", "status", "said"), [("3", 0, "Gate: passed"), ("2", 1, "Gate: failed")])
+@pytest.mark.parametrize(
+    ("limit", "status", "said"), [("3", 0, "Gate: passed"), ("2", 1, "Gate: failed")]
+)
 def test_the_gate(nikawa: Nikawa, records: str, limit: str, status: int, said: str) -> None:
     done = nikawa("probe", "artifacts", records, "--fail-over", limit)
     assert (done.returncode, said in done.stdout) == (status, True), done.stderr
@@ -178,9 +189,9 @@ def test_without_a_gate_the_status_is_0_and_json_is_json(
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"vocabulary", "threshold", "over"} <= found.keys()
-    assert {"token": "決して", "label": "contradiction", "n": 20, "share": 1.0}.items() <= found["over"][
-        1
-    ].items()
+    assert {"token": "決して", "label": "contradiction", "n": 20, "share": 1.0}.items() <= found[
+        "over"
+    ][1].items()
     assert plot.read_text("utf-8").startswith("<svg")
     again = nikawa("probe", "artifacts", records, "--quiet", "--plot", str(plot))
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
@@ -188,14 +199,25 @@ def test_without_a_gate_the_status_is_0_and_json_is_json(
 
 def test_uneven_labels_are_said(nikawa: Nikawa, tmp_path: Path) -> None:
     path = tmp_path / "uneven.jsonl"
-    write_records(path, [example(i, LABELS[i % 3 if i < 60 else 2], "船 は 着いた 。") for i in range(200)])
-    assert "neutral is the label of 80.0% of all examples" in nikawa("probe", "artifacts", str(path)).stdout
+    write_records(
+        path, [example(i, LABELS[i % 3 if i < 60 else 2], "船 は 着いた 。") for i in range(200)]
+    )
+    assert (
+        "neutral is the label of 80.0% of all examples"
+        in nikawa("probe", "artifacts", str(path)).stdout
+    )
 
 
 @pytest.mark.slow
 def test_jamp_by_name_is_recognised_as_segmented(shared_data: Path) -> None:
     report = artifacts("jamp:train-wakati", shared_data, Options(without=("template=20",))).report
-    found = (report.tokeniser, report.examples, report.vocabulary, len(report.over), report.tokens_over)
+    found = (
+        report.tokeniser,
+        report.examples,
+        report.vocabulary,
+        len(report.over),
+        report.tokens_over,
+    )
     assert found == ("whitespace", 9750, 5035, 32, 26)
 
 
@@ -210,7 +232,12 @@ def test_an_even_test_file_of_jamp_has_none(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("".join(f"{line}\n" for line in (header, *rows)), "utf-8")
     report = artifacts("jamp:test-wakati", tmp_path).report
-    assert (report.tokeniser, report.examples, report.over, report.uneven) == ("whitespace", 348, (), ())
+    assert (report.tokeniser, report.examples, report.over, report.uneven) == (
+        "whitespace",
+        348,
+        (),
+        (),
+    )
 
 
 def test_a_folder_that_bears_a_published_name_is_read_whole(tmp_path: Path) -> None:

@@ -15,7 +15,10 @@ CAT, DOG, OWL = "猫が雲を編む。", "犬が月を磨く。", "梟が砂を�
 
 def nli(name: str, premise: str, hypothesis: str, label: str = "neutral", **more: Any) -> Example:
     return Example(
-        id=name, inputs={"premise": premise, "hypothesis": hypothesis}, gold={"label": label}, **more
+        id=name,
+        inputs={"premise": premise, "hypothesis": hypothesis},
+        gold={"label": label},
+        **more,
     )
 
 
@@ -83,7 +86,13 @@ def test_a_copy_under_the_same_reference_is_a_repetition() -> None:
         ("conflicting-gold", "label in dev"): 1,
     }
     made = Origin(recipe="swap", parents=("zoo:dev/1",))
-    kin = {"dev": [nli("1", CAT, DOG), nli("2", CAT, DOG, origin=made), nli("3", CAT, DOG, origin=made)]}
+    kin = {
+        "dev": [
+            nli("1", CAT, DOG),
+            nli("2", CAT, DOG, origin=made),
+            nli("3", CAT, DOG, origin=made),
+        ]
+    }
     assert table(repetition_findings("zoo", kin)) == {}
 
 
@@ -95,7 +104,13 @@ def test_unordered_pairs_are_told_where_they_are_more() -> None:
 
 
 def test_the_same_pair_with_another_label() -> None:
-    splits = {"dev": [nli("1", CAT, DOG), nli("2", CAT, DOG, "entailment"), nli("3", DOG, CAT, "entailment")]}
+    splits = {
+        "dev": [
+            nli("1", CAT, DOG),
+            nli("2", CAT, DOG, "entailment"),
+            nli("3", DOG, CAT, "entailment"),
+        ]
+    }
     found = table(repetition_findings("zoo", splits))
     assert found[("conflicting-gold", "label in dev")] == 1
 
@@ -111,10 +126,14 @@ def test_a_similarity_holds_in_both_orders() -> None:
 def test_a_question_with_other_choices_is_no_conflict() -> None:
     def ask(name: str, choices: list[str], choice: int) -> Example:
         return Example(
-            id=name, inputs={"question": "空を飛ぶのは？", "choices": choices}, gold={"choice": choice}
+            id=name,
+            inputs={"question": "空を飛ぶのは？", "choices": choices},
+            gold={"choice": choice},
         )
 
-    splits = {"dev": [ask("1", ["梟", "犬"], 0), ask("2", ["犬", "鷹"], 1), ask("3", ["犬", "梟"], 1)]}
+    splits = {
+        "dev": [ask("1", ["梟", "犬"], 0), ask("2", ["犬", "鷹"], 1), ask("3", ["犬", "梟"], 1)]
+    }
     assert table(repetition_findings("zoo", splits)) == {("repeated-questions", "dev"): 1}
     splits["dev"].append(ask("4", ["犬", "梟"], 0))
     assert table(repetition_findings("zoo", splits))[("conflicting-gold", "choice in dev")] == 1
@@ -124,7 +143,9 @@ def test_answers_conflict_only_without_a_common_one() -> None:
     def ask(name: str, *answers: str) -> Example:
         inputs = {"title": "梟", "context": OWL, "question": "何を数える？"}
         return Example(
-            id=name, inputs=inputs, gold={"answers": [{"text": a, "start": OWL.find(a)} for a in answers]}
+            id=name,
+            inputs=inputs,
+            gold={"answers": [{"text": a, "start": OWL.find(a)} for a in answers]},
         )
 
     agree = {"dev": [ask("1", "砂", "砂を"), ask("2", "砂")]}
@@ -159,10 +180,17 @@ def test_the_distribution_of_every_kind_of_gold() -> None:
         return Example(id="1", inputs={}, gold=value)
 
     examples = [
-        gold(score=0.0), gold(score=4.0), gold(score=5.0), gold(label="neutral"), gold(choice=3),
-        gold(spans=[Span(0, 1, "PS"), Span(2, 3, "PS")]), gold(spans=[]), gold(answers=[{"text": "a", "start": 0}]),
-        gold(tree={"heads": [0], "labels": ["VP"]}), gold(state=["宿-地域-北-上"]),
-    ]  # fmt: skip
+        gold(score=0.0),
+        gold(score=4.0),
+        gold(score=5.0),
+        gold(label="neutral"),
+        gold(choice=3),
+        gold(spans=[Span(0, 1, "PS"), Span(2, 3, "PS")]),
+        gold(spans=[]),
+        gold(answers=[{"text": "a", "start": 0}]),
+        gold(tree={"heads": [0], "labels": ["VP"]}),
+        gold(state=["宿-地域-北-上"]),
+    ]
     assert distribution(examples, {"score": 5.0}) == {
         "score": {"0-1": 1, "4-5": 2},
         "label": {"neutral": 1},
@@ -197,10 +225,15 @@ def test_bins_are_the_same_in_all_splits() -> None:
 def test_damaged_inputs_and_gold_are_the_same_as_nothing() -> None:
     pairs = [{"premise": CAT, "hypothesis": 3}] * 2 + [{"premise": 3, "hypothesis": CAT}] * 2
     odd: list[dict[str, Any]] = [
-        *pairs, {"sentence1": None, "sentence2": CAT}, {"text": ["x"]}, {"question": CAT, "choices": [1, "x"]},
-        {"turns": "x"}, {"turns": [{"role": "user"}]}, {"context": CAT, "question": {}},
+        *pairs,
+        {"sentence1": None, "sentence2": CAT},
+        {"text": ["x"]},
+        {"question": CAT, "choices": [1, "x"]},
+        {"turns": "x"},
+        {"turns": [{"role": "user"}]},
+        {"context": CAT, "question": {}},
         {"text": CAT, "subject": [], "object": []},
-    ]  # fmt: skip
+    ]
     examples = [Example(id=str(n), inputs=inputs) for n, inputs in enumerate(odd + odd)]
     assert list(repetition_findings("zoo", {"dev": examples})) == []
 
@@ -220,7 +253,9 @@ def test_gold_of_a_wrong_type_can_be_compared_and_counted(
     inputs: dict[str, Any], gold: dict[str, Any]
 ) -> None:
     examples = [Example(id=str(n), inputs=inputs, gold=gold) for n in range(2)]
-    assert [f.check.partition("-")[0] for f in repetition_findings("zoo", {"dev": examples})] == ["repeated"]
+    assert [f.check.partition("-")[0] for f in repetition_findings("zoo", {"dev": examples})] == [
+        "repeated"
+    ]
     (counts,) = distribution(examples).values()
     assert sum(counts.values()) >= 2
 
@@ -240,7 +275,9 @@ def test_jsick_as_published(shared_data: Path) -> None:
     found = table(findings)
     assert found[("repeated-pairs", "train+dev+test")] == 123
     assert found[("conflicting-gold", "label in train+dev+test")] == 2
-    rows = next(f.ids for f in findings if (f.check, f.where) == ("repeated-pairs", "train+dev+test"))
+    rows = next(
+        f.ids for f in findings if (f.check, f.where) == ("repeated-pairs", "train+dev+test")
+    )
     assert len(rows) == 274
 
 

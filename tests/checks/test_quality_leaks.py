@@ -4,7 +4,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from unicodedata import normalize
 
-from nikawa.checks.leaks import dataset_leaks, families, grouped_by_premise, lone_split_leaks, split_leaks
+from nikawa.checks.leaks import (
+    dataset_leaks,
+    families,
+    grouped_by_premise,
+    lone_split_leaks,
+    split_leaks,
+)
 from nikawa.checks.quality import repetition_findings
 from nikawa.datasets import load
 from nikawa.records import Example, Finding, Origin
@@ -58,7 +64,10 @@ def test_one_split_is_compared_with_those_before_and_each_after() -> None:
 
 
 def test_reversed_and_loose_pairs() -> None:
-    splits = {"train": [nli("1", CAT, DOG)], "test": [nli("7", DOG, CAT), nli("8", CAT.rstrip("。"), DOG)]}
+    splits = {
+        "train": [nli("1", CAT, DOG)],
+        "test": [nli("7", DOG, CAT), nli("8", CAT.rstrip("。"), DOG)],
+    }
     findings = list(split_leaks("zoo", splits))
     assert table(findings) == {
         ("leaked-unordered-pairs", "test in train"): 2,
@@ -83,7 +92,13 @@ def test_groups_in_two_splits_are_told() -> None:
     made = Origin(recipe="swap", parents=("zoo:train/1",), step="swap", gold="inherited")
     splits = {
         "train": [one("1", "owl"), one("2", "cat"), one("3", None)],
-        "test": [one("4", "owl"), one("5", "owl"), one("6", "dog"), one("7", None), one("8", "cat", made)],
+        "test": [
+            one("4", "owl"),
+            one("5", "owl"),
+            one("6", "dog"),
+            one("7", None),
+            one("8", "cat", made),
+        ],
     }
     (found,) = split_leaks("zoo", splits)
     assert (found.check, found.where, found.count) == ("broken-groups", "test in train", 1)
@@ -117,7 +132,9 @@ def test_contexts_leak_though_questions_differ() -> None:
 def test_a_perturbed_example_does_not_leak_from_its_parent() -> None:
     made = nli("1", CAT, DOG, Origin(recipe="swap", parents=("zoo:test/1",)))
     assert list(split_leaks("zoo", {"test": [nli("1", CAT, DOG)], "swap": [made]})) == []
-    assert list(dataset_leaks("stress", {"swap": [made]}, "zoo", {"test": [nli("1", CAT, DOG)]})) == []
+    assert (
+        list(dataset_leaks("stress", {"swap": [made]}, "zoo", {"test": [nli("1", CAT, DOG)]})) == []
+    )
     stranger = {"train": [nli("9", CAT, DOG)]}
     assert table(dataset_leaks("stress", {"swap": [made]}, "zoo", stranger)) == {
         ("leaked-pairs", "swap in zoo:train"): 1
@@ -127,7 +144,9 @@ def test_a_perturbed_example_does_not_leak_from_its_parent() -> None:
 def test_pairs_of_inference_and_similarity_are_one_family() -> None:
     ours, theirs = {"dev": [nli("1", CAT, DOG)]}, {"train": [sts("1", DOG, CAT.rstrip("。"))]}
     assert families(ours) == families(theirs)
-    assert table(dataset_leaks("a", ours, "b", theirs)) == {("leaked-unordered-pairs", "dev in b:train"): 1}
+    assert table(dataset_leaks("a", ours, "b", theirs)) == {
+        ("leaked-unordered-pairs", "dev in b:train"): 1
+    }
 
 
 def test_other_shapes_do_not_meet() -> None:

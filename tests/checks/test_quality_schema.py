@@ -20,20 +20,36 @@ INPUTS: dict[str, dict[str, Any]] = {
     "dialogue": {"turns": [{"role": "user", "text": "北の宿は？"}]},
 }
 QUESTION = {
-    "text": "label", "inference": "label", "similarity": "score", "choice": "choice", "reading": "answers",
-    "tagging": "spans", "relation": "relation", "tree": "tree", "dialogue": "state",
-}  # fmt: skip
+    "text": "label",
+    "inference": "label",
+    "similarity": "score",
+    "choice": "choice",
+    "reading": "answers",
+    "tagging": "spans",
+    "relation": "relation",
+    "tree": "tree",
+    "dialogue": "state",
+}
 LABELS: dict[str, tuple[str, ...]] = {
-    "text": ("good", "bad"), "inference": ("entailment", "neutral"), "tagging": ("PS",), "relation": ("alias",),
+    "text": ("good", "bad"),
+    "inference": ("entailment", "neutral"),
+    "tagging": ("PS",),
+    "relation": ("alias",),
     "tree": ("NP", "VP"),
-}  # fmt: skip
+}
 
 
 def task(kind: Kind) -> Task:
     return Task(
-        name=f"zoo-{kind}", dataset="zoo", kind=kind, question=QUESTION[kind], inputs=tuple(INPUTS[kind]),
-        labels=LABELS.get(kind, ()), metrics=("accuracy",), scale=(0.0, 5.0) if kind == "similarity" else None,
-    )  # fmt: skip
+        name=f"zoo-{kind}",
+        dataset="zoo",
+        kind=kind,
+        question=QUESTION[kind],
+        inputs=tuple(INPUTS[kind]),
+        labels=LABELS.get(kind, ()),
+        metrics=("accuracy",),
+        scale=(0.0, 5.0) if kind == "similarity" else None,
+    )
 
 
 def example(kind: Kind, gold: Any, **inputs: Any) -> Example:
@@ -96,7 +112,9 @@ def test_each_fault_is_found(kind: Kind, gold: Any, check: str) -> None:
 
 
 def test_overlapping_spans_of_ones_own_data_are_found() -> None:
-    assert list(faults([], example("tagging", [Span(0, 2, "A"), Span(1, 3, "B")]))) == ["span-overlap"]
+    assert list(faults([], example("tagging", [Span(0, 2, "A"), Span(1, 3, "B")]))) == [
+        "span-overlap"
+    ]
     assert list(faults([], example("tagging", [Span(0, 2, "A"), Span(2, 3, "B")]))) == []
 
 
@@ -134,7 +152,9 @@ def test_findings_name_the_examples_once() -> None:
         ("dialogue", [], {"turns": ["北の宿は？"]}),
     ],
 )
-def test_an_input_of_another_type_is_told_once(kind: Kind, gold: Any, inputs: dict[str, Any]) -> None:
+def test_an_input_of_another_type_is_told_once(
+    kind: Kind, gold: Any, inputs: dict[str, Any]
+) -> None:
     assert list(faults([task(kind)], example(kind, gold, **inputs))) == ["wrong-type"]
 
 
@@ -149,7 +169,9 @@ def test_gold_that_cannot_be_compared(question: str, wrong: Any) -> None:
 
 def test_names_of_ones_own_may_hold_anything() -> None:
     own = Example(
-        id="1", inputs={"picture": None, "boxes": [{"x": 1}]}, gold={"label": 1, "mine": {"a": [True]}}
+        id="1",
+        inputs={"picture": None, "boxes": [{"x": 1}]},
+        gold={"label": 1, "mine": {"a": [True]}},
     )
     assert list(faults((), own)) == []
 

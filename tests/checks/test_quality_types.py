@@ -11,7 +11,9 @@ from nikawa.records import Example, Span
 def found(*values: Any, part: str = "gold") -> dict[str, tuple[int, tuple[str, ...]]]:
     examples = [
         Example(
-            id=str(n), inputs={"a": v} if part == "inputs" else {}, gold={"a": v} if part == "gold" else {}
+            id=str(n),
+            inputs={"a": v} if part == "inputs" else {},
+            gold={"a": v} if part == "gold" else {},
         )
         for n, v in enumerate(values)
     ]

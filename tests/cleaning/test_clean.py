@@ -91,21 +91,28 @@ def test_a_scorer_takes_sentences_out(text: Path, tmp_path: Path) -> None:
 
 def test_a_scorer_is_heard_whatever_the_steps(text: Path, tmp_path: Path) -> None:
     report = clean(
-        [text], tmp_path / "c.jsonl", Choices(steps=("sentences",)), scorer=lambda texts: [1.0 for _ in texts]
+        [text],
+        tmp_path / "c.jsonl",
+        Choices(steps=("sentences",)),
+        scorer=lambda texts: [1.0 for _ in texts],
     )
     assert report.kept == 0
     assert [step.step for step in report.steps] == ["sentences", "toxicity"]
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_does_not_grow_with_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_clean_parts, "CHUNK", 4_000)
     monkeypatch.setattr(source, "_BLOCK", 1 << 12)
     monkeypatch.setattr(source, "SAMPLE", 1 << 12)
     peaks = []
     for size in (100, 1_000, 4_000):  # the first loads what is loaded once
         path = tmp_path / f"{size}.txt"
-        lines = (f"{i:x}번 손님이 낡은 다리를 건너서 {i * 7919:x}번 가게로 갔다.\n" for i in range(size))
+        lines = (
+            f"{i:x}번 손님이 낡은 다리를 건너서 {i * 7919:x}번 가게로 갔다.\n" for i in range(size)
+        )
         path.write_text("".join(lines), "utf-8")
         tracemalloc.start()
         clean([path], tmp_path / f"{size}.jsonl", Choices(settings=Settings(window=1)))
@@ -119,7 +126,8 @@ def test_the_same_bytes_for_any_workers(tmp_path: Path, monkeypatch: pytest.Monk
     path = tmp_path / "long.txt"
     path.write_text(
         "".join(
-            f"{i % 700}번 손님이 낡은 다리를 건너서 {i % 650}번 가게로 걸어갔다. 짧다.\n" for i in range(3000)
+            f"{i % 700}번 손님이 낡은 다리를 건너서 {i % 650}번 가게로 걸어갔다. 짧다.\n"
+            for i in range(3000)
         ),
         "utf-8",
     )
@@ -256,7 +264,9 @@ def test_the_commands_without_a_text() -> None:
 
 def test_bad_words_of_the_command(text: Path, tmp_path: Path) -> None:
     for words, why in ((("--pii", "hide"), "hide"), ((), "--out")):
-        done = nikawa("clean", str(text), *words, *(("--out", str(tmp_path / "c")) if words else ()))
+        done = nikawa(
+            "clean", str(text), *words, *(("--out", str(tmp_path / "c")) if words else ())
+        )
         assert isinstance(done.exception, BadInput)
         assert why in str(done.exception)
 
@@ -298,7 +308,9 @@ def test_no_temporary_is_left(text: Path, tmp_path: Path) -> None:
 
 
 def test_nfd_is_composed_before_it_is_measured(tmp_path: Path) -> None:
-    text = "산 너머 마을의 작은 도서관은 겨울 동안 매주 토요일마다 늦은 밤까지 문을 열어 두기로 했다."
+    text = (
+        "산 너머 마을의 작은 도서관은 겨울 동안 매주 토요일마다 늦은 밤까지 문을 열어 두기로 했다."
+    )
     source, out = tmp_path / "mac.txt", tmp_path / "out.jsonl"
     parts = normalize("NFD", text)
     source.write_text(f"{parts}\n{text}\n", "utf-8")

@@ -109,7 +109,9 @@ def test_planted_repeats_are_found_and_others_kept() -> None:
     planted = [changed(text, 1, rng) for text in texts[:500]]
     seen = Duplicates(0.8, 1 << 14)
     assert not any(seen.twins(signatures(texts)))
-    assert sum(map(bool, seen.twins(signatures(planted)))) >= 475  # similarity about 0.88, estimated to 0.05
+    assert (
+        sum(map(bool, seen.twins(signatures(planted)))) >= 475
+    )  # similarity about 0.88, estimated to 0.05
     assert not any(seen.twins(signatures([changed(text, 15, rng) for text in texts[500:1000]])))
 
 

@@ -14,10 +14,48 @@ from nikawa.cleaning.engine import Cleaner, Gone
 from nikawa.cleaning.piece import Piece
 
 NOISE = [
-    "<br>", "<b>", "</b>", "&lt;br&gt;", "&amp;lt;", "<!-- x -->", "()", "( )", "（（））", "[", "]", "\u200b", "\ufeff", "  ", "\n",
-    "\u3000", "#여름", "#猫", "@gildong", "gil@example.com", "http://example.com/?a=1", "010-1234-5678", "900101-1234567",
-    "(서울=연합뉴스) 홍길동 기자 = ", " 홍길동 기자", "【札幌＝山田】", "〔共同〕", "（共同）", "©", "사진=", "「", "」", '"', "w", "ㅋㅋ", "…", "?", "!", "=", "1", ".",
-]  # fmt: skip
+    "<br>",
+    "<b>",
+    "</b>",
+    "&lt;br&gt;",
+    "&amp;lt;",
+    "<!-- x -->",
+    "()",
+    "( )",
+    "（（））",
+    "[",
+    "]",
+    "\u200b",
+    "\ufeff",
+    "  ",
+    "\n",
+    "\u3000",
+    "#여름",
+    "#猫",
+    "@gildong",
+    "gil@example.com",
+    "http://example.com/?a=1",
+    "010-1234-5678",
+    "900101-1234567",
+    "(서울=연합뉴스) 홍길동 기자 = ",
+    " 홍길동 기자",
+    "【札幌＝山田】",
+    "〔共同〕",
+    "（共同）",
+    "©",
+    "사진=",
+    "「",
+    "」",
+    '"',
+    "w",
+    "ㅋㅋ",
+    "…",
+    "?",
+    "!",
+    "=",
+    "1",
+    ".",
+]
 WORDS = [
     "눈이 왔다.",
     "그는 떠났다",
@@ -89,7 +127,9 @@ def test_a_text_of_which_nothing_is_left_is_told(text: str) -> None:
 
 def test_counts_add_up() -> None:
     cleaner = Cleaner(choose(), Settings(language="ko"))
-    text = "<b>첫째다.</b> 이 문장은 스무 글자가 넘기 때문에 남는다. #끝 보라 http://example.com 여기."
+    text = (
+        "<b>첫째다.</b> 이 문장은 스무 글자가 넘기 때문에 남는다. #끝 보라 http://example.com 여기."
+    )
     found = list(cleaner.clean(text))
     gone = [f for f in found if isinstance(f, Gone)]
     assert sum(count.removed for count in cleaner.tally.counts.values()) == len(gone) == 2
@@ -108,7 +148,9 @@ def test_without_the_split_a_text_stays_whole() -> None:
 
 def test_corpus_cleaned_twice(corpus: tuple[str, list[str]]) -> None:
     language, lines = corpus
-    sentences = [f.text for line in lines[:600] for f in run(line, language) if isinstance(f, Piece)]
+    sentences = [
+        f.text for line in lines[:600] for f in run(line, language) if isinstance(f, Piece)
+    ]
     assert len(sentences) > 600
     again = [f.text for s in sentences for f in run(s, language) if isinstance(f, Piece)]
     assert again == sentences

@@ -46,14 +46,16 @@ def test_as_defined(tmp_path: Path, seed: int) -> None:
 
 def test_best_first_and_ties_by_name(tmp_path: Path) -> None:
     path = write(
-        tmp_path / "l.tsv", [("from", "to"), ("바다", "다리"), ("산", "다리"), ("다리", "강"), ("산", "산")]
+        tmp_path / "l.tsv",
+        [("from", "to"), ("바다", "다리"), ("산", "다리"), ("다리", "강"), ("산", "산")],
     )
     assert [name for name, _ in best(path, 10)] == ["강", "다리", "바다", "산"]
     assert [name for name, _ in best(path, 2)] == ["강", "다리"]
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("", "no links"), ("a\n", "line 1"), ("a\tb\na\t\n", "line 2"), ("a\tb\tc\n", "line 1")]
+    ("text", "why"),
+    [("", "no links"), ("a\n", "line 1"), ("a\tb\na\t\n", "line 2"), ("a\tb\tc\n", "line 1")],
 )
 def test_bad_files(tmp_path: Path, text: str, why: str) -> None:
     path = tmp_path / "l.tsv"

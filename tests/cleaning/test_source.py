@@ -30,12 +30,23 @@ def lines(path: Path, encoding: str | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "encoding", "told"),
     [
-        (JA, "utf-8", "utf-8"), (JA, "utf-8-sig", "utf-8-sig"), (JA, "shift_jis", "cp932"), (JA, "euc-jp", "euc-jp"),
-        (JA, "iso2022_jp", "iso2022_jp"), (JA, "utf-16", "utf-16"), (JA, "utf-16-le", "utf-16-le"), (JA, "utf-16-be", "utf-16-be"),
-        (KO, "utf-8", "utf-8"), (KO, "euc-kr", "cp949"), (KO, "cp949", "cp949"), (KO, "utf-16", "utf-16"), (KO, "utf-16-le", "utf-16-le"),
-        ("똠방각하가 왔다고 한다.\n펲시를 마셨다.\n", "cp949", "cp949"), ("①番の㈱青空が橋を直した。\n", "cp932", "cp932"),
+        (JA, "utf-8", "utf-8"),
+        (JA, "utf-8-sig", "utf-8-sig"),
+        (JA, "shift_jis", "cp932"),
+        (JA, "euc-jp", "euc-jp"),
+        (JA, "iso2022_jp", "iso2022_jp"),
+        (JA, "utf-16", "utf-16"),
+        (JA, "utf-16-le", "utf-16-le"),
+        (JA, "utf-16-be", "utf-16-be"),
+        (KO, "utf-8", "utf-8"),
+        (KO, "euc-kr", "cp949"),
+        (KO, "cp949", "cp949"),
+        (KO, "utf-16", "utf-16"),
+        (KO, "utf-16-le", "utf-16-le"),
+        ("똠방각하가 왔다고 한다.\n펲시를 마셨다.\n", "cp949", "cp949"),
+        ("①番の㈱青空が橋を直した。\n", "cp932", "cp932"),
     ],
-)  # fmt: skip
+)
 def test_encodings_are_told(tmp_path: Path, text: str, encoding: str, told: str) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes((text * 30).encode(encoding))
@@ -104,7 +115,9 @@ def test_a_wrong_or_unknown_encoding(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp932"])
-def test_a_character_across_blocks(tmp_path: Path, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_character_across_blocks(
+    tmp_path: Path, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(source, "_BLOCK", 7)
     path = tmp_path / "text.txt"
     path.write_bytes((JA * 3).encode(encoding))
@@ -166,7 +179,9 @@ def test_json_lines(tmp_path: Path) -> None:
         list(documents(path, "a", "utf-8"))
 
 
-def test_a_long_document_is_cut_at_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_document_is_cut_at_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(source, "LONGEST", 40)
     text = "橋が開いた。" * 30
     path = tmp_path / "t.txt"
@@ -201,7 +216,10 @@ def test_origins(tmp_path: Path) -> None:
         ("", "", ""),
         ("t:4", "law", ""),
     ]
-    for bad, why in (("0\t2\n", "line 1: is not a row"), ("0\t2\ta\n1\t1\tb\n", "line 2: starts before")):
+    for bad, why in (
+        ("0\t2\n", "line 1: is not a row"),
+        ("0\t2\ta\n1\t1\tb\n", "line 2: starts before"),
+    ):
         table.write_text(bad, "utf-8")
         with pytest.raises(BadInput, match=why):
             read_origins(table)

@@ -23,12 +23,18 @@ LINES = 150
 @pytest.fixture(params=["ja", "ko"])
 def candidates(request: pytest.FixtureRequest, shared_corpus: Path, tmp_path: Path) -> Path:
     """The cleaned sentences of the first lines, each with its source."""
-    text, table, out = tmp_path / "text.txt", tmp_path / "sources.tsv", tmp_path / "candidates.jsonl"
+    text, table, out = (
+        tmp_path / "text.txt",
+        tmp_path / "sources.tsv",
+        tmp_path / "candidates.jsonl",
+    )
     for path in (text, table):
         packed = shared_corpus / f"{request.param}.{'sources.tsv' if path == table else 'txt'}.xz"
         lines = (line for _, line in islice(read_lines(packed), LINES))
         path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    choices = Choices(settings=Settings(min_length=8, max_length=120), reading=Reading(sources=table))
+    choices = Choices(
+        settings=Settings(min_length=8, max_length=120), reading=Reading(sources=table)
+    )
     report = clean([text], out, choices)
     assert report.language == request.param
     assert report.documents > 0
@@ -41,7 +47,9 @@ def test_candidates_can_be_cleaned_again(candidates: Path, tmp_path: Path) -> No
     settings = Settings(min_length=8, max_length=120)
     report = clean([candidates], again, Choices(settings=settings))
     assert report.kept == report.sentences > 50
-    texts = [[example.inputs["text"] for example in read_examples(path)] for path in (candidates, again)]
+    texts = [
+        [example.inputs["text"] for example in read_examples(path)] for path in (candidates, again)
+    ]
     assert texts[0] == texts[1]
 
 
@@ -49,13 +57,19 @@ def test_candidates_can_be_cleaned_again(candidates: Path, tmp_path: Path) -> No
 def test_candidates_are_paired(method: str, candidates: Path, tmp_path: Path) -> None:
     out = tmp_path / "pairs.jsonl"
     pair(method, candidates, options=Pairing(rouge="1", units="characters", out=out))
-    parents = [parent for made in read_examples(out) if made.origin for parent in made.origin.parents]
+    parents = [
+        parent for made in read_examples(out) if made.origin for parent in made.origin.parents
+    ]
     count = sum(1 for _ in read_examples(candidates))
     assert len(parents) == len(set(parents)) == count // 2 * 2
 
 
-@pytest.mark.parametrize(("by", "fields"), [("random", ()), ("group", ("group",)), ("balanced", ("source",))])
-def test_candidates_are_split(by: str, fields: tuple[str, ...], candidates: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("by", "fields"), [("random", ()), ("group", ("group",)), ("balanced", ("source",))]
+)
+def test_candidates_are_split(
+    by: str, fields: tuple[str, ...], candidates: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "dataset"
     request = Request(by=by, sizes="0.6,0.2,0.2", options=Options(fields=fields), out=out)
     report = split(str(candidates), request=request)
@@ -65,4 +79,6 @@ def test_candidates_are_split(by: str, fields: tuple[str, ...], candidates: Path
     groups = [{example.group for example in part} for part in made.splits.values()]
     apart = sum(map(len, groups)) == len(set().union(*groups))
     assert apart == (by == "group")
-    assert not [leak for leak in report.leaks if leak.check == "leaked-texts"]  # near-duplicates are gone
+    assert not [
+        leak for leak in report.leaks if leak.check == "leaked-texts"
+    ]  # near-duplicates are gone

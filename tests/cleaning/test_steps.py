@@ -18,7 +18,12 @@ EDITS = [
     ("compose", "ko", "\u1107\u1161다\u1105\u1169 \u1100\u1161\u11bb\ub2e4.", "바다로 갔다."),
     ("compose", "ko", "\uac00\u11bb다", "갔다"),
     ("compose", "ja", "か\u3099っこうと\u30cf\u309aン", "がっこうとパン"),
-    ("html", "ko", "끝났다.<br/>그리고 <b class='x'>바다</b>로 갔다.", "끝났다.\n그리고 바다로 갔다."),
+    (
+        "html",
+        "ko",
+        "끝났다.<br/>그리고 <b class='x'>바다</b>로 갔다.",
+        "끝났다.\n그리고 바다로 갔다.",
+    ),
     ("html", "ja", "<p>A&amp;Bと<!-- 秘密 --><i>海</i></p>", "\nA&Bと海\n"),
     ("html", "ja", "<ruby>膠<rp>(</rp><rt>にかわ</rt><rp>)</rp></ruby>の店", "膠の店"),
     ("html", "ko", "앞<script>if (a < b) { x() }</script>뒤<STYLE>p{}</STYLE>", "앞뒤"),
@@ -117,7 +122,11 @@ def test_hostile_text_takes_no_long_time(seed: str) -> None:
         ("ko", "Open the window and 보다.", "2 of 18 letters are of the language"),
         ("ko", "2021. 3. 4.", "0 of 0 letters are of the language"),
         ("ko", "문의는 <email> 또는 <phone>으로.", ""),
-        ("ja", "彼は바다바다바다바다바다바と書いた紙を壁に貼って出かけた。", "11 Hangul characters"),
+        (
+            "ja",
+            "彼は바다바다바다바다바다바と書いた紙を壁に貼って出かけた。",
+            "11 Hangul characters",
+        ),
         ("ja", "彼は바다と書いた。", ""),
         ("ja", "我們明天早上去海邊看日出然後回家吃早飯再睡覺", "22 kanji without kana"),
         ("ja", "市議会本会議開会", ""),
@@ -138,7 +147,9 @@ def test_script_by_other_numbers() -> None:
     assert fault("漢字를 배운다.", Settings(language="ko", max_other=1)) != ""
 
 
-@pytest.mark.parametrize(("size", "why"), [(4, "4 characters"), (5, ""), (7, ""), (8, "8 characters")])
+@pytest.mark.parametrize(
+    ("size", "why"), [(4, "4 characters"), (5, ""), (7, ""), (8, "8 characters")]
+)
 def test_length(size: int, why: str) -> None:
     fault = steps()["length"].fault
     assert fault is not None
@@ -156,4 +167,14 @@ def test_choice_of_steps() -> None:
 
 def test_a_step_does_one_thing() -> None:
     for step in steps().values():
-        assert sum((step.edits is not None, step.fault is not None, step.late, step.name == "sentences")) == 1
+        assert (
+            sum(
+                (
+                    step.edits is not None,
+                    step.fault is not None,
+                    step.late,
+                    step.name == "sentences",
+                )
+            )
+            == 1
+        )

@@ -27,7 +27,10 @@ def test_a_function_and_a_threshold() -> None:
 
 def test_a_command(tmp_path: Path) -> None:
     score = by_command(
-        script(tmp_path, "for line in sys.stdin.buffer: print(0.9 if '나쁜' in line.decode() else 1e-3)")
+        script(
+            tmp_path,
+            "for line in sys.stdin.buffer: print(0.9 if '나쁜' in line.decode() else 1e-3)",
+        )
     )
     assert score(["좋은 날", "나쁜\n날", "날"]) == [
         0.9 if "나쁜" in t else 0.001 for t in ["좋은 날", "나쁜\n날", "날"]

@@ -27,7 +27,13 @@ def test_json_has_the_promised_shape() -> None:
     assert (found["items"], found["workers"], found["answers"]) == (36, 5, 180)
     for measure in found["measures"]:
         assert measure.keys() == {"name", "level", "value", "low", "high"}
-    assert {m["name"] for m in found["measures"]} >= {"alpha", "cohen", "fleiss", "percent", "unanimous"}
+    assert {m["name"] for m in found["measures"]} >= {
+        "alpha",
+        "cohen",
+        "fleiss",
+        "percent",
+        "unanimous",
+    }
 
 
 def test_the_table_says_who_the_workers_are() -> None:
@@ -39,7 +45,9 @@ def test_the_table_says_who_the_workers_are() -> None:
 def test_a_mapped_sheet_with_its_notes(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_bytes(
-        "番号,人,答え\r\n1,甲,はい\r\n1,乙,\r\n1,丙,はい\r\n2,甲, いいえ\r\n2,乙,はい\r\n".encode("cp932")
+        "番号,人,答え\r\n1,甲,はい\r\n1,乙,\r\n1,丙,はい\r\n2,甲, いいえ\r\n2,乙,はい\r\n".encode(
+            "cp932"
+        )
     )
     said = run(str(path), "--map", "example=番号,worker=人,answer=答え", "--question", "fit")
     assert "fit: 2 items, 2 workers" not in said
@@ -49,7 +57,10 @@ def test_a_mapped_sheet_with_its_notes(tmp_path: Path) -> None:
 
 
 def test_page_and_saved_judgements(tmp_path: Path) -> None:
-    assert run("mini-ko", "--page", str(tmp_path / "p"), "--save", str(tmp_path / "j.jsonl"), "-q") == ""
+    assert (
+        run("mini-ko", "--page", str(tmp_path / "p"), "--save", str(tmp_path / "j.jsonl"), "-q")
+        == ""
+    )
     assert (tmp_path / "p" / "index.html").is_file()
     assert (tmp_path / "j.jsonl").read_text("utf-8").count("\n") > 100
     with pytest.raises(BadInput, match="exists already"):
@@ -78,15 +89,19 @@ def spans_file(folder: Path) -> Path:
     }
     lines = [
         {
-            "example": item, "worker": f"w{n}", "question": "spans",
+            "example": item,
+            "worker": f"w{n}",
+            "question": "spans",
             "answer": [{"start": s, "end": e, "label": name} for s, e, name in spans],
         }
         for item, answers in marked.items()
         for n, spans in enumerate(answers)
-    ]  # fmt: skip
+    ]
     path = folder / "spans.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    texts = [{"id": n, "inputs": {"text": "나래가 새별시로 갔다."}, "meta": {"part": n}} for n in marked]
+    texts = [
+        {"id": n, "inputs": {"text": "나래가 새별시로 갔다."}, "meta": {"part": n}} for n in marked
+    ]
     (folder / "texts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in texts), "utf-8")
     return path
 

@@ -22,12 +22,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("verb") / "runs"
     tasks = ("mini-ja-nli",)
     run(Request(tasks=tasks, models=("majority", "char-linear")), Options(out=out, workers=1))
-    run(Request(tasks=tasks, models=("char-linear",), inputs=("hypothesis",)), Options(out=out, workers=1))
+    run(
+        Request(tasks=tasks, models=("char-linear",), inputs=("hypothesis",)),
+        Options(out=out, workers=1),
+    )
     return out
 
 
 def call(*words: str) -> Result:
-    return CliRunner().invoke(build("analyse"), ["analyse", "--resamples", "100", "-t", "characters", *words])
+    return CliRunner().invoke(
+        build("analyse"), ["analyse", "--resamples", "100", "-t", "characters", *words]
+    )
 
 
 def test_it_shows_what_stands_out_and_where_the_rest_is(runs: Path) -> None:
@@ -48,8 +53,18 @@ def test_it_shows_what_stands_out_and_where_the_rest_is(runs: Path) -> None:
 def test_systems_under_perturbation_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     """What a model sees is a part of its name here too."""
     cell = StressCell(
-        operation="swap", case="", gold="", n=9, value=50.0, low=None, high=None, sd=None, to_neutral=None, human=None, human_n=0
-    )  # fmt: skip
+        operation="swap",
+        case="",
+        gold="",
+        n=9,
+        value=50.0,
+        low=None,
+        high=None,
+        sd=None,
+        to_neutral=None,
+        human=None,
+        human_n=0,
+    )
     stress = [
         Stress(task="t", model="m", variation=words, seeds=(0,), measure="same", cells=(cell,))
         for words in ("", "hypothesis only")

@@ -26,14 +26,19 @@ def run(*words: str) -> str:
 def give(tmp_path: Path) -> Give:
     """Answers to an own set of two labels, one wrong in so many, and the set itself as `own.jsonl`."""
     gold = [("良い", "悪い")[i % 2] for i in range(N)]
-    rows = [{"id": str(i), "inputs": {"text": f"皿{i}"}, "gold": {"label": g}} for i, g in enumerate(gold)]
+    rows = [
+        {"id": str(i), "inputs": {"text": f"皿{i}"}, "gold": {"label": g}}
+        for i, g in enumerate(gold)
+    ]
     own = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     (tmp_path / "own.jsonl").write_text(own, "utf-8")
 
     def write(name: str, every: int) -> str:
         path = tmp_path / f"{name}.jsonl"
         given = [g if i % every else gold[i - 1] for i, g in enumerate(gold)]
-        lines = [json.dumps({"id": str(i), "answer": x}, ensure_ascii=False) for i, x in enumerate(given)]
+        lines = [
+            json.dumps({"id": str(i), "answer": x}, ensure_ascii=False) for i, x in enumerate(given)
+        ]
         path.write_text("\n".join(lines), "utf-8")
         return str(path)
 
@@ -47,7 +52,9 @@ def test_csv_is_one_table_of_data(tmp_path: Path, give: Give) -> None:
     row = rows["accuracy"]
     assert (row["n"], row["won"], row["lost"], row["tied"]) == ("1200", "360", "80", "760")
     assert float(row["first_score"]) == pytest.approx(100 * 2 / 3, abs=1e-12)
-    assert float(row["difference"]) == pytest.approx(float(row["second_score"]) - float(row["first_score"]))
+    assert float(row["difference"]) == pytest.approx(
+        float(row["second_score"]) - float(row["first_score"])
+    )
     assert float(row["low"]) < float(row["difference"]) < float(row["high"])
     assert (rows["macro-f1"]["p_mcnemar"], rows["macro-f1"]["won"]) == ("", "")
 
@@ -72,5 +79,7 @@ def test_what_is_not_defined_says_why_and_shares_no_letter(tmp_path: Path) -> No
     assert "nan" not in said
     assert "Fewer than" not in said
     assert "pearson of flat is not defined: A correlation needs two answers that differ" in said
-    letters = [line.split()[-1] for line in said.splitlines() if " flat " in line and "pearson " in line]
+    letters = [
+        line.split()[-1] for line in said.splitlines() if " flat " in line and "pearson " in line
+    ]
     assert letters[0] == "1"  # the number of runs: no letter behind it

@@ -13,7 +13,14 @@ from rich.text import Text
 from nikawa.cli import _show
 from nikawa.cli._fit import folded
 
-COLUMNS = ("part", "rows", "95%", "contradiction > entailment", "entailment > contradiction", "note")
+COLUMNS = (
+    "part",
+    "rows",
+    "95%",
+    "contradiction > entailment",
+    "entailment > contradiction",
+    "note",
+)
 ROWS = [
     ("tag=Quantification", 12_345, "12.7-14.1", 1_328, 7, "a note that goes on for a while"),
     ("all", 9_927, "0.4-1.2", 20, 1_000_000, Text("styled", "bold")),
@@ -23,7 +30,9 @@ Show = Callable[..., str]
 
 @pytest.fixture
 def show(monkeypatch: pytest.MonkeyPatch) -> Show:
-    def run(width: int, columns: tuple[str, ...] = COLUMNS, rows: object = ROWS, **more: object) -> str:
+    def run(
+        width: int, columns: tuple[str, ...] = COLUMNS, rows: object = ROWS, **more: object
+    ) -> str:
         screen = Console(file=io.StringIO(), width=width, highlight=False)
         monkeypatch.setattr(_show, "console", lambda: screen)
         _show.print_table(columns, rows, numbers=columns[1:5], **more)  # type: ignore[arg-type]
@@ -57,7 +66,9 @@ def test_words_give_way_before_numbers(show: Show) -> None:
 
 def test_every_part_has_the_columns_that_tell_rows_apart(show: Show) -> None:
     columns = ("side", "label", *(f"figure{n}" for n in range(9)))
-    rows = [(side, label, *range(9)) for side in ("premise", "hypothesis") for label in ("yes", "no")]
+    rows = [
+        (side, label, *range(9)) for side in ("premise", "hypothesis") for label in ("yes", "no")
+    ]
     heads = [line.split() for line in show(50, columns, rows).split("\n") if "figure" in line]
     assert len(heads) > 1
     assert all(head[:2] == ["side", "label"] for head in heads)

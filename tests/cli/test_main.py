@@ -59,9 +59,9 @@ def test_a_verb_is_alone_in_the_file_of_its_name() -> None:
     for verb in {words[0] for words in verbs()}:
         assert _asked([verb, "--help"]) == verb
         alone = build(verb)
-        assert {c.name for c in alone.registered_commands} | {g.name for g in alone.registered_groups} == {
-            verb
-        }
+        assert {c.name for c in alone.registered_commands} | {
+            g.name for g in alone.registered_groups
+        } == {verb}
     assert _asked(["--help"]) is _asked([]) is _asked(["_main"]) is _asked(["tsks"]) is None
 
 
@@ -147,7 +147,8 @@ def test_mistyped_verb_gets_a_suggestion() -> None:
 def test_broken_file_names_line_and_cure(tmp_path: Path) -> None:
     path = tmp_path / "broken.jsonl"
     path.write_text(
-        '{"id":"1","inputs":{"text":"水"}}\n{"id":"2","inputs":{"text":"火"}, "colour":"red"}\n', "utf-8"
+        '{"id":"1","inputs":{"text":"水"}}\n{"id":"2","inputs":{"text":"火"}, "colour":"red"}\n',
+        "utf-8",
     )
     done = process("data", "show", str(path))
     assert done.returncode == 2
@@ -162,7 +163,9 @@ def test_json_is_json(nikawa: Nikawa) -> None:
     }
     listed = json.loads(nikawa("data", "list", "--json").stdout)
     assert {"dataset", "here", "absent", "folder"} <= set(listed[0])
-    shown = json.loads(nikawa("data", "show", "mini-ko", "--split", "dev", "-n", "2", "--json").stdout)
+    shown = json.loads(
+        nikawa("data", "show", "mini-ko", "--split", "dev", "-n", "2", "--json").stdout
+    )
     assert len(shown["dev"]) == 2
 
 
@@ -267,7 +270,11 @@ def test_completion_scripts(shell: str) -> None:
     env = {"_NIKAWA_COMPLETE": f"source_{shell}"}
     code = "import sys; sys.argv = ['nikawa']; from nikawa.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **env}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **env},
     )
     assert "nikawa" in done.stdout
     assert "_NIKAWA_COMPLETE" in done.stdout

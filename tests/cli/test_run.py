@@ -27,7 +27,10 @@ def test_it_runs_and_shows_a_table(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "33.33 ± 0.00" in done.stdout
     assert "2 runs done, 0 done before" in done.stdout
-    assert "0 runs done, 2 done before" in call("start", *MINI, "--seeds", "2", "--out", str(tmp_path)).stdout
+    assert (
+        "0 runs done, 2 done before"
+        in call("start", *MINI, "--seeds", "2", "--out", str(tmp_path)).stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,8 +53,12 @@ def test_the_main_table_has_a_row_a_task_in_percent_and_notes_go_beside_it(tmp_p
     )
     done = call(*words, "--main", "--as", "csv", "--out", str(tmp_path))
     assert [line.split(",")[0] for line in done.stdout.splitlines()[1:]] == [
-        "mini-ja-sts", "mini-ja-nli", "mini-ja-qa", "mini-ja-choice", "mini-ja-ner",
-    ]  # fmt: skip
+        "mini-ja-sts",
+        "mini-ja-nli",
+        "mini-ja-qa",
+        "mini-ja-choice",
+        "mini-ja-ner",
+    ]
     assert "5 runs done" in done.stderr
 
 
@@ -68,13 +75,17 @@ def test_variations_are_options(tmp_path: Path) -> None:
         'mini-ja-nli,"hypothesis only, 50% of train"',
         "mini-ja-nli,hypothesis only",
     ]
-    seeds = {json.loads((path / "run.json").read_text("utf-8"))["seed"] for path in tmp_path.iterdir()}
+    seeds = {
+        json.loads((path / "run.json").read_text("utf-8"))["seed"] for path in tmp_path.iterdir()
+    }
     assert seeds == {7, 8}
 
 
 def test_a_preset_speaks_where_the_command_does_not(tmp_path: Path) -> None:
     preset = tmp_path / "mine.toml"
-    preset.write_text('seeds = 2\nshares = [0.5]\n[task.mini-ja-nli]\nsettings = { model = "majority" }\n')
+    preset.write_text(
+        'seeds = 2\nshares = [0.5]\n[task.mini-ja-nli]\nsettings = { model = "majority" }\n'
+    )
     words = (
         "--model",
         "baseline",
@@ -89,7 +100,9 @@ def test_a_preset_speaks_where_the_command_does_not(tmp_path: Path) -> None:
     cell = json.loads(call(*words, "--out", str(tmp_path / "runs")).stdout)["cells"][0]
     assert (cell["seeds"], cell["variation"]) == ([0, 1], "50% of train")
     assert cell["settings"] == {"model": "majority"}
-    cell = json.loads(call(*words, "--seeds", "1", "--out", str(tmp_path / "runs")).stdout)["cells"][0]
+    cell = json.loads(call(*words, "--seeds", "1", "--out", str(tmp_path / "runs")).stdout)[
+        "cells"
+    ][0]
     assert cell["seeds"] == [0]
 
 
@@ -101,7 +114,9 @@ def test_what_failed_is_told_once_and_the_status_says_so(tmp_path: Path) -> None
     assert done.exit_code == 2
     assert done.stderr.count("is gone; put it back") == 2
     assert "33.33" not in done.stdout
-    assert all(line.startswith("nikawa: mini-ja-nli--majority--") for line in done.stderr.splitlines())
+    assert all(
+        line.startswith("nikawa: mini-ja-nli--majority--") for line in done.stderr.splitlines()
+    )
     mixed = call(*MINI, "--model", "char-linear", "--seeds", "2", "--out", str(tmp_path))
     assert mixed.exit_code == 1
 
@@ -119,8 +134,14 @@ def test_what_failed_is_told_once_and_the_status_says_so(tmp_path: Path) -> None
         ((*MINI, "--as", "markdwon"), "did you mean 'markdown'"),
         ((*MINI, "--seeds", "99999999999"), "99999999999 seeds are too many"),
         ((*MINI, "--seeds", "1,99999999999"), "is too large"),
-        (("--model", "char-linear", *MINI[2:], "--grid", "longest="), "the grid of 'longest' has no value"),
-        (("--model", "char-linear", *MINI[2:], "--set", "longest=99"), "longest: expected `int` <= 8"),
+        (
+            ("--model", "char-linear", *MINI[2:], "--grid", "longest="),
+            "the grid of 'longest' has no value",
+        ),
+        (
+            ("--model", "char-linear", *MINI[2:], "--set", "longest=99"),
+            "longest: expected `int` <= 8",
+        ),
         (("--model", "replay:none.jsonl", "--tasks", "mini-ja-nli"), "no such file"),
     ],
 )
@@ -160,7 +181,16 @@ def test_two_runs_are_told_apart(tmp_path: Path) -> None:
 
 
 def start(out: Path, workers: int) -> subprocess.Popen[bytes]:
-    words = ["run", "--model", "majority", "--tasks", "mini-ja-nli,mini-ja-sts", "--seeds", "10", "--quiet"]
+    words = [
+        "run",
+        "--model",
+        "majority",
+        "--tasks",
+        "mini-ja-nli,mini-ja-sts",
+        "--seeds",
+        "10",
+        "--quiet",
+    ]
     command = [sys.executable, "-c", "from nikawa.cli import main; main()", *words]
     where = ["--out", str(out), "--workers", str(workers)]
     return subprocess.Popen([*command, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -173,7 +203,9 @@ def same(out: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_process_leaves_everything_to_go_on_with(tmp_path: Path, sent: signal.Signals) -> None:
+def test_a_killed_process_leaves_everything_to_go_on_with(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
     out, end = tmp_path / "out", time.monotonic() + 60
     process = start(out, 2)
     while not list(out.glob("*/done.json")) and time.monotonic() < end:
@@ -185,7 +217,16 @@ def test_a_killed_process_leaves_everything_to_go_on_with(tmp_path: Path, sent: 
     assert (b"the same command goes on" in said) == (sent == signal.SIGINT)
     marked = {path: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
     assert 0 < len(marked) < 20
-    words = ("--model", "majority", "--tasks", "mini-ja-nli,mini-ja-sts", "--seeds", "10", "--workers", "1")
+    words = (
+        "--model",
+        "majority",
+        "--tasks",
+        "mini-ja-nli,mini-ja-sts",
+        "--seeds",
+        "10",
+        "--workers",
+        "1",
+    )
     assert "20 runs done" in call(*words, "--out", str(tmp_path / "whole")).stdout
     assert f"{20 - len(marked)} runs done" in call(*words, "--out", str(out)).stdout
     assert same(out) == same(tmp_path / "whole")
@@ -193,7 +234,19 @@ def test_a_killed_process_leaves_everything_to_go_on_with(tmp_path: Path, sent: 
 
 
 def test_an_output_that_nobody_reads_ends_it_quietly(tmp_path: Path) -> None:
-    words = ["run", "--model", "majority", "--tasks", "mini-ja-nli", "--seeds", "2", "--workers", "2", "--out", str(tmp_path)]  # fmt: skip
+    words = [
+        "run",
+        "--model",
+        "majority",
+        "--tasks",
+        "mini-ja-nli",
+        "--seeds",
+        "2",
+        "--workers",
+        "2",
+        "--out",
+        str(tmp_path),
+    ]
     command = [sys.executable, "-c", "from nikawa.cli import main; main()", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -71,7 +71,11 @@ def test_odd_ids_are_named_below_the_counts(answers: Path) -> None:
     assert said.count("'hm' (not one of entailment") == 5
     assert "unreadable: and 2 more (--json names all)" in said
     found = json.loads(run("mini-ja-nli", str(answers), "--partial", "--json"))
-    assert (found["missing_ids"], found["unknown_ids"], len(found["unparsed_items"])) == ([gone], ["zzz"], 7)
+    assert (found["missing_ids"], found["unknown_ids"], len(found["unparsed_items"])) == (
+        [gone],
+        ["zzz"],
+        7,
+    )
     assert found["unparsed_items"][0].keys() == {"example", "raw", "why"}
 
 
@@ -89,7 +93,15 @@ def test_detail_is_replaced_on_demand(answers: Path, tmp_path: Path) -> None:
 def test_detail_never_replaces_the_answers(answers: Path) -> None:
     before = answers.read_bytes()
     with pytest.raises(BadInput, match="is read and would be replaced; choose another name"):
-        run("mini-ja-nli", str(answers), "--partial", "-q", "--per-item", str(answers), "--overwrite")
+        run(
+            "mini-ja-nli",
+            str(answers),
+            "--partial",
+            "-q",
+            "--per-item",
+            str(answers),
+            "--overwrite",
+        )
     assert answers.read_bytes() == before
 
 
@@ -105,7 +117,10 @@ def test_versions_as_one_table(releases: tuple[str, ...]) -> None:
     rows = [line.split(",") for line in scores.splitlines()]
     assert rows[0][:4] == ["version", "where", "metric", "mode"]
     assert [row[0] for row in rows[1:]] == ["1.1", "1.3"]
-    assert [c.partition(",")[0] for c in confusions] == ["gold in 1.1 \\ answer", "gold in 1.3 \\ answer"]
+    assert [c.partition(",")[0] for c in confusions] == [
+        "gold in 1.1 \\ answer",
+        "gold in 1.3 \\ answer",
+    ]
     assert moved.splitlines()[1] == "1,neutral,entailment,entailment"
 
 
@@ -124,10 +139,14 @@ def test_confusion_needs_labels(tmp_path: Path) -> None:
         run("mini-ko-sts", str(path), "--confusion")
 
 
-def test_too_few_items_are_said_to_have_no_interval(answers: Path, releases: tuple[str, ...]) -> None:
+def test_too_few_items_are_said_to_have_no_interval(
+    answers: Path, releases: tuple[str, ...]
+) -> None:
     said = run("mini-ja-nli", str(answers), "--partial")
     assert "—: Fewer than 10 examples, or groups of them, tell no interval." in said
-    assert [line.split()[-2] for line in said.splitlines() if line.lstrip().startswith("accuracy")] == ["—"]
+    assert [
+        line.split()[-2] for line in said.splitlines() if line.lstrip().startswith("accuracy")
+    ] == ["—"]
 
 
 def test_csv_is_data(tmp_path: Path) -> None:
@@ -136,8 +155,12 @@ def test_csv_is_data(tmp_path: Path) -> None:
     labels = ["entailment", "neutral", "contradiction"] * 400
     _lay(tmp_path, "1.3", labels)
     path = tmp_path / "v.json"
-    path.write_text(json.dumps({str(i): x if i % 7 else "neutral" for i, x in enumerate(labels)}), "utf-8")
-    (row,) = csv.DictReader(run("jnli", str(path), "--data", str(tmp_path), "--as", "csv").splitlines())
+    path.write_text(
+        json.dumps({str(i): x if i % 7 else "neutral" for i, x in enumerate(labels)}), "utf-8"
+    )
+    (row,) = csv.DictReader(
+        run("jnli", str(path), "--data", str(tmp_path), "--as", "csv").splitlines()
+    )
     wrong = sum(not i % 7 and x != "neutral" for i, x in enumerate(labels))
     assert (row["where"], row["unit"], row["n"]) == ("all", "fraction", "1200")
     assert float(row["score"]) == (1200 - wrong) / 1200

@@ -26,7 +26,9 @@ def verbs() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("words", [(), *verbs()], ids=" ".join)
-def test_every_verb_tells_a_wrong_option_in_one_line(nikawa: Nikawa, words: tuple[str, ...]) -> None:
+def test_every_verb_tells_a_wrong_option_in_one_line(
+    nikawa: Nikawa, words: tuple[str, ...]
+) -> None:
     done = nikawa(*words, "--hlep")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "nikawa: there is no option '--hlep'; did you mean --help?\n"
@@ -36,7 +38,10 @@ def test_every_verb_tells_a_wrong_option_in_one_line(nikawa: Nikawa, words: tupl
     ("typed", "said"),
     [
         ("pretrain x --sise mini", "there is no option '--sise'; did you mean --size?"),
-        ("pretrain x --any_language", "there is no option '--any_language'; did you mean --any-language?"),
+        (
+            "pretrain x --any_language",
+            "there is no option '--any_language'; did you mean --any-language?",
+        ),
         ("pretrain -out x", "there is no option '-out'; did you mean --out?"),
         ("data show mini-ja --n 3", "there is no option '--n'; did you mean -n?"),
         ("agree --frobnicate", "there is no option '--frobnicate'; see nikawa agree --help"),
@@ -52,7 +57,10 @@ def test_every_verb_tells_a_wrong_option_in_one_line(nikawa: Nikawa, words: tupl
             "data show",
             "the argument NAME is missing; for example: nikawa data show mini-ja --split dev -n 3",
         ),
-        ("data show a b c", "'b c' is more than nikawa data show takes; for example: nikawa data show "),
+        (
+            "data show a b c",
+            "'b c' is more than nikawa data show takes; for example: nikawa data show ",
+        ),
         ("tasks --json=yes", "--json does not take a value; it stands for: Print JSON"),
         ("pretrain x --language", "--language requires an argument; it stands for: ja or ko ("),
         ("data show mini-ja -n", "-n requires an argument; it stands for: How many examples"),
@@ -73,7 +81,11 @@ def test_a_wrong_value_is_named_with_what_its_option_stands_for(nikawa: Nikawa, 
 
 
 def test_a_wrong_word_cannot_flood_or_steer_the_terminal(nikawa: Nikawa) -> None:
-    for words in (("tasks", "--\x1b[31m" + "x" * 5000), ("\x1b[31m" + "x" * 5000,), ("tasks", "a", "b\nc")):
+    for words in (
+        ("tasks", "--\x1b[31m" + "x" * 5000),
+        ("\x1b[31m" + "x" * 5000,),
+        ("tasks", "a", "b\nc"),
+    ):
         done = nikawa(*words)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert len(done.stderr) < 500
@@ -94,7 +106,11 @@ def ending(line: str) -> subprocess.CompletedProcess[str]:
         "m.build = lambda only: a\nm.main()"
     )
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
 
 
@@ -109,5 +125,8 @@ def test_the_status_of_a_verb_is_that_of_the_process(line: str, status: int) -> 
 
 def test_a_question_without_an_answer_is_told() -> None:
     done = ending("typer.prompt('Password')")
-    assert (done.returncode, "nikawa: nothing was done; answer the question" in done.stderr) == (1, True)
+    assert (done.returncode, "nikawa: nothing was done; answer the question" in done.stderr) == (
+        1,
+        True,
+    )
     assert "Traceback" not in done.stderr

@@ -67,7 +67,9 @@ def postgres() -> Iterator[str]:
         **account,
     }
     subprocess.run(
-        [initdb, "-D", "data", "-U", "nikawa", "-A", "trust", "-E", "UTF8", "--no-sync"], check=True, **common
+        [initdb, "-D", "data", "-U", "nikawa", "-A", "trust", "-E", "UTF8", "--no-sync"],
+        check=True,
+        **common,
     )
     words = [
         "-D",
@@ -116,9 +118,13 @@ def pair(name: str, **more: Any) -> Example:
 def make(tmp_path: Path) -> Make:
     """A project with `items` pairs in groups of two, some control items, a pilot, and settings by table."""
 
-    def project(items: int = 6, control: int = 0, trial: int = 0, **tables: dict[str, Any]) -> Project:
+    def project(
+        items: int = 6, control: int = 0, trial: int = 0, **tables: dict[str, Any]
+    ) -> Project:
         settings = msgspec.convert({"title": "試験", "form": "choice", **tables}, Settings)
-        examples = [pair(f"i{n:03}", group=f"g{n // 2}", gold={"label": "entailment"}) for n in range(items)]
+        examples = [
+            pair(f"i{n:03}", group=f"g{n // 2}", gold={"label": "entailment"}) for n in range(items)
+        ]
         made = create_project(tmp_path / "project", settings, examples)
         for kind, count in (("gold", control), ("pilot", trial)):
             known = [pair(f"{kind}{n}", gold={"label": "neutral"}) for n in range(count)]
@@ -163,7 +169,9 @@ class Crowd:
         for name in names:
             token = hashed(self.project.token(name))
             self.store.do(
-                partial(add_worker, name=name, hashed=token, origin="link", language="ja", now=self.now)
+                partial(
+                    add_worker, name=name, hashed=token, origin="link", language="ja", now=self.now
+                )
             )
 
     def state(self, name: str) -> dict[str, Any]:

@@ -73,17 +73,32 @@ class Assignment(RuleBasedStateMachine):
         order=st.sampled_from(["random", "file"]),
         judged=st.sampled_from(["nobody", "excluded", "both"]),
     )
-    def begin(self, items: int, asked: int, gold: int, groups: bool, order: str, judged: str) -> None:
+    def begin(
+        self, items: int, asked: int, gold: int, groups: bool, order: str, judged: str
+    ) -> None:
         self.now, self.key, self.judged = 1000.0, 0, judged
         self.folder = tempfile.TemporaryDirectory()
-        assign = {"workers_per_item": asked, "lease_minutes": 1, "one_per_group": groups, "order": order}
-        table = {"title": "t", "form": "choice", "assign": assign, "gold": {"rate": 0.3, "after": 99}}
+        assign = {
+            "workers_per_item": asked,
+            "lease_minutes": 1,
+            "one_per_group": groups,
+            "order": order,
+        }
+        table = {
+            "title": "t",
+            "form": "choice",
+            "assign": assign,
+            "gold": {"rate": 0.3, "after": 99},
+        }
         config = msgspec.convert(table, Settings)
-        examples = [Example(id=f"i{n}", inputs={"text": f"文{n}"}, group=f"g{n // 2}") for n in range(items)]
+        examples = [
+            Example(id=f"i{n}", inputs={"text": f"文{n}"}, group=f"g{n // 2}") for n in range(items)
+        ]
         made = create_project(Path(self.folder.name) / "p", config, examples)
         self.project = Project(made.folder, config, made.form, made.options, made.secret)
         known = [
-            Example(id=f"k{n}", inputs={"text": f"既{n}"}, gold={"label": "neutral"}) for n in range(gold)
+            Example(id=f"k{n}", inputs={"text": f"既{n}"}, gold={"label": "neutral"})
+            for n in range(gold)
         ]
         write_records(made.folder / KINDS["gold"], known, overwrite=True)
         self.desk = Desk(self.project)
@@ -143,7 +158,11 @@ class Assignment(RuleBasedStateMachine):
             assert repeated.duplicate
             assert repeated.surplus == saved.surplus
 
-    @rule(events=st.lists(st.tuples(st.sampled_from(NAMES), st.integers(-3, 8)), min_size=2, max_size=8))
+    @rule(
+        events=st.lists(
+            st.tuples(st.sampled_from(NAMES), st.integers(-3, 8)), min_size=2, max_size=8
+        )
+    )
     def at_once(self, events: list[tuple[str, int]]) -> None:
         """Some come, some answer, some withdraw, all in one batch; who is left over comes after the others."""
         plans: list[tuple[str, Planned[Any]]] = [self._event(name, which) for name, which in events]
@@ -207,15 +226,18 @@ class Assignment(RuleBasedStateMachine):
             return
         standing = Counter(ref for ref, _ in self.link.rows(STANDING))
         leased = Counter(
-            item for (item,) in self.link.rows(
+            item
+            for (item,) in self.link.rows(
                 "SELECT i.ref FROM leases l JOIN items i ON i.id = l.item WHERE l.state = 'open'"
             )
-        )  # fmt: skip
+        )
         for ref, done, held, asked, kind in self.link.rows(SURPLUS):
             assert held == leased[ref]
             if kind == "main":
                 assert done == standing[ref]
-                assert self.judged == "both" or done + held <= asked  # who is taken back counts again
+                assert (
+                    self.judged == "both" or done + held <= asked
+                )  # who is taken back counts again
 
     @invariant()
     def nobody_is_shown_an_item_twice_or_counted_twice(self) -> None:
@@ -224,7 +246,9 @@ class Assignment(RuleBasedStateMachine):
         assert all(count == 1 for count in self.handed.values())
         assert all(count == 1 for count in Counter(self.link.rows(STANDING)).values())
         if self.project.settings.assign.one_per_group:
-            groups = Counter((name, int(ref[1:]) // 2) for name, ref in self.handed if ref[0] == "i")
+            groups = Counter(
+                (name, int(ref[1:]) // 2) for name, ref in self.handed if ref[0] == "i"
+            )
             assert all(count == 1 for count in groups.values())
 
 

@@ -21,19 +21,34 @@ OTHER = {"start": 5, "end": 7, "label": "DT"}
 SAME_OR_NOT: list[tuple[str, list[dict[str, Any]], bool]] = [
     ("choice", [{"label": "yes"}, {"label": "yes"}], False),
     ("choice", [{"label": "yes"}, {"label": "no"}], True),
-    ("inference", [{"label": "neutral", "naturalness": "both"}, {"naturalness": "both", "label": "neutral"}], False),
-    ("inference", [{"label": "neutral", "naturalness": "both"}, {"label": "neutral", "naturalness": "natural"}], True),
+    (
+        "inference",
+        [{"label": "neutral", "naturalness": "both"}, {"naturalness": "both", "label": "neutral"}],
+        False,
+    ),
+    (
+        "inference",
+        [
+            {"label": "neutral", "naturalness": "both"},
+            {"label": "neutral", "naturalness": "natural"},
+        ],
+        True,
+    ),
     ("scale", [{"score": 3}, {"score": 4.0}, {"score": 4}], False),
     ("scale", [{"score": 3}, {"score": 4}, {"score": 5}], True),
     ("ranked", [{"label": ["a", "b"]}, {"label": ["a"]}], False),
     ("ranked", [{"label": ["a", "b"]}, {"label": ["b", "a"]}], True),
     ("span-tagging", [{"spans": [SPAN, OTHER]}, {"spans": [OTHER, SPAN]}], False),
     ("span-tagging", [{"spans": [SPAN]}, {"spans": [{**SPAN, "label": "OG"}]}], True),
-    ("further-answers", [{"answer": "明治の中ごろ", "start": 4}, {"answer": "明治", "start": 4}], False),
+    (
+        "further-answers",
+        [{"answer": "明治の中ごろ", "start": 4}, {"answer": "明治", "start": 4}],
+        False,
+    ),
     ("further-answers", [{"answer": "電灯", "start": 4}, {"answer": "電灯", "start": 40}], True),
     ("further-answers", [{"answer": "電灯"}, {"answer": "石油ランプ", "start": 4}], True),
     ("further-answers", [{"answer": "電灯"}, {"answer": "明るい電灯"}], False),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "answers", "differ"), SAME_OR_NOT, ids=str)
@@ -44,8 +59,13 @@ def test_answers_that_disagree(name: str, answers: list[dict[str, Any]], differ:
 
 def test_what_is_written_is_no_disagreement() -> None:
     assert {form.name for form in forms().values() if form.writes} == {
-        "concept-question", "distractors", "translation", "write-contradictions", "write-hypotheses", "write-question"
-    }  # fmt: skip
+        "concept-question",
+        "distractors",
+        "translation",
+        "write-contradictions",
+        "write-hypotheses",
+        "write-question",
+    }
 
 
 def disagree(here: Any, count: int) -> None:
@@ -65,7 +85,10 @@ def test_the_list_goes_on_where_it_ended(crowd: Callable[..., Any]) -> None:
     assert [row["ref"] for row in rest["cases"]] == [f"i{n:03}" for n in range(PAGE, PAGE + 3)]
     assert rest["after"] is None
     here.change(exclude, "b")
-    assert here.store.ask(lambda link: disagreements(link, here.project)) == {"cases": [], "after": None}
+    assert here.store.ask(lambda link: disagreements(link, here.project)) == {
+        "cases": [],
+        "after": None,
+    }
 
 
 def test_a_case_shows_what_workers_saw(crowd: Callable[..., Any]) -> None:
@@ -88,14 +111,19 @@ def test_an_answer_that_breaks_a_rule_is_looked_at(crowd: Callable[..., Any]) ->
     here.answer("b")
     here.answer("b")
     (found,) = here.store.ask(lambda link: disagreements(link, here.project))["cases"]
-    assert {side["worker"]: side["problems"] for side in found["answers"]} == {"a": ["choose_one"], "b": []}
+    assert {side["worker"]: side["problems"] for side in found["answers"]} == {
+        "a": ["choose_one"],
+        "b": [],
+    }
 
 
 def test_nobody_judges_a_text_of_their_own(crowd: Callable[..., Any]) -> None:
     """Under the name they wrote it with; the owner's list names those only who came."""
     here = crowd(items=2)
     own = Example(
-        id="own", inputs={"premise": "a", "hypothesis": "b"}, meta={"writer": "mado", "meant": "neutral"}
+        id="own",
+        inputs={"premise": "a", "hypothesis": "b"},
+        meta={"writer": "mado", "meant": "neutral"},
     )
     path = here.project.folder / "examples.jsonl"
     write_records(path, [*read_examples(path), own], overwrite=True)

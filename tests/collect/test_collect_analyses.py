@@ -39,14 +39,21 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     def made(
         form: str, examples: list[Example], rows: Iterable[Row], **options: Any
     ) -> tuple[Project, Store]:
-        settings = msgspec.convert({"title": "試験", "form": form, "form_settings": options}, Settings)
+        settings = msgspec.convert(
+            {"title": "試験", "form": form, "form_settings": options}, Settings
+        )
         project = create_project(tmp_path / form, settings, examples)
         store = open_store("", project.folder, project.name)
         stores.append(store)
         sync(project, store)
         question = project.options.question
         given = [
-            (n, Judgement(example=item, worker=worker, question=question, answer=answer, seconds=seconds))
+            (
+                n,
+                Judgement(
+                    example=item, worker=worker, question=question, answer=answer, seconds=seconds
+                ),
+            )
             for n, (worker, item, answer, seconds) in enumerate(rows, start=1)
         ]
         if given:
@@ -60,9 +67,15 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 def pairs(count: int) -> list[Example]:
     return [
-        Example(id=f"p{n:03}", inputs={"premise": f"{_thing(n)}が{_spot(n)}にいる。", "hypothesis": f"{_thing(n)}がいる。"})
+        Example(
+            id=f"p{n:03}",
+            inputs={
+                "premise": f"{_thing(n)}が{_spot(n)}にいる。",
+                "hypothesis": f"{_thing(n)}がいる。",
+            },
+        )
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def _thing(n: int) -> str:
@@ -79,7 +92,12 @@ def choices(items: int) -> Iterator[Row]:
     for n in range(items):
         for place, worker in enumerate(("aki", "beni", "chie")):
             label = labels[n % 3] if (n + place) % 10 or n == 0 else labels[(n + 1) % 3]
-            yield worker, f"p{n:03}", labels[place] if n == 0 else label, 90.0 if n == 0 else 8.0 + place
+            yield (
+                worker,
+                f"p{n:03}",
+                labels[place] if n == 0 else label,
+                90.0 if n == 0 else 8.0 + place,
+            )
         yield "dai", f"p{n:03}", labels[(n + 1 + n % 2) % 3], 1.0
 
 
@@ -89,7 +107,8 @@ def hypotheses(items: int, given_away: str = "") -> Iterator[Row]:
         for writer in ("nagi", "mado"):
             drawn = Random(f"{writer} {n}")
             texts = [
-                f"{drawn.choice(THINGS)}が{drawn.choice(SPOTS)}で{drawn.choice(DOINGS)}。" for _ in range(3)
+                f"{drawn.choice(THINGS)}が{drawn.choice(SPOTS)}で{drawn.choice(DOINGS)}。"
+                for _ in range(3)
             ]
             if writer == "mado":
                 texts[1] = texts[1].replace("。", f"{given_away}。")
@@ -146,14 +165,20 @@ def test_a_scale_is_compared_by_size_and_a_ranking_by_its_first(begin: Begin) ->
     rows: list[Row] = [(w, f"p{n:03}", (n + (w == "b")) % 6, 3.0) for n in range(12) for w in "ab"]
     (scale,) = ANALYSES["judged"](*begin("scale", pairs(12), rows))["agreement"]
     assert {"interval", "ordinal", "nominal"} <= {row["level"] for row in scale["measures"]}
-    rows = [(w, f"p{n:03}", ["政治", "経済"][: 1 + (w == "b")], 3.0) for n in range(12) for w in "ab"]
-    (ranked,) = ANALYSES["judged"](*begin("ranked", pairs(12), rows, labels=["政治", "経済"]))["agreement"]
+    rows = [
+        (w, f"p{n:03}", ["政治", "経済"][: 1 + (w == "b")], 3.0) for n in range(12) for w in "ab"
+    ]
+    (ranked,) = ANALYSES["judged"](*begin("ranked", pairs(12), rows, labels=["政治", "経済"]))[
+        "agreement"
+    ]
     assert ranked["counts"]["unanimous"] == 12
 
 
 @pytest.mark.slow
 def test_the_gate_names_the_word_and_its_writer(begin: Begin) -> None:
-    told = ANALYSES["gate"](*begin("write-hypotheses", pairs(48), hypotheses(48, "わけがまったくない")))
+    told = ANALYSES["gate"](
+        *begin("write-hypotheses", pairs(48), hypotheses(48, "わけがまったくない"))
+    )
     assert told["guessed"]["alarm"]
     assert told["guessed"]["low"] > told["guessed"]["chance"] == pytest.approx(1 / 3)
     assert sum(batch["texts"] for batch in told["batches"]) == told["texts"] == 288
@@ -179,24 +204,39 @@ def test_the_gate_tells_who_copies_and_which_words_are_added(begin: Begin) -> No
         Example(id=f"p{n:03}", inputs={"text": f"白い{_thing(n)}が{_spot(n)}を走っている。"})
         for n in range(20)
     ]
-    near = [("nagi", f"p{n:03}", [f"黒い{_thing(n)}が{_spot(n)}を走っている。"], 9.0) for n in range(20)]
-    far = [("mado", f"p{n:03}", [f"{_thing(n)}は眠ったきり起きようともしなかった。"], 9.0) for n in range(20)]
+    near = [
+        ("nagi", f"p{n:03}", [f"黒い{_thing(n)}が{_spot(n)}を走っている。"], 9.0) for n in range(20)
+    ]
+    far = [
+        ("mado", f"p{n:03}", [f"{_thing(n)}は眠ったきり起きようともしなかった。"], 9.0)
+        for n in range(20)
+    ]
     told = ANALYSES["gate"](*begin("write-contradictions", examples, [*near, *far], texts=1))
     assert (told["labelled"], told["guessed"]) == (False, None)
     writers = {row["writer"]: row for row in told["writers"]}
     assert "copies" in writers["nagi"]["flags"]
     assert "strays" in writers["mado"]["flags"]
-    assert {"黒い": [["nagi", 20]]}.items() <= {row["token"]: row["writers"] for row in told["words"]}.items()
+    assert {"黒い": [["nagi", 20]]}.items() <= {
+        row["token"]: row["writers"] for row in told["words"]
+    }.items()
 
 
 def test_the_gate_looks_at_the_hypotheses_that_are_judged(begin: Begin) -> None:
     examples = [
-        Example(id=f"p{n:03}", inputs={
-            "premise": f"{n}番の{_thing(n)}が{_spot(n)}にいる。",
-            "hypothesis": f"{_thing(n)}が{'いない' if n % 2 else 'いる'}。"})
+        Example(
+            id=f"p{n:03}",
+            inputs={
+                "premise": f"{n}番の{_thing(n)}が{_spot(n)}にいる。",
+                "hypothesis": f"{_thing(n)}が{'いない' if n % 2 else 'いる'}。",
+            },
+        )
         for n in range(64)
-    ]  # fmt: skip
-    rows = [(w, f"p{n:03}", ("entailment", "contradiction")[n % 2], 5.0) for n in range(64) for w in "ab"]
+    ]
+    rows = [
+        (w, f"p{n:03}", ("entailment", "contradiction")[n % 2], 5.0)
+        for n in range(64)
+        for w in "ab"
+    ]
     told = ANALYSES["gate"](*begin("inference", examples, rows))
     assert told["labels"] == {"contradiction": 32, "entailment": 32}
     assert told["guessed"]["accuracy"] > 0.9
@@ -213,7 +253,9 @@ def test_the_gate_names_writers_of_what_is_judged(begin: Begin) -> None:
         if writer == "mado" and label == "contradiction":
             text += "ことなどまったくない"
         inputs = {"premise": f"{n}つめの文。", "hypothesis": f"{text}。"}
-        examples.append(Example(id=f"p{n:03}", inputs=inputs, meta={"writer": writer, "meant": label}))
+        examples.append(
+            Example(id=f"p{n:03}", inputs=inputs, meta={"writer": writer, "meant": label})
+        )
         rows += [(worker, f"p{n:03}", label, 5.0) for worker in ("a", "b")]
     project, store = begin("choice", examples, rows)
     found = ANALYSES["gate"](project, store)
@@ -233,7 +275,12 @@ def test_every_form_can_be_analysed(begin: Begin, name: str) -> None:
     examples = [Example(id=f"p{n}", inputs=dict(sample.inputs)) for n in range(3)]
     project, store = begin(name, examples, [], **sample.settings)
     rows = [
-        (1, Judgement(example=example.id, worker=worker, question=question, answer=answer, seconds=2.0))
+        (
+            1,
+            Judgement(
+                example=example.id, worker=worker, question=question, answer=answer, seconds=2.0
+            ),
+        )
         for example in examples
         for worker in ("aki", "beni")
         for question, answer in project.form.to_judgements(sample.answer)

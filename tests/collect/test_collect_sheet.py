@@ -16,10 +16,21 @@ from nikawa.io.records import write_records
 from nikawa.records import Example
 
 SHEET: dict[str, Any] = {
-    "recipe": "klue-ner", "name": "check", "title": "whether they are right", "form": "choice", "question": "right",
-    "prompt": "모두 맞으면 right를 고르세요.", "labels": ["right", "wrong"], "scale": None, "texts": 1, "workers": 2,
-    "items": 1, "answer": "one of the labels", "language": "ko", "tasks": "0",
-}  # fmt: skip
+    "recipe": "klue-ner",
+    "name": "check",
+    "title": "whether they are right",
+    "form": "choice",
+    "question": "right",
+    "prompt": "모두 맞으면 right를 고르세요.",
+    "labels": ["right", "wrong"],
+    "scale": None,
+    "texts": 1,
+    "workers": 2,
+    "items": 1,
+    "answer": "one of the labels",
+    "language": "ko",
+    "tasks": "0",
+}
 
 
 def made(tmp_path: Path, how: New, text: str = "x", **sheet: Any) -> Project:
@@ -47,27 +58,50 @@ def test_what_is_said_goes_before_the_sheet(tmp_path: Path) -> None:
     how = New("choice", workers=5, language="en", title="mine", options={"labels": ["a", "b"]})
     project = made(tmp_path, how)
     settings = project.settings
-    assert (settings.language, settings.title, settings.assign.workers_per_item) == ("en", "mine", 5)
+    assert (settings.language, settings.title, settings.assign.workers_per_item) == (
+        "en",
+        "mine",
+        5,
+    )
     assert (project.options.labels, project.options.question) == (("a", "b"), "right")
 
 
 def test_another_form_keeps_its_own_settings(tmp_path: Path) -> None:
     project = made(tmp_path, New("ranked"))
-    assert (project.settings.form, project.options.question, project.options.most) == ("ranked", "label", 3)
+    assert (project.settings.form, project.options.question, project.options.most) == (
+        "ranked",
+        "label",
+        3,
+    )
     assert project.settings.language == "ko"
 
 
 @pytest.mark.parametrize(
     ("sheet", "wanted"),
     [
-        ({"form": "inference", "question": "label", "labels": ["entailment"]}, {"naturalness": False, "prompt": ""}),
-        ({"form": "scale", "question": "relatedness", "labels": [], "scale": [1, 5]}, {"low": 1.0, "high": 5.0, "question": "relatedness"}),
-        ({"form": "ranked", "question": "label", "labels": ["a", "b"], "texts": 2}, {"most": 2, "labels": ("a", "b")}),
-        ({"form": "distractors", "question": "distractors", "labels": [], "texts": 3}, {"texts": 3}),
-        ({"form": "span-tagging", "question": "boundaries", "labels": ["subject"]}, {"labels": ("subject",), "prompt": SHEET["prompt"]}),
+        (
+            {"form": "inference", "question": "label", "labels": ["entailment"]},
+            {"naturalness": False, "prompt": ""},
+        ),
+        (
+            {"form": "scale", "question": "relatedness", "labels": [], "scale": [1, 5]},
+            {"low": 1.0, "high": 5.0, "question": "relatedness"},
+        ),
+        (
+            {"form": "ranked", "question": "label", "labels": ["a", "b"], "texts": 2},
+            {"most": 2, "labels": ("a", "b")},
+        ),
+        (
+            {"form": "distractors", "question": "distractors", "labels": [], "texts": 3},
+            {"texts": 3},
+        ),
+        (
+            {"form": "span-tagging", "question": "boundaries", "labels": ["subject"]},
+            {"labels": ("subject",), "prompt": SHEET["prompt"]},
+        ),
     ],
     ids=lambda value: str(value.get("form", "")),
-)  # fmt: skip
+)
 def test_each_form_takes_from_it_what_it_has(
     tmp_path: Path, sheet: dict[str, Any], wanted: dict[str, Any]
 ) -> None:
@@ -84,7 +118,9 @@ def test_each_form_takes_from_it_what_it_has(
         ("A cat sleeps.", "ja"),
     ],
 )
-def test_texts_say_which_language_the_pages_are_in(tmp_path: Path, text: str, language: str) -> None:
+def test_texts_say_which_language_the_pages_are_in(
+    tmp_path: Path, text: str, language: str
+) -> None:
     write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": text})])
     report = new(tmp_path / "p", str(tmp_path / "e.jsonl"), New("choice"))
     assert (report.language, report.workers_per_item) == (language, 3)

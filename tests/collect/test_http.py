@@ -27,7 +27,9 @@ from nikawa.io.records import read_examples, write_records
 from nikawa.records import Example, Judgement
 
 PASSWORD = "とても長い合言葉です"
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202e逆\u202c \" ' & ${7*7} {{7*7}}"
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(2)> \u202e逆\u202c \" ' & ${7*7} {{7*7}}"
+)
 Make = Callable[..., Project]
 
 
@@ -42,7 +44,9 @@ class Here:
 
     def link(self, name: str) -> str:
         token = self.project.token(name)
-        self.store.do(lambda link: add_worker(link, name, hashed(token), "link", language="ja", now=1.0))
+        self.store.do(
+            lambda link: add_worker(link, name, hashed(token), "link", language="ja", now=1.0)
+        )
         return f"/w/{token}"
 
     def next(self, base: str = "") -> dict[str, Any]:
@@ -51,11 +55,15 @@ class Here:
         state: dict[str, Any] = reply.json()
         return state
 
-    def post(self, path: str, body: object, base: str = "", **headers: str) -> tuple[int, dict[str, Any]]:
+    def post(
+        self, path: str, body: object, base: str = "", **headers: str
+    ) -> tuple[int, dict[str, Any]]:
         reply = self.client.post(f"{base or self.base}/{path}", json=body, headers=headers)
         return reply.status_code, reply.json()
 
-    def answer(self, label: object = "neutral", base: str = "", **more: Any) -> tuple[int, dict[str, Any]]:
+    def answer(
+        self, label: object = "neutral", base: str = "", **more: Any
+    ) -> tuple[int, dict[str, Any]]:
         lease = more.pop("lease", None) or self.next(base)["item"]["lease"]
         body = {"lease": lease, "key": more.pop("key", lease), "answer": {"label": label}, **more}
         return self.post("answer", body, base)
@@ -104,7 +112,9 @@ def test_a_worker_from_the_first_page_to_the_code(serve: Serve) -> None:
     assert told["state"]["earned"] == {"amount": 12.5, "currency": "JPY", "per_item": 12.5}
     status, told = here.answer("entailment")
     assert (told["state"]["stage"], told["state"]["code"]) == ("done", here.project.code("hanako"))
-    assert here.post("undo", {"key": "u"})[1]["state"]["item"]["previous"] == {"label": "entailment"}
+    assert here.post("undo", {"key": "u"})[1]["state"]["item"]["previous"] == {
+        "label": "entailment"
+    }
 
 
 def test_a_retry_is_one_judgement(serve: Serve) -> None:
@@ -150,7 +160,9 @@ def test_bodies_that_do_not_fit(serve: Serve, path: str, body: object) -> None:
 
 def test_other_bodies_are_refused(serve: Serve) -> None:
     here = serve(limits={"body_kilobytes": 1})
-    plain = here.client.post(f"{here.base}/answer", content=b"{}", headers={"content-type": "text/plain"})
+    plain = here.client.post(
+        f"{here.base}/answer", content=b"{}", headers={"content-type": "text/plain"}
+    )
     assert plain.status_code == 415
     kind = {"content-type": "application/json"}
     for content, status in (
@@ -160,7 +172,10 @@ def test_other_bodies_are_refused(serve: Serve) -> None:
         (b"[" * 900 + b"]" * 100, 422),
         (b'{"lease": "' + b"x" * 5000 + b'"}', 413),
     ):
-        assert here.client.post(f"{here.base}/draft", content=content, headers=kind).status_code == status
+        assert (
+            here.client.post(f"{here.base}/draft", content=content, headers=kind).status_code
+            == status
+        )
     streamed = (b"x" * 600 for _ in range(4))
     assert here.client.post(f"{here.base}/draft", content=streamed, headers=kind).status_code == 413
 
@@ -207,7 +222,10 @@ def test_every_reply_is_sealed(serve: Serve) -> None:
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert headers["cache-control"] == "no-store"
-        assert (headers["referrer-policy"], headers["x-content-type-options"]) == ("no-referrer", "nosniff")
+        assert (headers["referrer-policy"], headers["x-content-type-options"]) == (
+            "no-referrer",
+            "nosniff",
+        )
     page = here.client.get(here.base).text
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|javascript:", page)
     assert not re.search(r"(?:src|href)=\"(?!/)", page)
@@ -230,7 +248,9 @@ def test_a_fault_of_our_own_tells_nothing(serve: Serve, monkeypatch: pytest.Monk
     assert "content-security-policy" in reply.headers
 
 
-def test_a_database_that_is_away_asks_to_send_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_away_asks_to_send_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = serve()
 
     def away(*_: object) -> None:
@@ -245,13 +265,22 @@ def test_a_database_that_is_away_asks_to_send_again(serve: Serve, monkeypatch: p
 
 
 def test_no_gold_and_no_other_answers_reach_a_worker(serve: Serve) -> None:
-    here = serve(items=8, control=4, trial=1, gold={"rate": 0.5}, limits={"requests_per_second": 1000})
+    here = serve(
+        items=8, control=4, trial=1, gold={"rate": 0.5}, limits={"requests_per_second": 1000}
+    )
     other = here.link("taro")
     secrets = ("gold", "control", "taro", "i00", "correct")
     texts: list[str] = [here.client.get(here.base).text]
     for base in (other, here.base):
         while (state := here.next(base))["item"] is not None:
-            assert set(state["item"]) == {"lease", "inputs", "draft", "previous", "expires", "stage"}
+            assert set(state["item"]) == {
+                "lease",
+                "inputs",
+                "draft",
+                "previous",
+                "expires",
+                "stage",
+            }
             state["item"]["inputs"] = {}
             texts.append(msgspec.json.encode(state).decode())
             status, told = here.answer("neutral", base)
@@ -278,7 +307,9 @@ def test_hostile_texts_are_text(make: Make) -> None:
         [Example(id=HOSTILE, inputs={"premise": HOSTILE, "hypothesis": "長" * 350_000})],
         overwrite=True,
     )
-    (project.folder / "guideline.ja.md").write_text(f"# {HOSTILE}\n\n[a](javascript:alert(1))\n", "utf-8")
+    (project.folder / "guideline.ja.md").write_text(
+        f"# {HOSTILE}\n\n[a](javascript:alert(1))\n", "utf-8"
+    )
     with open_store("", project.folder, project.name) as store:
         sync(project, store)
         here = Here(project, store)
@@ -320,14 +351,22 @@ def test_log_in_log_out_and_wrong_passwords(serve: Serve) -> None:
     assert here.client.post("/logout", headers={"X-CSRF-Token": csrf}).status_code == 200
     here.client.cookies.set("nikawa_session", stolen)
     assert here.client.get("/owner/data").status_code == 401
-    log = here.store.ask(lambda link: [row[0] for row in link.rows("SELECT what FROM audit ORDER BY seq")])
-    assert [what for what in log if what.startswith("log")] == ["log in refused", "log in", "log out"]
+    log = here.store.ask(
+        lambda link: [row[0] for row in link.rows("SELECT what FROM audit ORDER BY seq")]
+    )
+    assert [what for what in log if what.startswith("log")] == [
+        "log in refused",
+        "log in",
+        "log out",
+    ]
 
 
 def test_cookies_and_passwords_are_kept_safe(serve: Serve) -> None:
     here = serve()
     here.log_in()
-    kept = here.store.ask(lambda link: link.rows("SELECT p.password, s.id FROM people p, sessions s"))
+    kept = here.store.ask(
+        lambda link: link.rows("SELECT p.password, s.id FROM people p, sessions s")
+    )
     assert kept[0][0].startswith("$argon2id$")
     assert here.client.cookies["nikawa_session"] not in kept[0]
     page = here.client.get("/login")
@@ -356,7 +395,9 @@ def test_a_post_from_elsewhere_is_refused(serve: Serve) -> None:
     assert here.client.post("/owner/exclude", json=body, headers=good).json()["state"] == "excluded"
     assert here.next()["stage"] == "excluded"
     assert here.post("undo", {"key": "u"}, Origin="http://evil.example")[0] == 403
-    assert here.client.post("/login", data={"name": "owner", "password": PASSWORD}).status_code == 403
+    assert (
+        here.client.post("/login", data={"name": "owner", "password": PASSWORD}).status_code == 403
+    )
 
 
 def test_roles(serve: Serve) -> None:
@@ -366,15 +407,26 @@ def test_roles(serve: Serve) -> None:
     assert here.client.get("/owner/data").status_code == 200
     for path in ("/owner/export", "/owner/audit"):
         assert here.client.get(path).status_code == 403
-    assert here.client.post("/owner/exclude", json={"worker": "hanako"}, headers=headers).status_code == 403
-    assert here.client.post("/owner/links", json={"names": ["x"]}, headers=headers).status_code == 403
+    assert (
+        here.client.post("/owner/exclude", json={"worker": "hanako"}, headers=headers).status_code
+        == 403
+    )
+    assert (
+        here.client.post("/owner/links", json={"names": ["x"]}, headers=headers).status_code == 403
+    )
     decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "明らか"}
     assert here.client.post("/owner/decide", json=decision, headers=headers).status_code == 200
     assert (
-        here.client.post("/owner/decide", json={**decision, "answer": {}}, headers=headers).status_code == 422
+        here.client.post(
+            "/owner/decide", json={**decision, "answer": {}}, headers=headers
+        ).status_code
+        == 422
     )
     assert (
-        here.client.post("/owner/decide", json={**decision, "ref": "no"}, headers=headers).status_code == 404
+        here.client.post(
+            "/owner/decide", json={**decision, "ref": "no"}, headers=headers
+        ).status_code
+        == 404
     )
 
 
@@ -382,7 +434,9 @@ def test_the_owner_at_work(serve: Serve) -> None:
     here = serve(items=1, limits={"reports_per_item": 1})
     csrf = here.log_in()
     headers = {"X-CSRF-Token": csrf}
-    made = here.client.post("/owner/links", json={"names": ["x", "y"]}, headers=headers).json()["links"]
+    made = here.client.post("/owner/links", json={"names": ["x", "y"]}, headers=headers).json()[
+        "links"
+    ]
     here.answer("neutral", made[0]["path"])
     here.answer("entailment", made[1]["path"])
     (row,) = here.client.get("/owner/disagreements").json()["cases"]
@@ -392,13 +446,17 @@ def test_the_owner_at_work(serve: Serve) -> None:
     lease = here.next()["item"]["lease"]
     here.post("report", {"lease": lease, "key": "k", "code": "hate"})
     assert here.client.get("/owner/items?state=set-aside").json()[0]["ref"] == "i000"
-    told = here.client.post("/owner/resolve", json={"ref": "i000", "action": "drop"}, headers=headers)
+    told = here.client.post(
+        "/owner/resolve", json={"ref": "i000", "action": "drop"}, headers=headers
+    )
     assert told.json() == {"ref": "i000", "state": "set-aside"}
     lines = here.client.get("/owner/export?pseudonymise=1").text.splitlines()
     found = [msgspec.json.decode(line, type=Judgement) for line in lines]
     assert {j.worker for j in found} == {here.project.pseudonym("x"), here.project.pseudonym("y")}
     rows = list(
-        csv.reader(io.StringIO(here.client.get("/owner/export?form=csv").content.decode("utf-8-sig")))
+        csv.reader(
+            io.StringIO(here.client.get("/owner/export?form=csv").content.decode("utf-8-sig"))
+        )
     )
     assert rows[0] == ["example", "worker", "question", "answer", "seconds", "at"]
     assert len(rows) == 3
@@ -418,7 +476,9 @@ def test_rates_are_limited(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/next", "/answer"])
-def test_unknown_links_are_limited_by_address_and_known_ones_are_not(serve: Serve, path: str) -> None:
+def test_unknown_links_are_limited_by_address_and_known_ones_are_not(
+    serve: Serve, path: str
+) -> None:
     here = serve()
     body = {"lease": "x", "key": "x", "answer": {}}
     ask = here.client.get if path != "/answer" else lambda link: here.client.post(link, json=body)
@@ -430,7 +490,12 @@ def test_unknown_links_are_limited_by_address_and_known_ones_are_not(serve: Serv
 
 def test_platforms(serve: Serve) -> None:
     here = serve(
-        crowd={"join": True, "parameter": "PROLIFIC_PID", "completion_code": "C0DE", "max_workers": 3}
+        crowd={
+            "join": True,
+            "parameter": "PROLIFIC_PID",
+            "completion_code": "C0DE",
+            "max_workers": 3,
+        }
     )
     entrance = f"/join/{here.project.join_key}"
     korean = {"accept-language": "ko-KR,ko;q=0.9,en;q=0.8"}
@@ -478,10 +543,14 @@ def test_what_is_served_is_what_was_asked(serve: Serve) -> None:
     while (state := here.next())["item"]:
         shown.add(state["item"]["inputs"]["premise"])
         here.answer()
-    assert shown == {e.inputs["premise"] for e in read_examples(here.project.folder / "examples.jsonl")}
+    assert shown == {
+        e.inputs["premise"] for e in read_examples(here.project.folder / "examples.jsonl")
+    }
 
 
-def test_an_export_that_cannot_be_made_is_told(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_export_that_cannot_be_made_is_told(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
     """Not a file that ends in the middle: somebody broke the settings while the server ran."""
     here = serve()
     here.log_in()

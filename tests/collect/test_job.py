@@ -48,16 +48,37 @@ def run(*words: str | Path) -> str:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     examples = tmp_path / "pairs.jsonl"
-    write_records(examples, [Example(id=f"p{n}", inputs={"text": f"箱が{n}個ある。"}) for n in range(3)])
-    words = ("collect", "new", tmp_path / "round", "--examples", examples, "--form", "choice", "-k", "2")
+    write_records(
+        examples, [Example(id=f"p{n}", inputs={"text": f"箱が{n}個ある。"}) for n in range(3)]
+    )
+    words = (
+        "collect",
+        "new",
+        tmp_path / "round",
+        "--examples",
+        examples,
+        "--form",
+        "choice",
+        "-k",
+        "2",
+    )
     run(*words, "--language", "ko", "--set", 'labels=["yes", "no"]', "--set", "question=label")
     return tmp_path / "round"
 
 
 def test_a_new_project_is_a_readable_folder(project: Path) -> None:
     names = {path.name for path in project.iterdir()}
-    assert {"project.toml", "guideline.ja.md", "guideline.ko.md", "guideline.en.md", "examples.jsonl", "gold.jsonl",
-            "pilot.jsonl", "secret.key", "collect.db"} <= names  # fmt: skip
+    assert {
+        "project.toml",
+        "guideline.ja.md",
+        "guideline.ko.md",
+        "guideline.en.md",
+        "examples.jsonl",
+        "gold.jsonl",
+        "pilot.jsonl",
+        "secret.key",
+        "collect.db",
+    } <= names
     assert stat.S_IMODE((project / "secret.key").stat().st_mode) == 0o600
     assert stat.S_IMODE((project / "collect.db").stat().st_mode) == 0o600
     found = open_project(project)
@@ -139,8 +160,10 @@ def test_sheets_in_and_judgements_out(project: Path, tmp_path: Path) -> None:
     assert "3 judgements" in run("collect", "export", project, "--out", out)
     found = list(read_records(out, Judgement))
     assert [(j.example, j.worker, j.question, j.answer) for j in found] == [
-        ("p0", "=x", "label", "yes"), ("p0", "y", "label", "no"), ("p1", "y", "label", "yes")
-    ]  # fmt: skip
+        ("p0", "=x", "label", "yes"),
+        ("p0", "y", "label", "no"),
+        ("p1", "y", "label", "yes"),
+    ]
     hidden = tmp_path / "hidden.tsv"
     assert export(project, hidden, Out(pseudonymise=True)) == 3
     assert len({j.worker for j in read_records(hidden, Judgement)} - {"=x", "y"}) == 2
@@ -161,7 +184,9 @@ def test_sheets_in_and_judgements_out(project: Path, tmp_path: Path) -> None:
 
 def test_what_is_collected_can_be_aggregated(project: Path, tmp_path: Path) -> None:
     rows = [
-        Judgement(example=f"p{n}", worker=w, question="label", answer="yes") for n in range(3) for w in "abc"
+        Judgement(example=f"p{n}", worker=w, question="label", answer="yes")
+        for n in range(3)
+        for w in "abc"
     ]
     write_records(tmp_path / "in.jsonl", rows)
     take(project, tmp_path / "in.jsonl", How())
@@ -180,7 +205,9 @@ def test_what_is_collected_can_be_aggregated(project: Path, tmp_path: Path) -> N
 
 
 def test_further_examples(project: Path, tmp_path: Path) -> None:
-    write_records(tmp_path / "more.jsonl", [Example(id=f"p{n}", inputs={"text": "袋"}) for n in (2, 3, 4)])
+    write_records(
+        tmp_path / "more.jsonl", [Example(id=f"p{n}", inputs={"text": "袋"}) for n in (2, 3, 4)]
+    )
     assert take(project, None, How(), str(tmp_path / "more.jsonl")).examples == 2
     assert status(project)["progress"]["items"] == 5
     with pytest.raises(BadInput, match="nothing to import"):
@@ -196,7 +223,9 @@ def test_backup_password_and_forms(project: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no role"):
         password(project, "rev", "king")
     assert "choice" in run("collect", "forms")
-    assert json.loads(run("collect", "password", project, "--name", "x", "--json"))["role"] == "owner"
+    assert (
+        json.loads(run("collect", "password", project, "--name", "x", "--json"))["role"] == "owner"
+    )
 
 
 def test_the_demo_is_whole(tmp_path: Path) -> None:
@@ -211,7 +240,9 @@ def test_the_demo_is_whole(tmp_path: Path) -> None:
     assert "worker-1\thttp" in run("collect", "demo", tmp_path / "again", "--no-serve")
 
 
-def test_links_begin_where_the_server_was_started(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_begin_where_the_server_was_started(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert links(project, ["a"]).address == "http://127.0.0.1:8000"
     monkeypatch.setattr("nikawa.collect.app.run", lambda *_, started: started(4321))
     for host, wanted in (("10.0.0.7", "10.0.0.7"), ("::", "[::1]"), ("0.0.0.0", "127.0.0.1")):
@@ -244,7 +275,9 @@ def writing(tmp_path: Path) -> tuple[Path, list[str]]:
     """A project in which nagi wrote three hypotheses a premise, and mado broke the rules."""
     sample = forms()["write-hypotheses"].sample
     assert sample is not None
-    write_records(tmp_path / "p.jsonl", [Example(id=f"p{n}", inputs=dict(sample.inputs)) for n in range(12)])
+    write_records(
+        tmp_path / "p.jsonl", [Example(id=f"p{n}", inputs=dict(sample.inputs)) for n in range(12)]
+    )
     new(tmp_path / "w", str(tmp_path / "p.jsonl"), New("write-hypotheses", workers=2))
     texts = sample.answer["hypotheses"]
     given = [
@@ -268,7 +301,9 @@ def free_for(folder: Path, name: str) -> int:
         return int(store.ask(lambda link: link.rows(sql, name))[0][0])
 
 
-def test_what_was_written_goes_to_others_to_judge(tmp_path: Path, writing: tuple[Path, list[str]]) -> None:
+def test_what_was_written_goes_to_others_to_judge(
+    tmp_path: Path, writing: tuple[Path, list[str]]
+) -> None:
     """Under a number that does not tell what it was meant to be; that, and who wrote it, stands in a file apart."""
     folder, texts = writing
     pairs, names = tmp_path / "pairs.jsonl", tmp_path / "pairs.writers.jsonl"
@@ -307,7 +342,9 @@ def test_nobody_judges_what_they_wrote(tmp_path: Path, writing: tuple[Path, list
     assert (free_for(tmp_path / "k", "nagi"), free_for(tmp_path / "k", "yura")) == (1, 37)
 
 
-def test_writers_that_are_not_named_are_told(tmp_path: Path, writing: tuple[Path, list[str]]) -> None:
+def test_writers_that_are_not_named_are_told(
+    tmp_path: Path, writing: tuple[Path, list[str]]
+) -> None:
     folder, pairs = writing[0], tmp_path / "pairs.jsonl"
     said = run("collect", "export", folder, "--to", "examples", "--out", pairs, "--pseudonymise")
     assert "may hand writers their own" in said
@@ -346,9 +383,13 @@ def test_decisions_settle_ties(project: Path, tmp_path: Path) -> None:
     with opened(project) as (_, store):
         for label in ("yes", "no"):
             body = json.dumps({"label": label})
-            store.do(partial(decide, ref="p0", body=body, reason="=1+1 読み直した", who="o", now=1.0))
+            store.do(
+                partial(decide, ref="p0", body=body, reason="=1+1 読み直した", who="o", now=1.0)
+            )
     sheet, out = tmp_path / "decided.tsv", tmp_path / "judgements.jsonl"
-    assert run("collect", "export", project, "--to", "decisions", "--out", sheet).startswith("1 decisions")
+    assert run("collect", "export", project, "--to", "decisions", "--out", sheet).startswith(
+        "1 decisions"
+    )
     assert sheet.read_text("utf-8").splitlines()[1] == "p0\tlabel\tno\to\t'=1+1 読み直した"
     export(project, out)
     run(
@@ -363,13 +404,17 @@ def test_decisions_settle_ties(project: Path, tmp_path: Path) -> None:
         "--out",
         tmp_path / "gold",
     )
-    found = {one.id: one.gold for one in read_records(tmp_path / "gold" / "examples.jsonl", Example)}
+    found = {
+        one.id: one.gold for one in read_records(tmp_path / "gold" / "examples.jsonl", Example)
+    }
     assert found == {"p0": {"label": "no"}, "p1": {"label": "yes"}}
 
 
 def test_the_demo_shows_links_that_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The port is known only once the server listens."""
-    monkeypatch.setattr("nikawa.collect.job.serve", lambda _folder, how, started: started(how.port or 4321))
+    monkeypatch.setattr(
+        "nikawa.collect.job.serve", lambda _folder, how, started: started(how.port or 4321)
+    )
     said = run("collect", "demo", tmp_path / "d", "--port", "0")
     address = links(tmp_path / "d", ["worker-1"], "http://127.0.0.1:4321").links[0][1]
     assert f"worker-1\t{address}\n" in said
@@ -389,14 +434,24 @@ def line(**fields: object) -> str:
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("gold", line(id="g", inputs={"text": "x"}, gold={"label": "perhaps"}), "'perhaps' is no answer to 'label'"),
-        ("gold", line(id="g", inputs={"text": "x"}, gold={"score": 3}), "needs its gold, to one of: label"),
+        (
+            "gold",
+            line(id="g", inputs={"text": "x"}, gold={"label": "perhaps"}),
+            "'perhaps' is no answer to 'label'",
+        ),
+        (
+            "gold",
+            line(id="g", inputs={"text": "x"}, gold={"score": 3}),
+            "needs its gold, to one of: label",
+        ),
         ("pilot", line(id="g", inputs={"text": "x"}), "needs its gold"),
         ("examples", line(id="e", inputs={"text": 5}), "finds nothing in it to show"),
     ],
     ids=["no label", "another question", "no gold", "no text"],
-)  # fmt: skip
-def test_an_item_that_nobody_could_answer_is_refused(project: Path, file: str, text: str, said: str) -> None:
+)
+def test_an_item_that_nobody_could_answer_is_refused(
+    project: Path, file: str, text: str, said: str
+) -> None:
     """Before a worker meets it: a control item with a misspelt label would exclude everybody."""
     path = project / f"{file}.jsonl"
     path.write_text(path.read_text("utf-8") + text, "utf-8")
@@ -421,7 +476,9 @@ def test_a_control_item_may_have_more_gold_than_is_asked(project: Path) -> None:
         ("rate = 0.1", "rat = 0.1", "no setting 'rat'; did you mean 'rate'"),
     ],
 )
-def test_a_faulty_setting_is_told_with_its_line(project: Path, before: str, after: str, said: str) -> None:
+def test_a_faulty_setting_is_told_with_its_line(
+    project: Path, before: str, after: str, said: str
+) -> None:
     path = project / "project.toml"
     text = path.read_text("utf-8")
     assert before in text
@@ -437,7 +494,9 @@ def test_a_faulty_setting_is_told_with_its_line(project: Path, before: str, afte
 )
 def test_no_sheet_runs_what_somebody_wrote(tmp_path: Path, name: str, form: str | None) -> None:
     write_records(tmp_path / "e.jsonl", [Example(id="=1+1", inputs={"text": "x"})])
-    new(tmp_path / "p", str(tmp_path / "e.jsonl"), New("choice", options={"labels": ["@yes", "no"]}))
+    new(
+        tmp_path / "p", str(tmp_path / "e.jsonl"), New("choice", options={"labels": ["@yes", "no"]})
+    )
     given = Judgement(example="=1+1", worker="+w", question="label", answer="@yes")
     write_records(tmp_path / "in.jsonl", [given])
     take(tmp_path / "p", tmp_path / "in.jsonl", How())
@@ -457,7 +516,9 @@ def test_a_decision_against_the_vote_is_told(project: Path, tmp_path: Path) -> N
     write_records(tmp_path / "in.jsonl", answers)
     take(project, tmp_path / "in.jsonl", How())
     with opened(project) as (_, store):
-        store.do(partial(decide, ref="p0", body='{"label": "no"}', reason="読み直した", who="o", now=1.0))
+        store.do(
+            partial(decide, ref="p0", body='{"label": "no"}', reason="読み直した", who="o", now=1.0)
+        )
     export(project, tmp_path / "decided.tsv", Out(form="decisions"))
     words = (
         "aggregate",
@@ -467,15 +528,23 @@ def test_a_decision_against_the_vote_is_told(project: Path, tmp_path: Path) -> N
         "--adjudicated",
         tmp_path / "decided.tsv",
     )
-    assert "decisions other than the gold: 1 (the item was not tied, and the rule stands)" in run(*words)
+    assert "decisions other than the gold: 1 (the item was not tied, and the rule stands)" in run(
+        *words
+    )
 
 
 def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
     """Labels such as + and - are guarded in the sheet, and are themselves again when it is read."""
     write_records(tmp_path / "e.jsonl", [Example(id="=1", inputs={"text": "x"})])
     for name in ("one", "two"):
-        new(tmp_path / name, str(tmp_path / "e.jsonl"), New("choice", options={"labels": ["+", "-"]}))
-    write_records(tmp_path / "in.jsonl", [Judgement(example="=1", worker="@w", question="label", answer="+")])
+        new(
+            tmp_path / name,
+            str(tmp_path / "e.jsonl"),
+            New("choice", options={"labels": ["+", "-"]}),
+        )
+    write_records(
+        tmp_path / "in.jsonl", [Judgement(example="=1", worker="@w", question="label", answer="+")]
+    )
     take(tmp_path / "one", tmp_path / "in.jsonl", How())
     for sheet in ("j.csv", "j.tsv"):
         export(tmp_path / "one", tmp_path / sheet)
@@ -497,9 +566,19 @@ def test_a_database_that_does_not_answer_leaves_no_project(tmp_path: Path) -> No
 
 def test_a_name_that_is_taken_and_one_with_blanks(tmp_path: Path) -> None:
     write_records(tmp_path / "e.jsonl", [Example(id="a", inputs={"text": "x"})])
-    words = ("collect", "new", tmp_path / "내 라운드", "--examples", tmp_path / "e.jsonl", "--form", "choice")
+    words = (
+        "collect",
+        "new",
+        tmp_path / "내 라운드",
+        "--examples",
+        tmp_path / "e.jsonl",
+        "--form",
+        "choice",
+    )
     assert f"nikawa collect links '{tmp_path / '내 라운드'}' NAME" in run(*words)
-    with pytest.raises(BadInput, match="exists already; choose another name; nikawa collect import"):
+    with pytest.raises(
+        BadInput, match="exists already; choose another name; nikawa collect import"
+    ):
         new(tmp_path / "내 라운드", str(tmp_path / "e.jsonl"), New("choice"))
 
 

@@ -50,7 +50,9 @@ def test_the_last_figures_come_at_once() -> None:
     began = time.monotonic()
     first, again = ask(kept, slow), ask(kept, slow)
     assert (
-        (first.value, first.at, first.working) == (again.value, again.at, again.working) == (None, None, True)
+        (first.value, first.at, first.working)
+        == (again.value, again.at, again.working)
+        == (None, None, True)
     )
     assert time.monotonic() - began < 5
     slow.go.set()

@@ -28,8 +28,15 @@ from nikawa.collect.workers import add_worker
 
 pytestmark = pytest.mark.slow
 Make = Callable[..., Project]
-CHECKS = (not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance)
-PATHS = sorted((path, method) for path, methods in document("t")["paths"].items() for method in methods)
+CHECKS = (
+    not_a_server_error,
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+PATHS = sorted(
+    (path, method) for path, methods in document("t")["paths"].items() for method in methods
+)
 
 
 @pytest.fixture

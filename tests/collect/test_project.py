@@ -16,7 +16,9 @@ def test_names_that_can_be_seen(name: str) -> None:
     assert can_be_called(name)
 
 
-@pytest.mark.parametrize("name", ["", " ", "\u3000", "x" * (NAME + 1), "a\nb", "a\x00", "a\u202eb", "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["", " ", "\u3000", "x" * (NAME + 1), "a\nb", "a\x00", "a\u202eb", "\ud800"]
+)
 def test_names_that_cannot(name: str) -> None:
     assert not can_be_called(name)
 

@@ -31,7 +31,9 @@ def soak(name: str, *words: str) -> dict[str, float]:
 
 
 def have_postgres() -> None:
-    if not shutil.which("postgres") and not list(Path("/usr/lib/postgresql").glob("*/bin/postgres")):
+    if not shutil.which("postgres") and not list(
+        Path("/usr/lib/postgresql").glob("*/bin/postgres")
+    ):
         pytest.skip("no PostgreSQL here: install the package postgresql")
 
 
@@ -40,7 +42,18 @@ def have_postgres() -> None:
 def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
     if database == "postgres":
         have_postgres()
-    words = ("--clients", "5", "--kills", "1", "--seconds", "1.5", "--items", "300", "--database", database)
+    words = (
+        "--clients",
+        "5",
+        "--kills",
+        "1",
+        "--seconds",
+        "1.5",
+        "--items",
+        "300",
+        "--database",
+        database,
+    )
     found = soak("collect_kill", *words)
     assert found["acknowledged"] > 10
     assert not any(found[name] for name in ("lost", "duplicated", "over_assigned", "miscounted"))
@@ -49,14 +62,27 @@ def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
 @pytest.mark.slow
 def test_workers_wait_while_postgres_is_started_again() -> None:
     have_postgres()
-    words = ("--clients", "5", "--kills", "1", "--seconds", "1.5", "--items", "300", "--database", "postgres")
+    words = (
+        "--clients",
+        "5",
+        "--kills",
+        "1",
+        "--seconds",
+        "1.5",
+        "--items",
+        "300",
+        "--database",
+        "postgres",
+    )
     found = soak("collect_kill", "--what", "database", *words)
     assert found["acknowledged"] > 10
     assert found["retries"] > 0
     assert not any(
         found[name] for name in ("lost", "duplicated", "over_assigned", "miscounted", "tracebacks")
     )
-    assert 2 <= found["log_lines"] <= 6  # it is gone, it is back; not a line for every worker who met it
+    assert (
+        2 <= found["log_lines"] <= 6
+    )  # it is gone, it is back; not a line for every worker who met it
 
 
 @pytest.mark.slow

@@ -230,7 +230,9 @@ def _work(here: Any, name: str, answers: int, *, right: bool = True, seconds: fl
         state = here.state(name)
         lease, premise = state["item"]["lease"], state["item"]["inputs"]["premise"]
         here.now += 10
-        here.answer(name, lease=lease, seconds=seconds, correct=right if "gold" in premise else None)
+        here.answer(
+            name, lease=lease, seconds=seconds, correct=right if "gold" in premise else None
+        )
 
 
 def test_who_is_taken_back_is_judged_by_what_they_do_from_then_on(crowd: Begin) -> None:
@@ -329,7 +331,9 @@ def test_reports_set_an_item_aside(crowd: Begin) -> None:
     found = here.store.ask(lambda link: overview(link, here.project))
     assert [r["code"] for r in found["reports"]] == ["broken", "hate"]
     assert found["progress"]["set_aside"] == 1
-    assert here.store.do(lambda link: resolve(link, "i000", "reopen", "", who="o", now=1.0)) == "open"
+    assert (
+        here.store.do(lambda link: resolve(link, "i000", "reopen", "", who="o", now=1.0)) == "open"
+    )
     assert here.state("c")["item"] is not None
 
 
@@ -384,7 +388,9 @@ def test_platforms_bring_as_many_as_allowed(crowd: Begin) -> None:
     here = crowd(crowd={"join": True, "max_workers": 1})
 
     def come(name: str) -> Any:
-        return here.store.do(lambda link: join(link, name, hashed(name), here.project.settings, 1.0))
+        return here.store.do(
+            lambda link: join(link, name, hashed(name), here.project.settings, 1.0)
+        )
 
     assert come("p1").id == come("p1").id
     with pytest.raises(Refused, match="worker_full"):

@@ -32,14 +32,20 @@ def test_import_is_all_or_nothing_and_once(crowd: Begin) -> None:
         (
             n,
             Judgement(
-                example=ref, worker=worker, question="label", answer="neutral", at="2026-01-02T03:04:05+00:00"
+                example=ref,
+                worker=worker,
+                question="label",
+                answer="neutral",
+                at="2026-01-02T03:04:05+00:00",
             ),
         )
         for n, (ref, worker) in enumerate([("i000", "x"), ("i001", "x"), ("i000", "y")], start=1)
     ]
 
     def bring(given: list[tuple[int, Judgement]]) -> Any:
-        return here.store.do(lambda link: take_in(link, here.project, iter(given), "sheet.csv", 5.0))
+        return here.store.do(
+            lambda link: take_in(link, here.project, iter(given), "sheet.csv", 5.0)
+        )
 
     wrong = (4, Judgement(example="i999", worker="z", question="label", answer="neutral"))
     with pytest.raises(BadInput, match=r"sheet\.csv, line 4"):
@@ -74,7 +80,9 @@ def test_a_pilot_added_later_is_for_those_who_have_not_begun(crowd: Begin) -> No
 
 def test_control_items_need_gold(crowd: Begin) -> None:
     here = crowd(items=1)
-    (here.project.folder / "gold.jsonl").write_text('{"id": "g", "inputs": {"premise": "前"}}\n', "utf-8")
+    (here.project.folder / "gold.jsonl").write_text(
+        '{"id": "g", "inputs": {"premise": "前"}}\n', "utf-8"
+    )
     with pytest.raises(BadInput, match="needs its gold"):
         sync(here.project, here.store)
 
@@ -131,7 +139,9 @@ def test_others_may_come_and_go_while_answers_are_taken(crowd: Begin) -> None:
     for count in (1, 2, 3):
         here.answer("a")
         here.store.database.connect().close()
-        told = subprocess.run([sys.executable, "-c", _LOOK, str(path)], capture_output=True, check=True)
+        told = subprocess.run(
+            [sys.executable, "-c", _LOOK, str(path)], capture_output=True, check=True
+        )
         assert int(told.stdout) == count
         assert path.with_name("collect.db-wal").exists()
 

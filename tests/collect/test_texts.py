@@ -32,7 +32,9 @@ def test_a_bucket_fills_again_and_is_forgotten() -> None:
         limiter.take("a")
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "\u00a0=1"])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "\u00a0=1"]
+)
 def test_no_sheet_runs_a_cell(cell: str) -> None:
     assert safe(cell) == f"'{cell}"
     judgement = Judgement(example=cell, worker=cell, question="q", answer=cell)
@@ -50,9 +52,10 @@ def test_messages_have_the_same_keys_and_values_in_all_languages() -> None:
     keys = {language: set(table) for language, table in tables.items()}
     assert keys["ja"] == keys["ko"] == keys["en"]
     for key in keys["en"]:
-        assert len({tuple(sorted(re.findall(r"\{(\w+)\}", table[key]))) for table in tables.values()}) == 1, (
-            key
-        )
+        assert (
+            len({tuple(sorted(re.findall(r"\{(\w+)\}", table[key]))) for table in tables.values()})
+            == 1
+        ), key
         assert all(table[key].strip() for table in tables.values())
     assert {f"report_{code}" for code in REPORTS} <= keys["en"]
     assert say("ja", "left", {"left": 3}) == "残り 3 件"
@@ -62,8 +65,16 @@ def test_messages_have_the_same_keys_and_values_in_all_languages() -> None:
 def test_markdown_is_safe_and_does_what_guidelines_need() -> None:
     text = "# 題\n\n- **太** と *斜*\n- `<b>`\n\n1. 一\n\n> 引用\n\n|a|b|\n|-|-|\n|1|<i>|\n\n[x](https://e.example)\n[y](javascript:z)\n\n```\n<p>\n```\n"
     made = render(text)
-    for part in ("<h2>題</h2>", "<li><strong>太</strong> と <em>斜</em></li>", "<code>&lt;b&gt;</code>", "<ol><li>一",
-                 "<blockquote>引用", "<td>&lt;i&gt;</td>", 'href="https://e.example"', "<pre><code>&lt;p&gt;"):  # fmt: skip
+    for part in (
+        "<h2>題</h2>",
+        "<li><strong>太</strong> と <em>斜</em></li>",
+        "<code>&lt;b&gt;</code>",
+        "<ol><li>一",
+        "<blockquote>引用",
+        "<td>&lt;i&gt;</td>",
+        'href="https://e.example"',
+        "<pre><code>&lt;p&gt;",
+    ):
         assert part in made
     assert "javascript" not in re.findall(r'href="([^"]+)"', made)[0]
     assert len(re.findall("href=", made)) == 1

@@ -97,7 +97,9 @@ def test_the_last_place_goes_to_one_of_those_who_come_at_once(crowd: Begin) -> N
     here = crowd(items=1, assign={"workers_per_item": 1})
     here.join("a", "b", "c")
     with busy(here.store):
-        come = [here.store.write(here.desk.next(hashed(here.project.token(n)), here.now)) for n in "abc"]
+        come = [
+            here.store.write(here.desk.next(hashed(here.project.token(n)), here.now)) for n in "abc"
+        ]
     standings = [future.result() for future in come]
     assert [standing.held is not None for standing in standings].count(True) == 1
     assert all(standing.waiting for standing in standings if standing.held is None)
@@ -138,7 +140,9 @@ def test_a_refusal_leaves_the_others_of_its_batch(crowd: Begin) -> None:
     here = crowd(items=9)
     here.join("a", "b")
     right = given(here, "a", "k")
-    wrong = here.desk.answer(hashed(here.project.token("b")), Given("no-lease", "k", "{}"), here.now)
+    wrong = here.desk.answer(
+        hashed(here.project.token("b")), Given("no-lease", "k", "{}"), here.now
+    )
     with busy(here.store):
         futures = [here.store.write(wrong), here.store.write(right)]
     assert isinstance(futures[0].exception(), Refused)

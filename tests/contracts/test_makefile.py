@@ -25,8 +25,12 @@ def make(tmp_path: Path) -> Make:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
         return subprocess.run(
             ["make", "-f", str(MAKEFILE), "PYTHON=no-such-python", *words],
-            cwd=tmp_path, capture_output=True, text=True, check=False, env={**kept, "LC_ALL": "C", **env},
-        )  # fmt: skip
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**kept, "LC_ALL": "C", **env},
+        )
 
     return run
 
@@ -117,7 +121,10 @@ def test_models_that_are_there_need_nothing(make: Make, tmp_path: Path) -> None:
         made.mkdir(parents=True)
         (made / "config.json").touch()
     done = make("models", "CORPUS=.")
-    assert (done.returncode, done.stdout.count("is there already; remove it to train it again")) == (0, 2)
+    assert (
+        done.returncode,
+        done.stdout.count("is there already; remove it to train it again"),
+    ) == (0, 2)
     assert not (tmp_path / ".venv").exists()
 
 

@@ -16,16 +16,46 @@ from nikawa.text.analysers import DEFAULTS
 
 NAMES = list(perturbations())
 SENTENCES = (
-    "銀色の狐が古い時計を磨いている。", "その船長は港で眠っています。", "魔女が塔に登った。",
-    "狐が帽子をかぶっていて、狸がカメラ３台を庭で並べている。", "猫はＡＢＣという店に行きませんでした！",
-    "은색 여우가 낡은 시계를 닦고 있다.", "선장은 항구에서 자고 있습니다.", "마녀가 탑에 올라갔어요.",
-    "아이가 고양이에게 생선을 주었고, 노인이 마당에서 노래를 불렀다.", "ㅋㅋ 정말 좋은 날이에요 ㅠㅠ",
-)  # fmt: skip
+    "銀色の狐が古い時計を磨いている。",
+    "その船長は港で眠っています。",
+    "魔女が塔に登った。",
+    "狐が帽子をかぶっていて、狸がカメラ３台を庭で並べている。",
+    "猫はＡＢＣという店に行きませんでした！",
+    "은색 여우가 낡은 시계를 닦고 있다.",
+    "선장은 항구에서 자고 있습니다.",
+    "마녀가 탑에 올라갔어요.",
+    "아이가 고양이에게 생선을 주었고, 노인이 마당에서 노래를 불렀다.",
+    "ㅋㅋ 정말 좋은 날이에요 ㅠㅠ",
+)
 HOSTILE = (
-    "", " ", "\n\n", "、", "。。。", "がをにで", "が", "をが", "狐がを", "이가을를", "가", "을",
-    "👩‍👩‍👧‍👦が🎈を🎉", "가\u0301가\u0308を", "\u0301\u0302", "か\u3099は\u3099が", "ﾊﾟﾝがｱを", "שלום が عالم を", "\u202e狐が笛を\u202c",
-    "狐が\x00笛を吹く", "狐が\ud800笛を吹く", "\ufeff狐が笛を吹く", "狐が\u3000笛を\t吹く", "<b>狐</b>が「笛」を吹く", "ᄀ", "ㄱ", "각",
-)  # fmt: skip
+    "",
+    " ",
+    "\n\n",
+    "、",
+    "。。。",
+    "がをにで",
+    "が",
+    "をが",
+    "狐がを",
+    "이가을를",
+    "가",
+    "을",
+    "👩‍👩‍👧‍👦が🎈を🎉",
+    "가\u0301가\u0308を",
+    "\u0301\u0302",
+    "か\u3099は\u3099が",
+    "ﾊﾟﾝがｱを",
+    "שלום が عالم を",
+    "\u202e狐が笛を\u202c",
+    "狐が\x00笛を吹く",
+    "狐が\ud800笛を吹く",
+    "\ufeff狐が笛を吹く",
+    "狐が\u3000笛を\t吹く",
+    "<b>狐</b>が「笛」を吹く",
+    "ᄀ",
+    "ㄱ",
+    "각",
+)
 LONG = {
     "one sentence": "銀色の狐が古い時計を磨いていて、",
     "subjects": "狐が",
@@ -43,13 +73,23 @@ LENGTH = 30_000
 
 def reader(perturbation: Perturbation) -> Analyser:
     """The analyser a user would get for it."""
-    best = perturbation.analysers[0] if perturbation.analysers else DEFAULTS.get(perturbation.language)
+    best = (
+        perturbation.analysers[0] if perturbation.analysers else DEFAULTS.get(perturbation.language)
+    )
     return analyser(best or "characters")
 
 
 def pair(text: str, key: str = "1") -> Example:
-    inputs = {"premise": text, "hypothesis": text, "sentence1": text, "sentence2": text, "text": text}
-    return Example(id=key, inputs=inputs, gold={"label": "entailment"}, meta={"source": "here"}, group="g")
+    inputs = {
+        "premise": text,
+        "hypothesis": text,
+        "sentence1": text,
+        "sentence2": text,
+        "text": text,
+    }
+    return Example(
+        id=key, inputs=inputs, gold={"label": "entailment"}, meta={"source": "here"}, group="g"
+    )
 
 
 def check_child(child: Example, parent: Example, perturbation: Perturbation) -> None:
@@ -86,7 +126,11 @@ def test_children_are_linked_and_texts_whole(name: str, assume: bool) -> None:
     parents = {str(i): pair(text, str(i)) for i, text in enumerate((*SENTENCES, *HOSTILE))}
     kept = {key: repr(parent) for key, parent in parents.items()}
     children = apply(
-        perturbation, parents.values(), reader(perturbation), source="toy:test", assume_eligible=assume
+        perturbation,
+        parents.values(),
+        reader(perturbation),
+        source="toy:test",
+        assume_eligible=assume,
     )
     for child in children:
         check_child(child, parents[child.id], perturbation)
@@ -140,7 +184,9 @@ def test_texts_that_positions_point_into_stay(name: str) -> None:
     perturbation, tool = perturbations()[name], reader(perturbations()[name])
     for text in SENTENCES:
         tagged = Example(id="1", inputs={"text": text}, gold={"spans": [Span(0, 2, "X")]})
-        related = Example(id="1", inputs={"text": text, "subject": Span(0, 2), "object": Span(3, 4)})
+        related = Example(
+            id="1", inputs={"text": text, "subject": Span(0, 2), "object": Span(3, 4)}
+        )
         for example in (tagged, related):
             changed = perturbation.rewrite(example, tool, Random(0))
             assert changed is None or changed.inputs["text"] == text

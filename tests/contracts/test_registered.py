@@ -106,7 +106,7 @@ def fits(benchmark: Benchmark, example: Example) -> None:
             assert within(task, example.gold[task.question], example), (task.name, example)
 
 
-def within(task: Task, gold: object, example: Example) -> bool:  # noqa: PLR0911  (one return a kind)
+def within(task: Task, gold: object, example: Example) -> bool:
     """Whether a gold answer has the shape of its kind and lies in the label set or the scale."""
     match task.kind:
         case "text" | "inference" | "relation":
@@ -120,7 +120,9 @@ def within(task: Task, gold: object, example: Example) -> bool:  # noqa: PLR0911
             answers = msgspec.convert(gold, list[dict[str, str | int]])
             return all(set(answer) == {"text", "start"} for answer in answers)
         case "tagging":
-            spans = [span for span in gold if isinstance(span, Span)] if isinstance(gold, list) else []
+            spans = (
+                [span for span in gold if isinstance(span, Span)] if isinstance(gold, list) else []
+            )
             inside = all(0 <= s.start < s.end <= len(example.inputs["text"]) for s in spans)
             return (
                 isinstance(gold, list)
@@ -131,6 +133,10 @@ def within(task: Task, gold: object, example: Example) -> bool:  # noqa: PLR0911
         case "tree":
             assert isinstance(gold, dict)
             n = len(example.inputs["words"])
-            return len(gold["heads"]) == len(gold["labels"]) == n and set(gold["labels"]) <= set(task.labels)
+            return len(gold["heads"]) == len(gold["labels"]) == n and set(gold["labels"]) <= set(
+                task.labels
+            )
         case "dialogue":
-            return isinstance(gold, list) and all(isinstance(s, str) and s.count("-") >= 2 for s in gold)
+            return isinstance(gold, list) and all(
+                isinstance(s, str) and s.count("-") >= 2 for s in gold
+            )

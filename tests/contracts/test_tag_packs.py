@@ -25,7 +25,9 @@ HOSTILE = {
 
 
 def test_the_default_of_each_language_is_there() -> None:
-    assert {code: find_pack(name).language for code, name in DEFAULTS.items()} == {c: c for c in DEFAULTS}
+    assert {code: find_pack(name).language for code, name in DEFAULTS.items()} == {
+        c: c for c in DEFAULTS
+    }
 
 
 @pytest.mark.parametrize("pack", PACKS, ids=lambda p: p.name)
@@ -62,7 +64,9 @@ def test_every_pattern_matches_its_hit_and_spares_its_miss(pack: Pack) -> None:
 def test_every_match_has_a_place_in_its_text(pack: Pack) -> None:
     found, reader = tagger(pack), analyser(pack.analyser)
     for pattern in pack.patterns:
-        (place, *_) = [m for m in found.matches(reader.analyse(pattern.hit)) if m.pattern is pattern]
+        (place, *_) = [
+            m for m in found.matches(reader.analyse(pattern.hit)) if m.pattern is pattern
+        ]
         assert 0 <= place.start < place.end <= len(pattern.hit)
 
 

@@ -24,16 +24,27 @@ def folder(tmp_path: Path) -> Path:
     """Two splits, the first without a word of Korean, and no card."""
     path = tmp_path / "my: bays"
     path.mkdir()
-    write_records(path / "train.jsonl", [Example(id="1", inputs={"text": "123"}, gold={"label": "yes"})])
-    write_records(path / "test.jsonl", [Example(id="1", inputs={"text": "배가 온다"}, gold={"label": "no"})])
+    write_records(
+        path / "train.jsonl", [Example(id="1", inputs={"text": "123"}, gold={"label": "yes"})]
+    )
+    write_records(
+        path / "test.jsonl", [Example(id="1", inputs={"text": "배가 온다"}, gold={"label": "no"})]
+    )
     return path
 
 
 def test_a_folder_without_a_card_gets_one(folder: Path, nikawa: Nikawa) -> None:
-    assert "is a folder without card.json; nikawa data card '" in nikawa("data", "check", str(folder)).stderr
-    said = nikawa("data", "card", str(folder), "--say", "licence=CC BY 4.0", "--say", "workers_are=persons")
+    assert (
+        "is a folder without card.json; nikawa data card '"
+        in nikawa("data", "check", str(folder)).stderr
+    )
+    said = nikawa(
+        "data", "card", str(folder), "--say", "licence=CC BY 4.0", "--say", "workers_are=persons"
+    )
     assert (said.returncode, said.stderr) == (0, "")
-    assert "Not stated yet: citation, homepage, description, labels, workers, source;" in said.stdout
+    assert (
+        "Not stated yet: citation, homepage, description, labels, workers, source;" in said.stdout
+    )
     card = load(str(folder)).card
     assert (card.name, card.title, card.languages) == ("my- bays", "my- bays", ("ko",))
     assert (card.licence, card.workers_are, card.version) == ("CC BY 4.0", "persons", "0")
@@ -45,10 +56,20 @@ def test_a_card_keeps_what_it_says(folder: Path, nikawa: Nikawa) -> None:
     (folder / "card.json").write_text(given, "utf-8")
     refused = nikawa("data", "card", str(folder))
     assert refused.returncode == 2
-    assert "exists already; --overwrite adds the fields it lacks, and keeps what it says" in refused.stderr
+    assert (
+        "exists already; --overwrite adds the fields it lacks, and keeps what it says"
+        in refused.stderr
+    )
     assert (folder / "card.json").read_text("utf-8") == given
     told = json.loads(nikawa("data", "card", str(folder), "--overwrite", "--json").stdout)
-    assert told["unstated"] == ["licence", "citation", "homepage", "description", "labels", "workers"]
+    assert told["unstated"] == [
+        "licence",
+        "citation",
+        "homepage",
+        "description",
+        "labels",
+        "workers",
+    ]
     card = load(str(folder)).card
     assert (card.name, card.title, card.languages) == ("bays", "bays", ("ja", "ko"))
     assert (card.problems, card.source) == (("few",), "logs")
@@ -58,20 +79,30 @@ def test_the_title_follows_the_name_that_is_said(folder: Path) -> None:
     made = make_card(folder, {"name": "bays"})
     assert (made.card.name, made.card.title) == ("bays", "bays")
     assert make_card(folder, overwrite=True) == made
-    assert make_card(folder, {"title": "Bays", "source": "logs"}, overwrite=True).card.title == "Bays"
+    assert (
+        make_card(folder, {"title": "Bays", "source": "logs"}, overwrite=True).card.title == "Bays"
+    )
 
 
 @pytest.mark.parametrize(
     ("card", "say", "said"),
     [
-        ('{"licens": "CC0", "version": 1}', {}, "no card has 'licens' .is it 'licence'..; version: expected `str`, got `int`"),
+        (
+            '{"licens": "CC0", "version": 1}',
+            {},
+            "no card has 'licens' .is it 'licence'..; version: expected `str`, got `int`",
+        ),
         ("{", {}, "the JSON breaks off"),
         ("{}", {"colour": "red"}, "a card has no 'colour'"),
-        ("{}", {"workers_are": "cats"}, "the card cannot be so: workers_are: 'cats' is none of persons, columns, simulated, none; docs"),
+        (
+            "{}",
+            {"workers_are": "cats"},
+            "the card cannot be so: workers_are: 'cats' is none of persons, columns, simulated, none; docs",
+        ),
         ("{}", {"name": "a/b"}, "is no name of a dataset"),
         ('{"name": "a/b"}', {"source": "logs"}, "card.json: 'a/b' is no name of a dataset"),
     ],
-)  # fmt: skip
+)
 def test_a_card_that_cannot_be_is_left_as_it_is(
     folder: Path, card: str, say: dict[str, str], said: str
 ) -> None:
@@ -85,14 +116,20 @@ def test_no_folder_of_splits(tmp_path: Path, nikawa: Nikawa) -> None:
     for place, what in ((tmp_path, "holds no split"), (tmp_path / "none", "is no folder")):
         with pytest.raises(BadInput, match=rf"{what}; name a folder with train\.jsonl"):
             make_card(place)
-    assert "--say 'licence' says nothing" in nikawa("data", "card", str(tmp_path), "--say", "licence").stderr
+    assert (
+        "--say 'licence' says nothing"
+        in nikawa("data", "card", str(tmp_path), "--say", "licence").stderr
+    )
 
 
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
         (["licence= "], "--say 'licence= ' says nothing"),
-        (["source=logs", "licence=CC0", " licence=CC BY"], "--say says 'licence' twice; say each field once"),
+        (
+            ["source=logs", "licence=CC0", " licence=CC BY"],
+            "--say says 'licence' twice; say each field once",
+        ),
     ],
 )
 def test_a_field_is_said_once_and_says_something(texts: list[str], said: str) -> None:

@@ -33,10 +33,20 @@ from nikawa.records import Card, Dataset, Example, Kind, Span, Task
 Load = Callable[[Path], Any]
 
 CARD = Card(
-    name="bridges", title='Bridges: "an" invented set', version="1.2", languages=("ja", "ko"), licence="CC BY-SA 4.0",
-    citation="Nobody (2020). Bridges.", homepage="https://example.org/bridges", description="Sentences about bridges.",
-    labels="by rule", workers="none", workers_are="none", source="invented", problems=("It is small.", "a: b"),
-)  # fmt: skip
+    name="bridges",
+    title='Bridges: "an" invented set',
+    version="1.2",
+    languages=("ja", "ko"),
+    licence="CC BY-SA 4.0",
+    citation="Nobody (2020). Bridges.",
+    homepage="https://example.org/bridges",
+    description="Sentences about bridges.",
+    labels="by rule",
+    workers="none",
+    workers_are="none",
+    source="invented",
+    problems=("It is small.", "a: b"),
+)
 
 WORDS = [
     {"form": "다리는", "lemma": "다리 는", "pos": "NNG+JX"},
@@ -69,7 +79,12 @@ def dataset(kind: Kind) -> Dataset:
     inputs, gold = SHAPES[kind]
     train = (
         Example(
-            id="1", inputs=inputs, gold=gold, tags=frozenset({"b", "a"}), meta={"n": 3, "odd": "x"}, group="g"
+            id="1",
+            inputs=inputs,
+            gold=gold,
+            tags=frozenset({"b", "a"}),
+            meta={"n": 3, "odd": "x"},
+            group="g",
         ),
         Example(id="2", inputs=inputs, gold=gold, meta={"n": 4, "odd": [1]}),
     )
@@ -84,7 +99,12 @@ def dataset(kind: Kind) -> Dataset:
 def task(kind: Kind) -> Task:
     inputs, gold = SHAPES[kind]
     return Task(
-        name="t", dataset="bridges", kind=kind, question=next(iter(gold)), inputs=tuple(inputs), metrics=()
+        name="t",
+        dataset="bridges",
+        kind=kind,
+        question=next(iter(gold)),
+        inputs=tuple(inputs),
+        metrics=(),
     )
 
 
@@ -194,7 +214,10 @@ def test_dataset_card(tmp_path: Path) -> None:
     assert said["pretty_name"] == CARD.title
     assert said["task_categories"] == ["text-classification"]
     assert said["size_categories"] == ["n<1K"]
-    assert said["configs"][0]["data_files"][1] == {"split": "validation", "path": "data/validation.parquet"}
+    assert said["configs"][0]["data_files"][1] == {
+        "split": "validation",
+        "path": "data/validation.parquet",
+    }
     for words in (
         CARD.labels,
         CARD.citation,
@@ -207,7 +230,12 @@ def test_dataset_card(tmp_path: Path) -> None:
 
 def test_the_paper_of_a_recipe_is_not_the_citation_of_what_it_made(tmp_path: Path) -> None:
     card = msgspec.structs.replace(CARD, homepage="made here: nikawa build klue-ner")
-    export(msgspec.structs.replace(dataset("text"), card=card), [task("text")], "croissant", tmp_path / "out")
+    export(
+        msgspec.structs.replace(dataset("text"), card=card),
+        [task("text")],
+        "croissant",
+        tmp_path / "out",
+    )
     body = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert "## Citation" not in body
     told = f"bridges 1.2, made by the procedure of: {CARD.citation}"
@@ -243,12 +271,19 @@ def test_same_dataset_same_bytes(tmp_path: Path) -> None:
     """Whatever the order in which a process walks its sets."""
     tags = frozenset(f"tag-{n}" for n in range(20))
     shapes = {split: dataset("tagging").splits["train"] for split in ("train", "dev")}
-    tagged = {split: tuple(msgspec.structs.replace(e, tags=tags) for e in shapes[split]) for split in shapes}
-    export(msgspec.structs.replace(dataset("tagging"), splits=tagged), [], "jsonl", tmp_path / "given")
+    tagged = {
+        split: tuple(msgspec.structs.replace(e, tags=tags) for e in shapes[split])
+        for split in shapes
+    }
+    export(
+        msgspec.structs.replace(dataset("tagging"), splits=tagged), [], "jsonl", tmp_path / "given"
+    )
     for seed in ("1", "2"):
         command = [sys.executable, "-c", EXPORT, str(tmp_path / "given"), str(tmp_path / seed)]
         subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
-    one, other = ({f: (tmp_path / s / f).read_bytes() for f in files_in(tmp_path / s)} for s in ("1", "2"))
+    one, other = (
+        {f: (tmp_path / s / f).read_bytes() for f in files_in(tmp_path / s)} for s in ("1", "2")
+    )
     assert {name.partition("/")[0] for name in one} == set(WRITERS)
     assert one == other
 
@@ -353,8 +388,16 @@ def test_column_names_do_not_collide() -> None:
         "meta.x",
     ]
     assert list(column_names(sources).values()) == [
-        "id", "input_id", "label", "a_b", "a_b_2", "gold_label", "gold_tags", "score", "meta_x",
-    ]  # fmt: skip
+        "id",
+        "input_id",
+        "label",
+        "a_b",
+        "a_b_2",
+        "gold_label",
+        "gold_tags",
+        "score",
+        "meta_x",
+    ]
 
 
 @pytest.mark.parametrize(

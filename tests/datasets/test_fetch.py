@@ -106,7 +106,9 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def pinned(monkeypatch: pytest.MonkeyPatch) -> Upstream:
     """One published file, in place of those of jsts."""
-    file = Upstream("jglue", "someone/Some", "c0ffee0", "sets/a b.tsv", git_blob(CONTENT), len(CONTENT))
+    file = Upstream(
+        "jglue", "someone/Some", "c0ffee0", "sets/a b.tsv", git_blob(CONTENT), len(CONTENT)
+    )
     monkeypatch.setattr(module, "files_of", lambda name: (file,))
     return file
 
@@ -117,7 +119,9 @@ def naps() -> list[float]:
 
 
 @pytest.fixture
-def bring(server: Server, pinned: Upstream, tmp_path: Path, naps: list[float]) -> Callable[..., Path]:
+def bring(
+    server: Server, pinned: Upstream, tmp_path: Path, naps: list[float]
+) -> Callable[..., Path]:
     """Fetch the one file from the server; returns where it should be."""
 
     def run(**more: Any) -> Path:
@@ -243,7 +247,9 @@ def test_wrong_content_is_not_put_in_place(
 
 
 @pytest.mark.parametrize("code", [404, 403])
-def test_a_refusal_is_final(bring: Callable[..., Path], server: Server, naps: list[float], code: int) -> None:
+def test_a_refusal_is_final(
+    bring: Callable[..., Path], server: Server, naps: list[float], code: int
+) -> None:
     server.plan = [code]
     with pytest.raises(BadInput, match=str(code)):
         bring()
@@ -251,7 +257,9 @@ def test_a_refusal_is_final(bring: Callable[..., Path], server: Server, naps: li
     assert naps == []
 
 
-def test_server_errors_are_waited_out(bring: Callable[..., Path], server: Server, naps: list[float]) -> None:
+def test_server_errors_are_waited_out(
+    bring: Callable[..., Path], server: Server, naps: list[float]
+) -> None:
     server.plan = [500, 503]
     assert bring().read_bytes() == CONTENT
     assert naps == [1.0, 2.0]
@@ -287,7 +295,12 @@ def test_a_server_that_is_not_there(pinned: Upstream, tmp_path: Path) -> None:
     with Server() as gone:
         base = gone.base
     with pytest.raises(BadInput, match="could not be fetched"):
-        fetch("jsts", tmp_path, base=base, patience=Patience(timeout=2, tries=2, sleep=lambda pause: None))
+        fetch(
+            "jsts",
+            tmp_path,
+            base=base,
+            patience=Patience(timeout=2, tries=2, sleep=lambda pause: None),
+        )
 
 
 def test_a_full_disk_keeps_the_part(
@@ -383,7 +396,9 @@ def test_only_http_is_fetched(pinned: Upstream, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["²", "²²", "many", "-1", "9" * 5000])
-def test_a_length_that_makes_no_sense(bring: Callable[..., Path], server: Server, said: str) -> None:
+def test_a_length_that_makes_no_sense(
+    bring: Callable[..., Path], server: Server, said: str
+) -> None:
     server.plan = [f"length={said}"]
     assert bring().read_bytes() == CONTENT
 
@@ -394,7 +409,9 @@ def test_a_redirection_is_followed(bring: Callable[..., Path], server: Server) -
     assert server.paths[1] == "/elsewhere"
 
 
-@pytest.mark.parametrize("address", ["http://[::bad", "http://x:abc/", "http://..invalid/", "http://a b/"])
+@pytest.mark.parametrize(
+    "address", ["http://[::bad", "http://x:abc/", "http://..invalid/", "http://a b/"]
+)
 def test_a_redirection_to_nowhere(
     bring: Callable[..., Path], server: Server, naps: list[float], address: str
 ) -> None:
@@ -407,9 +424,17 @@ def test_a_redirection_to_nowhere(
 
 @pytest.mark.parametrize(
     "base",
-    ["http://[bad/", "http://[::bad", "http://猫.invalid/", "http://x.invalid/猫", "http://x.invalid:abc/",
-     "http:///x", "http://a b.invalid/", "http://a\nb.invalid/"],
-)  # fmt: skip
+    [
+        "http://[bad/",
+        "http://[::bad",
+        "http://猫.invalid/",
+        "http://x.invalid/猫",
+        "http://x.invalid:abc/",
+        "http:///x",
+        "http://a b.invalid/",
+        "http://a\nb.invalid/",
+    ],
+)
 def test_a_base_that_is_no_address(pinned: Upstream, tmp_path: Path, base: str) -> None:
     with pytest.raises(BadInput, match=r"is not an address \(.*; check --base$") as caught:
         fetch("jsts", tmp_path, base=base)
@@ -420,7 +445,12 @@ def test_a_base_that_is_no_address(pinned: Upstream, tmp_path: Path, base: str) 
 @pytest.mark.parametrize("step", ["whole", "no-length"])
 @pytest.mark.parametrize("begun", [0, 777])
 def test_a_file_without_end_is_left(
-    bring: Callable[..., Path], server: Server, pinned: Upstream, tmp_path: Path, step: str, begun: int
+    bring: Callable[..., Path],
+    server: Server,
+    pinned: Upstream,
+    tmp_path: Path,
+    step: str,
+    begun: int,
 ) -> None:
     server.content = CONTENT + b"and more" * 500_000
     server.plan = [step]
@@ -479,7 +509,9 @@ def test_a_failing_file_does_not_stop_the_others(
     assert sorted(p.name for p in tmp_path.rglob("*.tsv")) == ["0.tsv", "2.tsv", "4.tsv"]
 
 
-def test_many_failures_are_not_all_named(tmp_path: Path, server: Server, several: list[Upstream]) -> None:
+def test_many_failures_are_not_all_named(
+    tmp_path: Path, server: Server, several: list[Upstream]
+) -> None:
     several += [
         Upstream("jglue", "someone/Some", "c0ffee0", f"{n}.tsv", git_blob(CONTENT), len(CONTENT))
         for n in range(5, 9)
@@ -497,7 +529,9 @@ def test_a_dead_server_is_not_asked_for_every_file(
 ) -> None:
     server.plan = [500] * 50
     with pytest.raises(BadInput, match="0 of 5 files are in place, 3 failed, 2 not tried"):
-        fetch("jsts", tmp_path, base=server.base, patience=Patience(tries=2, sleep=lambda pause: None))
+        fetch(
+            "jsts", tmp_path, base=server.base, patience=Patience(tries=2, sleep=lambda pause: None)
+        )
     assert len(server.ranges) == 6
 
 
@@ -552,7 +586,14 @@ def test_names() -> None:
     assert datasets_of("jsts") == ["jsts"]
     assert datasets_of("jsem") == ["jsem"]
     assert "jsem" in datasets_of("all")
-    assert set(datasets_of("jglue")) == {"marc-ja", "jcola", "jsts", "jnli", "jsquad", "jcommonsenseqa"}
+    assert set(datasets_of("jglue")) == {
+        "marc-ja",
+        "jcola",
+        "jsts",
+        "jnli",
+        "jsquad",
+        "jcommonsenseqa",
+    }
     assert "wos" in datasets_of("all")
     with pytest.raises(UnknownName, match="jsts"):
         datasets_of("jstss")

@@ -32,9 +32,19 @@ from nikawa.scoring.score import Options as Scoring
 from nikawa.scoring.score import per_item, score
 
 CARD = Card(
-    name="tides", title="Tides", version="1", languages=("ja",), licence="CC0", citation="none", homepage="none",
-    description="", labels="", workers="", workers_are="none", source="",
-)  # fmt: skip
+    name="tides",
+    title="Tides",
+    version="1",
+    languages=("ja",),
+    licence="CC0",
+    citation="none",
+    homepage="none",
+    description="",
+    labels="",
+    workers="",
+    workers_are="none",
+    source="",
+)
 LABELS = ("entailment", "contradiction", "neutral")
 WORDS = {"entailment": "満ちる", "contradiction": "満ちない", "neutral": "冷たい"}
 HIDE = Origin(recipe="owner", gold="hidden")
@@ -45,7 +55,10 @@ def items(numbers: Sequence[int], hidden: Sequence[int] = ()) -> tuple[Example, 
     return tuple(
         Example(
             id=f"t{n}",
-            inputs={"premise": f"{n}日に潮が満ちる。", "hypothesis": f"{n}日は潮が{WORDS[LABELS[n % 3]]}。"},
+            inputs={
+                "premise": f"{n}日に潮が満ちる。",
+                "hypothesis": f"{n}日は潮が{WORDS[LABELS[n % 3]]}。",
+            },
             gold={"label": LABELS[n % 3]},
             origin=HIDE if n in hidden else None,
         )
@@ -59,7 +72,8 @@ def lay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lay:
 
     def made(**splits: tuple[Example, ...]) -> Path:
         write_folder(
-            Dataset(name="tides", language="ja", version="1", card=CARD, splits=splits), Path("tides")
+            Dataset(name="tides", language="ja", version="1", card=CARD, splits=splits),
+            Path("tides"),
         )
         return Path("tides")
 
@@ -124,12 +138,16 @@ def test_hidden_items_are_not_learned_from(lay: Lay) -> None:
     runs = majority(lay(train=items(range(30), hidden=range(0, 30, 3)), test=items(range(30, 40))))
     learned = {r.about().trained for r in stored_runs(runs)}
     assert learned == {20}
-    answers = [p for r in stored_runs(runs) for p in r.answers_file("test").read_text().splitlines()]
+    answers = [
+        p for r in stored_runs(runs) for p in r.answers_file("test").read_text().splitlines()
+    ]
     assert not any(json.loads(line)["answer"] == "entailment" for line in answers)
 
 
 def test_a_test_set_that_is_all_hidden_leaves_dev(lay: Lay) -> None:
-    folder = lay(train=items(range(30)), dev=items(range(30, 40)), test=items(range(40, 50), range(40, 50)))
+    folder = lay(
+        train=items(range(30)), dev=items(range(30, 40)), test=items(range(40, 50), range(40, 50))
+    )
     for stored in stored_runs(majority(folder)):
         protocol = stored.spec.protocol
         assert (stored.sets, protocol.mark) == (["dev"], "on dev")
@@ -138,7 +156,9 @@ def test_a_test_set_that_is_all_hidden_leaves_dev(lay: Lay) -> None:
 
 def test_nothing_but_hidden_labels_cannot_be_run(lay: Lay) -> None:
     folder = lay(test=items(range(9), range(9)), more=items(range(9, 12), range(9, 12)))
-    with pytest.raises(BadInput, match="no gold"):  # nor are its labels told by the shape of the task
+    with pytest.raises(
+        BadInput, match="no gold"
+    ):  # nor are its labels told by the shape of the task
         majority(folder)
 
 
@@ -147,12 +167,21 @@ def test_runs_of_before_the_labels_were_hid_are_void(lay: Lay) -> None:
     runs = majority(lay(**splits))
     (Path("tides") / "card.json").unlink()
     write_folder(
-        Dataset(name="tides", language="ja", version="1", card=CARD, splits=splits | {"test": items(range(30, 50), [30])}),
-        Path("tides"), overwrite=True,
-    )  # fmt: skip
+        Dataset(
+            name="tides",
+            language="ja",
+            version="1",
+            card=CARD,
+            splits=splits | {"test": items(range(30, 50), [30])},
+        ),
+        Path("tides"),
+        overwrite=True,
+    )
     with pytest.raises(BadInput, match="is not the data the run was planned with"):
         compute(stored_runs(runs), how=How(resamples=50))
-    with pytest.raises(BadInput, match=r"^runs/tides--.*planned with .*; or report the other runs alone$"):
+    with pytest.raises(
+        BadInput, match=r"^runs/tides--.*planned with .*; or report the other runs alone$"
+    ):
         task_runs(find_runs(["runs"]))
 
 
@@ -177,7 +206,9 @@ def test_answers_need_not_cover_hidden_items(lay: Lay, tmp_path: Path) -> None:
         score(folder, answers, options=Scoring(resamples=20, hidden=True))
 
 
-def test_a_split_that_is_all_hidden_is_refused_without_a_word_of_it(lay: Lay, tmp_path: Path) -> None:
+def test_a_split_that_is_all_hidden_is_refused_without_a_word_of_it(
+    lay: Lay, tmp_path: Path
+) -> None:
     folder = str(lay(train=items(range(20, 30)), test=items(range(6), hidden=range(6))))
     answers = str(answered(tmp_path / "a.jsonl", wrong=[0], of=range(6)))
     refused = CliRunner().invoke(build(), ["score", folder, answers])
@@ -210,18 +241,27 @@ def test_consistency_is_not_told_by_a_hidden_label() -> None:
 
     given = Prediction(example="t1", answer="neutral")
     assert stress_item(tasks()["mini-ja-nli"], "swap-o", child, given, given).gold == ""
-    shown = replace(child, origin=Origin(recipe="x", parents=("t1",), step="swap-o", gold="inherited"))
-    assert stress_item(tasks()["mini-ja-nli"], "swap-o", shown, given, given).gold == "contradiction"
+    shown = replace(
+        child, origin=Origin(recipe="x", parents=("t1",), step="swap-o", gold="inherited")
+    )
+    assert (
+        stress_item(tasks()["mini-ja-nli"], "swap-o", shown, given, given).gold == "contradiction"
+    )
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet", "hf"])
 def test_exports_leave_them_behind(lay: Lay, tmp_path: Path, form: str) -> None:
     secret = replace(
-        items([1])[0], origin=HIDE, gold={"label": "secret"}, meta={"inherited_label": "secret", "n": 1}
+        items([1])[0],
+        origin=HIDE,
+        gold={"label": "secret"},
+        meta={"inherited_label": "secret", "n": 1},
     )
     folder = lay(train=items(range(3)), test=(secret, *items([2])))
     export(load(str(folder)), (), form, tmp_path / "out")
-    assert not any(b"secret" in path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert not any(
+        b"secret" in path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()
+    )
     if form == "jsonl":
         found = load(str(tmp_path / "out")).splits["test"]
         assert [(e.gold, e.hidden) for e in found] == [({}, True), ({"label": "neutral"}, False)]
@@ -237,7 +277,10 @@ def test_what_inherited_a_hidden_label_is_hidden_too(lay: Lay) -> None:
     test = items(range(30, 50), hidden=range(30, 38))
     made = [
         replace(
-            e, origin=Origin(recipe="x", parents=(f"tides:test/{e.id}",), step="scramble-o", gold="inherited")
+            e,
+            origin=Origin(
+                recipe="x", parents=(f"tides:test/{e.id}",), step="scramble-o", gold="inherited"
+            ),
         )
         for e in items(range(30, 50))
     ]
@@ -250,7 +293,9 @@ def test_what_inherited_a_hidden_label_is_hidden_too(lay: Lay) -> None:
         ]
     (part,) = task_runs(find_runs(["runs"]))
     shown = example_items(part, "ja")
-    places = {(name, i): gold for name, i, gold in zip(shown.sets, shown.ids, shown.gold, strict=True)}
+    places = {
+        (name, i): gold for name, i, gold in zip(shown.sets, shown.ids, shown.gold, strict=True)
+    }
     first, second = dict.fromkeys(shown.sets)
     for n in range(30, 50):
         assert (places[first, f"t{n}"] == -1) == (places[second, f"t{n}"] == -1) == (n < 38)
@@ -260,9 +305,14 @@ def test_what_inherited_a_hidden_label_is_hidden_too(lay: Lay) -> None:
 def inherited(numbers: Sequence[int], source: str = "tides:test") -> tuple[Example, ...]:
     """What was perturbed before labels were hid."""
     return tuple(
-        replace(e, origin=Origin(recipe="perturb", parents=(f"{source}/{e.id}",), step="scramble-o", gold="inherited"))
+        replace(
+            e,
+            origin=Origin(
+                recipe="perturb", parents=(f"{source}/{e.id}",), step="scramble-o", gold="inherited"
+            ),
+        )
         for e in items(numbers)
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(params=["sets/made.jsonl", "sets/tides.jsonl", "made"])
@@ -276,13 +326,19 @@ def elsewhere(request: pytest.FixtureRequest, lay: Lay) -> Path:
     else:
         card = replace(CARD, name="tides-perturbed")
         made = Dataset(
-            name=card.name, language="ja", version="1", card=card, splits={"scramble-o": inherited(range(20))}
+            name=card.name,
+            language="ja",
+            version="1",
+            card=card,
+            splits={"scramble-o": inherited(range(20))},
         )
         write_folder(made, place)
     return place
 
 
-def test_scores_leave_out_what_inherited_from_an_original_elsewhere(elsewhere: Path, tmp_path: Path) -> None:
+def test_scores_leave_out_what_inherited_from_an_original_elsewhere(
+    elsewhere: Path, tmp_path: Path
+) -> None:
     answers = answered(tmp_path / "a.jsonl", wrong=[0, 1, 7], of=range(20))
     shown = score(str(elsewhere), answers, options=Scoring(resamples=20)).report
     assert (shown.n, shown.hidden) == (15, 5)
@@ -291,7 +347,9 @@ def test_scores_leave_out_what_inherited_from_an_original_elsewhere(elsewhere: P
 
 
 def test_exports_leave_those_labels_behind_too(elsewhere: Path, tmp_path: Path) -> None:
-    done = CliRunner().invoke(build(), ["data", "export", str(elsewhere), "--to", "jsonl", "--out", "out"])
+    done = CliRunner().invoke(
+        build(), ["data", "export", str(elsewhere), "--to", "jsonl", "--out", "out"]
+    )
     assert done.exit_code == 0, done.exception
     (split,) = load(str(tmp_path / "out")).splits.values()
     assert {e.id for e in split if e.hidden} == {f"t{n}" for n in range(5)}
@@ -299,17 +357,25 @@ def test_exports_leave_those_labels_behind_too(elsewhere: Path, tmp_path: Path) 
 
 
 def test_runs_do_not_score_them_either(elsewhere: Path) -> None:
-    run(Request(tasks=(str(elsewhere),), models=("majority",)), Options(out=Path("runs"), workers=1))
+    run(
+        Request(tasks=(str(elsewhere),), models=("majority",)), Options(out=Path("runs"), workers=1)
+    )
     assert {found.n for r in stored_runs(Path("runs")) for found in r.scores()} == {15}
 
 
 def test_one_split_is_exported_as_the_others_hide_it(lay: Lay, tmp_path: Path) -> None:
     folder = lay(test=items(range(4), hidden=[0]), made=inherited(range(4)))
     done = CliRunner().invoke(
-        build(), ["data", "export", f"{folder}:made", "--to", "jsonl", "--out", str(tmp_path / "out")]
+        build(),
+        ["data", "export", f"{folder}:made", "--to", "jsonl", "--out", str(tmp_path / "out")],
     )
     assert done.exit_code == 0, done.exception
-    assert [e.gold == {} for e in load(str(tmp_path / "out")).splits["made"]] == [True, False, False, False]
+    assert [e.gold == {} for e in load(str(tmp_path / "out")).splits["made"]] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_labels_are_hidden_over_several_steps(lay: Lay, tmp_path: Path) -> None:

@@ -17,17 +17,49 @@ from nikawa.io.folders import write_folder
 from nikawa.scoring.versions import versions_here
 
 COLUMNS = (
-    "pair_ID", "data", "sentence_A_En", "sentence_B_En", "entailment_label_En", "relatedness_score_En",
-    "corr_entailment_labelAB_En", "corr_entailment_labelBA_En", "sentence_A_Ja", "sentence_B_Ja", "entailment_label_Ja",
-    "relatedness_score_Ja", "image_ID", "original_caption", "semtag_short", "semtag_long",
-)  # fmt: skip
-PAIR = ["7", "test", "A cat knits.", "A cat sings.", "neutral", "2.5", "", "", "猫が雲を編む。", "猫が歌う。", "neutral", "2.7"]  # fmt: skip
+    "pair_ID",
+    "data",
+    "sentence_A_En",
+    "sentence_B_En",
+    "entailment_label_En",
+    "relatedness_score_En",
+    "corr_entailment_labelAB_En",
+    "corr_entailment_labelBA_En",
+    "sentence_A_Ja",
+    "sentence_B_Ja",
+    "entailment_label_Ja",
+    "relatedness_score_Ja",
+    "image_ID",
+    "original_caption",
+    "semtag_short",
+    "semtag_long",
+)
+PAIR = [
+    "7",
+    "test",
+    "A cat knits.",
+    "A cat sings.",
+    "neutral",
+    "2.5",
+    "",
+    "",
+    "猫が雲を編む。",
+    "猫が歌う。",
+    "neutral",
+    "2.7",
+]
 
 
 def write_jnli(data: Path, version: str) -> Path:
     path = data / f"jglue/datasets/jnli-v{version}/valid-v{version}.json"
     path.parent.mkdir(parents=True)
-    row = {"sentence_pair_id": "0", "yjcaptions_id": "1-2-3", "sentence1": "猫が編む。", "sentence2": "犬が磨く。", "label": "neutral"}  # fmt: skip
+    row = {
+        "sentence_pair_id": "0",
+        "yjcaptions_id": "1-2-3",
+        "sentence1": "猫が編む。",
+        "sentence2": "犬が磨く。",
+        "label": "neutral",
+    }
     path.write_text(json.dumps(row, ensure_ascii=False) + "\n", "utf-8")
     return path
 
@@ -67,7 +99,12 @@ def test_a_published_table_without_rows(tmp_path: Path) -> None:
     for path, columns in ((jsick, COLUMNS), (jamp, JAMP)):
         path.parent.mkdir(parents=True)
         path.write_text("\t".join(columns) + "\n", "utf-8")
-    for spec, path in (("jsick", jsick), ("jsick:test", jsick), (f"jsick@{jsick}", jsick), ("jamp", jamp)):
+    for spec, path in (
+        ("jsick", jsick),
+        ("jsick:test", jsick),
+        (f"jsick@{jsick}", jsick),
+        ("jamp", jamp),
+    ):
         with pytest.raises(BadInput, match=f"^{path}: holds no rows; fetch it again"):
             load(spec, data=tmp_path)
 

@@ -16,15 +16,26 @@ from nikawa.io.records import write_records
 from nikawa.records import Card, Dataset, Example, Origin, Span
 
 CARD = Card(
-    name="invented", title="Invented", version="1", languages=("ja",), licence="CC0", citation="none", homepage="none",
-    description="", labels="", workers="", workers_are="none", source="",
-)  # fmt: skip
+    name="invented",
+    title="Invented",
+    version="1",
+    languages=("ja",),
+    licence="CC0",
+    citation="none",
+    homepage="none",
+    description="",
+    labels="",
+    workers="",
+    workers_are="none",
+    source="",
+)
 
 
 def folder(path: Path, splits: dict[str, list[Example]], card: Card = CARD) -> str:
     kept = {name: tuple(examples) for name, examples in splits.items()}
     write_folder(
-        Dataset(name=card.name, language=card.languages[0], version="1", card=card, splits=kept), path
+        Dataset(name=card.name, language=card.languages[0], version="1", card=card, splits=kept),
+        path,
     )
     return str(path)
 
@@ -48,17 +59,58 @@ WORDS = {"text": "개가 온다", "words": [{"form": "개가"}, {"form": "온다
         (SENTENCES, {"score": 2, "binary": 0}, "similarity", ("pearson", "spearman"), ()),
         (SENTENCES, {"label": "same"}, "inference", ("accuracy", "macro-f1"), ("same",)),
         ({"text": "よい本。"}, {"label": "good"}, "text", ("accuracy", "macro-f1"), ("good",)),
-        ({"text": "花子。"}, {"spans": [Span(0, 2, "PS")]}, "tagging", ("entity-macro-f1", "char-macro-f1"), ("PS",)),
-        ({"question": "何色か。", "choices": ["赤", "青"]}, {"choice": 1}, "choice", ("accuracy",), ()),
-        (READING, {"answers": [{"text": "庭", "start": 2}]}, "reading", ("jsquad-em", "jsquad-f1"), ()),
+        (
+            {"text": "花子。"},
+            {"spans": [Span(0, 2, "PS")]},
+            "tagging",
+            ("entity-macro-f1", "char-macro-f1"),
+            ("PS",),
+        ),
+        (
+            {"question": "何色か。", "choices": ["赤", "青"]},
+            {"choice": 1},
+            "choice",
+            ("accuracy",),
+            (),
+        ),
+        (
+            READING,
+            {"answers": [{"text": "庭", "start": 2}]},
+            "reading",
+            ("jsquad-em", "jsquad-f1"),
+            (),
+        ),
         (RELATION, {"relation": "lives_in"}, "relation", ("accuracy", "macro-f1"), ("lives_in",)),
-        (RELATION, {"relation": "no_relation"}, "relation", ("relation-micro-f1", "macro-f1"), ("no_relation",)),
-        (WORDS, {"tree": {"heads": [2, 0], "labels": ["NP_SBJ", "VP"]}}, "tree", ("uas", "las"), ("NP_SBJ", "VP")),
-        ({"turns": [{"role": "user", "text": "안녕"}]}, {"state": ["hotel-area-east"]}, "dialogue", ("jga", "slot-f1"), ()),
+        (
+            RELATION,
+            {"relation": "no_relation"},
+            "relation",
+            ("relation-micro-f1", "macro-f1"),
+            ("no_relation",),
+        ),
+        (
+            WORDS,
+            {"tree": {"heads": [2, 0], "labels": ["NP_SBJ", "VP"]}},
+            "tree",
+            ("uas", "las"),
+            ("NP_SBJ", "VP"),
+        ),
+        (
+            {"turns": [{"role": "user", "text": "안녕"}]},
+            {"state": ["hotel-area-east"]},
+            "dialogue",
+            ("jga", "slot-f1"),
+            (),
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_shape_tells_the_task(
-    tmp_path: Path, inputs: dict[str, Any], gold: dict[str, Any], kind: str, metrics: Any, labels: Any
+    tmp_path: Path,
+    inputs: dict[str, Any],
+    gold: dict[str, Any],
+    kind: str,
+    metrics: Any,
+    labels: Any,
 ) -> None:
     (task,) = own_tasks(folder(tmp_path / "mine", {"test": [example(inputs, gold)]}))
     assert (task.name, task.kind, task.question) == ("mine", kind, next(iter(gold)))
@@ -71,7 +123,11 @@ def test_labels_are_those_of_all_splits_in_the_usual_order(tmp_path: Path) -> No
         "train": [example(PAIR, {"label": "neutral"}), example(PAIR, {"label": "odd"}, "2")],
         "test": [example(PAIR, {"label": "entailment"})],
     }
-    assert own_tasks(folder(tmp_path / "mine", splits))[0].labels == ("entailment", "neutral", "odd")
+    assert own_tasks(folder(tmp_path / "mine", splits))[0].labels == (
+        "entailment",
+        "neutral",
+        "odd",
+    )
 
 
 def test_hidden_gold_tells_nothing(tmp_path: Path) -> None:
@@ -82,9 +138,17 @@ def test_hidden_gold_tells_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("scores", "scale"),
-    [((0.0, 5.0), (0, 5)), ((1.2, 4.0), (1, 5)), ((0.1, 0.9), (0, 1)), ((-1.0, 1.0), (-1, 1)), ((2, 9.5), (1, 10))],
-)  # fmt: skip
-def test_the_scale_holds_all_scores(tmp_path: Path, scores: Any, scale: tuple[float, float]) -> None:
+    [
+        ((0.0, 5.0), (0, 5)),
+        ((1.2, 4.0), (1, 5)),
+        ((0.1, 0.9), (0, 1)),
+        ((-1.0, 1.0), (-1, 1)),
+        ((2, 9.5), (1, 10)),
+    ],
+)
+def test_the_scale_holds_all_scores(
+    tmp_path: Path, scores: Any, scale: tuple[float, float]
+) -> None:
     rows = [example(SENTENCES, {"score": score}, str(i)) for i, score in enumerate(scores)]
     assert own_tasks(folder(tmp_path / "mine", {"train": rows}))[0].scale == scale
 
@@ -119,7 +183,9 @@ def test_a_records_file_is_a_dataset_too(tmp_path: Path) -> None:
     assert (task.name, typed(task), card_of(task.dataset)[1]) == ("a-b", str(path), "ja")
 
 
-def test_registered_names_go_before_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registered_names_go_before_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     folder(Path("jnli"), {"test": [example(PAIR, {"label": "neutral"})]})
     assert named_tasks("jnli") == [tasks()["jnli"]]
@@ -128,21 +194,39 @@ def test_registered_names_go_before_folders(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_training_splits_are_those_that_test_items_speak_of(tmp_path: Path) -> None:
-    row = example(PAIR, {"label": "neutral"}, meta={"no-past": "unseen", "source": "seen elsewhere"})
-    place = folder(tmp_path / "mine", {name: [row] for name in ("train", "test", "no-past", "ood", "source")})
+    row = example(
+        PAIR, {"label": "neutral"}, meta={"no-past": "unseen", "source": "seen elsewhere"}
+    )
+    place = folder(
+        tmp_path / "mine", {name: [row] for name in ("train", "test", "no-past", "ood", "source")}
+    )
     assert training_splits(load(place)) == ["no-past"]
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([example(PAIR, {})], "has no gold, so nothing can be asked of it; add gold to its records"),
-        ([example({"song": "la"}, {"label": "x"})], "no kind of task has the inputs song and such a 'label' as test/1"),
-        ([example(PAIR, {"label": "x"}), example({"text": "x"}, {"label": "x"}, "2")], "'label' has several shapes: test/1 is inference, test/2 is text"),
-        ([example(PAIR, {"label": "x"}), example(PAIR, {"label": None}, "2")], "test/2 has another shape; keep one kind"),
+        (
+            [example(PAIR, {})],
+            "has no gold, so nothing can be asked of it; add gold to its records",
+        ),
+        (
+            [example({"song": "la"}, {"label": "x"})],
+            "no kind of task has the inputs song and such a 'label' as test/1",
+        ),
+        (
+            [example(PAIR, {"label": "x"}), example({"text": "x"}, {"label": "x"}, "2")],
+            "'label' has several shapes: test/1 is inference, test/2 is text",
+        ),
+        (
+            [example(PAIR, {"label": "x"}), example(PAIR, {"label": None}, "2")],
+            "test/2 has another shape; keep one kind",
+        ),
     ],
-)  # fmt: skip
-def test_what_cannot_be_asked_is_told_in_one_line(tmp_path: Path, rows: list[Example], said: str) -> None:
+)
+def test_what_cannot_be_asked_is_told_in_one_line(
+    tmp_path: Path, rows: list[Example], said: str
+) -> None:
     place = folder(tmp_path / "mine", {"test": rows})
     with pytest.raises(BadInput) as problem:
         own_tasks(place)

@@ -51,13 +51,22 @@ def test_prints_each_step_and_leaves_one_folder(user_folder: Path) -> None:
         assert f"{number}. {step.title}" in result.output
         assert all(f"$ {command}\n" in result.output for command in step.command.split(" && "))
     (left,) = user_folder.iterdir()
-    assert sorted(path.name for path in left.iterdir()) == ["README.txt", "report", "runs", "temporal"]
+    assert sorted(path.name for path in left.iterdir()) == [
+        "README.txt",
+        "report",
+        "runs",
+        "temporal",
+    ]
     assert (left / "report" / "index.html").stat().st_size > 100_000
     assert "open nikawa-demo/report/index.html" in result.output
     assert result.output.rstrip().endswith("The report of this tour: nikawa-demo/report/index.html")
     assert "nikawa collect demo" in result.output
     check_what_is_left(left)
-    typed = [line for line in (left / "README.txt").read_text().splitlines() if line.startswith("nikawa ")]
+    typed = [
+        line
+        for line in (left / "README.txt").read_text().splitlines()
+        if line.startswith("nikawa ")
+    ]
     assert len(typed) == 4
     for line in (line for line in typed if "--train" not in line):
         done = CliRunner().invoke(build(), shlex.split(line)[1:])
@@ -67,7 +76,9 @@ def test_prints_each_step_and_leaves_one_folder(user_folder: Path) -> None:
 def check_what_is_left(left: Path) -> None:
     """The scrambled problems were answered beside the others, and the judgements are said to be simulated."""
     across = json.loads((left / "report" / "analyses" / "across.json").read_bytes())
-    assert {cell["operation"] for each in across["stress"] for cell in each["cells"]} == {"scramble"}
+    assert {cell["operation"] for each in across["stress"] for cell in each["cells"]} == {
+        "scramble"
+    }
     assert {each["set"] for each in across["suspects"]} == {"test"}
     card = load(str(left / "temporal")).card
     assert card.workers_are == "simulated"
@@ -124,7 +135,10 @@ def test_a_missing_extra_does_not_end_the_tour() -> None:
 
 def test_show_gets_number_step_and_outcome() -> None:
     seen: list[tuple[int, str, int]] = []
-    demo(lambda number, step, outcome: seen.append((number, step.title, len(outcome.tables))), STEPS[:1])
+    demo(
+        lambda number, step, outcome: seen.append((number, step.title, len(outcome.tables))),
+        STEPS[:1],
+    )
     assert seen == [(1, STEPS[0].title, 1)]
 
 
@@ -132,7 +146,13 @@ def test_examples_of_every_kind_in_both_languages() -> None:
     outcome = acts.show_examples()
     assert [table.title for table in outcome.tables] == ["mini-ja", "mini-ko"]
     for table in outcome.tables:
-        assert [row[0] for row in table.rows] == ["inference", "similarity", "reading", "choice", "tagging"]
+        assert [row[0] for row in table.rows] == [
+            "inference",
+            "similarity",
+            "reading",
+            "choice",
+            "tagging",
+        ]
         assert all(row[3] for row in table.rows)
 
 
@@ -205,12 +225,16 @@ def test_every_command_the_tour_names_exists(command: str) -> None:
     words = shlex.split(command)[1:]
     while words and hasattr(found, "commands") and words[0] in found.commands:
         found = found.commands[words.pop(0)]
-    assert not hasattr(found, "commands") or found.invoke_without_command, f"there is no {command!r}"
+    assert not hasattr(found, "commands") or found.invoke_without_command, (
+        f"there is no {command!r}"
+    )
     with found.make_context(found.name, words) as context:
         assert context.args == []
 
 
 @pytest.mark.parametrize("step", [s for s in STEPS if s.command.startswith("python -c ")])
-def test_every_python_line_the_tour_names_runs(step: Step, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_python_line_the_tour_names_runs(
+    step: Step, capsys: pytest.CaptureFixture[str]
+) -> None:
     exec(compile(shlex.split(step.command)[2], "<demo>", "exec"), {})
     assert capsys.readouterr().out

@@ -52,7 +52,9 @@ def test_the_types_it_names_exist() -> None:
 def test_the_fields_it_names_exist() -> None:
     rows = re.findall(r"^\| (?:`\w+`: )?`([A-Z]\w+)` \| (.*) \|$", TEXT, re.MULTILINE)
     assert len(rows) >= 8
-    every = {field for name in results.__all__ for field in getattr(results, name).__struct_fields__}
+    every = {
+        field for name in results.__all__ for field in getattr(results, name).__struct_fields__
+    }
     for name, words in rows:
         own = set(getattr(results, name).__struct_fields__)
         named = set(re.findall(r"`([a-z_0-9]+)`", words))

@@ -58,7 +58,9 @@ def test_the_recipe_runs(
 def test_the_tables_are_whole() -> None:
     section = TEXT.partition("## Forms of questions")[2].partition("## ")[0]
     assert set(re.findall(r"`([a-z-]+)`(?=.*\|.*\|)", section)) == set(FORMS)
-    stages = re.findall(r"^\| `([\w-]+)` \|", TEXT.partition("## What happens")[2].partition("```")[0], re.M)
+    stages = re.findall(
+        r"^\| `([\w-]+)` \|", TEXT.partition("## What happens")[2].partition("```")[0], re.M
+    )
     assert stages == [stage.name for stage in recipes()["jnli"].stages]
 
 

@@ -35,24 +35,34 @@ def test_the_python_runs(page: str) -> None:
 
 def commands(page: str) -> list[list[str]]:
     return [
-        shlex.split(line, comments=True)[1:] for block in blocks(page, "sh") for line in block.splitlines()
+        shlex.split(line, comments=True)[1:]
+        for block in blocks(page, "sh")
+        for line in block.splitlines()
     ]
 
 
 @pytest.mark.parametrize(
-    "words", [c for page in PAGES for c in commands(page) if "klue" not in " ".join(c)], ids=" ".join
+    "words",
+    [c for page in PAGES for c in commands(page) if "klue" not in " ".join(c)],
+    ids=" ".join,
 )
-def test_the_commands_run(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_run(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sentences.txt").write_text("庭で猫が眠る。\n庭で犬が眠る。\n", "utf-8")
-    captions = [Example(id=str(i), inputs={"text": f"絵{i}"}, meta={"image": "m"}) for i in range(3)]
+    captions = [
+        Example(id=str(i), inputs={"text": f"絵{i}"}, meta={"image": "m"}) for i in range(3)
+    ]
     write_records(Path("captions.jsonl"), captions)
     done = CliRunner().invoke(build(), words)
     assert done.exit_code == 0, done.exception
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [c for c in commands("split") if "klue" in " ".join(c)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [c for c in commands("split") if "klue" in " ".join(c)], ids=" ".join
+)
 def test_the_commands_run_on_published_data(
     words: list[str], shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,4 +72,6 @@ def test_the_commands_run_on_published_data(
 
 def test_every_method_is_explained() -> None:
     assert set(re.findall(r"^\| `([\w-]+)` \|", text("pair"), re.MULTILINE)) == set(METHODS)
-    assert set(re.findall(r"^\|[^|]+\| `(\w[\w-]+)` \|", text("split"), re.MULTILINE)) == set(splitters())
+    assert set(re.findall(r"^\|[^|]+\| `(\w[\w-]+)` \|", text("split"), re.MULTILINE)) == set(
+        splitters()
+    )

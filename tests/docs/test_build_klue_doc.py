@@ -27,11 +27,19 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
     line = msgspec.json.decode(blocks("json")[0])
     rows = [
-        {**line, "id": f"{t}{n}", "text": f"{t} 소식 {n}", "category": t, "date": f"{2016 + n}-01-01"}
+        {
+            **line,
+            "id": f"{t}{n}",
+            "text": f"{t} 소식 {n}",
+            "category": t,
+            "date": f"{2016 + n}-01-01",
+        }
         for t in LABELS
         for n in range(5)
     ]
-    Path("headlines.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in [line, *rows]))
+    Path("headlines.jsonl").write_bytes(
+        b"".join(msgspec.json.encode(row) + b"\n" for row in [line, *rows])
+    )
     Path("ynat.toml").write_text(blocks("toml")[0], "utf-8")
     for words in "".join(blocks("sh")).splitlines():
         done = CliRunner().invoke(build(), shlex.split(words)[1:])
@@ -56,7 +64,9 @@ def test_the_tables_are_whole() -> None:
         name: recipes()[name].sources for name in korean
     }
     stages = re.findall(
-        r"^\| `([\w-]+)` \|", TEXT.partition("## From headlines")[2].partition("## ")[0], re.MULTILINE
+        r"^\| `([\w-]+)` \|",
+        TEXT.partition("## From headlines")[2].partition("## ")[0],
+        re.MULTILINE,
     )
     assert stages == [stage.name for stage in recipes()["ynat"].stages]
 

@@ -20,13 +20,24 @@ PAGE = (Path(__file__).parents[2] / "docs" / "chat.md").read_text("utf-8")
 @pytest.mark.slow
 def test_python_runs(tmp_path: Path) -> None:
     [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", block],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("entailment parse ")
 
 
 def test_the_prompt_is_read(tmp_path: Path) -> None:
-    blocks = [block for block in re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL) if "== user ==" in block]
+    blocks = [
+        block
+        for block in re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+        if "== user ==" in block
+    ]
     path = tmp_path / "own.txt"
     path.write_text(blocks[0], "utf-8")
     assert read_template(path, tasks()["jnli"]).labels["neutral"] == "分からない"

@@ -34,9 +34,13 @@ def folder(tmp_path: Path) -> Path:
         "(서울=연합뉴스) 홍길동 기자 = 낡은 다리 옆에 작은 가게가 새로 문을 열었다.\n", "utf-8"
     )
     (place / "old-sjis.txt").write_bytes("古い橋のそばに小さな店があった。\n".encode("shift_jis"))
-    (place / "score.py").write_text("import sys\nfor line in sys.stdin.buffer:\n    print(0.1)\n", "utf-8")
+    (place / "score.py").write_text(
+        "import sys\nfor line in sys.stdin.buffer:\n    print(0.1)\n", "utf-8"
+    )
     (place / "links.tsv").write_text("산\t강\n바다\t강\n강\t산\n섬\t바다\n", "utf-8")
-    rows = [{"title": name, "text": f"{name}은 물이 맑고 깊어서 좋다."} for name in ("강", "산", "절")]
+    rows = [
+        {"title": name, "text": f"{name}은 물이 맑고 깊어서 좋다."} for name in ("강", "산", "절")
+    ]
     (place / "articles.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return place
 

@@ -42,7 +42,9 @@ def play(script: str) -> str:
     import uvicorn
 
     with opened(Path("similarity")) as (project, store):
-        server = uvicorn.Server(uvicorn.Config(create_app(project, store), port=0, log_level="error"))
+        server = uvicorn.Server(
+            uvicorn.Config(create_app(project, store), port=0, log_level="error")
+        )
         thread = threading.Thread(target=server.run)
         thread.start()
         while not server.started:
@@ -50,7 +52,9 @@ def play(script: str) -> str:
         port = server.servers[0].sockets[0].getsockname()[1]
         links = Path("links.json")
         links.write_text(links.read_text("utf-8").replace(":8000/", f":{port}/"), "utf-8")
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=False
+        )
         server.should_exit = True
         thread.join()
     assert done.returncode == 0, done.stderr
@@ -64,12 +68,24 @@ def test_the_round_runs_from_text_to_gold(tmp_path: Path, monkeypatch: pytest.Mo
         if name:
             Path(name).write_text(body, "utf-8")
         elif kind == "python":
-            assert play(body).split() == ["hanako", "done", "5", "taro", "done", "5", "jiro", "done", "5"]
+            assert play(body).split() == [
+                "hanako",
+                "done",
+                "5",
+                "taro",
+                "done",
+                "5",
+                "jiro",
+                "done",
+                "5",
+            ]
         elif kind == "sh":
             for line in body.splitlines():
                 if "collect serve" not in line:
                     shell(line)
-    judgements = [json.loads(line) for line in Path("judgements.jsonl").read_text("utf-8").splitlines()]
+    judgements = [
+        json.loads(line) for line in Path("judgements.jsonl").read_text("utf-8").splitlines()
+    ]
     assert len(judgements) == 15
     assert {found["question"] for found in judgements} == {"score"}
     gold = list(read_examples(Path("gold/examples.jsonl")))
@@ -85,8 +101,12 @@ def test_the_round_runs_from_text_to_gold(tmp_path: Path, monkeypatch: pytest.Mo
     second = list(read_examples(Path("judging/examples.jsonl")))
     assert len(second) == 6
     assert not any("hanako" in example.meta["writer"] for example in second)
-    wrote = [json.loads(line) for line in Path("judging/writers.jsonl").read_text("utf-8").splitlines()]
-    assert {(row["example"], row["writer"]) for row in wrote} == {(one.id, "hanako") for one in second}
+    wrote = [
+        json.loads(line) for line in Path("judging/writers.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert {(row["example"], row["writer"]) for row in wrote} == {
+        (one.id, "hanako") for one in second
+    }
 
 
 def test_the_table_lists_every_form() -> None:

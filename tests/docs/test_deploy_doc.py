@@ -20,7 +20,9 @@ def commands() -> list[list[str]]:
     return [words[1:] for words in lines if words[0] == "nikawa" and "serve" not in words]
 
 
-def test_the_commands_run_and_make_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_run_and_make_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     found = commands()
     assert len(found) == 7

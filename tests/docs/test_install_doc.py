@@ -48,7 +48,10 @@ def test_the_table_is_that_of_the_project() -> None:
 def test_what_brings_torch() -> None:
     heavy = [extra for extra in EXTRAS if "torch" in reached(extra)]
     assert sorted(heavy) == sorted(TORCH)
-    assert f"The extras {', '.join(f'`{e}`' for e in heavy[:-1])} and `{heavy[-1]}` bring torch" in PAGE
+    assert (
+        f"The extras {', '.join(f'`{e}`' for e in heavy[:-1])} and `{heavy[-1]}` bring torch"
+        in PAGE
+    )
 
 
 def test_light_is_all_that_runs_without_torch_and_a_database_server() -> None:
@@ -58,7 +61,9 @@ def test_light_is_all_that_runs_without_torch_and_a_database_server() -> None:
 
 
 def test_the_pages_and_make_name_one_torch() -> None:
-    [pinned] = re.findall(r"^TORCH +\?= (\S+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    [pinned] = re.findall(
+        r"^TORCH +\?= (\S+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
     for page in PAGES:
         assert set(re.findall(r"torch==([0-9.]+[0-9])", page.read_text("utf-8"))) <= {pinned}, page
     assert f"pip install torch=={pinned}+cpu\n" in PAGE
@@ -70,11 +75,15 @@ def test_pages_install_from_a_checkout_and_name_extras_there_are(page: Path) -> 
     for extras in re.findall(r"(?:nikawa|['`]\.)\[([a-z,-]+)\]", text):
         assert set(extras.split(",")) <= set(EXTRAS), extras
     by_name = text.count("pip install 'nikawa[")
-    assert by_name == (page.name == "install.md"), "write pip install -e '.[…]', which a checkout understands"
+    assert by_name == (page.name == "install.md"), (
+        "write pip install -e '.[…]', which a checkout understands"
+    )
 
 
 def test_errors_name_extras_there_are() -> None:
     named: set[str] = set()
     for path in (ROOT / "src").rglob("*.py"):
-        named |= set(re.findall(r"""missing_extra\([^)]*, "([a-z-]+)"\)""", path.read_text("utf-8")))
+        named |= set(
+            re.findall(r"""missing_extra\([^)]*, "([a-z-]+)"\)""", path.read_text("utf-8"))
+        )
     assert {"encoder", "models", "serve", "tables"} <= named <= set(EXTRAS)

@@ -14,13 +14,17 @@ PAGES = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.md
 SECTIONS = {
     name: text
     for page in PAGES.values()
-    for name, text in re.findall(r"^## `([\w-]+)`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    for name, text in re.findall(
+        r"^## `([\w-]+)`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE
+    )
 }
 
 
 def test_metrics_and_sections_are_the_same() -> None:
     assert set(SECTIONS) == set(metrics())
-    assert sum(len(re.findall(r"^## ", page, re.MULTILINE)) for page in PAGES.values()) == len(SECTIONS)
+    assert sum(len(re.findall(r"^## ", page, re.MULTILINE)) for page in PAGES.values()) == len(
+        SECTIONS
+    )
 
 
 @pytest.mark.parametrize("name", list(metrics()))
@@ -40,7 +44,11 @@ def test_the_example_runs(name: str) -> None:
 
 
 def test_the_list_of_pages_is_whole() -> None:
-    listed = dict(re.findall(r"^\| \[[\w-]+\]\(([\w.-]+)\) \| (.*) \|$", PAGES["README.md"], re.MULTILINE))
+    listed = dict(
+        re.findall(r"^\| \[[\w-]+\]\(([\w.-]+)\) \| (.*) \|$", PAGES["README.md"], re.MULTILINE)
+    )
     assert set(listed) == set(PAGES) - {"README.md"}
     for page, names in listed.items():
-        assert re.findall(r"`([\w-]+)`", names) == re.findall(r"^## `([\w-]+)`", PAGES[page], re.MULTILINE)
+        assert re.findall(r"`([\w-]+)`", names) == re.findall(
+            r"^## `([\w-]+)`", PAGES[page], re.MULTILINE
+        )

@@ -30,7 +30,9 @@ def test_the_table_names_models_and_their_kinds() -> None:
 
 
 def test_the_settings_are_those_the_models_take() -> None:
-    told = re.findall(r"^\*\*`([a-z-]+)`\*\*(.*?)Settings: (.*?)\.$", TEXT, re.DOTALL | re.MULTILINE)
+    told = re.findall(
+        r"^\*\*`([a-z-]+)`\*\*(.*?)Settings: (.*?)\.$", TEXT, re.DOTALL | re.MULTILINE
+    )
     assert len(told) >= 5
     for name, _, settings in told:
         kind = models()[name].settings

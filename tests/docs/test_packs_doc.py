@@ -16,7 +16,8 @@ from nikawa.generation.pack import load_pack, pack_names
 
 TEXT = (Path(__file__).parents[2] / "docs" / "packs.md").read_text("utf-8")
 STEP = re.compile(
-    r"(?:^\*\*(add to )?(my-pack/\S+)\*\*\n\n)?^```(sh|toml|text|python)\n(.*?)^```", re.DOTALL | re.MULTILINE
+    r"(?:^\*\*(add to )?(my-pack/\S+)\*\*\n\n)?^```(sh|toml|text|python)\n(.*?)^```",
+    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -34,7 +35,9 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_it_can_be_followed(
-    nikawa: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    nikawa: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my-pack").mkdir()
@@ -64,7 +67,9 @@ def test_the_table() -> None:
         assert told == [len(pack.templates), len(pack.categories), len(pack.cells("train"))], name
 
 
-@pytest.mark.parametrize("code", [body for *_, language, body in STEP.findall(TEXT) if language == "python"])
+@pytest.mark.parametrize(
+    "code", [body for *_, language, body in STEP.findall(TEXT) if language == "python"]
+)
 def test_the_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "docs/packs.md", "exec"), {})

@@ -38,7 +38,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_exist(page: Path) -> None:
     known = verbs()
-    for line in re.findall(r"^(?:\$ )?nikawa ([a-z]+(?: [a-z]+)?)", page.read_text("utf-8"), re.MULTILINE):
+    for line in re.findall(
+        r"^(?:\$ )?nikawa ([a-z]+(?: [a-z]+)?)", page.read_text("utf-8"), re.MULTILINE
+    ):
         first = line.split()[0]
         assert first in known, line
 

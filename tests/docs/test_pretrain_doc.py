@@ -30,8 +30,16 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file the page speaks of."""
-    parts = product(("風車", "学者", "子馬", "行商人", "画家"), ("朝", "昼", "夜"), ("丘", "砂浜", "工場", "森"), ("眠った", "絵を見た", "水を飲んだ", "歌った", "笑った"))  # fmt: skip
-    lines = [f"{a}は{b}、{c}で{d}。" + ("\n" if n % 5 == 4 else "") for n, (a, b, c, d) in enumerate(parts)]
+    parts = product(
+        ("風車", "学者", "子馬", "行商人", "画家"),
+        ("朝", "昼", "夜"),
+        ("丘", "砂浜", "工場", "森"),
+        ("眠った", "絵を見た", "水を飲んだ", "歌った", "笑った"),
+    )
+    lines = [
+        f"{a}は{b}、{c}で{d}。" + ("\n" if n % 5 == 4 else "")
+        for n, (a, b, c, d) in enumerate(parts)
+    ]
     (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -48,7 +56,9 @@ def test_the_commands_run(nikawa: Nikawa, folder: Path, capsys: pytest.CaptureFi
             assert (folder / words[words.index("--out") + 1] / "work").is_dir(), line
     for name in ("my-encoder", "carried"):
         assert (folder / name / "config.json").is_file()
-        longest = json.loads((folder / name / "work" / "tokenizer" / "coverage.json").read_bytes())["longest"]
+        longest = json.loads((folder / name / "work" / "tokenizer" / "coverage.json").read_bytes())[
+            "longest"
+        ]
         assert len(longest[0]) > 1, "the example shows words"
     exec(compile(blocks("python")[0], "docs/pretrain.md", "exec"), {})
     assert capsys.readouterr().out.startswith("best guess: ")
@@ -72,8 +82,14 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"fewer than {vocabulary.FLOOR} times" in TEXT
     assert f"{FIRST} special ones and bytes" in TEXT
     assert all(f"`{name}`" in TEXT for name in PLACEHOLDERS)
-    assert f"on a card {TrainSettings().batch:,} unless said, on a processor\n{PROCESSOR_BATCH:,}," in TEXT
-    assert f"{corpus.DOCUMENT_LINES:,} lines or {corpus.DOCUMENT_SIZE:,} characters counts as several" in TEXT
+    assert (
+        f"on a card {TrainSettings().batch:,} unless said, on a processor\n{PROCESSOR_BATCH:,},"
+        in TEXT
+    )
+    assert (
+        f"{corpus.DOCUMENT_LINES:,} lines or {corpus.DOCUMENT_SIZE:,} characters counts as several"
+        in TEXT
+    )
     assert f"read {MOST_SLOW:,} pieces (on a card {MOST:,})" in TEXT
     assert (TrainSettings().checkpoint_seconds, "once a minute" in TEXT) == (60, True)
     assert (minutes.MEASURED, minutes.TRIED, minutes.OFF, minutes.LOOKED) == (0.03, 0.05, 0.1, 0.1)

@@ -42,7 +42,9 @@ def examples() -> dict[str, list[Example]]:
     parts = re.findall(r"^### (\w+)\n(.*?)(?=^##)", TEXT, re.DOTALL | re.MULTILINE)
     return {
         kind: [
-            revive(msgspec.json.decode(line, type=Example)) for line in part.splitlines() if line[:1] == "{"
+            revive(msgspec.json.decode(line, type=Example))
+            for line in part.splitlines()
+            if line[:1] == "{"
         ]
         for kind, part in parts
     }
@@ -79,7 +81,10 @@ def test_places_in_texts_are_right() -> None:
 def test_tables_name_the_fields(name: str) -> None:
     section = re.search(rf"^## {name}\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE)
     assert section is not None
-    assert tuple(re.findall(r"^\| `(\w+)` \|", section[1], re.MULTILINE)) == kind_of(name).__struct_fields__
+    assert (
+        tuple(re.findall(r"^\| `(\w+)` \|", section[1], re.MULTILINE))
+        == kind_of(name).__struct_fields__
+    )
 
 
 def test_the_first_table_names_records() -> None:

@@ -52,7 +52,8 @@ def test_the_figures_hold(shared_data: Path) -> None:
     parts = {part.where: part for part in report.parts}
     negation = parts["tag=Negation"]
     assert (
-        f"{100 * negation.share:.1f}% differ; {100 * negation.low:.1f} to {100 * negation.high:.1f}" in TEXT
+        f"{100 * negation.share:.1f}% differ; {100 * negation.low:.1f} to {100 * negation.high:.1f}"
+        in TEXT
     )
     others = (parts[f"tag={name}"] for name in ("Disjunction", "Quantification"))
     assert " and ".join(f"{100 * part.share:.1f}%" for part in others) in TEXT

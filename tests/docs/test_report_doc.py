@@ -44,7 +44,9 @@ def test_the_page_runs_from_top_to_bottom(
 
 
 def test_every_option_is_named() -> None:
-    shown = CliRunner().invoke(build("report"), ["report", "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+    shown = CliRunner().invoke(
+        build("report"), ["report", "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}
+    )
     for option in (
         "--title",
         "--digits",

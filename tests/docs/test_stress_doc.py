@@ -46,9 +46,13 @@ def test_the_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_every_operation_is_named() -> None:
     surface = {
-        p.name for p in perturbations().values() if p.effect == "keeps" and not p.name.startswith("scramble")
+        p.name
+        for p in perturbations().values()
+        if p.effect == "keeps" and not p.name.startswith("scramble")
     }
     assert all(f"`{name}`" in TEXT for name in surface)
     assert all(
-        f"`{p.name.partition('-')[2]}`" in TEXT for p in perturbations().values() if p.effect == "neutral"
+        f"`{p.name.partition('-')[2]}`" in TEXT
+        for p in perturbations().values()
+        if p.effect == "neutral"
     )

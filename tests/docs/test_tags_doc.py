@@ -49,11 +49,17 @@ def test_what_the_pack_misses_can_be_added(tmp_path: Path, monkeypatch: pytest.M
 
 
 def commands() -> list[list[str]]:
-    return [shlex.split(line, comments=True)[1:] for block in blocks("sh") for line in block.splitlines()]
+    return [
+        shlex.split(line, comments=True)[1:]
+        for block in blocks("sh")
+        for line in block.splitlines()
+    ]
 
 
 @pytest.mark.parametrize("words", [c for c in commands() if "mini" in c[1]], ids=" ".join)
-def test_the_commands_run(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_run(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert CliRunner().invoke(build(), words).exit_code == 0
 

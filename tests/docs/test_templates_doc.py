@@ -34,7 +34,11 @@ def folder(tmp_path: Path) -> Path:
 def test_the_pack_is_sound(folder: Path) -> None:
     assert check(folder)[1] == []
     pack = load_pack(folder)
-    assert [cell.label for cell in pack.cells("test")] == ["entailment", "contradiction", "neutral"] * 3
+    assert [cell.label for cell in pack.cells("test")] == [
+        "entailment",
+        "contradiction",
+        "neutral",
+    ] * 3
     assert not pack.seen("hard", {"category": "x", "time_span": "near"})
 
 
@@ -53,7 +57,8 @@ def test_the_table_names_every_field() -> None:
 
 def test_the_table_names_every_check() -> None:
     source = "".join(
-        p.read_text("utf-8") for p in (Path(__file__).parents[2] / "src/nikawa/generate").glob("*.py")
+        p.read_text("utf-8")
+        for p in (Path(__file__).parents[2] / "src/nikawa/generate").glob("*.py")
     )
     used = set(re.findall(r'(?:Mistake\(\s*|_trouble\(\s*template,\s*)"([a-z-]+)"', source))
     section = TEXT.split("## What is checked")[1].split("## A pack")[0]

@@ -9,7 +9,9 @@ import pytest
 
 from nikawa.generation.pack import Pack, load_pack
 
-HEADER = "id\tpremise\thypothesis\tentailment\tcontradiction\tng time unit\ttest time format\tcategory"
+HEADER = (
+    "id\tpremise\thypothesis\tentailment\tcontradiction\tng time unit\ttest time format\tcategory"
+)
 SINCE = (
     "7\ttp_1 以来、 agent_1[ガ格:1] は place_1[ニ格:1] に stative_vp_zi_1[ガ格,ニ格:tp:1] 。現在、 tp_2 である。"
     "\tagent_1 は tp_3 には place_1 に stative_vp_zi_1_past 。"

@@ -15,7 +15,9 @@ from nikawa.generation.verb_forms import wrong_forms
 from nikawa.records import Example
 
 
-def example(id: str, premise: str, hypothesis: str, label: str, template: str, **meta: str | None) -> Example:
+def example(
+    id: str, premise: str, hypothesis: str, label: str, template: str, **meta: str | None
+) -> Example:
     inputs = {"premise": premise, "hypothesis": hypothesis}
     return Example(id=id, inputs=inputs, gold={"label": label}, meta={"template": template, **meta})
 
@@ -84,7 +86,11 @@ def test_faults(lighthouse: Pack) -> None:
         example("9", "ハルは泳いだ。", "ハルは泳いだ。", "neutral", "7"),
         example("10", "ハルは泳いだ。", "ハルは泳いだ。", "neutral", "70"),
         example(
-            "11", "昨日、ミオは島に渡った。今日は5月2日だ。", "ミオは5月9日に島に渡った。", "entailment", "9"
+            "11",
+            "昨日、ミオは島に渡った。今日は5月2日だ。",
+            "ミオは5月9日に島に渡った。",
+            "entailment",
+            "9",
         ),
     ]
     report = audit(lighthouse.templates, rows, spans=SPANS, wrong_forms=wrong_forms)
@@ -112,14 +118,16 @@ def test_segmented_text_reads_alike(lighthouse: Pack) -> None:
 
 def test_what_a_reader_gives_back(lighthouse: Pack) -> None:
     parsed = Reader(lighthouse["8"]).read(
-        "ハルが2日間で塔を塗った。ハルは3日にその塔を塗り始めた。", "ハルは9日までにその塔を塗り終えた。"
+        "ハルが2日間で塔を塗った。ハルは3日にその塔を塗り始めた。",
+        "ハルは9日までにその塔を塗り終えた。",
     )
     assert parsed is not None
     assert parsed.values == {"interval_1": 2, "time_2": (3,), "time_3": (9,)}
     assert parsed.texts["[以内に,で]"] == "で"
     assert (parsed.texts["verb_1.past"], parsed.texts["verb_1.stem"]) == ("塗った", "塗り")
     other = Reader(lighthouse["8"]).read(
-        "ハルが2日間で塔を塗った。ハルは3日にその橋を塗り始めた。", "ハルは9日までにその塔を塗り終えた。"
+        "ハルが2日間で塔を塗った。ハルは3日にその橋を塗り始めた。",
+        "ハルは9日までにその塔を塗り終えた。",
     )
     assert other is None
 
@@ -163,6 +171,8 @@ def test_published_train(published: Pack, train: tuple[Example, ...]) -> None:
 
 
 @pytest.mark.slow
-def test_published_train_by_the_authors_numbers(published: Pack, train: tuple[Example, ...]) -> None:
+def test_published_train_by_the_authors_numbers(
+    published: Pack, train: tuple[Example, ...]
+) -> None:
     report = audit(published.templates, train, compat=True)
     assert (report.rows, report.agree, report.disagree) == (9950, 9950, ())

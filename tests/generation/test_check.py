@@ -36,38 +36,102 @@ def test_sound_templates_have_none(native: Write, authors: Write, rows: tuple[st
         (POINTS + "  given: time1 < time9\n", "unbound-name", 5, 18, "time_9"),
         (POINTS + "  entails when: interval1 > 3\n", "unbound-name", 5, 17, "interval_1"),
         (POINTS.replace("{agent ガ}", "{agent ニ}"), "case", 3, 20, "takes ガ, not ニ"),
-        (POINTS + "  entails when: time1 < time2 and time2 < time1\n", "never", 5, 17, "can never hold"),
-        (POINTS + "  contradicts when: time1 < time2 < time3 < time1\n", "never", 5, 21, "can never hold"),
-        (POINTS + "  entails when: time1 < time2\n  contradicts when: time1 < time3\n", "overlap", 6, 21, "time_1 2000年"),
+        (
+            POINTS + "  entails when: time1 < time2 and time2 < time1\n",
+            "never",
+            5,
+            17,
+            "can never hold",
+        ),
+        (
+            POINTS + "  contradicts when: time1 < time2 < time3 < time1\n",
+            "never",
+            5,
+            21,
+            "can never hold",
+        ),
+        (
+            POINTS + "  entails when: time1 < time2\n  contradicts when: time1 < time3\n",
+            "overlap",
+            6,
+            21,
+            "time_1 2000年",
+        ),
         (POINTS + "  entails: always\n  contradicts: always\n", "overlap", 6, 16, "any problem"),
-        (INTERVALS + "  entails when: time1 + interval1 <= time2\n  contradicts when: time1 < time2\n", "overlap", 6, 21, "interval_1 1年間"),
+        (
+            INTERVALS
+            + "  entails when: time1 + interval1 <= time2\n  contradicts when: time1 < time2\n",
+            "overlap",
+            6,
+            21,
+            "interval_1 1年間",
+        ),
         (INTERVALS + "  entails when: interval1 > 9\n", "never", 5, 17, "can never hold"),
         (INTERVALS + "  entails when: time1 - 1 day == time1\n", "never", 5, 17, "can never hold"),
-        (HEAD + "  premise: {time}だ。\n  hypothesis: {time -1day}だ。\n", "format", 1, 10, "needs a day"),
-        (HEAD + "  premise: {time}だ。\n  hypothesis: {time +1day}だ。\n  formats: 日\n", "format", 4, 15, "-1day"),
-        (POINTS + "  formats: 年\n  test format: 年月\n", "format", 6, 16, "the test format 年月 is none"),
-        (HEAD + "  premise: {noun ヲ}を{noun ニ}に{verb ガ ヲ ニ}。\n  hypothesis: 。\n", "declared-twice", 3, 21, "different case"),
+        (
+            HEAD + "  premise: {time}だ。\n  hypothesis: {time -1day}だ。\n",
+            "format",
+            1,
+            10,
+            "needs a day",
+        ),
+        (
+            HEAD + "  premise: {time}だ。\n  hypothesis: {time +1day}だ。\n  formats: 日\n",
+            "format",
+            4,
+            15,
+            "-1day",
+        ),
+        (
+            POINTS + "  formats: 年\n  test format: 年月\n",
+            "format",
+            6,
+            16,
+            "the test format 年月 is none",
+        ),
+        (
+            HEAD + "  premise: {noun ヲ}を{noun ニ}に{verb ガ ヲ ニ}。\n  hypothesis: 。\n",
+            "declared-twice",
+            3,
+            21,
+            "different case",
+        ),
     ],
-)  # fmt: skip
-def test_every_fault_is_found(native: Write, text: str, name: str, line: int, column: int, word: str) -> None:
+)
+def test_every_fault_is_found(
+    native: Write, text: str, name: str, line: int, column: int, word: str
+) -> None:
     path = native(text)
     troubles = found(path)
-    assert [(t.check, t.level, t.line, t.column) for t in troubles] == [(name, "error", line, column)]
+    assert [(t.check, t.level, t.line, t.column) for t in troubles] == [
+        (name, "error", line, column)
+    ]
     assert word in troubles[0].what
     assert f"templates.txt, line {line}, column {column}: " in troubles[0].sentence(path)
 
 
 def test_all_faults_of_a_file_at_once(native: Write) -> None:
     again = HEAD + "  premise: 。\n  hypothesis: 。\n"
-    path = native(POINTS + "  entails when: time1 < time4\n\ntemplate b\n  premise: {agnet}。\n\n" + again)
+    path = native(
+        POINTS + "  entails when: time1 < time4\n\ntemplate b\n  premise: {agnet}。\n\n" + again
+    )
     assert [(t.check, t.template, t.line) for t in found(path)] == [
-        ("unbound-name", "a", 5), ("syntax", "b", 7), ("syntax", "b", 7), ("unknown-slot", "b", 8), ("duplicate-id", "a", 10),
-    ]  # fmt: skip
+        ("unbound-name", "a", 5),
+        ("syntax", "b", 7),
+        ("syntax", "b", 7),
+        ("unknown-slot", "b", 8),
+        ("duplicate-id", "a", 10),
+    ]
 
 
 def test_what_equal_times_alone_would_reach_is_a_warning(native: Write) -> None:
     (trouble,) = found(native(POINTS + "  entails when: time1 == time3\n"))
-    assert (trouble.check, trouble.level, trouble.line, trouble.column) == ("never", "warning", 5, 17)
+    assert (trouble.check, trouble.level, trouble.line, trouble.column) == (
+        "never",
+        "warning",
+        5,
+        17,
+    )
     assert "always differ" in trouble.what
 
 
@@ -77,7 +141,11 @@ def test_a_verb_without_a_frame_is_a_warning(native: Write) -> None:
 
 
 def test_faults_in_the_authors_notation(authors: Write, rows: tuple[str, ...]) -> None:
-    row = rows[0].replace("place_1[ニ格:1]", "place_1[マデ格:1]").replace("tp_3.start <", "tp_4.start <")
+    row = (
+        rows[0]
+        .replace("place_1[ニ格:1]", "place_1[マデ格:1]")
+        .replace("tp_3.start <", "tp_4.start <")
+    )
     case, name = found(authors(row))
     assert (case.check, case.line, case.column) == ("case", 2, row.index("place_1[") + 1)
     assert (name.check, name.line, name.column) == ("unbound-name", 2, row.index("tp_4") + 1)
@@ -92,13 +160,32 @@ def test_published_templates(published: Pack) -> None:
     troubles = [trouble for template in published.templates for trouble in check_template(template)]
     assert {trouble.level for trouble in troubles} == {"warning"}
     # Conditions on equal times: two points of one problem are never equal.
-    assert [trouble.template for trouble in troubles] == ["8", "19", "20", "21", "22", "23", "42", "74"]
+    assert [trouble.template for trouble in troubles] == [
+        "8",
+        "19",
+        "20",
+        "21",
+        "22",
+        "23",
+        "42",
+        "74",
+    ]
 
 
 def test_every_fault_of_one_template(native: Write) -> None:
     text = POINTS.replace("{agent ガ}", "{agant ガ}").replace("past}。{time2}", "pasto}。{time2}")
-    text = text.replace("past}。\n", "pastt hoy}。\n") + "  entails when: time1 < time4\n  formats: 世紀\n"
-    faults = [("unknown-slot", 3), ("form", 3), ("form", 4), ("form", 4), ("unbound-name", 5), ("format", 6)]
+    text = (
+        text.replace("past}。\n", "pastt hoy}。\n")
+        + "  entails when: time1 < time4\n  formats: 世紀\n"
+    )
+    faults = [
+        ("unknown-slot", 3),
+        ("form", 3),
+        ("form", 4),
+        ("form", 4),
+        ("unbound-name", 5),
+        ("format", 6),
+    ]
     assert [(trouble.check, trouble.line) for trouble in found(native(text))] == faults
 
 
@@ -107,10 +194,14 @@ def test_every_fault_of_one_row(authors: Write, rows: tuple[str, ...]) -> None:
     row = row.replace("tp_3.start < tp_1.start", "tp_3.start <").replace("\t年月日\t", "\t世紀\t")
     troubles = found(authors(row))
     assert [trouble.check for trouble in troubles] == ["unknown-slot", "form", "syntax", "format"]
-    assert [trouble.column for trouble in troubles] == sorted(trouble.column for trouble in troubles)
+    assert [trouble.column for trouble in troubles] == sorted(
+        trouble.column for trouble in troubles
+    )
     (unbound, _) = found(
         authors(
-            rows[0].replace("tp_3.end <= tp_2.end", "tp_4.end <= tp_2.end").replace("\t年月日\t", "\t世紀\t")
+            rows[0]
+            .replace("tp_3.end <= tp_2.end", "tp_4.end <= tp_2.end")
+            .replace("\t年月日\t", "\t世紀\t")
         )
     )
     assert unbound.check == "unbound-name"
@@ -133,13 +224,22 @@ def test_full_width_braces_are_named(native: Write) -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("  given: time1 < time2\n  entails when: time2 < time1\n", "never holds: what is given excludes it"),
-        ("  given: time1 < time2\n  entails when: time3 == time1\n", "never holds: times of one problem always differ"),
-        ("  given: time1 <= time2\n  entails when: time2 <= time1\n", "what is given excludes it, as times of one problem always differ"),
+        (
+            "  given: time1 < time2\n  entails when: time2 < time1\n",
+            "never holds: what is given excludes it",
+        ),
+        (
+            "  given: time1 < time2\n  entails when: time3 == time1\n",
+            "never holds: times of one problem always differ",
+        ),
+        (
+            "  given: time1 <= time2\n  entails when: time2 <= time1\n",
+            "what is given excludes it, as times of one problem always differ",
+        ),
         ("  entails when: not always\n", "is a long way to say never"),
         ("  contradicts when: always and never\n", "is a long way to say never"),
     ],
-)  # fmt: skip
+)
 def test_the_reason_why_a_condition_never_holds(native: Write, lines: str, said: str) -> None:
     (trouble,) = found(native(POINTS + lines))
     assert (trouble.check, trouble.level) == ("never", "warning")

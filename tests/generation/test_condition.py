@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from nikawa.generation.condition import ALWAYS, NEVER, Every, Some, bind, compiled, only_order, written
+from nikawa.generation.condition import (
+    ALWAYS,
+    NEVER,
+    Every,
+    Some,
+    bind,
+    compiled,
+    only_order,
+    written,
+)
 from nikawa.generation.condition_text import parse_condition, slot_name
 from nikawa.generation.mistakes import At, Mistake
 from nikawa.generation.time import CALENDAR, Value, formats
@@ -30,13 +39,16 @@ def test_names_of_both_notations() -> None:
     [
         ("tp_1.start < tp_2.start", "time1 before time2"),
         ("tp_1.start < tp_2.start, tp_2.start <= tp_3.start", "time1 < time2 <= time3"),
-        ("tp_1.start < tp_2.start or tp_1.end > tp_2.end, interval_1 == interval_2", "(time1 < time2 or time1.end > time2.end) and interval = interval2"),
+        (
+            "tp_1.start < tp_2.start or tp_1.end > tp_2.end, interval_1 == interval_2",
+            "(time1 < time2 or time1.end > time2.end) and interval = interval2",
+        ),
         ("tp_1.start - 1 * day == tp_2.start", "time1 - 1 day == time2"),
         ("True", "always"),
         ("False", "never"),
         ("tp_1.start ≤ tp_2.start", "not not (time1 <= time2)"[8:]),
     ],
-)  # fmt: skip
+)
 def test_two_ways_to_write_one_thing(one: str, other: str) -> None:
     assert parse_condition(one, AT) == parse_condition(other, AT)
 
@@ -48,9 +60,15 @@ def test_or_binds_tighter_than_the_comma_and_looser_than_and() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["always", "time_1.start < time_2.end", "interval_1 + 2 <= interval_2", "time_1.start - 3 day != time_2.start",
-     "not (number_1 > 3 or number_2 > 3)", "(time_1.end < time_2.end or time_1.end > time_3.end) and number_1 == 4"],
-)  # fmt: skip
+    [
+        "always",
+        "time_1.start < time_2.end",
+        "interval_1 + 2 <= interval_2",
+        "time_1.start - 3 day != time_2.start",
+        "not (number_1 > 3 or number_2 > 3)",
+        "(time_1.end < time_2.end or time_1.end > time_3.end) and number_1 == 4",
+    ],
+)
 def test_written_and_read_again(text: str) -> None:
     assert written(parse_condition(text, AT)) == text
 
@@ -81,7 +99,9 @@ def test_what_holds() -> None:
     assert holds("time1 < time2", "月", time_1=(3,), time_2=(4,))
     assert holds("time1.end <= time2.start", "月", time_1=(3,), time_2=(4,))
     assert not holds("time1.end < time2.start", "月", time_1=(3,), time_2=(4,))
-    assert holds("time1.end + interval1 <= time2.end", "月日", time_1=(3, 31), time_2=(5, 1), interval_1=1)
+    assert holds(
+        "time1.end + interval1 <= time2.end", "月日", time_1=(3, 31), time_2=(5, 1), interval_1=1
+    )
     assert not holds(
         "time1.end + interval1 <= time2.end", "月日", time_1=(3, 31), time_2=(4, 29), interval_1=1
     )

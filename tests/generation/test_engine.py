@@ -69,7 +69,9 @@ def generator(folder: Path, seed: str = "1") -> Generator:
 
 
 def all_of(maker: Generator, split: str = "train", per: int = 10) -> list[Example]:
-    return [example for place in maker.places(split, per) for example in maker.problems(split, place)]
+    return [
+        example for place in maker.places(split, per) for example in maker.problems(split, place)
+    ]
 
 
 def texts(examples: list[Example]) -> list[tuple[str, str]]:
@@ -131,7 +133,9 @@ def test_splits_share_no_masked_sentence_and_use_all_agents(folder: Path) -> Non
     train, test = all_of(maker, "train", 40), all_of(maker, "test", 40)
     assert not {masked(e) for e in train} & {masked(e) for e in test}
     for examples in (train, test):
-        assert len({word for e in examples for word in re.findall("名.", e.inputs["premise"])}) >= 20
+        assert (
+            len({word for e in examples for word in re.findall("名.", e.inputs["premise"])}) >= 20
+        )
 
 
 def test_no_problem_twice(folder: Path) -> None:
@@ -142,7 +146,9 @@ def test_no_problem_twice(folder: Path) -> None:
 
 def test_words_may_return_but_then_the_times_differ(folder: Path) -> None:
     maker = generator(folder)
-    (place,) = [p for p in maker.places("train", 2000) if p.cell.name == "when/年月日/random/neutral"]
+    (place,) = [
+        p for p in maker.places("train", 2000) if p.cell.name == "when/年月日/random/neutral"
+    ]
     examples = list(maker.problems("train", place))
     assert len({masked(e) for e in examples}) < len(examples) == len(set(texts(examples)))
     later = list(maker.problems("train", place, 1900))
@@ -150,7 +156,9 @@ def test_words_may_return_but_then_the_times_differ(folder: Path) -> None:
 
 
 def test_a_cell_without_times_ends_where_its_words_do(folder: Path) -> None:
-    (place,) = [p for p in generator(folder).places("train", 10**6) if p.cell.template.id == "order"]
+    (place,) = [
+        p for p in generator(folder).places("train", 10**6) if p.cell.template.id == "order"
+    ]
     assert 21 * 16 >= place.n > 300
     assert len(set(texts(list(generator(folder).problems("train", place))))) == place.n
 
@@ -159,9 +167,9 @@ def test_an_item_depends_on_seed_cell_and_number_alone(folder: Path) -> None:
     maker = generator(folder)
     place = maker.places("train", 10)[3]
     whole = list(maker.problems("train", place))
-    assert [next(generator(folder).problems("train", place, i, i + 1)) for i in reversed(range(10))] == whole[
-        ::-1
-    ]
+    assert [
+        next(generator(folder).problems("train", place, i, i + 1)) for i in reversed(range(10))
+    ] == whole[::-1]
     assert list(maker.problems("train", Place(place.number, place.cell, 3))) == whole[:3]
     assert texts(whole) != texts(list(generator(folder, "2").problems("train", place)))
 
@@ -191,7 +199,9 @@ def test_verbs_suit_the_unit(folder: Path) -> None:
     pack = load_pack("temporal-ja")
     maker = Generator(pack, lexicon, "1")
     years = {f.verb for f in lexicon.frames if "year" in f.units}
-    (place,) = [p for p in maker.places("train", 30) if p.cell.name == "done-1/年間/random/entailment"]
+    (place,) = [
+        p for p in maker.places("train", 30) if p.cell.name == "done-1/年間/random/entailment"
+    ]
     space = WordSpace(place.cell.template, lexicon, unit_of(place.cell), (0,))
     from nikawa.text.conjugate import conjugate
 
@@ -203,17 +213,35 @@ def test_a_unit_few_verbs_have_is_not_asked_for(folder: Path) -> None:
     maker = generator(folder)
     (cell,) = [c for c in maker.pack.cells() if c.name == "when/年/random/neutral"]
     assert unit_of(cell) == "year"
-    assert {WordSpace(cell.template, maker.lexicon, "year", range(SIDES)).fill(k, 1)["verb_1.past"] for k in range(9)} == {
-        "磨いた", "灯した", "建てた",
-    }  # fmt: skip
+    assert {
+        WordSpace(cell.template, maker.lexicon, "year", range(SIDES)).fill(k, 1)["verb_1.past"]
+        for k in range(9)
+    } == {
+        "磨いた",
+        "灯した",
+        "建てた",
+    }
 
 
 def test_a_slot_of_another_kind_takes_its_class(folder: Path) -> None:
     lexicon = load_lexicon(folder / "w")
     assert of_kind(lexicon, "colour") == ("赤", "青", "白")
     assert of_kind(lexicon, "place") == ("棚", "丘")
-    assert set(of_kind(lexicon, "noun")) == {"灯台", "塔", "鐘", "灯", "火", "棚", "丘", "赤", "青", "白"}
-    (folder / "pack.toml").write_text(HEAD.format(language="ja") + 'slots = ["colour", "shape"]\n', "utf-8")
+    assert set(of_kind(lexicon, "noun")) == {
+        "灯台",
+        "塔",
+        "鐘",
+        "灯",
+        "火",
+        "棚",
+        "丘",
+        "赤",
+        "青",
+        "白",
+    }
+    (folder / "pack.toml").write_text(
+        HEAD.format(language="ja") + 'slots = ["colour", "shape"]\n', "utf-8"
+    )
     line = "template c\n  category: 色\n  premise: {agent}は%s。\n  hypothesis: {agent}は%s。\n  entails: always\n"
     (folder / "t.txt").write_text(line % ("{colour}が好きだ", "{colour}を好む"), "utf-8")
     assert {re.findall("は(.)", p)[0] for p, _ in texts(all_of(generator(folder), per=12))} == {
@@ -223,7 +251,8 @@ def test_a_slot_of_another_kind_takes_its_class(folder: Path) -> None:
     }
     (folder / "t.txt").write_text(line % ("{shape}だ", "{shape}だ"), "utf-8")
     with pytest.raises(
-        BadInput, match="asks for shape_1, of which the lexicon 'lamps' has none; add a class 'shape'"
+        BadInput,
+        match="asks for shape_1, of which the lexicon 'lamps' has none; add a class 'shape'",
     ):
         all_of(generator(folder))
 
@@ -231,7 +260,9 @@ def test_a_slot_of_another_kind_takes_its_class(folder: Path) -> None:
 def test_two_verbs_are_different_verbs(folder: Path) -> None:
     text = "template two\n  category: 二\n  premise: {agent ガ}は{noun1 ヲ}を{verb1 他 ガ ヲ te}、{noun2 ヲ2}を{verb2 他 ガ ヲ2 past}。\n  hypothesis: {agent}は{noun2}を{verb2}前に{noun1}を{verb1 past}。\n  entails: always\n"
     (folder / "t.txt").write_text(text, "utf-8")
-    pairs = {tuple(re.findall("を(磨|灯|建)", p)) for p, _ in texts(all_of(generator(folder), per=60))}
+    pairs = {
+        tuple(re.findall("を(磨|灯|建)", p)) for p, _ in texts(all_of(generator(folder), per=60))
+    }
     assert pairs == {pair for pair in product("磨灯建", repeat=2) if pair[0] != pair[1]}
 
 
@@ -279,11 +310,14 @@ def test_too_few_words_for_a_split(folder: Path) -> None:
 def test_korean_particles_and_states() -> None:
     pack = load_pack("temporal-ko")
     maker = Generator(pack, lexicon_of(pack), "1")
-    (place,) = [p for p in maker.places("train", 60) if p.cell.name == "since-1/일시/short/entailment"]
+    (place,) = [
+        p for p in maker.places("train", 60) if p.cell.name == "since-1/일시/short/entailment"
+    ]
     found = texts(list(maker.problems("train", place)))
     assert all(re.search(r" \S+(?:은|는) ", premise) for premise, _ in found)
     assert any(
-        "앉아 있다" in premise or "서 있다" in premise or "숨어 있다" in premise for premise, _ in found
+        "앉아 있다" in premise or "서 있다" in premise or "숨어 있다" in premise
+        for premise, _ in found
     )
     assert not any("서고 있다" in premise or "숨고 있다" in premise for premise, _ in found)
 
@@ -292,8 +326,14 @@ def test_marks_of_the_training_splits(folder: Path) -> None:
     rules = '[split.short]\ntime_span = ["random"]\n[split.orders]\nextends = "short"\ncategory = ["順序"]\n'
     (folder / "pack.toml").write_text(HEAD.format(language="ja") + rules, "utf-8")
     maker = generator(folder)
-    marks = {(e.meta["time_span"], e.meta["short"], e.meta["orders"]) for e in all_of(maker, "test", 1)}
-    assert marks == {("random", "unseen", "unseen"), ("short", "seen", "seen"), (None, "seen", "unseen")}
+    marks = {
+        (e.meta["time_span"], e.meta["short"], e.meta["orders"]) for e in all_of(maker, "test", 1)
+    }
+    assert marks == {
+        ("random", "unseen", "unseen"),
+        ("short", "seen", "seen"),
+        (None, "seen", "unseen"),
+    }
     assert "short" not in all_of(maker, "train", 1)[0].meta
 
 
@@ -332,7 +372,9 @@ def test_a_literal_that_needs_escapes(folder: Path) -> None:
         TEMPLATES.replace("より", '"より"').replace("先|早く", '先|"早く"'), "utf-8"
     )
     maker = generator(folder)
-    lines = b"".join(maker.lines("train", place) for place in maker.places("train", 30)).splitlines()
+    lines = b"".join(
+        maker.lines("train", place) for place in maker.places("train", 30)
+    ).splitlines()
     from nikawa.io.json import decode_json
 
     found = [decode_json(line, Example, folder) for line in lines]

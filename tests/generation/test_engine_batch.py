@@ -31,7 +31,8 @@ def test_dice_agree_even_where_an_item_needs_more(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["since-3/年月日/random/neutral", "many-1/時間/short/neutral", "stay-1/時間/random/entailment"]
+    "name",
+    ["since-3/年月日/random/neutral", "many-1/時間/short/neutral", "stay-1/時間/random/entailment"],
 )
 def test_lines_are_the_records_past_the_point_where_words_return(name: str) -> None:
     pack = open_pack("temporal-ja")

@@ -28,7 +28,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("premise", "hypothesis"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("premise", "hypothesis"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
+)
 @pytest.mark.parametrize("owned", [(0, 1, 2, 3), (4,)])
 def test_sides_lie_in_what_the_split_owns(
     premise: set[str], hypothesis: set[str], owned: tuple[int, ...]
@@ -60,7 +62,11 @@ def test_too_few_words_make_no_way() -> None:
     one = Words("one", AGENTS[:5], in_turns(5))
     assert stages([few, one], (frozenset({"thing", "one"}), frozenset({"one"})), (4,))[1] == 1
     assert (
-        stages([few._replace(residues=(1,)), one], (frozenset({"thing", "one"}), frozenset({"one"})), (4,))[1]
+        stages(
+            [few._replace(residues=(1,)), one],
+            (frozenset({"thing", "one"}), frozenset({"one"})),
+            (4,),
+        )[1]
         == 0
     )
     assert stages([], (frozenset(), frozenset()), (4,)) == ((), 0)

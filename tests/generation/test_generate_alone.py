@@ -31,12 +31,16 @@ generate("comparative-ja", Path(sys.argv[1]), options=Options(counts={"": 200}, 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     with only_run(tmp_path / "a"):
-        with pytest.raises(BadInput, match=r"a: another run is writing into this folder; wait until it ends"):
+        with pytest.raises(
+            BadInput, match=r"a: another run is writing into this folder; wait until it ends"
+        ):
             generate("comparative-ja", tmp_path / "a", options=FEW)
         generate("comparative-ja", tmp_path / "b", options=FEW)
     assert not (tmp_path / "a").exists()
     generate("comparative-ja", tmp_path / "a", options=FEW)
-    assert (tmp_path / "a" / "train.jsonl").read_bytes() == (tmp_path / "b" / "train.jsonl").read_bytes()
+    assert (tmp_path / "a" / "train.jsonl").read_bytes() == (
+        tmp_path / "b" / "train.jsonl"
+    ).read_bytes()
 
 
 def test_a_refused_run_leaves_no_folder(tmp_path: Path) -> None:

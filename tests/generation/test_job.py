@@ -95,7 +95,10 @@ def test_counts_and_card(make: Make, tmp_path: Path) -> None:
     assert report.splits["test"].problems == 27
     assert (report.unreachable, report.short) == ((), {})
     dataset = load(str(tmp_path / "a"))
-    assert {split: len(examples) for split, examples in dataset.splits.items()} == {"train": 63, "test": 27}
+    assert {split: len(examples) for split, examples in dataset.splits.items()} == {
+        "train": 63,
+        "test": 27,
+    }
     card: Card = dataset.card
     assert (card.name, card.version, card.languages) == ("small", "7-per-cell-seed-4", ("ja",))
     assert all(getattr(card, name) for name in card.__struct_fields__)
@@ -197,7 +200,9 @@ def test_goes_on_when_killed_between_renames(
     assert content(tmp_path / "a") == content(tmp_path / "whole")
 
 
-def test_other_settings_do_not_mix(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_settings_do_not_mix(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def killed(self: job.Job, chunk: list[job.Piece]) -> list[bytes]:
         if chunk[0].split == "test":
             raise KeyboardInterrupt
@@ -208,7 +213,9 @@ def test_other_settings_do_not_mix(make: Make, tmp_path: Path, monkeypatch: pyte
     with pytest.raises(KeyboardInterrupt):
         make("a", chunk=9)
     monkeypatch.undo()
-    with pytest.raises(BadInput, match="holds an unfinished run with other settings; repeat the command"):
+    with pytest.raises(
+        BadInput, match="holds an unfinished run with other settings; repeat the command"
+    ):
         make("a", seed=8, chunk=9)
     make("a", seed=8, overwrite=True)
     assert JOURNAL not in content(tmp_path / "a")
@@ -244,7 +251,9 @@ def test_a_cell_that_runs_out_is_told(make: Make, pack: Path) -> None:
     (words / "lexicon.toml").write_text(
         'name="w"\nlanguage="ja"\ntitle="t"\nlicence="CC0"\nprovenance="invented"\n', "utf-8"
     )
-    (words / "agents.txt").write_text(" ".join(f"名{c}" for c in "あいうえおかきくけこさしすせそ"), "utf-8")
+    (words / "agents.txt").write_text(
+        " ".join(f"名{c}" for c in "あいうえおかきくけこさしすせそ"), "utf-8"
+    )
     (words / "frames.tsv").write_text(
         "verb\tclass\ttransitive\ttimes\tunits\tstate\tnouns\n"
         "磨く\t五段・カ行イ音便\tyes\tpoint\tyear month\tno\tヲ=灯台 塔\n着く\t五段・カ行イ音便\tno\tpoint\thour\tno\t\n",
@@ -263,10 +272,17 @@ def test_the_gate_tries_again(make: Make, tmp_path: Path, monkeypatch: pytest.Mo
     verdicts = iter([False, False, True])
     seen = []
 
-    def judge(maker: object, places: object, path: Path, allowed: int, tokeniser: str | None) -> Verdict:
+    def judge(
+        maker: object, places: object, path: Path, allowed: int, tokeniser: str | None
+    ) -> Verdict:
         seen.append(path.read_bytes())
         return Verdict(
-            passed=next(verdicts), allowed=allowed, vocabulary=1, threshold=1.0, tokeniser="ipadic", over=()
+            passed=next(verdicts),
+            allowed=allowed,
+            vocabulary=1,
+            threshold=1.0,
+            tokeniser="ipadic",
+            over=(),
         )
 
     monkeypatch.setattr(job, "judge", judge)
@@ -277,7 +293,9 @@ def test_the_gate_tries_again(make: Make, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_the_gate_names_the_literals_that_make_it_impossible(make: Make, pack: Path, tmp_path: Path) -> None:
+def test_the_gate_names_the_literals_that_make_it_impossible(
+    make: Make, pack: Path, tmp_path: Path
+) -> None:
     (pack / "templates.txt").write_text(TEMPLATES + UNEVEN, "utf-8")
     report = make("a", gate=0, counts={"": 20})
     assert report.gate is not None
@@ -301,7 +319,9 @@ def test_the_temporal_pack_passes_the_gate(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_published_counts(shared_data: Path, tmp_path: Path) -> None:
-    report = generate("jamp", tmp_path / "a", data=shared_data, options=Options(seed=1, splits=("all",)))
+    report = generate(
+        "jamp", tmp_path / "a", data=shared_data, options=Options(seed=1, splits=("all",))
+    )
     found = {name: (s.problems, tuple(s.labels.values())) for name, s in report.splits.items()}
     assert found == {
         "train": (9950, (3050, 3540, 3360)),
@@ -353,11 +373,15 @@ def test_a_kill_from_outside_leaves_a_run_to_go_on_with(pack: Path, tmp_path: Pa
         "generate(sys.argv[1], Path(sys.argv[2]), options=Options(counts={'': 200}, chunk=100),\n"
         "  progress=lambda done, total: done >= 600 and os.kill(os.getpid(), signal.SIGKILL))"
     )
-    killed = subprocess.run([sys.executable, "-c", code, str(pack), str(tmp_path / "a")], check=False)
+    killed = subprocess.run(
+        [sys.executable, "-c", code, str(pack), str(tmp_path / "a")], check=False
+    )
     assert killed.returncode == -9
     told: list[int] = []
     options = Options(counts={"": 200}, chunk=100)
-    generate(str(pack), tmp_path / "a", options=options, progress=lambda done, total: told.append(done))
+    generate(
+        str(pack), tmp_path / "a", options=options, progress=lambda done, total: told.append(done)
+    )
     assert told[0] == 700
     generate(str(pack), tmp_path / "b", options=options)
     assert content(tmp_path / "a") == content(tmp_path / "b")
@@ -391,7 +415,9 @@ def test_the_old_dataset_stays_until_the_new_one_is_whole(
         with pytest.raises(OSError, match="disk is full"):
             generate("comparative-ja", out, options=Options(counts={"": 1}, seed=2, overwrite=True))
     assert _visible(out) == before
-    report = generate("comparative-ja", out, options=Options(counts={"": 1}, seed=2, overwrite=True))
+    report = generate(
+        "comparative-ja", out, options=Options(counts={"": 1}, seed=2, overwrite=True)
+    )
     assert report.folder == str(out)
     after = whole_folder(out)
     assert after.keys() == before.keys()
@@ -400,7 +426,9 @@ def test_the_old_dataset_stays_until_the_new_one_is_whole(
 
 
 def _visible(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir() if not file.name.startswith(".")}
+    return {
+        file.name: file.read_bytes() for file in folder.iterdir() if not file.name.startswith(".")
+    }
 
 
 def test_a_failed_gate_leaves_the_old_dataset(make: Make, pack: Path, tmp_path: Path) -> None:
@@ -417,7 +445,9 @@ def test_a_failed_gate_leaves_the_old_dataset(make: Make, pack: Path, tmp_path: 
 def test_a_wrong_tokeniser_is_told_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="bogus"):
         generate(
-            "comparative-ja", tmp_path / "out", options=Options(counts={"": 1}, gate=0, tokeniser="bogus")
+            "comparative-ja",
+            tmp_path / "out",
+            options=Options(counts={"": 1}, gate=0, tokeniser="bogus"),
         )
     assert not (tmp_path / "out").exists()
 
@@ -461,28 +491,39 @@ def test_a_faulty_pack_of_ones_own_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_dataset_may_have_the_name_of_its_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_may_have_the_name_of_its_pack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
         report = generate(
-            "comparative-ja", Path("comparative-ja"), options=Options(counts={"": 1}, overwrite=True)
+            "comparative-ja",
+            Path("comparative-ja"),
+            options=Options(counts={"": 1}, overwrite=True),
         )
     assert report.splits["train"].problems == report.splits["train"].cells
 
 
 @pytest.mark.slow
 def test_the_comparative_pack_passes_the_gate(tmp_path: Path) -> None:
-    report = generate("comparative-ja", tmp_path / "a", options=Options(counts={"": 40, "test": 0}, gate=0))
+    report = generate(
+        "comparative-ja", tmp_path / "a", options=Options(counts={"": 40, "test": 0}, gate=0)
+    )
     assert report.gate is not None
     assert report.gate.passed
 
 
-def test_the_command_on_the_card_makes_the_same_bytes(make: Make, pack: Path, tmp_path: Path) -> None:
+def test_the_command_on_the_card_makes_the_same_bytes(
+    make: Make, pack: Path, tmp_path: Path
+) -> None:
     from nikawa.generation.card import made_by
 
     make("one", counts={"": 4, "test": 2}, seed=3, splits=("points",), gate=2)
     typed = made_by(load(str(tmp_path / "one")).card)
-    assert typed == f"nikawa generate {pack} -n 4 -n test=2 --seed 3 --split points --gate --gate-over 2"
+    assert (
+        typed
+        == f"nikawa generate {pack} -n 4 -n test=2 --seed 3 --split points --gate --gate-over 2"
+    )
     done = CliRunner().invoke(build(), [*typed.split()[1:], "--out", str(tmp_path / "two")])
     assert done.exit_code == 0, done.output
     assert content(tmp_path / "one") == content(tmp_path / "two")
@@ -537,7 +578,9 @@ def test_what_a_total_does_not_reach_is_told(make: Make, pack: Path, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_an_interruption_says_that_the_run_can_go_on(pack: Path, tmp_path: Path, workers: str) -> None:
+def test_an_interruption_says_that_the_run_can_go_on(
+    pack: Path, tmp_path: Path, workers: str
+) -> None:
     code = (
         "import os, signal, sys; import nikawa.generation.files as files; files.EVERY = 0.0\n"
         "note = files.Files.note; count = [0]\n"
@@ -547,7 +590,16 @@ def test_an_interruption_says_that_the_run_can_go_on(pack: Path, tmp_path: Path,
         "files.Files.note = stop\n"
         "from nikawa.cli._main import main; main()"
     )
-    words = ["generate", str(pack), "-n", "4000", "--out", str(tmp_path / "a"), "--workers", workers]
+    words = [
+        "generate",
+        str(pack),
+        "-n",
+        "4000",
+        "--out",
+        str(tmp_path / "a"),
+        "--workers",
+        workers,
+    ]
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
         capture_output=True,
@@ -558,5 +610,8 @@ def test_an_interruption_says_that_the_run_can_go_on(pack: Path, tmp_path: Path,
     assert done.returncode == 130
     assert done.stderr == "nikawa: interrupted; the same command goes on from here\n"
     assert (
-        generate(str(pack), tmp_path / "a", options=Options(counts={"": 4000})).splits["train"].problems > 0
+        generate(str(pack), tmp_path / "a", options=Options(counts={"": 4000}))
+        .splits["train"]
+        .problems
+        > 0
     )

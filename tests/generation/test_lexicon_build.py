@@ -79,7 +79,10 @@ def test_a_lexicon_without_frames_says_why(text: Path, tmp_path: Path) -> None:
     words = ["lexicon", "build", str(text), "--out", str(tmp_path / "lex"), "--min-nouns", "9"]
     told = CliRunner().invoke(build(), words).output
     assert "dropped: no frame: no case of the verb has 9 nouns" in told
-    assert "without a frame: nothing can be generated from it. Give more text, or lower --min-nouns" in told
+    assert (
+        "without a frame: nothing can be generated from it. Give more text, or lower --min-nouns"
+        in told
+    )
 
 
 def test_text_of_another_language_is_refused(tmp_path: Path) -> None:
@@ -106,7 +109,12 @@ def test_own_lists(text: Path, tmp_path: Path) -> None:
     (tmp_path / "names").write_text("太郎\n花子\n", "utf-8")
     (tmp_path / "bad").write_text("花瓶\n", "utf-8")
     choices = Choices(
-        triple=2, verb=2, nouns=2, agents=tmp_path / "names", exclude=tmp_path / "bad", licence="CC0"
+        triple=2,
+        verb=2,
+        nouns=2,
+        agents=tmp_path / "names",
+        exclude=tmp_path / "bad",
+        licence="CC0",
     )
     build_lexicon([text], tmp_path / "lex", choices)
     lexicon = load_lexicon(tmp_path / "lex")
@@ -143,7 +151,18 @@ def test_refusals_leave_nothing_behind(text: Path, tmp_path: Path) -> None:
 def test_command_line(text: Path, tmp_path: Path) -> None:
     run = CliRunner().invoke
     out = str(tmp_path / "lex")
-    words = ["lexicon", "build", str(text), "--out", out, "--min-verb", "2", "--min-nouns", "2", "--json"]
+    words = [
+        "lexicon",
+        "build",
+        str(text),
+        "--out",
+        out,
+        "--min-verb",
+        "2",
+        "--min-nouns",
+        "2",
+        "--json",
+    ]
     done = run(build(), words)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["lines"] == 18
@@ -153,13 +172,17 @@ def test_command_line(text: Path, tmp_path: Path) -> None:
     assert frames[0]["cases"] == ["이/가", "을/를"]
     assert "agents" in run(build(), ["lexicon", "show"]).stdout
     assert "transitive" in run(build(), ["lexicon", "show", "ja", "--verb", "読む"]).stdout
-    assert isinstance(run(build(), ["lexicon", "show", "ja", "--verb", "詠む"]).exception, UnknownName)
+    assert isinstance(
+        run(build(), ["lexicon", "show", "ja", "--verb", "詠む"]).exception, UnknownName
+    )
     assert "sentences" in run(build(), [*words[:-1], "--overwrite"]).stdout
     assert run(build(), [*words[:-1], "--overwrite", "--quiet"]).stdout == ""
 
 
 @pytest.mark.slow
 def test_the_parser_as_a_method(text: Path, tmp_path: Path) -> None:
-    report = build_lexicon([text], tmp_path / "lex", Choices(method="ginza", triple=2, verb=2, nouns=2))
+    report = build_lexicon(
+        [text], tmp_path / "lex", Choices(method="ginza", triple=2, verb=2, nouns=2)
+    )
     assert load_lexicon(tmp_path / "lex").counts.counts["置く", "ヲ", "花瓶"] == 6
     assert report.lines == 18

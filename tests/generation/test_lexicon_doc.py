@@ -17,7 +17,9 @@ PRINTED = (
 
 
 def test_python(capsys: pytest.CaptureFixture[str]) -> None:
-    for code, printed in zip(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL), PRINTED, strict=True):
+    for code, printed in zip(
+        re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL), PRINTED, strict=True
+    ):
         exec(compile(code, "docs/lexicon.md", "exec"), {})
         assert printed in capsys.readouterr().out
 
@@ -28,4 +30,6 @@ def test_numbers(name: str) -> None:
     numbers = (len(lexicon.agents), len(lexicon.verbs), len(lexicon.nouns))
     assert f"| `{name}` | {' | '.join(f'{n:,}' for n in numbers)} |" in TEXT
     (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", TEXT, re.MULTILINE)
-    assert set(row.replace(" alone", "").split(", ")) == {"-".join(frame.cases) for frame in lexicon.frames}
+    assert set(row.replace(" alone", "").split(", ")) == {
+        "-".join(frame.cases) for frame in lexicon.frames
+    }

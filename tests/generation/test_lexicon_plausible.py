@@ -58,7 +58,10 @@ def test_what_the_lexicon_lists_passes_and_what_is_shuffled_does_not(
 
     def passing(pick: object) -> float:
         drawn = [chance.choice(frames) for _ in range(1000)]
-        return sum(ja.natural(f.verb, {c: chance.choice(pick(f, c)) for c in cases}) for f in drawn) / 1000  # type: ignore[operator]
+        return (
+            sum(ja.natural(f.verb, {c: chance.choice(pick(f, c)) for c in cases}) for f in drawn)
+            / 1000
+        )  # type: ignore[operator]
 
     def own(frame: Frame, case: str) -> tuple[str, ...]:
         return frame.nouns[case]

@@ -12,8 +12,13 @@ from nikawa.text.conjugate import forms
 from nikawa.text.korean_forms import attach, has_final, inflect
 
 JA = {
-    ("ガ", "ヲ"): 200, ("ガ", "ニ"): 60, ("ガ", "ニ", "ヲ"): 40, ("ガ", "ノ~ヲ", "ヲ"): 30, ("ガ", "マデ"): 20, ("ガ",): 60,
-}  # fmt: skip
+    ("ガ", "ヲ"): 200,
+    ("ガ", "ニ"): 60,
+    ("ガ", "ニ", "ヲ"): 40,
+    ("ガ", "ノ~ヲ", "ヲ"): 30,
+    ("ガ", "マデ"): 20,
+    ("ガ",): 60,
+}
 KO = {
     ("이/가", "을/를"): 80,
     ("이/가", "에"): 25,
@@ -58,7 +63,9 @@ def test_a_frame_line_is_written_once(lexicon: Lexicon) -> None:
     for frame in lexicon.frames:
         assert frame.times, frame
         assert frame.units, frame
-        assert frame.state <= ("during" in frame.times or "에" in frame.cases or "ニ" in frame.cases)
+        assert frame.state <= (
+            "during" in frame.times or "에" in frame.cases or "ニ" in frame.cases
+        )
         assert all(len(nouns) >= 4 for nouns in frame.nouns.values()), frame
 
 

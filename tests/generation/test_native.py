@@ -27,12 +27,17 @@ def side(text: str, language: str = "ja") -> tuple[object, ...]:
 
 def test_slots() -> None:
     assert side("{agent ガ}は{noun2 ヲ}を{verb 他 ガ ヲ during past}。") == (
-        Word("agent", 1, case="ガ"), Literal("は"), Word("noun", 2, case="ヲ"), Literal("を"),
-        Word("verb", 1, "past", frame=("ガ", "ヲ"), transitive=True, wants="during"), Literal("。"),
-    )  # fmt: skip
+        Word("agent", 1, case="ガ"),
+        Literal("は"),
+        Word("noun", 2, case="ヲ"),
+        Literal("を"),
+        Word("verb", 1, "past", frame=("ガ", "ヲ"), transitive=True, wants="during"),
+        Literal("。"),
+    )
     assert side("{time2 !=time1-1day}{time1 -1day}") == (
-        Time("time", 2, apart=("time_1", -1)), Time("time", 1, days=-1),
-    )  # fmt: skip
+        Time("time", 2, apart=("time_1", -1)),
+        Time("time", 1, days=-1),
+    )
     assert side("{|以上}{unit}") == (Choice("[,以上]", ("", "以上")), Time("unit", 1))
 
 
@@ -44,9 +49,12 @@ def test_forms_may_be_written_with_a_hyphen() -> None:
 
 def test_korean_particles_and_cases() -> None:
     assert side("{agent 이/가 +은/는} {place+까지} {verb 자 이/가 past}", "ko") == (
-        Word("agent", 1, case="이/가", particle="은/는"), Literal(" "), Word("place", 1, particle="까지"), Literal(" "),
+        Word("agent", 1, case="이/가", particle="은/는"),
+        Literal(" "),
+        Word("place", 1, particle="까지"),
+        Literal(" "),
         Word("verb", 1, "past", frame=("이/가",), transitive=False),
-    )  # fmt: skip
+    )
 
 
 def test_a_template_goes_on_over_lines(lighthouse: Pack) -> None:
@@ -75,13 +83,29 @@ def test_formats(native: Write) -> None:
     ("text", "place", "word"),
     [
         ("premise: x\n", "line 1, column 1", "must begin first"),
-        (START + "  premise: {agnet}は。\n  hypothesis: 。\n", "line 3, column 13", "did you mean 'agent'"),
-        (START + "  premise: {agent ヌ}は。\n  hypothesis: 。\n", "line 3, column 19", "is no case"),
-        (START + "  premise: {verb pasta}。\n  hypothesis: 。\n", "line 3, column 18", "did you mean 'past'"),
+        (
+            START + "  premise: {agnet}は。\n  hypothesis: 。\n",
+            "line 3, column 13",
+            "did you mean 'agent'",
+        ),
+        (
+            START + "  premise: {agent ヌ}は。\n  hypothesis: 。\n",
+            "line 3, column 19",
+            "is no case",
+        ),
+        (
+            START + "  premise: {verb pasta}。\n  hypothesis: 。\n",
+            "line 3, column 18",
+            "did you mean 'past'",
+        ),
         (START + "  premise: {agent は。\n  hypothesis: 。\n", "line 3, column 12", "lone"),
         (START + "  premise: agent}は。\n  hypothesis: 。\n", "line 3, column 17", "lone"),
         (START + "  premise: {}は。\n  hypothesis: 。\n", "line 3, column 12", "empty slot"),
-        (START + "  premise: {time soon}に。\n  hypothesis: 。\n", "line 3, column 18", "says nothing"),
+        (
+            START + "  premise: {time soon}に。\n  hypothesis: 。\n",
+            "line 3, column 18",
+            "says nothing",
+        ),
         (
             START + "  premise: {time}に。\n  hypothesis: 。\n  formats: 年 歳\n",
             "line 5, column 14",
@@ -96,9 +120,17 @@ def test_formats(native: Write) -> None:
             "line 5, column 23",
             "is missing",
         ),
-        (START + "  premise: {time}{number}。\n  hypothesis: 。\n", "line 1, column 10", "numbers and times"),
+        (
+            START + "  premise: {time}{number}。\n  hypothesis: 。\n",
+            "line 1, column 10",
+            "numbers and times",
+        ),
         ("# nothing\n", "line 1, column 1", "holds no template"),
-        (START + "  premise: 。\n  hypothesis: 。\n" + START, "line 5, column 10", "was in line 1 already"),
+        (
+            START + "  premise: 。\n  hypothesis: 。\n" + START,
+            "line 5, column 10",
+            "was in line 1 already",
+        ),
     ],
 )
 def test_mistakes_have_a_place(native: Write, text: str, place: str, word: str) -> None:
@@ -109,11 +141,39 @@ def test_mistakes_have_a_place(native: Write, text: str, place: str, word: str) 
 
 WORDS = st.lists(
     st.sampled_from(
-        ["template a", "\n", "  ", "premise:", "hypothesis:", "category:", "entails when:", "formats:", "{time1}", "{", "}", "|", "{verb",
-         "ガ", " past}", "time1", "<", "(", "not ", "+", "interval1", "1 day", "{number}", "{time2 -1day}", "年", "x", "。", "{time9 !=time1-1day}"]
+        [
+            "template a",
+            "\n",
+            "  ",
+            "premise:",
+            "hypothesis:",
+            "category:",
+            "entails when:",
+            "formats:",
+            "{time1}",
+            "{",
+            "}",
+            "|",
+            "{verb",
+            "ガ",
+            " past}",
+            "time1",
+            "<",
+            "(",
+            "not ",
+            "+",
+            "interval1",
+            "1 day",
+            "{number}",
+            "{time2 -1day}",
+            "年",
+            "x",
+            "。",
+            "{time9 !=time1-1day}",
+        ]
     ),
     max_size=40,
-)  # fmt: skip
+)
 
 
 @given(st.one_of(WORDS.map("".join), st.text(max_size=60)))
@@ -136,10 +196,17 @@ def load_pack_text(text: str, folder: Path) -> Template:
 
 
 def test_deep_conditions_are_refused(native: Write) -> None:
-    text = f"{START}  premise: {{time}}。\n  hypothesis: 。\n  entails when: {'(' * 5000}time < time\n"
+    text = (
+        f"{START}  premise: {{time}}。\n  hypothesis: 。\n  entails when: {'(' * 5000}time < time\n"
+    )
     with pytest.raises(BadInput, match="too deep"):
         load_pack(native(text))
     with pytest.raises(BadInput, match="at most 5"):
         load_pack(
-            native(START + "  premise: " + "".join(f"{{time{i}}}" for i in range(9)) + "\n  hypothesis: 。\n")
+            native(
+                START
+                + "  premise: "
+                + "".join(f"{{time{i}}}" for i in range(9))
+                + "\n  hypothesis: 。\n"
+            )
         )

@@ -85,7 +85,9 @@ def test_splits_share_no_masked_sentence(name: str) -> None:
 @pytest.mark.parametrize("name", OWN)
 def test_no_problem_twice(name: str) -> None:
     for split in pack(name).head.cells:
-        found = Counter((e.inputs["premise"], e.inputs["hypothesis"]) for e in problems(name, split))
+        found = Counter(
+            (e.inputs["premise"], e.inputs["hypothesis"]) for e in problems(name, split)
+        )
         assert max(found.values()) == 1
 
 
@@ -125,7 +127,9 @@ def test_labels_are_even(name: str) -> None:
 
 def _literals(name: str) -> Iterator[str]:
     for template in pack(name).templates:
-        yield from (e.text for e in (*template.premise, *template.hypothesis) if isinstance(e, Literal))
+        yield from (
+            e.text for e in (*template.premise, *template.hypothesis) if isinstance(e, Literal)
+        )
 
 
 def test_sentences_end_and_are_spaced() -> None:
@@ -164,7 +168,9 @@ def test_the_authors_splits_are_the_same_rules(name: str) -> None:
 
     path = PACKS / name / "pack.toml"
     rules = rules_of(convert(tomllib.loads(path.read_text("utf-8")), Head), path)
-    assert {split: dict(found) for split, found in rules.items()} == {s: dict(rule(s)) for s in split_names()}
+    assert {split: dict(found) for split, found in rules.items()} == {
+        s: dict(rule(s)) for s in split_names()
+    }
 
 
 def test_no_literal_of_the_comparative_pack_leans_to_a_label() -> None:

@@ -43,7 +43,9 @@ def test_there_and_back(folder: Path, tmp_path: Path) -> None:
     assert scores[0] > 0
     decided = [[*row.split("\t")[:4], "keep", ""] for row in rows[:20]]
     decided += [[*row.split("\t")[:4], "drop", "semantically unnatural"] for row in rows[20:23]]
-    sheet.write_text("\n".join(["\t".join(cells) for cells in [head.split("\t"), *decided]]) + "\n", "utf-8")
+    sheet.write_text(
+        "\n".join(["\t".join(cells) for cells in [head.split("\t"), *decided]]) + "\n", "utf-8"
+    )
     taken = apply(str(folder), sheet, out=tmp_path / "out")
     assert (taken.rows, taken.kept, taken.dropped) == (23, 20, 3)
     assert taken.reasons == {"semantically unnatural": 3}
@@ -61,11 +63,15 @@ def test_what_is_odd_comes_first(folder: Path) -> None:
     score = scorer(open_pack("temporal-ja"))
     example = next(e for e in load(str(folder)).splits["train"] if e.meta["template"] == "done-1")
     natural = replace(
-        example, inputs={"premise": "健太は3時間以内に手紙を読んだ。", "hypothesis": "健太は手紙を読んだ。"}
+        example,
+        inputs={"premise": "健太は3時間以内に手紙を読んだ。", "hypothesis": "健太は手紙を読んだ。"},
     )
     odd = replace(
         example,
-        inputs={"premise": "健太は3時間以内に冷蔵庫を読んだ。", "hypothesis": "健太は冷蔵庫を読んだ。"},
+        inputs={
+            "premise": "健太は3時間以内に冷蔵庫を読んだ。",
+            "hypothesis": "健太は冷蔵庫を読んだ。",
+        },
     )
     unread = replace(example, inputs={"premise": "灯台が光る。", "hypothesis": "灯台が光る。"})
     assert (score(natural) or 0) > (score(odd) or 0)

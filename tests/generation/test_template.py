@@ -26,13 +26,25 @@ def test_both_notations_give_one_tree(authors: Write, native: Write, rows: tuple
 
 def test_what_a_slot_knows(lighthouse: Pack) -> None:
     verb = lighthouse["7"].slots["verb_1"]
-    assert (verb.frame, verb.transitive, verb.wants, verb.stative) == (("ガ", "ニ"), False, "point", True)
+    assert (verb.frame, verb.transitive, verb.wants, verb.stative) == (
+        ("ガ", "ニ"),
+        False,
+        "point",
+        True,
+    )
     assert verb.forms == ("progressive", "progressive_past")
     assert lighthouse["7"].slots["place_1"].case == "ニ"
     assert lighthouse["8"].slots["[以内に,で]"].options == ("以内に", "で")
     assert set(lighthouse["8"].keys) == {
-        "agent_1", "interval_1", "[以内に,で]", "noun_1", "verb_1.past", "time_2", "verb_1.stem", "time_3",
-    }  # fmt: skip
+        "agent_1",
+        "interval_1",
+        "[以内に,で]",
+        "noun_1",
+        "verb_1.past",
+        "time_2",
+        "verb_1.stem",
+        "time_3",
+    }
 
 
 def test_rendering(lighthouse: Pack) -> None:
@@ -48,15 +60,18 @@ def test_rendering(lighthouse: Pack) -> None:
 
 def test_a_percent_sign_is_text(native: Write) -> None:
     text = "template a\n  category: x\n  premise: {agent ガ}は100%泳ぐ。\n  hypothesis: 100%{agent}。\n"
-    assert load_pack(native(text))["a"].render({"agent_1": "ハル"}) == ("ハルは100%泳ぐ。", "100%ハル。")
+    assert load_pack(native(text))["a"].render({"agent_1": "ハル"}) == (
+        "ハルは100%泳ぐ。",
+        "100%ハル。",
+    )
 
 
 def test_labels(lighthouse: Pack) -> None:
     month = formats("ja")["月"]
     since = lighthouse["7"]
-    assert [since.label({"time_1": (3,), "time_2": (9,), "time_3": (t,)}, month) for t in (5, 2, 11)] == list(
-        LABELS
-    )
+    assert [
+        since.label({"time_1": (3,), "time_2": (9,), "time_3": (t,)}, month) for t in (5, 2, 11)
+    ] == list(LABELS)
     assert since.consistent({"time_1": (3,), "time_2": (9,), "time_3": (5,)}, month)
     assert not since.consistent({"time_1": (9,), "time_2": (3,), "time_3": (5,)}, month)
 
@@ -91,7 +106,10 @@ def test_samples_have_the_wanted_label_and_read_back(lighthouse: Pack) -> None:
                 assert values is not None
                 assert template.label(values, cell.format) == cell.label
                 assert template.consistent(values, cell.format)
-                texts = {**placeholder_words(cell, chance), **template.time_texts(values, cell.format)}
+                texts = {
+                    **placeholder_words(cell, chance),
+                    **template.time_texts(values, cell.format),
+                }
                 parsed = reader.read(*template.render(texts))
                 assert parsed is not None
                 assert (parsed.values, parsed.format, parsed.faults) == (values, cell.format, ())
@@ -156,7 +174,9 @@ def test_published_templates(published: Pack) -> None:
     uses = [use for template in published.templates for use in template.uses]
     assert sum(isinstance(use, Word) and use.kind == "verb" for use in uses) == 281
     assert sum(isinstance(use, Word) and use.kind != "verb" for use in uses) == 438
-    assert not any("_" in e.text for t in published.templates for e in t.premise if isinstance(e, Literal))
+    assert not any(
+        "_" in e.text for t in published.templates for e in t.premise if isinstance(e, Literal)
+    )
 
 
 @pytest.mark.slow
@@ -165,8 +185,10 @@ def test_published_cells(published: Pack) -> None:
     assert len(published.cells("test")) == 174
     lost = published.unreachable("train")
     assert {(cell.template.id, cell.label) for cell in lost} == {
-        ("25", "entailment"), ("82", "entailment"), ("83", "neutral"),
-    }  # fmt: skip
+        ("25", "entailment"),
+        ("82", "entailment"),
+        ("83", "neutral"),
+    }
     assert {cell.format.name("ja") for cell in lost if cell.format} == {
         "年月",
         "年月日",

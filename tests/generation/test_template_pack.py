@@ -54,16 +54,16 @@ def folder(tmp_path: Path) -> Make:
 
 @pytest.fixture
 def heights(folder: Make) -> Pack:
-    more = (
-        'slots = ["adjective"]\n[measure.m]\ntext = "{}メートル"\nlow = 20\nhigh = 60\nstep = 5\nnear = 3\n'
-    )
+    more = 'slots = ["adjective"]\n[measure.m]\ntext = "{}メートル"\nlow = 20\nhigh = 60\nstep = 5\nnear = 3\n'
     return load_pack(folder(HEAD + more))
 
 
 def test_numbers_are_only_data(heights: Pack) -> None:
     assert [cell.name for cell in heights.cells()] == [
-        f"taller/m/{span}/{label}" for span in ("random", "short") for label in ("entailment", "contradiction", "neutral")
-    ] + ["same/-/-/contradiction"]  # fmt: skip
+        f"taller/m/{span}/{label}"
+        for span in ("random", "short")
+        for label in ("entailment", "contradiction", "neutral")
+    ] + ["same/-/-/contradiction"]
     chance = Random(3)
     for cell in heights.cells():
         values = sample(cell.template, cell.format, cell.span, cell.label, chance)
@@ -98,10 +98,15 @@ def test_korean(folder: Make) -> None:
 
 
 def test_splits_are_rules(folder: Make) -> None:
-    rules = '[split.easy]\ncategory = ["比較"]\n[split.hard]\nextends = "easy"\ntime_span = ["short"]\n'
+    rules = (
+        '[split.easy]\ncategory = ["比較"]\n[split.hard]\nextends = "easy"\ntime_span = ["short"]\n'
+    )
     more = 'slots = ["adjective"]\n[measure.m]\ntext = "{}m"\nlow = 1\nhigh = 9\n'
     pack = load_pack(folder(HEAD + more + rules))
-    kept, short = {"category": "同値", "time_span": None}, {"category": "同値", "time_span": "short"}
+    kept, short = (
+        {"category": "同値", "time_span": None},
+        {"category": "同値", "time_span": "short"},
+    )
     assert (pack.seen("easy", kept), pack.seen("easy", short), pack.seen("hard", short)) == (
         True,
         True,

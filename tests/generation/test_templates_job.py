@@ -68,7 +68,9 @@ def test_check_names_line_and_column(file: Path, run: Run) -> None:
     file.write_text(NATIVE.replace("time2 < time1", "time2 < time3"), "utf-8")
     status, output = run("check", str(file))
     assert status == 1
-    assert f"error: {file}, line 5, column 30: time_3 is in a condition but in no sentence" in output
+    assert (
+        f"error: {file}, line 5, column 30: time_3 is in a condition but in no sentence" in output
+    )
     status, output = run("check", str(file), "--json")
     assert status == 1
     assert json.loads(output)["troubles"][0]["trouble"]["check"] == "unbound-name"
@@ -90,7 +92,9 @@ def test_show(file: Path, run: Run) -> None:
     status, output = run("show", "lamp", str(file))
     assert status == 0
     assert "time2 < time1" in output
-    assert all(sample.premise in output for sample in shown.samples)  # words of the lexicon, no placeholders
+    assert all(
+        sample.premise in output for sample in shown.samples
+    )  # words of the lexicon, no placeholders
     assert "ハル" not in output
     assert len(json.loads(run("show", "lamp", str(file), "-n", "5", "--json")[1])["samples"]) == 5
 
@@ -152,7 +156,9 @@ def test_published_audit(shared_data: Path, run: Run) -> None:
     assert status == 1
     assert (found["rows"], found["parsed"], found["agree"]) == (9950, 9950, 9946)
     assert found["disagree"] == [3763, 3767, 7807, 7809]
-    status, output = run("audit", "jamp", "jamp:train", "--data", str(shared_data), "--compat", "--json")
+    status, output = run(
+        "audit", "jamp", "jamp:train", "--data", str(shared_data), "--compat", "--json"
+    )
     assert (status, json.loads(output)["agree"]) == (0, 9950)
     status, output = run("check", "jamp", "--data", str(shared_data))
     assert (status, output.splitlines()[-1]) == (0, "79 templates, 0 errors, 8 warnings")

@@ -82,11 +82,15 @@ def test_what_is_no_time(text: str) -> None:
 
 def test_without_a_year_february_has_29_days() -> None:
     assert parse_point("2月29日", "ja") is not None
-    assert CALENDAR.end((2, 29), formats("ja")["月日"]) == CALENDAR.start((3, 1), formats("ja")["月日"])
+    assert CALENDAR.end((2, 29), formats("ja")["月日"]) == CALENDAR.start(
+        (3, 1), formats("ja")["月日"]
+    )
 
 
 @given(points(), points())
-def test_points_of_one_format_do_not_overlap(one: tuple[Format, Point], other: tuple[Format, Point]) -> None:
+def test_points_of_one_format_do_not_overlap(
+    one: tuple[Format, Point], other: tuple[Format, Point]
+) -> None:
     fmt, a = one
     if other[0] != fmt or a == other[1]:
         return
@@ -98,7 +102,9 @@ def test_the_calendar_cuts_days_to_the_month() -> None:
     ymd = formats("ja")["年月日"]
     start = CALENDAR.start((2019, 1, 31), ymd)
     assert CALENDAR.shift(start, 1, "month") == CALENDAR.start((2019, 2, 28), ymd)
-    assert CALENDAR.shift(CALENDAR.start((2020, 2, 29), ymd), 1, "year") == CALENDAR.start((2021, 2, 28), ymd)
+    assert CALENDAR.shift(CALENDAR.start((2020, 2, 29), ymd), 1, "year") == CALENDAR.start(
+        (2021, 2, 28), ymd
+    )
     assert CALENDAR.shift(start, -1, "day") == CALENDAR.start((2019, 1, 30), ymd)
     assert CALENDAR.shift(start, 11, "month") == CALENDAR.start((2019, 12, 31), ymd)
 

@@ -79,7 +79,9 @@ write_records(Path(sys.argv[1]), records())
 
 
 @pytest.mark.slow
-def test_killed_writer_leaves_nothing_under_the_name_and_is_cleaned_up_after(tmp_path: Path) -> None:
+def test_killed_writer_leaves_nothing_under_the_name_and_is_cleaned_up_after(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "x.jsonl"
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert done.returncode == -signal.SIGKILL
@@ -243,7 +245,10 @@ def test_a_name_as_long_as_names_may_be(tmp_path: Path) -> None:
         with atomic_write(path) as stream:
             stream.write(b"1")
         assert path.read_bytes() == b"1"
-    with pytest.raises(OSError, match="File name too long") as caught, atomic_write(tmp_path / ("x" * 256)):
+    with (
+        pytest.raises(OSError, match="File name too long") as caught,
+        atomic_write(tmp_path / ("x" * 256)),
+    ):
         pass
     assert caught.value.filename == str(tmp_path / ("x" * 256))
 
@@ -263,7 +268,10 @@ def test_errors_of_the_disk_name_the_file_that_was_asked_for(
     with pytest.raises(OSError, match=os.strerror(number)) as caught, atomic_write(tmp_path / "x"):
         pass
     assert caught.value.filename == str(tmp_path / "x")
-    with pytest.raises(OSError, match=os.strerror(number)) as caught, atomic_folder(tmp_path / "y") as folder:
+    with (
+        pytest.raises(OSError, match=os.strerror(number)) as caught,
+        atomic_folder(tmp_path / "y") as folder,
+    ):
         write_records(folder / "train.jsonl", [])
     assert caught.value.filename == str(tmp_path / "y" / "train.jsonl")
     assert list(tmp_path.iterdir()) == []
@@ -277,5 +285,8 @@ def test_bad_records_are_reported_under_the_folder_that_was_asked_for(tmp_path: 
 
 def test_parent_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("file")
-    with pytest.raises(BadInput, match="is a file, not a folder"), atomic_write(tmp_path / "a" / "b"):
+    with (
+        pytest.raises(BadInput, match="is a file, not a folder"),
+        atomic_write(tmp_path / "a" / "b"),
+    ):
         pass

@@ -48,7 +48,11 @@ SECOND = '{"id":"2","inputs":{"text":"다리는 파랗다."}}\n'.encode()
         (GOOD + b'{"id":"2","inputs":{},"colour":"red"}\n', 2, "unknown field `colour`"),
         (GOOD + b'{"id":"2"}\n', 2, "missing required field `inputs`"),
         (b'[{"id":"1"}]\n', 1, "expected `object`, got `array`"),
-        (GOOD + b'{"id":"2","inputs":{"a":' + b"[" * 9000 + b"]" * 9000 + b"}}\n", 2, "nests too deeply"),
+        (
+            GOOD + b'{"id":"2","inputs":{"a":' + b"[" * 9000 + b"]" * 9000 + b"}}\n",
+            2,
+            "nests too deeply",
+        ),
         (GOOD + b'{"id":"2","inputs":{"text":"\\ud800"}}\n', 2, "surrogate"),
         (GOOD + b'{"id":"2","inputs":{"text":"\\udc00"}}\n', 2, "surrogate"),
         (GOOD + b"hello\n", 2, "is not JSON"),
@@ -97,7 +101,9 @@ def test_bytes_of_no_encoding_get_no_advice_to_convert(complain: Complain) -> No
 
 
 def test_text_about_nan_is_not_taken_for_nan(complain: Complain) -> None:
-    assert "unknown field" in str(complain("x.jsonl", b'{"id":"1","inputs":{"text":"a: NaN"},"x":1}'))
+    assert "unknown field" in str(
+        complain("x.jsonl", b'{"id":"1","inputs":{"text":"a: NaN"},"x":1}')
+    )
 
 
 def test_a_bare_nan_in_a_document(tmp_path: Path) -> None:
@@ -115,7 +121,9 @@ def test_last_line_without_line_feed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".tsv", ".conll", ".json", ".jsonl.gz", ".jsonl.zst"])
-def test_a_line_that_does_not_end(complain: Complain, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+def test_a_line_that_does_not_end(
+    complain: Complain, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
     monkeypatch.setattr(lines, "LINE_LIMIT", 1 << 20)
     data = b'{"id":"1","inputs":{"text":"' + b"x" * (1 << 21)
     if suffix.endswith(".gz"):
@@ -126,11 +134,15 @@ def test_a_line_that_does_not_end(complain: Complain, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_a_document_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+def test_a_document_that_is_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
     monkeypatch.setattr(lines, "WHOLE_LIMIT", 1 << 20)
     data = b"[\n" + GOOD * (1 << 15) + b"]"
     (tmp_path / f"x.json{suffix}").write_bytes(gzip.compress(data) if suffix else data)
-    with pytest.raises(BadInput, match="is one document of more than 1 MiB; convert it to JSON lines"):
+    with pytest.raises(
+        BadInput, match="is one document of more than 1 MiB; convert it to JSON lines"
+    ):
         read_json(tmp_path / f"x.json{suffix}", object)
 
 
@@ -217,7 +229,10 @@ def test_tables(complain: Complain, data: bytes, line: int | None, words: str) -
     [
         (b"[]", "holds no records"),
         (b"[1]", "expected `object`, got `int` at [0]"),
-        (b'[{"id":"1","inputs":{}},{"id":"1","inputs":{}}]', "record 2: id '1' was on record 1 already"),
+        (
+            b'[{"id":"1","inputs":{}},{"id":"1","inputs":{}}]',
+            "record 2: id '1' was on record 1 already",
+        ),
         (b'[\n{"id":"1","inputs":{}},\n{"id":', "breaks off"),
         (b'[\n{"id":"1" "inputs":{}}]', "line 2: is not JSON"),
     ],
@@ -265,7 +280,11 @@ ROW = "1\t橋\t橋\t_\tNN\t_\t0\troot\t_\t_\n"
     ("data", "line", "words"),
     [
         (f"# sent_id = 1\n# text = 橋\n{ROW[:-3]}\n\n", 3, "has 9 columns, not 10"),
-        (f"# sent_id = 1\n# text = 橋\n{ROW.replace('1', '1-2', 1)}\n", 3, "word '1-2' should be 1"),
+        (
+            f"# sent_id = 1\n# text = 橋\n{ROW.replace('1', '1-2', 1)}\n",
+            3,
+            "word '1-2' should be 1",
+        ),
         (f"# sent_id = 1\n# text = 橋\n{ROW.replace('0', '2')}\n", 3, "head '2' is no word"),
         (f"# sent_id = 1\n{ROW}\n", 1, "has no `# text = ` line"),
         (f"# text = 橋\n{ROW}\n", 1, "has no `# sent_id = ` line"),

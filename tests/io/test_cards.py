@@ -31,8 +31,14 @@ def whole(**changed: Any) -> dict[str, Any]:
 
 def test_all_that_is_missing_is_told_in_one_line(tmp_path: Path) -> None:
     adds = f"nikawa data card {tmp_path} --overwrite adds what is missing, for you to fill in"
-    assert complaint(tmp_path, {}) == f"lacks {REQUIRED}; {adds}; docs/records.md shows a whole card"
-    some = {name: value for name, value in whole().items() if name not in ("title", "source", "problems")}
+    assert (
+        complaint(tmp_path, {}) == f"lacks {REQUIRED}; {adds}; docs/records.md shows a whole card"
+    )
+    some = {
+        name: value
+        for name, value in whole().items()
+        if name not in ("title", "source", "problems")
+    }
     assert complaint(tmp_path, some).startswith("lacks title, source; nikawa data card")
 
 
@@ -42,7 +48,8 @@ def test_what_is_wrong_is_told_beside_it(tmp_path: Path) -> None:
     said = complaint(tmp_path, given)
     assert said.startswith("lacks licence; no card has 'license' (is it 'licence'?), 'colour'; ")
     assert (
-        "; languages: expected `array`, got `str`; workers_are: 'cats' is none of persons, columns, " in said
+        "; languages: expected `array`, got `str`; workers_are: 'cats' is none of persons, columns, "
+        in said
     )
     assert "; mend what is wrong, then nikawa data card" in said
 
@@ -50,12 +57,21 @@ def test_what_is_wrong_is_told_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("card", "said"),
     [
-        (whole(languages=[]), 'names no language (write e.g. "languages": ["ja"]); docs/records.md shows a whole card'),
-        (whole(version=1.0), "version: expected `str`, got `float`; docs/records.md shows a whole card"),
-        (whole(problems=["a", 1]), "problems: expected `str`, got `int` at [1]; docs/records.md shows a whole card"),
+        (
+            whole(languages=[]),
+            'names no language (write e.g. "languages": ["ja"]); docs/records.md shows a whole card',
+        ),
+        (
+            whole(version=1.0),
+            "version: expected `str`, got `float`; docs/records.md shows a whole card",
+        ),
+        (
+            whole(problems=["a", 1]),
+            "problems: expected `str`, got `int` at [1]; docs/records.md shows a whole card",
+        ),
         ([], "expected `object`, got `array`; see docs/records.md for the fields"),
     ],
-)  # fmt: skip
+)
 def test_a_whole_card_with_a_fault(tmp_path: Path, card: Any, said: str) -> None:
     assert complaint(tmp_path, card) == said
 

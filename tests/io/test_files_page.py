@@ -24,7 +24,9 @@ def test_every_suffix_is_on_the_page() -> None:
     from nikawa.io.records import SUFFIXES
 
     table = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `.")]
-    assert {suffix for line in table for suffix in re.findall(r"`(\.[a-z.]+)`", line)} == set(SUFFIXES)
+    assert {suffix for line in table for suffix in re.findall(r"`(\.[a-z.]+)`", line)} == set(
+        SUFFIXES
+    )
 
 
 def test_the_table_on_the_page_is_what_is_written(tmp_path: Path) -> None:

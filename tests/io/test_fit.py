@@ -51,7 +51,10 @@ class Colour(enum.Enum):
         (example(id=7), "example 7 cannot be read back: expected `str`, got `int` at id"),
         (example(group=3), "expected `str | null`, got `int` at group"),
         (example(tags=frozenset({1})), "expected `str`, got `int` at tags"),
-        (example(meta={"n": np.float64(0.5)}), "example 7 cannot be written: encoding objects of type numpy.float64"),
+        (
+            example(meta={"n": np.float64(0.5)}),
+            "example 7 cannot be written: encoding objects of type numpy.float64",
+        ),
         (example(meta={"n": np.int64(3)}), "numpy.int64"),
         (example(meta={1: "x"}), "example 7 has a key that is not text"),
         (example(inputs={"more": [{2: "x"}]}), "example 7 has a key that is not text"),
@@ -62,13 +65,19 @@ class Colour(enum.Enum):
         (example(meta={"n": [1.0, float("nan")]}), "example 7 holds NaN or Infinity at meta.n"),
         (example(meta={"n": nested(150)}), "example 7 nests more than 100 levels deep"),
         (example(meta={"n": nested(5000)}), "example 7 nests more than 100 levels deep"),
-        (example(gold={"spans": [Span(0, 2, "LC")]}), "example 7 cannot be read back: span 0-2 is outside"),
+        (
+            example(gold={"spans": [Span(0, 2, "LC")]}),
+            "example 7 cannot be read back: span 0-2 is outside",
+        ),
         (example(gold={"spans": [Span(0, 1, 5)]}), "expected `str`, got `int` at [0].label"),  # type: ignore[arg-type]
         (example(gold={"spans": "all"}), "a span cannot be read"),
-        (example(inputs={"subject": {"start": 0}}), "a span cannot be read: missing required field `end`"),
+        (
+            example(inputs={"subject": {"start": 0}}),
+            "a span cannot be read: missing required field `end`",
+        ),
         (example(meta={"n": "\udc00"}), "example 7 holds half of a surrogate pair"),
     ],
-)  # fmt: skip
+)
 def test_no_format_takes_it(tmp_path: Path, suffix: str, bad: Example, words: str) -> None:
     assert words in refused(tmp_path / f"x{suffix}", example(id="6"), bad)
 
@@ -76,7 +85,10 @@ def test_no_format_takes_it(tmp_path: Path, suffix: str, bad: Example, words: st
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (example(gold={"tree": {"heads": [2], "labels": ["root"]}}), "head 2 is no word: 0 (the root) to 1"),
+        (
+            example(gold={"tree": {"heads": [2], "labels": ["root"]}}),
+            "head 2 is no word: 0 (the root) to 1",
+        ),
         (example(gold={"tree": {"heads": [-1], "labels": ["root"]}}), "head -1 is no word"),
         (example(gold={"tree": {"heads": [True], "labels": ["root"]}}), "head True is no word"),
         (example(gold={"tree": {"heads": ["0"], "labels": ["root"]}}), "head '0' is no word"),
@@ -85,8 +97,14 @@ def test_no_format_takes_it(tmp_path: Path, suffix: str, bad: Example, words: st
         (example(gold={"tree": {"heads": [0]}}), "differ in number"),
         (example(gold={"tree": None}), "differ in number"),
         (example(gold={"tree": {**TREE, "more": 1}}), "not all of it would be read back"),
-        (example(inputs={"words": [{**WORDS[0], "form": None}]}), "a word is form, lemma, pos, each a text"),
-        (example(inputs={"words": [{**WORDS[0], "form": 1}]}), "a word is form, lemma, pos, each a text"),
+        (
+            example(inputs={"words": [{**WORDS[0], "form": None}]}),
+            "a word is form, lemma, pos, each a text",
+        ),
+        (
+            example(inputs={"words": [{**WORDS[0], "form": 1}]}),
+            "a word is form, lemma, pos, each a text",
+        ),
         (example(inputs={"words": [{**WORDS[0], "more": ""}]}), "a word is form, lemma, pos"),
         (example(inputs={"words": [3]}), "a word is form, lemma, pos"),
     ],

@@ -14,9 +14,19 @@ from nikawa.io.records import write_records
 from nikawa.records import Card, Dataset, Example
 
 CARD = Card(
-    name="bridges", title="Bridges", version="1", languages=("ja",), licence="CC0", citation="none", homepage="none",
-    description="Invented sentences about bridges.", labels="by rule", workers="none", workers_are="none", source="invented",
-)  # fmt: skip
+    name="bridges",
+    title="Bridges",
+    version="1",
+    languages=("ja",),
+    licence="CC0",
+    citation="none",
+    homepage="none",
+    description="Invented sentences about bridges.",
+    labels="by rule",
+    workers="none",
+    workers_are="none",
+    source="invented",
+)
 
 
 def dataset(*splits: str) -> Dataset:
@@ -92,7 +102,9 @@ def test_what_only_looks_like_a_split_is_not_removed(tmp_path: Path) -> None:
     judgement = '{"example":"x:dev/1","worker":"w","question":"q","answer":"a"}\n'
     (tmp_path / "votes.jsonl").write_text(judgement)
     before = files(tmp_path)
-    with pytest.raises(BadInput, match=r"holds 'votes\.jsonl', which is no split of a dataset; move it away"):
+    with pytest.raises(
+        BadInput, match=r"holds 'votes\.jsonl', which is no split of a dataset; move it away"
+    ):
         write_folder(dataset("test"), tmp_path, overwrite=True)
     assert files(tmp_path) == before
 
@@ -107,7 +119,9 @@ def test_judgements_beside_the_splits_are_none_and_stay(tmp_path: Path) -> None:
     assert (tmp_path / "judgements.jsonl").read_text() == judgement
 
 
-def test_the_folder_one_stands_in_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_one_stands_in_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_folder(dataset("train"), tmp_path)
     number = tmp_path.stat().st_ino
     monkeypatch.chdir(tmp_path)

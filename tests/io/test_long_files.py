@@ -46,7 +46,9 @@ def write_long(path: Path, megabytes: int) -> int:
 
 def peak(path: Path) -> tuple[int, float]:
     """Examples read and the megabytes a process of its own took for it."""
-    done = subprocess.run([sys.executable, "-c", READ, str(path)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(path)], check=True, capture_output=True, text=True
+    )
     count, kilobytes = map(int, done.stdout.split())
     return count, kilobytes / 1000
 
@@ -64,12 +66,17 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_well_packed_data_is_taken_in_sips(tmp_path: Path) -> None:
     """The same line again and again packs ten thousandfold: memory must not follow what it unpacks to."""
-    path, line = tmp_path / "x.jsonl.zst", b'{"example":"1","worker":"w","question":"q","answer":"x"}\n'
+    path, line = (
+        tmp_path / "x.jsonl.zst",
+        b'{"example":"1","worker":"w","question":"q","answer":"x"}\n',
+    )
     with path.open("wb") as raw, zstandard.ZstdCompressor(level=19).stream_writer(raw) as stream:
         for _ in range(100):
             stream.write(line * 16_000)
     assert path.stat().st_size < 20_000
-    done = subprocess.run([sys.executable, "-c", SIP, str(path)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SIP, str(path)], check=True, capture_output=True, text=True
+    )
     count, before, after = map(int, done.stdout.split())
     assert count == 1_600_000 * len(line)
     assert after - before < 40_000, "kilobytes beyond what a reader of nothing takes"
@@ -94,7 +101,9 @@ def test_repeat_far_apart_names_both_lines(tmp_path: Path, first: int) -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_equal_hashes_of_different_ids_are_no_repeat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_hashes_of_different_ids_are_no_repeat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(unique, "hash", lambda name: int(name) % 16, raising=False)
     path = tmp_path / "x.jsonl"
     path.write_bytes(numbered(*range(100)))

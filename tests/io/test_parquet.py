@@ -20,7 +20,9 @@ Complain = Callable[[str, bytes], BadInput]
 
 
 def table(path: Path, **columns: list[Any]) -> Path:
-    pyarrow.parquet.write_table(pyarrow.table({k.replace("__", "."): v for k, v in columns.items()}), path)
+    pyarrow.parquet.write_table(
+        pyarrow.table({k.replace("__", "."): v for k, v in columns.items()}), path
+    )
     return path
 
 
@@ -56,9 +58,14 @@ def test_columns_are_typed(tmp_path: Path) -> None:
     spans = [Span(0, 2, "LC")]
     examples = [
         Example(
-            id="1", inputs={"text": "石橋", "n": 1}, gold={"spans": spans, "score": 0.5}, meta={"x": "a"}
+            id="1",
+            inputs={"text": "石橋", "n": 1},
+            gold={"spans": spans, "score": 0.5},
+            meta={"x": "a"},
         ),
-        Example(id="2", inputs={"text": "木橋", "n": 2}, gold={"spans": [], "score": 1.0}, meta={"x": 3}),
+        Example(
+            id="2", inputs={"text": "木橋", "n": 2}, gold={"spans": [], "score": 1.0}, meta={"x": 3}
+        ),
     ]
     path = tmp_path / "x.parquet"
     write_records(path, examples)
@@ -70,7 +77,9 @@ def test_columns_are_typed(tmp_path: Path) -> None:
     assert list(read_examples(path)) == examples
 
 
-@pytest.mark.parametrize("value", [[1, 2.5], [[1], [2.5]], {"a": [1, 2.5]}, 1, 2.5, [1, 2**60, 0.5]])
+@pytest.mark.parametrize(
+    "value", [[1, 2.5], [[1], [2.5]], {"a": [1, 2.5]}, 1, 2.5, [1, 2**60, 0.5]]
+)
 def test_integers_stay_integers(tmp_path: Path, value: Any) -> None:
     given = [Example(id=str(n), inputs={"v": v}) for n, v in enumerate([value, 3, 0.5])]
     write_records(tmp_path / "x.parquet", given)

@@ -60,11 +60,20 @@ def test_clean_reads_a_pipe(text: str, pipe: Pipe, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ("\ufeffexample,worker,answer\n1,a,yes\n1,b,yes\n", "sheet in utf-8 with a byte order mark"),
+        (
+            "\ufeffexample,worker,answer\n1,a,yes\n1,b,yes\n",
+            "sheet in utf-8 with a byte order mark",
+        ),
         ("example\tworker\tanswer\n1\ta\tyes\n1\tb\tyes\n", "sheet in utf-8"),
-        ("".join(f'{{"example":"1","worker":"{w}","question":"label","answer":"yes"}}\n' for w in "ab"), "records"),
+        (
+            "".join(
+                f'{{"example":"1","worker":"{w}","question":"label","answer":"yes"}}\n'
+                for w in "ab"
+            ),
+            "records",
+        ),
     ],
-)  # fmt: skip
+)
 def test_judgements_come_through_a_pipe(text: str, form: str, pipe: Pipe) -> None:
     path = pipe(text)
     assert len(list(open_judgements(path).rows)) == 2

@@ -37,7 +37,9 @@ def within(seconds: float, holds: Callable[[], bool]) -> bool:
 @pytest.mark.slow
 def test_they_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     (tmp_path / "parent.py").write_text(PARENT)
-    parent = subprocess.Popen([sys.executable, tmp_path / "parent.py"], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, tmp_path / "parent.py"], stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None
     started = [Path("/proc") / word for word in parent.stdout.readline().split()]
     assert started
@@ -55,5 +57,10 @@ def _alive(process: Path) -> bool:
 
 @pytest.mark.slow
 def test_one_that_was_killed_is_told_in_a_line() -> None:
-    with pytest.raises(BadInput, match=r"a process was killed, .*; give the same command again, with fewer"), processes(1) as pool:  # fmt: skip
+    with (
+        pytest.raises(
+            BadInput, match=r"a process was killed, .*; give the same command again, with fewer"
+        ),
+        processes(1) as pool,
+    ):
         pool.submit(os.kill, pool.submit(os.getpid).result(), signal.SIGKILL).result()

@@ -66,7 +66,10 @@ def test_parquet(tmp_path: Path) -> None:
     ("kind", "text"),
     [
         (Prediction, b'{"example":"1","answer":"a","answer":"b"}\n'),
-        (Prediction, b'{"example":"1","answer":"b","scores":null,"raw":null,"why":null,"why":null}\n'),
+        (
+            Prediction,
+            b'{"example":"1","answer":"b","scores":null,"raw":null,"why":null,"why":null}\n',
+        ),
         (Judgement, b'{"example":"1","worker":"w","question":"q","answer":{"a":1,"a":1}}\n'),
     ],
 )
@@ -144,7 +147,8 @@ def test_lines_in_several_forms_and_blocks(tmp_path: Path) -> None:
     """Some as we write them, some not, over many blocks; then a fault far down."""
     lines = [
         json.dumps(
-            {"id": str(n), "inputs": {"text": "橋" * (n % 50)}}, separators=(",", ":") if n < 900 else None
+            {"id": str(n), "inputs": {"text": "橋" * (n % 50)}},
+            separators=(",", ":") if n < 900 else None,
         )
         for n in range(2000)
     ]
@@ -162,7 +166,10 @@ def test_lines_in_several_forms_and_blocks(tmp_path: Path) -> None:
 def test_two_values_on_a_line_are_no_lines(complain: Complain) -> None:
     one = b'{"id":"1","inputs":{}}'
     assert complain("x.jsonl", one + one.replace(b"1", b"2") + b"\n").line == 1
-    assert complain("x.jsonl", one + one.replace(b"1", b"2") + b'\n{"id":"3",\n"inputs":{}}\n').line == 1
+    assert (
+        complain("x.jsonl", one + one.replace(b"1", b"2") + b'\n{"id":"3",\n"inputs":{}}\n').line
+        == 1
+    )
 
 
 def test_examples_keep_defaults_out() -> None:

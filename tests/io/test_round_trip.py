@@ -17,9 +17,28 @@ from nikawa.errors import BadInput
 from nikawa.io.records import FORMATS, read_examples, read_records, write_records
 from nikawa.records import Example, Judgement, Origin, Prediction, Span
 
-AWKWARD = ["\t", "\n", "\r", "\\", "\\N", '"', "'", "\u2028", "\x85", "\0", "_", "#", "O", "", " ", ":json"]
+AWKWARD = [
+    "\t",
+    "\n",
+    "\r",
+    "\\",
+    "\\N",
+    '"',
+    "'",
+    "\u2028",
+    "\x85",
+    "\0",
+    "_",
+    "#",
+    "O",
+    "",
+    " ",
+    ":json",
+]
 TEXT = st.one_of(
-    st.sampled_from(["駅前の橋は青い。", "다리는 파랗다", "👩‍👩‍👧 が行く", "ｶﾞ", "e\u0301", *AWKWARD]),
+    st.sampled_from(
+        ["駅前の橋は青い。", "다리는 파랗다", "👩‍👩‍👧 が行く", "ｶﾞ", "e\u0301", *AWKWARD]
+    ),
     st.text(st.characters(codec="utf-8"), max_size=12),
     st.lists(st.sampled_from([*AWKWARD, "橋", "가"]), max_size=6).map("".join),
 )
@@ -90,7 +109,9 @@ def tagged(draw: st.DrawFn) -> Example:
     more = draw(st.dictionaries(NAME.filter(lambda name: name != "text"), VALUE, max_size=2))
     hidden = draw(st.booleans())
     rest = {name: draw(strategy) for name, strategy in REST.items()}
-    return Example(id=draw(TEXT), inputs={"text": text, **more}, gold={} if hidden else gold, **rest)
+    return Example(
+        id=draw(TEXT), inputs={"text": text, **more}, gold={} if hidden else gold, **rest
+    )
 
 
 @pytest.mark.slow
@@ -122,11 +143,20 @@ def test_trees_in_conllu(examples: list[Example]) -> None:
 @pytest.mark.parametrize("suffix", GENERAL)
 def test_judgements_and_predictions(tmp_path: Path, suffix: str) -> None:
     judgements = [
-        Judgement(example="x:dev/1", worker="w1", question="label", answer="neutral", seconds=3.5, at="2020"),
+        Judgement(
+            example="x:dev/1",
+            worker="w1",
+            question="label",
+            answer="neutral",
+            seconds=3.5,
+            at="2020",
+        ),
         Judgement(example="x:dev/1", worker="w2", question="label", answer=None),
     ]
     predictions = [
-        Prediction(example="1", answer="neutral", scores={"neutral": 0.9, "entailment": 0.1}, raw="a\tb\n"),
+        Prediction(
+            example="1", answer="neutral", scores={"neutral": 0.9, "entailment": 0.1}, raw="a\tb\n"
+        ),
         Prediction(example="2", why="no label in the reply"),
         Prediction(example="3", answer=[Span(0, 1, "LC")]),
     ]
@@ -151,20 +181,40 @@ def test_what_no_format_holds(tmp_path: Path, suffix: str, value: object) -> Non
     ("suffix", "example", "words"),
     [
         (".conll", Example(id="1", inputs={"premise": "橋"}), "it has no text"),
-        (".conll", Example(id="1", inputs={"text": "石橋"}, gold={"spans": [Span(0, 2, "A"), Span(1, 2, "B")]}), "span 1-2 overlaps"),
-        (".conll", Example(id="1", inputs={"text": "橋"}, gold={"spans": [Span(0, 0, "A")]}), "empty"),
+        (
+            ".conll",
+            Example(
+                id="1", inputs={"text": "石橋"}, gold={"spans": [Span(0, 2, "A"), Span(1, 2, "B")]}
+            ),
+            "span 1-2 overlaps",
+        ),
+        (
+            ".conll",
+            Example(id="1", inputs={"text": "橋"}, gold={"spans": [Span(0, 0, "A")]}),
+            "empty",
+        ),
         (".conllu", Example(id="1", inputs={"text": "橋"}), "no text and words"),
-        (".conllu", Example(id="1", inputs={"text": "橋", "words": [{"form": "橋"}]}), "a word is form, lemma, pos"),
         (
             ".conllu",
-            Example(id="1", inputs={"text": "橋", "words": [{}]}, gold={"tree": {"heads": [], "labels": []}}),
+            Example(id="1", inputs={"text": "橋", "words": [{"form": "橋"}]}),
+            "a word is form, lemma, pos",
+        ),
+        (
+            ".conllu",
+            Example(
+                id="1",
+                inputs={"text": "橋", "words": [{}]},
+                gold={"tree": {"heads": [], "labels": []}},
+            ),
             "differ in number",
         ),
         (".tsv", Example(id="1", inputs={}), "'inputs.NAME' is missing"),
         (".tsv", Example(id="1", inputs={"x:json": "a"}), "may not end in ':json'"),
     ],
-)  # fmt: skip
-def test_example_that_does_not_fit(tmp_path: Path, suffix: str, example: Example, words: str) -> None:
+)
+def test_example_that_does_not_fit(
+    tmp_path: Path, suffix: str, example: Example, words: str
+) -> None:
     with pytest.raises(BadInput, match=r"use|it has") as caught:
         write_records(tmp_path / f"x{suffix}", [example])
     assert words in str(caught.value)
@@ -191,16 +241,25 @@ def test_same_records_same_bytes(tmp_path: Path) -> None:
     for seed in ("1", "2"):
         command = [sys.executable, "-c", WRITE, str(tmp_path / seed)]
         subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
-    one, other = ({f.name: f.read_bytes() for f in (tmp_path / seed).iterdir()} for seed in ("1", "2"))
+    one, other = (
+        {f.name: f.read_bytes() for f in (tmp_path / seed).iterdir()} for seed in ("1", "2")
+    )
     assert one.keys() == {f"x{suffix}" for suffix in FORMATS}
     assert one == other
 
 
 def test_the_table_people_see(tmp_path: Path) -> None:
     examples = [
-        Example(id="1", inputs={"premise": "橋は\n青い", "hypothesis": "橋だ"}, gold={"label": "neutral"}),
         Example(
-            id="2", inputs={"premise": "a", "hypothesis": "b"}, tags=frozenset({"z", "y"}), meta={"n": 3}
+            id="1",
+            inputs={"premise": "橋は\n青い", "hypothesis": "橋だ"},
+            gold={"label": "neutral"},
+        ),
+        Example(
+            id="2",
+            inputs={"premise": "a", "hypothesis": "b"},
+            tags=frozenset({"z", "y"}),
+            meta={"n": 3},
         ),
     ]
     write_records(tmp_path / "x.tsv", examples)

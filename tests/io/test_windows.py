@@ -30,10 +30,18 @@ TEXTS = [
     Example(id="1", inputs={"text": "港の灯"}, gold={"label": ODD}, meta={ODD: 1}),
     Example(id="\ufeff2", inputs={"text": ODD}, gold={"label": "白"}, tags=frozenset({"a"})),
 ]
-SPANS = [Example(id=e.id, inputs={"text": "港の灯"}, gold={"spans": [Span(0, 1, "LC")]}) for e in TEXTS]
+SPANS = [
+    Example(id=e.id, inputs={"text": "港の灯"}, gold={"spans": [Span(0, 1, "LC")]}) for e in TEXTS
+]
 TREE = {"heads": [2, 0], "labels": ["NP", "VP"]}
-WORDS = [{"form": "배가", "lemma": "배", "pos": "NNG"}, {"form": "온다", "lemma": "오", "pos": "VV"}]
-TREES = [Example(id=e.id, inputs={"text": "배가 온다", "words": WORDS}, gold={"tree": TREE}) for e in TEXTS]
+WORDS = [
+    {"form": "배가", "lemma": "배", "pos": "NNG"},
+    {"form": "온다", "lemma": "오", "pos": "VV"},
+]
+TREES = [
+    Example(id=e.id, inputs={"text": "배가 온다", "words": WORDS}, gold={"tree": TREE})
+    for e in TEXTS
+]
 KINDS = {".conll": SPANS, ".conllu": TREES}
 PLAIN = [suffix for suffix in SUFFIXES if not suffix.endswith((".gz", ".zst", ".parquet"))]
 
@@ -59,7 +67,9 @@ def test_packed_records(tmp_path: Path) -> None:
 
 def test_places_and_ids_of_a_long_file_are_right(tmp_path: Path) -> None:
     """Longer than what is read at a time, so that CR and LF are parted somewhere."""
-    rows = [f'{{"id":"{n}","inputs":{{"text":"{"港" * (n % 7)}"}}}}\r\n'.encode() for n in range(3000)]
+    rows = [
+        f'{{"id":"{n}","inputs":{{"text":"{"港" * (n % 7)}"}}}}\r\n'.encode() for n in range(3000)
+    ]
     path = tmp_path / "x.jsonl"
     path.write_bytes(BOM + b"".join(rows))
     assert [example.id for example in read_examples(path)] == [str(n) for n in range(3000)]
@@ -86,7 +96,9 @@ def test_a_mark_inside_a_file_is_told_with_what_takes_it_off(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".tsv", ".json"])
 def test_judgements(tmp_path: Path, suffix: str) -> None:
-    judged = [Judgement(example=str(n), worker="w1", question="label", answer="뱃길") for n in range(3)]
+    judged = [
+        Judgement(example=str(n), worker="w1", question="label", answer="뱃길") for n in range(3)
+    ]
     path = tmp_path / f"x{suffix}"
     write_records(path, judged)
     path.write_bytes(DRESSES["both"](path.read_bytes()))
@@ -98,14 +110,27 @@ def test_judgements(tmp_path: Path, suffix: str) -> None:
 def test_logs(tmp_path: Path, name: str) -> None:
     text = '{"a": 1, "b": NaN}\n{"a": 2}\n' if name.endswith("l") else '[{"a": 1},\n{"a": 2}]\n'
     (tmp_path / name).write_bytes(DRESSES["both"](text.encode()))
-    assert [(place, sample["a"]) for place, sample in log_samples(tmp_path / name)] == [(1, 1), (2, 2)]
+    assert [(place, sample["a"]) for place, sample in log_samples(tmp_path / name)] == [
+        (1, 1),
+        (2, 2),
+    ]
 
 
 def test_a_card(tmp_path: Path) -> None:
     card = Card(
-        name="bays", title="Bays", version="1.0", languages=("ja",), licence="CC0 1.0", citation="none", homepage="none",
-        description="Texts of bays.", labels="by hand", workers="one", workers_are="persons", source="invented",
-    )  # fmt: skip
+        name="bays",
+        title="Bays",
+        version="1.0",
+        languages=("ja",),
+        licence="CC0 1.0",
+        citation="none",
+        homepage="none",
+        description="Texts of bays.",
+        labels="by hand",
+        workers="one",
+        workers_are="persons",
+        source="invented",
+    )
     write_card(card, tmp_path)
     (tmp_path / "card.json").write_bytes(DRESSES["both"]((tmp_path / "card.json").read_bytes()))
     write_records(tmp_path / "dev.jsonl", TEXTS)

@@ -19,7 +19,9 @@ from nikawa.metrics.klue_re import auprc_of
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40)
 SCORES = st.lists(
-    st.tuples(st.floats(0, 5, width=32), st.integers(0, 25).map(lambda n: n / 5)), min_size=3, max_size=40
+    st.tuples(st.floats(0, 5, width=32), st.integers(0, 25).map(lambda n: n / 5)),
+    min_size=3,
+    max_size=40,
 )
 TAGS = tuple(tag_codes(TYPES))
 SENTENCES = st.lists(
@@ -55,7 +57,9 @@ def test_labels_as_in_scikit_learn(pairs: list[tuple[int, int]]) -> None:
         ("macro-precision", peer.precision_score),
         ("macro-recall", peer.recall_score),
     ):
-        assert value(name, pairs) == pytest.approx(function(gold, answers, average="macro"), abs=1e-12)
+        assert value(name, pairs) == pytest.approx(
+            function(gold, answers, average="macro"), abs=1e-12
+        )
     real = peer.f1_score(gold, answers, labels=[1, 2, 3, 4], average="micro")
     assert value("relation-micro-f1", pairs, labels=range(5)) == pytest.approx(real, abs=1e-12)
 
@@ -69,10 +73,14 @@ def test_scores_as_in_scipy(pairs: list[tuple[float, float]]) -> None:
     assert value("mse", [(g, a) for a, g in pairs]) == pytest.approx(((x - y) ** 2).mean())
     single = stats.pearsonr(x.astype(np.float32), y.astype(np.float32))[0]
     assert pearson_value(x, y, "official") == pytest.approx(float(single), abs=1e-6, nan_ok=True)
-    assert pearson_value(x, y, "documented") == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-9, nan_ok=True)
+    assert pearson_value(x, y, "documented") == pytest.approx(
+        stats.pearsonr(x, y)[0], abs=1e-9, nan_ok=True
+    )
     assert average_ranks(x).tolist() == stats.rankdata(x).tolist()
     rho = stats.spearmanr(x, y)[0]
-    assert value("spearman", [(g, a) for a, g in pairs]) == pytest.approx(rho, abs=1e-9, nan_ok=True)
+    assert value("spearman", [(g, a) for a, g in pairs]) == pytest.approx(
+        rho, abs=1e-9, nan_ok=True
+    )
 
 
 @settings(deadline=None)
@@ -91,10 +99,14 @@ def test_entities_as_in_seqeval(sentences: list[list[tuple[str, str]]]) -> None:
     from seqeval.scheme import IOB2
 
     table = tag_codes(TYPES)
-    gold, answers = ([[pair[side] for pair in sentence] for sentence in sentences] for side in (0, 1))
+    gold, answers = (
+        [[pair[side] for pair in sentence] for sentence in sentences] for side in (0, 1)
+    )
     tags = encoded(*[[[table[tag] for tag in s] for s in side] for side in (gold, answers)])  # type: ignore[arg-type]
     real = f1_score(gold, answers, average="macro", mode="strict", scheme=IOB2)
-    assert float(macro_f1_of(entity_counts(tags).sum(axis=0))) == pytest.approx(real, abs=1e-12, nan_ok=True)
+    assert float(macro_f1_of(entity_counts(tags).sum(axis=0))) == pytest.approx(
+        real, abs=1e-12, nan_ok=True
+    )
 
 
 @settings(deadline=None)
@@ -116,7 +128,9 @@ def test_areas_as_in_scikit_learn(seed: int, n: int, decimals: int) -> None:
     generator = np.random.default_rng(seed)
     scores, gold = generator.random((n, 4)).round(decimals), generator.integers(0, 4, n)
     areas = [
-        auc(*precision_recall_curve(gold == c, scores[:, c])[1::-1]) for c in range(4) if (gold == c).any()
+        auc(*precision_recall_curve(gold == c, scores[:, c])[1::-1])
+        for c in range(4)
+        if (gold == c).any()
     ]
     assert auprc_of(scores, gold, "documented").value == pytest.approx(np.mean(areas), abs=1e-12)
     official = auprc_of(scores, gold, "official").value
@@ -137,7 +151,9 @@ def test_trees_as_in_scikit_learn(words: list[tuple[int, int, int, int]]) -> Non
     }
     found = golden_adapters()["klue_dp"]([batch])
     wanted = [min(kind, 15) for kind in gold_types]
-    given_types = [min(t, 15) if h == g else -2 for t, h, g in zip(types, heads, gold_heads, strict=True)]
+    given_types = [
+        min(t, 15) if h == g else -2 for t, h, g in zip(types, heads, gold_heads, strict=True)
+    ]
     for name, gold, answers in (("uas", gold_heads, heads), ("las", wanted, given_types)):
         for average in ("macro", "micro"):
             real = 100 * f1_score(gold, answers, average=average)

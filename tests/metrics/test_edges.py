@@ -47,7 +47,9 @@ def test_a_class_only_answered_counts_and_an_absent_one_does_not() -> None:
 
 
 def test_worked_example_of_klue() -> None:
-    items = tagging("abcdef", [Span(0, 2, "PS"), Span(4, 6, "OG")], [Span(0, 3, "PS"), Span(4, 6, "OG")])
+    items = tagging(
+        "abcdef", [Span(0, 2, "PS"), Span(4, 6, "OG")], [Span(0, 3, "PS"), Span(4, 6, "OG")]
+    )
     assert value("entity-macro-f1", items) == 0.5
     assert value("char-macro-f1", items, "documented") == pytest.approx(11 / 12)
     # I-PS 2/3; O with the two positions more: 3 right, 3 answered, 4 gold, so 6/7
@@ -80,7 +82,9 @@ def test_an_entity_that_begins_on_a_space_is_lost_officially() -> None:
     assert value("entity-macro-f1", items, "documented") == 0
 
 
-@pytest.mark.parametrize("span", [Span(0, 4, "PS"), Span(2, 2, "PS"), Span(-1, 1, "PS"), Span(0, 1, "XX")])
+@pytest.mark.parametrize(
+    "span", [Span(0, 4, "PS"), Span(2, 2, "PS"), Span(-1, 1, "PS"), Span(0, 1, "XX")]
+)
 def test_a_span_that_does_not_fit_is_refused(span: Span) -> None:
     with pytest.raises(BadInput, match="does not fit a text of 3 characters"):
         value("entity-macro-f1", tagging("abc", [], [span]))
@@ -88,7 +92,9 @@ def test_a_span_that_does_not_fit_is_refused(span: Span) -> None:
 
 def test_a_relation_without_gold() -> None:
     scores = [{"no_relation": 1.0, "a": 0.0, "b": 0.0}, {"no_relation": 0.0, "a": 1.0, "b": 0.0}]
-    items = Items(["no_relation", "a"], ["no_relation", "a"], labels=("no_relation", "a", "b"), scores=scores)
+    items = Items(
+        ["no_relation", "a"], ["no_relation", "a"], labels=("no_relation", "a", "b"), scores=scores
+    )
     assert np.isnan(value("auprc", items))
     assert value("auprc", items, "documented") == 1
     with pytest.raises(BadInput, match="needs a score"):
@@ -102,7 +108,9 @@ def test_only_no_relation() -> None:
 
 @pytest.mark.parametrize("group", ["klue_re_micro_f1", "ynat_macro_f1"])
 @pytest.mark.parametrize("case", [{"gold": [], "pred": []}, {"gold": [1, 2], "pred": [1, None]}])
-def test_golden_classes_need_items_and_answers(group: str, case: dict[str, list[int | None]]) -> None:
+def test_golden_classes_need_items_and_answers(
+    group: str, case: dict[str, list[int | None]]
+) -> None:
     with pytest.raises(BadInput, match="official scorer needs"):
         golden_adapters()[group](case)
 
@@ -122,7 +130,9 @@ def test_one_wrong_head_costs_a_whole_class() -> None:
     assert official == pytest.approx(16 / 17, abs=1e-3)
     assert documented == pytest.approx(official * 17 / 16)
     assert value("las-micro", items) == pytest.approx(799 / 800)
-    assert value("uas", items, "documented") == value("uas-micro", items) == pytest.approx(799 / 800)
+    assert (
+        value("uas", items, "documented") == value("uas-micro", items) == pytest.approx(799 / 800)
+    )
 
 
 def test_types_from_the_sixteenth_on_are_one() -> None:

@@ -26,7 +26,9 @@ Row = tuple[Any, Any, dict[str, Any], dict[str, float] | None]
 @st.composite
 def labelled(draw: st.DrawFn) -> Row:
     label = st.sampled_from(LABELS)
-    scores = st.fixed_dictionaries({name: st.sampled_from([0.0, 0.25, 0.5, 1.0]) for name in LABELS})
+    scores = st.fixed_dictionaries(
+        {name: st.sampled_from([0.0, 0.25, 0.5, 1.0]) for name in LABELS}
+    )
     return draw(label), draw(label), {}, draw(scores)
 
 
@@ -83,7 +85,12 @@ ROWS: dict[str, Callable[[], st.SearchStrategy[Row]]] = {
     "tree": parsed,
     "dialogue": talked,
 }
-LABEL_SETS: dict[str, Sequence[str]] = {"text": LABELS, "relation": LABELS, "tagging": TYPES, "tree": DEPRELS}
+LABEL_SETS: dict[str, Sequence[str]] = {
+    "text": LABELS,
+    "relation": LABELS,
+    "tagging": TYPES,
+    "tree": DEPRELS,
+}
 EVERY = [pytest.param(name, mode, id=f"{name}-{mode}") for name in metrics() for mode in MODES]
 ANSWERED_ONLY = {"pearson", "spearman", "mse"}
 ROUGH = {"pearson": 1e-5, "spearman": 1e-6}
@@ -103,7 +110,9 @@ def items_of(name: str, *, least: int = 1, unread: bool = True) -> st.SearchStra
     def build(drawn: list[tuple[Row, int]]) -> Items:
         gold, answers, inputs, scores = zip(*(row for row, _ in drawn), strict=True)
         some = unread and name not in ANSWERED_ONLY
-        kept = [None if some and dice == 0 else a for a, (_, dice) in zip(answers, drawn, strict=True)]
+        kept = [
+            None if some and dice == 0 else a for a, (_, dice) in zip(answers, drawn, strict=True)
+        ]
         return Items(gold, kept, inputs, LABEL_SETS.get(kind, ()), scores)
 
     return rows.map(build)
@@ -214,7 +223,12 @@ def test_weights_of_groups_are_repetitions_of_all_their_items(
     weights = data.draw(st.lists(st.integers(0, 2), min_size=units, max_size=units))
     places = [i for i, group in enumerate(groups) for _ in range(weights[group])]
     assume(len(places) >= 2)
-    found = metrics()[name].evaluate(items, mode).grouped(groups).under(np.array([weights], dtype=np.float64))
+    found = (
+        metrics()[name]
+        .evaluate(items, mode)
+        .grouped(groups)
+        .under(np.array([weights], dtype=np.float64))
+    )
     assert close(name, float(found[0]), value(name, mode, pick(items, places)))
 
 

@@ -15,8 +15,14 @@ from nikawa.records import Example, Span, Tagged, Task
 
 TEXTS = ("미오가 새벽 섬에", "등대 지기 셋", "배가 오늘 밤 온다", " 섬 끝")
 TASK = Task(
-    name="klue-ner", dataset="klue-ner", kind="tagging", question="spans", inputs=("text",), labels=TYPES, metrics=("char-macro-f1",)
-)  # fmt: skip
+    name="klue-ner",
+    dataset="klue-ner",
+    kind="tagging",
+    question="spans",
+    inputs=("text",),
+    labels=TYPES,
+    metrics=("char-macro-f1",),
+)
 
 
 def read(tags: list[str], text: str) -> Any:
@@ -33,18 +39,24 @@ def noisy(text: str, seed: int) -> list[str]:
 
 def values(gold: list[Any], answers: list[Any], mode: Any = "official") -> list[float]:
     items = Items(gold, answers, [{"text": text} for text in TEXTS], TYPES)
-    return [metrics()[f"{name}-macro-f1"].evaluate(items, mode).value for name in ("entity", "char")]
+    return [
+        metrics()[f"{name}-macro-f1"].evaluate(items, mode).value for name in ("entity", "char")
+    ]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_noisy_tags_get_the_figure_of_the_reference(seed: int) -> None:
     from sklearn.metrics import f1_score
 
-    sides = [[noisy(text, 10 * seed + i + 100 * side) for i, text in enumerate(TEXTS)] for side in (0, 1)]
+    sides = [
+        [noisy(text, 10 * seed + i + 100 * side) for i, text in enumerate(TEXTS)] for side in (0, 1)
+    ]
     flat = [[tag for tags in side for tag in ("O", *tags, "O")] for side in sides]
     labels = list(tag_codes(TYPES))
     wanted = f1_score(flat[0], flat[1], labels=labels, average="macro", zero_division=1)
-    found = values(*([read(tags, text) for tags, text in zip(side, TEXTS, strict=True)] for side in sides))
+    found = values(
+        *([read(tags, text) for tags, text in zip(side, TEXTS, strict=True)] for side in sides)
+    )
     assert found[1] == pytest.approx(wanted, abs=1e-12)
 
 
@@ -67,8 +79,13 @@ def test_a_tag_on_a_space_is_dropped_with_the_space() -> None:
     ]
     for given in (whole, outside, bare):
         assert values(gold, [read(t, x) for t, x in zip(given, TEXTS, strict=True)]) == [1.0, 1.0]
-    assert values(gold, [read(t, x) for t, x in zip(outside, TEXTS, strict=True)], "documented")[0] < 1
-    assert values(gold, [read(t, x) for t, x in zip(whole, TEXTS, strict=True)], "documented") == [1.0, 1.0]
+    assert (
+        values(gold, [read(t, x) for t, x in zip(outside, TEXTS, strict=True)], "documented")[0] < 1
+    )
+    assert values(gold, [read(t, x) for t, x in zip(whole, TEXTS, strict=True)], "documented") == [
+        1.0,
+        1.0,
+    ]
 
 
 def test_spans_of_tags_are_what_they_were_and_stand_beside_the_tags() -> None:
@@ -97,6 +114,7 @@ def test_tags_outlive_a_file_of_predictions(tmp_path: Any) -> None:
     second.write_bytes(b"\n".join(map(encode_json, given.values())))
     again = read_answers(second, TASK, examples).predictions
     assert all(
-        isinstance(p.answer, Tagged) and p.answer.tags == given[i].answer.tags for i, p in again.items()
+        isinstance(p.answer, Tagged) and p.answer.tags == given[i].answer.tags
+        for i, p in again.items()
     )
     assert _revived(again["0"], TASK).answer.tags == given["0"].answer.tags

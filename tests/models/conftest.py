@@ -29,7 +29,9 @@ class Invented:
 
 def _text(i: int) -> tuple[dict[str, Any], Any]:
     good = i % 3 > 0
-    return {"text": f"{i}番の宿は{'とてもよかった' if good else '最悪だと思う'}。"}, "good" if good else "bad"
+    return {
+        "text": f"{i}番の宿は{'とてもよかった' if good else '最悪だと思う'}。"
+    }, "good" if good else "bad"
 
 
 def _pair(i: int) -> tuple[str, str, str, str, int]:
@@ -42,7 +44,11 @@ def _inference(i: int) -> tuple[dict[str, Any], Any]:
     one, other, here, there, case = _pair(i)
     premise = f"{one}が{here}で遊んでいる"
     made = (f"{one}が遊んでいる", f"{one}は{here}で遊んでいない", f"{other}が{there}で眠っている")
-    return {"premise": premise, "hypothesis": made[case]}, ("entailment", "contradiction", "neutral")[case]
+    return {"premise": premise, "hypothesis": made[case]}, (
+        "entailment",
+        "contradiction",
+        "neutral",
+    )[case]
 
 
 def _similarity(i: int) -> tuple[dict[str, Any], Any]:
@@ -53,7 +59,12 @@ def _similarity(i: int) -> tuple[dict[str, Any], Any]:
 
 
 def _choice(i: int) -> tuple[dict[str, Any], Any]:
-    pairs = [("空を飛ぶもの", "飛行機"), ("雨の日に差すもの", "傘"), ("本を読む所", "図書館"), ("火を消す人", "消防士")]  # fmt: skip
+    pairs = [
+        ("空を飛ぶもの", "飛行機"),
+        ("雨の日に差すもの", "傘"),
+        ("本を読む所", "図書館"),
+        ("火を消す人", "消防士"),
+    ]
     asked, _ = pairs[i % len(pairs)]
     choices = [right for _, right in pairs[i % 3 :] + pairs[: i % 3]]
     return {"question": f"{asked}は？", "choices": choices}, choices.index(dict(pairs)[asked])
@@ -80,7 +91,11 @@ def _tagging(i: int) -> tuple[dict[str, Any], Any]:
 
 def _relation(i: int) -> tuple[dict[str, Any], Any]:
     person, town, case = PEOPLE[i % len(PEOPLE)], TOWNS[i % len(TOWNS)], i % 3
-    text = (f"{person}은 {town}을 지나갔다.", f"{town}에서 태어난 {person}은 가수다.", f"{person} 회사의 본사는 {town}에 있다.")[case]  # fmt: skip
+    text = (
+        f"{person}은 {town}을 지나갔다.",
+        f"{town}에서 태어난 {person}은 가수다.",
+        f"{person} 회사의 본사는 {town}에 있다.",
+    )[case]
     kind = "ORG" if case == 2 else "PER"
     subject, place = text.index(person), text.index(town)
     inputs = {
@@ -93,7 +108,11 @@ def _relation(i: int) -> tuple[dict[str, Any], Any]:
 
 def _tree(i: int) -> tuple[dict[str, Any], Any]:
     person, town = PEOPLE[i % len(PEOPLE)], TOWNS[i % len(TOWNS)]
-    words = [(f"{person}이", f"{person} 이", "NNP+JKS"), (f"{town}에", f"{town} 에", "NNP+JKB"), ("갔다.", "가 았 다 .", "VV+EP+EF+SF")]  # fmt: skip
+    words = [
+        (f"{person}이", f"{person} 이", "NNP+JKS"),
+        (f"{town}에", f"{town} 에", "NNP+JKB"),
+        ("갔다.", "가 았 다 .", "VV+EP+EF+SF"),
+    ]
     heads, labels = [3, 3, 0], ["NP_SBJ", "NP_AJT", "VP"]
     if i % 2:
         words.insert(1, ("아주", "아주", "MAG"))
@@ -108,26 +127,64 @@ def _dialogue(i: int) -> tuple[dict[str, Any], Any]:
     turns = [{"role": "user", "text": f"{area}에 있는 숙소를 찾아 주세요."}]
     state = [f"숙소-지역-{area}"]
     if i % 2:
-        turns += [{"role": "sys", "text": "언제 묵으시나요?"}, {"role": "user", "text": f"{day}에 묵을게요."}]
+        turns += [
+            {"role": "sys", "text": "언제 묵으시나요?"},
+            {"role": "user", "text": f"{day}에 묵을게요."},
+        ]
         state.append(f"숙소-예약 요일-{day}")
     return {"turns": turns}, state
 
 
-def _task(kind: Kind, question: str, inputs: tuple[str, ...], metrics: tuple[str, ...], **more: Any) -> Task:
-    return Task(name=f"invented-{kind}", dataset="invented", kind=kind, question=question, inputs=inputs, metrics=metrics, **more)  # fmt: skip
+def _task(
+    kind: Kind, question: str, inputs: tuple[str, ...], metrics: tuple[str, ...], **more: Any
+) -> Task:
+    return Task(
+        name=f"invented-{kind}",
+        dataset="invented",
+        kind=kind,
+        question=question,
+        inputs=inputs,
+        metrics=metrics,
+        **more,
+    )
 
 
 MADE = {
-    _text: _task("text", "label", ("text",), ("accuracy", "mcc", "macro-f1"), labels=("good", "bad")),
-    _inference: _task("inference", "label", ("premise", "hypothesis"), ("accuracy",), labels=("entailment", "contradiction", "neutral")),
-    _similarity: _task("similarity", "score", ("sentence1", "sentence2"), ("mse",), scale=(0.0, 5.0)),
+    _text: _task(
+        "text", "label", ("text",), ("accuracy", "mcc", "macro-f1"), labels=("good", "bad")
+    ),
+    _inference: _task(
+        "inference",
+        "label",
+        ("premise", "hypothesis"),
+        ("accuracy",),
+        labels=("entailment", "contradiction", "neutral"),
+    ),
+    _similarity: _task(
+        "similarity", "score", ("sentence1", "sentence2"), ("mse",), scale=(0.0, 5.0)
+    ),
     _choice: _task("choice", "choice", ("question", "choices"), ("accuracy",)),
-    _reading: _task("reading", "answers", ("title", "context", "question"), ("jsquad-em", "jsquad-f1", "klue-em", "rouge-w")),
-    _tagging: _task("tagging", "spans", ("text",), ("entity-macro-f1", "char-macro-f1"), labels=("PS", "LC")),
-    _relation: _task("relation", "relation", ("text", "subject", "object"), ("relation-micro-f1",), labels=RELATIONS),
-    _tree: _task("tree", "tree", ("text", "words"), ("uas", "las"), labels=("NP_SBJ", "NP_AJT", "AP", "VP")),
+    _reading: _task(
+        "reading",
+        "answers",
+        ("title", "context", "question"),
+        ("jsquad-em", "jsquad-f1", "klue-em", "rouge-w"),
+    ),
+    _tagging: _task(
+        "tagging", "spans", ("text",), ("entity-macro-f1", "char-macro-f1"), labels=("PS", "LC")
+    ),
+    _relation: _task(
+        "relation",
+        "relation",
+        ("text", "subject", "object"),
+        ("relation-micro-f1",),
+        labels=RELATIONS,
+    ),
+    _tree: _task(
+        "tree", "tree", ("text", "words"), ("uas", "las"), labels=("NP_SBJ", "NP_AJT", "AP", "VP")
+    ),
     _dialogue: _task("dialogue", "state", ("turns",), ("jga", "slot-f1")),
-}  # fmt: skip
+}
 
 
 def _examples(task: Task, make: Any, numbers: range) -> Iterator[Example]:
@@ -141,6 +198,10 @@ def _examples(task: Task, make: Any, numbers: range) -> Iterator[Example]:
 def invented() -> Mapping[Kind, Invented]:
     """Each kind's task with 48 examples to learn from and 12 to ask."""
     return {
-        task.kind: Invented(task, tuple(_examples(task, make, range(48))), tuple(_examples(task, make, range(48, 60))))
+        task.kind: Invented(
+            task,
+            tuple(_examples(task, make, range(48))),
+            tuple(_examples(task, make, range(48, 60))),
+        )
         for make, task in MADE.items()
-    }  # fmt: skip
+    }

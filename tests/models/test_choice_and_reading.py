@@ -24,9 +24,15 @@ def fitted(name: str, task: Task, examples: Any, **settings: Any) -> Trainable:
 def test_choices_are_learned_wherever_they_stand(invented: Mapping[Kind, Any]) -> None:
     case = invented["choice"]
     found = fitted("nearest-choice", case.task, case.learn, bits=12)
-    assert [a.answer for a in found.predict(case.task, case.ask)] == [e.gold["choice"] for e in case.ask]
-    turned = [replace(e, inputs={**e.inputs, "choices": e.inputs["choices"][::-1]}) for e in case.ask]
-    assert [a.answer for a in found.predict(case.task, turned)] == [3 - e.gold["choice"] for e in case.ask]
+    assert [a.answer for a in found.predict(case.task, case.ask)] == [
+        e.gold["choice"] for e in case.ask
+    ]
+    turned = [
+        replace(e, inputs={**e.inputs, "choices": e.inputs["choices"][::-1]}) for e in case.ask
+    ]
+    assert [a.answer for a in found.predict(case.task, turned)] == [
+        3 - e.gold["choice"] for e in case.ask
+    ]
 
 
 def test_choices_without_their_question(invented: Mapping[Kind, Any]) -> None:
@@ -48,9 +54,15 @@ def test_choices_without_their_question(invented: Mapping[Kind, Any]) -> None:
         ({"choices": ["a", "b"]}, 0, "has no text 'question'"),
     ],
 )
-def test_choices_that_cannot_be_used(inputs: dict[str, Any], gold: Any, told: str, invented: Any) -> None:
+def test_choices_that_cannot_be_used(
+    inputs: dict[str, Any], gold: Any, told: str, invented: Any
+) -> None:
     with pytest.raises(BadInput, match=told):
-        fitted("nearest-choice", invented["choice"].task, [Example(id="1", inputs=inputs, gold={"choice": gold})])  # fmt: skip
+        fitted(
+            "nearest-choice",
+            invented["choice"].task,
+            [Example(id="1", inputs=inputs, gold={"choice": gold})],
+        )
 
 
 def test_pieces_begin_and_end_where_the_script_changes() -> None:
@@ -61,7 +73,9 @@ def test_pieces_begin_and_end_where_the_script_changes() -> None:
     assert all(s >= text.first for s in text.starts)
 
 
-@pytest.mark.parametrize("body", ["", "。", "、、", "のに", "A", "[SEP]", "城 [SEP] ", "😀𠮷野家は\n駅前。"])
+@pytest.mark.parametrize(
+    "body", ["", "。", "、、", "のに", "A", "[SEP]", "城 [SEP] ", "😀𠮷野家は\n駅前。"]
+)
 def test_odd_texts_have_an_answer_too(body: str, invented: Mapping[Kind, Any]) -> None:
     case = invented["reading"]
     found = fitted("span-overlap", case.task, case.learn, cues=20)
@@ -84,7 +98,11 @@ def test_every_piece_is_described() -> None:
 def test_spans_and_silence_are_learned(invented: Mapping[Kind, Any]) -> None:
     case = invented["reading"]
     answers = fitted("span-overlap", case.task, case.learn).predict(case.task, case.ask)
-    right = [a.answer in {g["text"] for g in e.gold["answers"]} | ({""} if not e.gold["answers"] else set()) for a, e in zip(answers, case.ask, strict=True)]  # fmt: skip
+    right = [
+        a.answer
+        in {g["text"] for g in e.gold["answers"]} | ({""} if not e.gold["answers"] else set())
+        for a, e in zip(answers, case.ask, strict=True)
+    ]
     assert sum(right) >= 10
     assert any(a.answer == "" for a in answers)
 
@@ -92,14 +110,18 @@ def test_spans_and_silence_are_learned(invented: Mapping[Kind, Any]) -> None:
 def test_always_an_answer_where_training_had_one(invented: Mapping[Kind, Any]) -> None:
     case = invented["reading"]
     some = [e for e in case.learn if e.gold["answers"]]
-    assert all(a.answer for a in fitted("span-overlap", case.task, some).predict(case.task, case.ask))
+    assert all(
+        a.answer for a in fitted("span-overlap", case.task, some).predict(case.task, case.ask)
+    )
 
 
 def test_reading_says_what_it_lacks(invented: Mapping[Kind, Any]) -> None:
     case = invented["reading"]
     with pytest.raises(BadInput, match="needs the question"):
         fitted("span-overlap", replace(case.task, inputs=("context",)), case.learn)
-    nowhere = [replace(e, gold={"answers": [{"text": "どこにもない", "start": 0}]}) for e in case.learn]
+    nowhere = [
+        replace(e, gold={"answers": [{"text": "どこにもない", "start": 0}]}) for e in case.learn
+    ]
     with pytest.raises(BadInput, match="no answer is a piece"):
         fitted("span-overlap", case.task, nowhere)
 

@@ -53,7 +53,10 @@ def test_one_answer_each_in_order_without_gold(found: Model, kind: Kind, learned
 @pytest.mark.parametrize(("found", "kind"), PAIRS)
 def test_it_sees_the_inputs_of_the_task_only(found: Model, kind: Kind, learned: Any) -> None:
     case, fitted, answers = learned(found.name, kind)
-    told = [replace(e, inputs={**e.inputs, "other": "x"}, meta={"hint": e.gold}, tags=frozenset({"t"})) for e in case.ask]  # fmt: skip
+    told = [
+        replace(e, inputs={**e.inputs, "other": "x"}, meta={"hint": e.gold}, tags=frozenset({"t"}))
+        for e in case.ask
+    ]
     assert fitted.predict(case.task, told) == answers
 
 
@@ -76,10 +79,18 @@ def test_the_metrics_can_score_what_it_answers(found: Model, kind: Kind, learned
     for answer in answers:
         fit(answer)
     gold = [e.gold[case.task.question] for e in case.ask]
-    items = Items(gold, [a.answer for a in answers], [e.inputs for e in case.ask], case.task.labels, [a.scores for a in answers])  # fmt: skip
+    items = Items(
+        gold,
+        [a.answer for a in answers],
+        [e.inputs for e in case.ask],
+        case.task.labels,
+        [a.scores for a in answers],
+    )
     for name in case.task.metrics:
         assert not isnan(metrics()[name].evaluate(items, "official").value)
-    assert all(set(a.scores) <= set(case.task.labels) for a in answers if a.scores and case.task.labels)
+    assert all(
+        set(a.scores) <= set(case.task.labels) for a in answers if a.scores and case.task.labels
+    )
 
 
 @pytest.mark.parametrize("found", [pytest.param(m, id=m.name) for m in EMBEDDED])

@@ -46,7 +46,18 @@ def test_spans_outside_the_text_are_refused() -> None:
 
 
 def test_scripts_and_word_edges_are_seen() -> None:
-    assert [script(c) for c in "가ㅋ漢あアAa1.½"] == ["H", "J", "K", "R", "T", "A", "a", "n", "p", "n"]
+    assert [script(c) for c in "가ㅋ漢あアAa1.½"] == [
+        "H",
+        "J",
+        "K",
+        "R",
+        "T",
+        "A",
+        "a",
+        "n",
+        "p",
+        "n",
+    ]
     assert squeeze("제12회") == "HnH"
     first = features("봄 여름은")[1]
     assert {"w=여름은", "w-=봄", "e1=은", "l=여", "r=여름은", "-1=▁"} <= set(first)
@@ -62,7 +73,10 @@ def test_it_learns_to_tag_words_it_never_met(invented: Mapping[Kind, Any]) -> No
         Example(id="new", inputs={"text": "가온누리은 어제 새터말에 갔다."}),
         Example(id="no", inputs={"text": ""}),
     ]
-    assert [a.answer for a in found.predict(case.task, asked)] == [[Span(0, 4, "PS"), Span(9, 12, "LC")], []]
+    assert [a.answer for a in found.predict(case.task, asked)] == [
+        [Span(0, 4, "PS"), Span(9, 12, "LC")],
+        [],
+    ]
 
 
 def test_wrong_kinds_and_missing_packages_are_told(

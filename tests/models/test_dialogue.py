@@ -17,7 +17,12 @@ from nikawa.models._dialogue_values import Names, kind_of, numbers, plain, times
 from nikawa.records import Example, Kind, Task
 
 TASK = Task(
-    name="seats", dataset="invented", kind="dialogue", question="state", inputs=("turns",), metrics=("jga",)
+    name="seats",
+    dataset="invented",
+    kind="dialogue",
+    question="state",
+    inputs=("turns",),
+    metrics=("jga",),
 )
 SHOPS = ("별빛 국수", "초록 만두", "달맞이 김밥", "노을 라면", "바다 찌개")
 COUNT = {"2": "두", "3": "세", "4": "네"}
@@ -70,14 +75,26 @@ def test_kinds_of_slots_and_slots_that_share_values() -> None:
         "name",
         "name",
     ]
-    states = [{"a-place": "역", "b-place": "역"}, {"a-place": "강", "b-place": "강"}, {"a-place": "산"}]
+    states = [
+        {"a-place": "역", "b-place": "역"},
+        {"a-place": "강", "b-place": "강"},
+        {"a-place": "산"},
+    ]
     ontology = Ontology(states, {"c-place": ["섬", "none", "dontcare"]})
     step = Step(Said("", "산이나 섬으로"), {"a-place": "산"})
-    assert [(c.slot, c.value) for c in ontology.candidates(step)] == [("b-place", "산"), ("c-place", "섬")]
+    assert [(c.slot, c.value) for c in ontology.candidates(step)] == [
+        ("b-place", "산"),
+        ("c-place", "섬"),
+    ]
 
 
 def test_turns_and_states_are_checked() -> None:
-    turns = [{"role": "sys", "text": "어서"}, {"role": "sys", "text": "오세요"}, {"role": "user", "text": "네"}, {"role": "sys", "text": "끝"}]  # fmt: skip
+    turns = [
+        {"role": "sys", "text": "어서"},
+        {"role": "sys", "text": "오세요"},
+        {"role": "user", "text": "네"},
+        {"role": "sys", "text": "끝"},
+    ]
     assert said(TASK, Example(id="1", inputs={"turns": turns})) == (Said("어서 오세요", "네"),)
     with pytest.raises(BadInput, match="'1' has no turns"):
         said(TASK, Example(id="1", inputs={}))
@@ -93,15 +110,21 @@ def dialogue(number: int) -> list[Example]:
     draw = Random(number)
     shop, count, hour = draw.choice(SHOPS), draw.choice(list(COUNT)), draw.randrange(1, 12)
     price = draw.choice(["싼", "비싼", "dontcare"])
-    asked = {"싼": "값이 싼 곳이 좋겠어요", "비싼": "고급스러운 데로 할게요", "dontcare": "값은 상관없어요"}[
-        price
-    ]
+    asked = {
+        "싼": "값이 싼 곳이 좋겠어요",
+        "비싼": "고급스러운 데로 할게요",
+        "dontcare": "값은 상관없어요",
+    }[price]
     said_count = draw.choice([count, COUNT[count] + " "])
     texts = [
         ("", f"밥집을 찾아요. {asked}", {"밥집-값": price}),
-        (f"{shop} 어떠세요?", f"네 오후 {hour}시에 {said_count}명 앉을게요", {"밥집-이름": shop, "밥집-명수": count, "밥집-시간": f"{hour + 12}:00"}),
+        (
+            f"{shop} 어떠세요?",
+            f"네 오후 {hour}시에 {said_count}명 앉을게요",
+            {"밥집-이름": shop, "밥집-명수": count, "밥집-시간": f"{hour + 12}:00"},
+        ),
         ("잡았습니다", "그 밥집까지 가는 택시도 불러 주세요", {"택시-도착지": shop}),
-    ]  # fmt: skip
+    ]
     turns: list[dict[str, str]] = []
     state: dict[str, str] = {}
     found = []
@@ -111,7 +134,9 @@ def dialogue(number: int) -> list[Example]:
         state |= new
         gold = {"state": [f"{slot}-{value}" for slot, value in state.items()]}
         found.append(
-            Example(id=f"{number}-{place}", inputs={"turns": list(turns)}, gold=gold, group=str(number))
+            Example(
+                id=f"{number}-{place}", inputs={"turns": list(turns)}, gold=gold, group=str(number)
+            )
         )
     return found
 

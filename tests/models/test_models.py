@@ -15,13 +15,30 @@ from nikawa.models import Predictor, Trainable, _linear, characters, model, mode
 from nikawa.models.folds import out_of_fold
 from nikawa.records import Example, Prediction, Task
 
-TASK = Task(name="mood", dataset="invented", kind="text", question="label", inputs=("text",), labels=("good", "bad"), metrics=())  # fmt: skip
+TASK = Task(
+    name="mood",
+    dataset="invented",
+    kind="text",
+    question="label",
+    inputs=("text",),
+    labels=("good", "bad"),
+    metrics=(),
+)
 LEARN = [
-    Example(id=str(i), inputs={"text": f"{i}番の宿は{'よかった' if i % 3 else '最悪だ'}。"}, gold={"label": "good" if i % 3 else "bad"})
+    Example(
+        id=str(i),
+        inputs={"text": f"{i}番の宿は{'よかった' if i % 3 else '最悪だ'}。"},
+        gold={"label": "good" if i % 3 else "bad"},
+    )
     for i in range(30)
-]  # fmt: skip
-SCORES = replace(TASK, kind="similarity", question="score", inputs=("a", "b"), scale=(0.0, 5.0), labels=())
-SCORED = [Example(id=str(i), inputs={"a": "雨" * i, "b": "風"}, gold={"score": float(i)}) for i in range(6)]
+]
+SCORES = replace(
+    TASK, kind="similarity", question="score", inputs=("a", "b"), scale=(0.0, 5.0), labels=()
+)
+SCORED = [
+    Example(id=str(i), inputs={"a": "雨" * i, "b": "風"}, gold={"score": float(i)})
+    for i in range(6)
+]
 
 
 def answering(kind: str) -> list[str]:
@@ -44,9 +61,14 @@ def test_the_contract(name: str) -> None:
     first, second = learned(name), learned(name)
     answers = first.predict(TASK, LEARN)
     assert [a.example for a in answers] == [e.id for e in LEARN]
-    assert answers == second.predict(TASK, LEARN) == pickle.loads(pickle.dumps(first)).predict(TASK, LEARN)
+    assert (
+        answers
+        == second.predict(TASK, LEARN)
+        == pickle.loads(pickle.dumps(first)).predict(TASK, LEARN)
+    )
     assert all(
-        a.answer in TASK.labels and sum((a.scores or {}).values()) == pytest.approx(1) for a in answers
+        a.answer in TASK.labels and sum((a.scores or {}).values()) == pytest.approx(1)
+        for a in answers
     )
     assert first.predict(TASK, []) == []
 
@@ -61,7 +83,9 @@ def test_scores_stay_on_the_scale(name: str) -> None:
 def test_it_sees_the_inputs_of_the_task_only(name: str) -> None:
     seen = learned(name)
     hidden = [replace(e, inputs={**e.inputs, "other": "x"}, gold={}) for e in LEARN]
-    assert [a.answer for a in seen.predict(TASK, hidden)] == [a.answer for a in seen.predict(TASK, LEARN)]
+    assert [a.answer for a in seen.predict(TASK, hidden)] == [
+        a.answer for a in seen.predict(TASK, LEARN)
+    ]
 
 
 @pytest.mark.parametrize("name", answering("text"))
@@ -140,14 +164,19 @@ def test_hypotheses_of_klue_nli_give_little_away(shared_data: Path) -> None:
     settings = characters.Settings(strength=1.0)
     make = partial(characters.Characters, settings)
     found = out_of_fold(make, task, examples, [e.inputs["premise"] for e in examples])
-    right = sum(a.answer == e.gold["label"] for a, e in zip(found, examples, strict=True)) / len(examples)
+    right = sum(a.answer == e.gold["label"] for a, e in zip(found, examples, strict=True)) / len(
+        examples
+    )
     assert right == pytest.approx(0.401, abs=0.015)
 
 
 def test_rare_labels_weigh_more_where_that_is_asked_for() -> None:
     rare = [
         *LEARN,
-        *(Example(id=f"x{i}", inputs={"text": f"{i}の宿"}, gold={"label": "good"}) for i in range(60)),
+        *(
+            Example(id=f"x{i}", inputs={"text": f"{i}の宿"}, gold={"label": "good"})
+            for i in range(60)
+        ),
     ]
     counts = []
     for balance in (False, True):

@@ -56,18 +56,26 @@ def test_figures_of_overlap() -> None:
 
 
 @pytest.mark.parametrize("name", ["pair-linear", "char-linear"])
-def test_a_pair_model_tells_what_each_text_alone_does_not(name: str, invented: Mapping[Kind, Any]) -> None:
+def test_a_pair_model_tells_what_each_text_alone_does_not(
+    name: str, invented: Mapping[Kind, Any]
+) -> None:
     """Labels that hang on both texts: the same two hypotheses under the two premises, crosswise."""
     names = ["ねこ", "いぬ", "とり", "うま", "さる", "うし"]
     pairs = [(a, b) for a in names for b in names]
     made = [
-        Example(id=f"{a}{b}", inputs={"premise": f"{a}が走る", "hypothesis": f"{b}が走る"}, gold={"label": "entailment" if a == b else "neutral"})
+        Example(
+            id=f"{a}{b}",
+            inputs={"premise": f"{a}が走る", "hypothesis": f"{b}が走る"},
+            gold={"label": "entailment" if a == b else "neutral"},
+        )
         for a, b in pairs
         if a == b or (names.index(b) - names.index(a)) % 6 == 1
-    ]  # fmt: skip
+    ]
     task = replace(invented["inference"].task, labels=("entailment", "neutral"))
     found = fitted(name, task, made, longest=2)
-    right = sum(p.answer == e.gold["label"] for p, e in zip(found.predict(task, made), made, strict=True))
+    right = sum(
+        p.answer == e.gold["label"] for p, e in zip(found.predict(task, made), made, strict=True)
+    )
     assert (right == len(made)) is (name == "pair-linear")
 
 
@@ -85,7 +93,11 @@ def test_pairs_are_learned(invented: Mapping[Kind, Any]) -> None:
 def test_one_input_is_enough(invented: Mapping[Kind, Any]) -> None:
     case = invented["inference"]
     task = replace(case.task, inputs=("hypothesis",))
-    found = fitted("pair-linear", task, [replace(e, inputs={"hypothesis": e.inputs["hypothesis"]}) for e in case.learn])  # fmt: skip
+    found = fitted(
+        "pair-linear",
+        task,
+        [replace(e, inputs={"hypothesis": e.inputs["hypothesis"]}) for e in case.learn],
+    )
     told = [replace(e, inputs={**e.inputs, "premise": "何も言わない"}) for e in case.ask]
     assert found.predict(task, told) == found.predict(task, case.ask)
 
@@ -110,7 +122,9 @@ def test_weights_follow_the_metric() -> None:
     draw = np.random.default_rng(0)
     gold = ["rare" if i % 8 == 0 else "usual" for i in range(400)]
     rows = np.array([[draw.normal(1.0 if label == "rare" else 0.0)] for label in gold])
-    task = Task(name="t", dataset="d", kind="text", question="q", inputs=("text",), metrics=("accuracy",))
+    task = Task(
+        name="t", dataset="d", kind="text", question="q", inputs=("text",), metrics=("accuracy",)
+    )
     asked = [Example(id=str(i), inputs={}) for i in range(400)]
     keys = [e.id for e in asked]
 

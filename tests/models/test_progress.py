@@ -31,5 +31,7 @@ def test_examples_without_anything_to_find(invented: Mapping[Kind, Any]) -> None
         case = invented[models()[name].kinds[0]]
         found = model(name)
         assert isinstance(found, Trainable)
-        found.fit(case.task, [type(e)(id=e.id, inputs=e.inputs, gold={question: []}) for e in case.learn])
+        found.fit(
+            case.task, [type(e)(id=e.id, inputs=e.inputs, gold={question: []}) for e in case.learn]
+        )
         assert [a.answer for a in found.predict(case.task, case.ask)] == [[]] * len(case.ask)

@@ -54,15 +54,22 @@ def test_contexts_are_told_apart_with_names_never_met(invented: Mapping[Kind, An
     answer = found.predict(case.task, [asked])[0]
     assert answer.answer == "per:origin"
     assert sum((answer.scores or {}).values()) == pytest.approx(1)
-    assert [a.answer for a in found.predict(case.task, case.ask)] == [e.gold["relation"] for e in case.ask]
+    assert [a.answer for a in found.predict(case.task, case.ask)] == [
+        e.gold["relation"] for e in case.ask
+    ]
 
 
 def test_fewer_inputs_and_a_single_relation_are_answered(invented: Mapping[Kind, Any]) -> None:
     case = invented["relation"]
     types = replace(case.task, inputs=("subject", "object"))
-    assert fitted(types, case.learn).predict(types, case.ask)[2].answer == "org:place_of_headquarters"
+    assert (
+        fitted(types, case.learn).predict(types, case.ask)[2].answer == "org:place_of_headquarters"
+    )
     alone = fitted(case.task, case.learn[::3]).predict(case.task, case.ask[:1])[0]
-    assert (alone.answer, alone.scores) == ("no_relation", {"no_relation": 1.0, "per:origin": 0.0, "org:place_of_headquarters": 0.0})  # fmt: skip
+    assert (alone.answer, alone.scores) == (
+        "no_relation",
+        {"no_relation": 1.0, "per:origin": 0.0, "org:place_of_headquarters": 0.0},
+    )
 
 
 def test_entities_outside_the_text_are_refused(invented: Mapping[Kind, Any]) -> None:

@@ -134,10 +134,16 @@ def test_trees_that_do_not_fit_their_words_are_refused(invented: Mapping[Kind, A
 
 def test_one_label_no_words_and_small_pickles(invented: Mapping[Kind, Any]) -> None:
     case = invented["tree"]
-    learn = [replace(e, gold={"tree": {**e.gold["tree"], "labels": ["X"] * len(e.inputs["words"])}}) for e in case.learn]  # fmt: skip
+    learn = [
+        replace(e, gold={"tree": {**e.gold["tree"], "labels": ["X"] * len(e.inputs["words"])}})
+        for e in case.learn
+    ]
     found = fitted("tree-graph", case.task, learn)
     empty = Example(id="none", inputs={"text": "", "words": []})
-    assert [a.answer["labels"] for a in found.predict(case.task, [*case.ask[:1], empty])] == [["X"] * 3, []]
+    assert [a.answer["labels"] for a in found.predict(case.task, [*case.ask[:1], empty])] == [
+        ["X"] * 3,
+        [],
+    ]
     assert len(pickle.dumps(found)) < 100_000
 
 
@@ -150,7 +156,9 @@ def test_the_parser_beats_the_chain_on_klue(shared_data: Path) -> None:
     for name in ("right-headed", "tree-graph"):
         answers = [a.answer for a in fitted(name, task, examples[:300]).predict(task, asked)]
         items = Items([e.gold["tree"] for e in asked], answers, labels=task.labels)
-        right[name] = [metrics()[m].evaluate(items, "official").value for m in ("uas-micro", "las-micro")]
+        right[name] = [
+            metrics()[m].evaluate(items, "official").value for m in ("uas-micro", "las-micro")
+        ]
     assert all(
         parser > chain + 0.08
         for parser, chain in zip(right["tree-graph"], right["right-headed"], strict=True)

@@ -43,7 +43,10 @@ def naive_algorithm1(sentences: Sentences, variant: str, order: Sequence[int]) -
         if first not in left or len(left) < 2:
             continue
         left.remove(first)
-        scores = {other: naive_rouge(sentences[first], sentences[other], variant) for other in sorted(left)}
+        scores = {
+            other: naive_rouge(sentences[first], sentences[other], variant)
+            for other in sorted(left)
+        }
         second = max(scores, key=lambda other: scores[other])  # the first of those that tie
         left.remove(second)
         pairs.append((first, second, scores[second]))

@@ -34,7 +34,9 @@ def drawn(count: int, kinds: int, longest: int, seed: int) -> list[list[str]]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("limits", [(0, 0, 0), (3, 2, 3), (512, 64, 48)])
-@pytest.mark.parametrize("shape", [(0, 3, 4), (1, 3, 4), (2, 3, 1), (61, 9, 6), (60, 200, 14), (20, 40, 150)])
+@pytest.mark.parametrize(
+    "shape", [(0, 3, 4), (1, 3, 4), (2, 3, 1), (61, 9, 6), (60, 200, 14), (20, 40, 150)]
+)
 def test_the_same_pairs_as_the_naive_algorithms(
     variant: Variant,
     limits: tuple[int, int, int],
@@ -44,7 +46,9 @@ def test_the_same_pairs_as_the_naive_algorithms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for place, value in zip(
-        (f"{bags.__name__}.FIRST", f"{bags.__name__}.SHORT", f"{lcs.__name__}.FEW"), limits, strict=True
+        (f"{bags.__name__}.FIRST", f"{bags.__name__}.SHORT", f"{lcs.__name__}.FEW"),
+        limits,
+        strict=True,
     ):
         monkeypatch.setattr(place, value)
     count = shape[0]
@@ -56,7 +60,11 @@ def test_the_same_pairs_as_the_naive_algorithms(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.text("abcdあ", max_size=9), max_size=14), st.sampled_from(VARIANTS), st.integers(0, 9))
+@given(
+    st.lists(st.text("abcdあ", max_size=9), max_size=14),
+    st.sampled_from(VARIANTS),
+    st.integers(0, 9),
+)
 def test_any_sentences_of_characters(texts: list[str], variant: Variant, seed: int) -> None:
     sentences = list(characters(texts))
     pairs = list(algorithm1(encode(sentences), variant, seed=seed))
@@ -83,7 +91,10 @@ def test_the_order_is_a_permutation_by_seed() -> None:
 def test_rounding_is_that_of_rouge_score(plain_rouge: Callable[..., float]) -> None:
     for common, own, other in ((1, 3, 7), (2, 7, 11), (5, 9, 13), (3, 3, 10)):
         ours = bags.rouge(np.array([common]), float(own), np.array([float(other)]))[0]
-        first, second = ["x"] * common + ["a"] * (own - common), ["x"] * common + ["b"] * (other - common)
+        first, second = (
+            ["x"] * common + ["a"] * (own - common),
+            ["x"] * common + ["b"] * (other - common),
+        )
         assert ours == plain_rouge(first, second, "1")
 
 
@@ -92,7 +103,9 @@ def test_subsequences_of_any_length(
     length: int, subsequence: Callable[[Sequence[str], Sequence[str]], int]
 ) -> None:
     chance = random.Random(length)
-    sentences = [[chance.choice("abcde") for _ in range(n)] for n in (length, 0, 1, 64, 130, length)]
+    sentences = [
+        [chance.choice("abcde") for _ in range(n)] for n in (length, 0, 1, 64, 130, length)
+    ]
     found = Lcs(encode(sentences)).lengths(0, np.arange(1, 6))
     assert found.tolist() == [subsequence(sentences[0], other) for other in sentences[1:]]
 
@@ -111,13 +124,23 @@ def test_units() -> None:
 
 def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
-    list(algorithm1(encode([["a"]] * 4), "1", progress=lambda done, total: told.append((done, total))))
-    list(best_first(encode([["a"]] * 4), "1", progress=lambda done, total: told.append((done, total))))
+    list(
+        algorithm1(
+            encode([["a"]] * 4), "1", progress=lambda done, total: told.append((done, total))
+        )
+    )
+    list(
+        best_first(
+            encode([["a"]] * 4), "1", progress=lambda done, total: told.append((done, total))
+        )
+    )
     assert told == [(2, 4), (4, 4)] * 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "units"), [("ja", "characters"), ("ja", "ja"), ("ko", "words")])
+@pytest.mark.parametrize(
+    ("language", "units"), [("ja", "characters"), ("ja", "ja"), ("ko", "words")]
+)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_real_sentences(
     language: str,
@@ -131,7 +154,9 @@ def test_real_sentences(
     sentences = list(units_of(units)([line[:40] for _, line in lines]))
     found = [tuple(pair) for pair in algorithm1(encode(sentences), variant, seed=3)]
     assert found == one_by_one(sentences, variant, permutation(30, 3))
-    assert [tuple(pair) for pair in best_first(encode(sentences), variant)] == all_at_once(sentences, variant)
+    assert [tuple(pair) for pair in best_first(encode(sentences), variant)] == all_at_once(
+        sentences, variant
+    )
 
 
 @pytest.mark.slow

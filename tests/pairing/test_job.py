@@ -37,10 +37,22 @@ def text(tmp_path: Path) -> Path:
 @pytest.fixture
 def captions(tmp_path: Path) -> Path:
     path = tmp_path / "captions.jsonl"
-    write_records(path, [
-        Example(id=f"c{i}", inputs={"text": f"絵{i}の説明"}, meta={"image": f"m{i // 2}", "intent": f"n{i // 3}", "topic": "weather", "licence": "CC0"})
-        for i in range(6)
-    ])  # fmt: skip
+    write_records(
+        path,
+        [
+            Example(
+                id=f"c{i}",
+                inputs={"text": f"絵{i}の説明"},
+                meta={
+                    "image": f"m{i // 2}",
+                    "intent": f"n{i // 3}",
+                    "topic": "weather",
+                    "licence": "CC0",
+                },
+            )
+            for i in range(6)
+        ],
+    )
     return path
 
 
@@ -80,7 +92,9 @@ def test_round_trip_drops_what_comes_back_unchanged(text: Path, tmp_path: Path) 
         "import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read().replace('猫'.encode(), '子猫'.encode()))"
     )
     out = tmp_path / "out.jsonl"
-    report = pair("round-trip", text, options=Options(translators=(f"{sys.executable} {script}",), out=out))
+    report = pair(
+        "round-trip", text, options=Options(translators=(f"{sys.executable} {script}",), out=out)
+    )
     assert (report.pairs, report.left, report.mean) == (1, 4, None)
     assert next(read_examples(out)).inputs == {
         "sentence1": "庭 で 猫 が 眠る",
@@ -129,7 +143,13 @@ def test_a_sentence_is_not_paired_with_itself(method: str, tmp_path: Path) -> No
     )
     report = pair(method, path, options=Options(out=out))
     found = [example.inputs for example in read_examples(out)]
-    assert (report.sentences, report.pairs, report.paired, report.left, report.repeated) == (5, 1, 2, 1, 2)
+    assert (report.sentences, report.pairs, report.paired, report.left, report.repeated) == (
+        5,
+        1,
+        2,
+        1,
+        2,
+    )
     assert all(inputs["sentence1"] != inputs["sentence2"] for inputs in found)
     assert report.notes == ("2 sentences were left out: they repeat another one",)
 
@@ -139,7 +159,10 @@ def test_two_equal_captions_are_no_pair(tmp_path: Path) -> None:
     texts = ("海だ", "海だ", "山だ", "川だ")
     write_records(
         path,
-        [Example(id=str(i), inputs={"text": t}, meta={"image": str(i // 2)}) for i, t in enumerate(texts)],
+        [
+            Example(id=str(i), inputs={"text": t}, meta={"image": str(i // 2)})
+            for i, t in enumerate(texts)
+        ],
     )
     report = pair("same-image", path)
     assert (report.pairs, report.repeated) == (1, 1)
@@ -148,10 +171,17 @@ def test_two_equal_captions_are_no_pair(tmp_path: Path) -> None:
 
 def test_what_was_taken_and_what_shares_nothing_is_told(tmp_path: Path) -> None:
     path, out = tmp_path / "nli.jsonl", tmp_path / "pairs.jsonl"
-    write_records(path, [
-        Example(id=str(i), inputs={"premise": f"{i}番の船が着いた。", "hypothesis": "船だ。"}, meta={"start": 0, "end": 9, "source": "port"})
-        for i in range(6)
-    ])  # fmt: skip
+    write_records(
+        path,
+        [
+            Example(
+                id=str(i),
+                inputs={"premise": f"{i}番の船が着いた。", "hypothesis": "船だ。"},
+                meta={"start": 0, "end": 9, "source": "port"},
+            )
+            for i in range(6)
+        ],
+    )
     report = pair("greedy", path, options=Options(out=out))
     assert report.mean == 0
     taken, nothing = report.notes

@@ -33,7 +33,9 @@ def test_two_intents_of_one_topic() -> None:
     asked = [Linked(f"q{i}", f"intent{i % 6}", f"topic{i % 2}") for i in range(24)]
     pairs = list(different(asked))
     assert len(pairs) == 12
-    assert all(asked[a].link != asked[b].link and asked[a].within == asked[b].within for a, b in pairs)
+    assert all(
+        asked[a].link != asked[b].link and asked[a].within == asked[b].within for a, b in pairs
+    )
 
 
 def test_one_link_alone_makes_no_different_pairs() -> None:
@@ -55,7 +57,8 @@ def script(folder: Path, body: str) -> str:
 
 def test_there_and_back(tmp_path: Path) -> None:
     shout = script(
-        tmp_path, "for line in sys.stdin.buffer: sys.stdout.buffer.write(line.strip()[::-1] + b'\\n')"
+        tmp_path,
+        "for line in sys.stdin.buffer: sys.stdout.buffer.write(line.strip()[::-1] + b'\\n')",
     )
     assert round_trip(["abc", "de f"], shout) == ["cba", "f ed"]
     assert round_trip(["abc", "de f"], shout, shout) == ["abc", "de f"]

@@ -21,14 +21,18 @@ FOX = Example(
     group="狐",
 )
 IDLE = Example(
-    id="34", inputs={"premise": "狐が眠っている", "hypothesis": "狸がいる"}, gold={"label": "neutral"}
+    id="34",
+    inputs={"premise": "狐が眠っている", "hypothesis": "狸がいる"},
+    gold={"label": "neutral"},
 )
 
 
 def test_child_is_linked_to_its_parent(ipadic: Analyser) -> None:
     (child,) = apply(perturbations("ja")["swap-o"], [FOX, IDLE], ipadic, source="zoo:test")
     assert child.id == "33"
-    assert child.origin == Origin(recipe="perturb", parents=("zoo:test/33",), step="swap-o", gold="inherited")
+    assert child.origin == Origin(
+        recipe="perturb", parents=("zoo:test/33",), step="swap-o", gold="inherited"
+    )
     assert child.gold == FOX.gold
     assert (child.tags, child.group) == (FOX.tags, FOX.group)
     assert child.inputs == {"premise": "狐を笛が吹いている", "hypothesis": "狸が笛を吹いている"}
@@ -70,9 +74,14 @@ def test_draws_depend_on_seed_operation_and_id_alone(ipadic: Analyser) -> None:
 
     def noisy(name: str) -> Perturbation:
         return Perturbation(
-            name=name, language="", inputs=("premise",), effect="keeps", title="noise",
-            eligible=lambda *_: True, rewrite=shout,
-        )  # fmt: skip
+            name=name,
+            language="",
+            inputs=("premise",),
+            effect="keeps",
+            title="noise",
+            eligible=lambda *_: True,
+            rewrite=shout,
+        )
 
     def drawn(name: str, examples: list[Example], seed: int = 0) -> dict[str, str]:
         return {e.id: e.inputs["premise"] for e in apply(noisy(name), examples, ipadic, seed=seed)}
@@ -86,7 +95,9 @@ def test_draws_depend_on_seed_operation_and_id_alone(ipadic: Analyser) -> None:
 
 
 def test_inputs_that_positions_point_into_cannot_change() -> None:
-    relation = Example(id="1", inputs={"text": "狐と狸", "subject": Span(0, 1), "object": Span(2, 3)})
+    relation = Example(
+        id="1", inputs={"text": "狐と狸", "subject": Span(0, 1), "object": Span(2, 3)}
+    )
     tree = Example(id="1", inputs={"text": "狐", "words": []}, gold={"tree": {}})
     reading = Example(id="1", inputs={"context": "狐", "question": "誰"}, gold={"answers": []})
     assert changeable(relation, ("text",)) == changeable(tree, ("text",)) == {}

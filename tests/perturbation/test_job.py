@@ -24,14 +24,21 @@ def pairs() -> list[Example]:
     made = [
         Example(
             id=f"{case}{i}",
-            inputs={"premise": f"{animal}が{place}{case}{verb}", "hypothesis": f"{animal}が笛を吹く。"},
+            inputs={
+                "premise": f"{animal}が{place}{case}{verb}",
+                "hypothesis": f"{animal}が笛を吹く。",
+            },
             gold={"label": LABELS[i % 3], "relatedness": 3.0},
         )
         for case, place, verb in (("を", "赤い帽子", "洗った。"), ("で", "広い庭", "眠っている。"))
         for i, animal in enumerate(ANIMALS)
     ]
     idle = [
-        Example(id=f"idle{i}", inputs={"premise": "眠い", "hypothesis": "暗い"}, gold={"label": "neutral"})
+        Example(
+            id=f"idle{i}",
+            inputs={"premise": "眠い", "hypothesis": "暗い"},
+            gold={"label": "neutral"},
+        )
         for i in (1, 2)
     ]
     return made + idle
@@ -121,7 +128,9 @@ def test_skipped_and_reasons_add_up(zoo: Path, operation: str) -> None:
 
 @pytest.mark.parametrize("out", ["out.jsonl", "folder"])
 @pytest.mark.parametrize("assume", [False, True])
-def test_nothing_is_written_where_nothing_was_rewritten(tmp_path: Path, out: str, assume: bool) -> None:
+def test_nothing_is_written_where_nothing_was_rewritten(
+    tmp_path: Path, out: str, assume: bool
+) -> None:
     path = tmp_path / "ner.jsonl"
     spans = {"spans": [{"start": 0, "end": 1, "label": "animal"}]}
     write_records(path, [Example(id="1", inputs={"text": "狐が笛を吹く。"}, gold=spans)])
@@ -143,7 +152,8 @@ def test_inputs_can_be_named(zoo: Path, tmp_path: Path) -> None:
 def test_an_input_that_only_a_later_example_has_will_do(tmp_path: Path) -> None:
     path = tmp_path / "odd.jsonl"
     write_records(
-        path, [Example(id=n, inputs={n: "狐が笛を吹く。", "note": "狐"}) for n in ("text", "premise")]
+        path,
+        [Example(id=n, inputs={n: "狐が笛を吹く。", "note": "狐"}) for n in ("text", "premise")],
     )
     report = perturb("swap-o", str(path), options=Options(inputs=("premise",)))
     assert report.operations[0].rewritten == 1
@@ -152,7 +162,9 @@ def test_an_input_that_only_a_later_example_has_will_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", ["o", "eul"])
 def test_a_case_serves_both_languages(case: str) -> None:
     names = [
-        perturb("scramble", name, options=Options(cases=(case,), split="dev")).operations[0].operation
+        perturb("scramble", name, options=Options(cases=(case,), split="dev"))
+        .operations[0]
+        .operation
         for name in ("mini-ja", "mini-ko")
     ]
     assert names == ["scramble-o", "scramble-eul"]
@@ -162,7 +174,9 @@ def test_the_same_bytes_again_in_any_order(zoo: Path, tmp_path: Path) -> None:
     turned = tmp_path / "turned" / "zoo.train.jsonl"
     write_records(turned, pairs()[::-1])
     for source, name in ((zoo, "a"), (zoo, "b"), (turned, "c")):
-        perturb("particles", str(source), options=Options(augment=5, out=tmp_path / f"{name}.jsonl"))
+        perturb(
+            "particles", str(source), options=Options(augment=5, out=tmp_path / f"{name}.jsonl")
+        )
     a, b, c = ((tmp_path / f"{name}.jsonl").read_bytes() for name in "abc")
     assert a == b
     assert sorted(a.splitlines()) == sorted(c.splitlines())
@@ -188,11 +202,15 @@ class TestAugment:
         assert len({e.id for e in added}) == 24
         assert {e.origin.gold for e in added if e.origin} == {"derived"}
 
-    def test_scrambled_keep_their_gold_others_draw_a_label(self, drawn: Callable[..., list[Example]]) -> None:
+    def test_scrambled_keep_their_gold_others_draw_a_label(
+        self, drawn: Callable[..., list[Example]]
+    ) -> None:
         added = drawn()
         for example in added:
             kept = {"label": example.meta["inherited_label"], "relatedness": 3.0}
-            assert example.gold == kept if "scramble" in example.id else set(example.gold) == {"label"}
+            assert (
+                example.gold == kept if "scramble" in example.id else set(example.gold) == {"label"}
+            )
         changed = [e for e in added if "scramble" not in e.id]
         assert {e.gold["label"] for e in changed} == set(LABELS)
         assert any(e.gold["label"] != e.meta["inherited_label"] for e in changed)
@@ -204,7 +222,9 @@ class TestAugment:
     def test_a_similarity_score_is_no_label(self, zoo: Path, tmp_path: Path) -> None:
         scored = [
             Example(
-                id=f"sts{i}", inputs={"sentence1": f"{a}が笛を吹く。", "sentence2": "笛"}, gold={"score": 3.8}
+                id=f"sts{i}",
+                inputs={"sentence1": f"{a}が笛を吹く。", "sentence2": "笛"},
+                gold={"score": 3.8},
             )
             for i, a in enumerate(ANIMALS)
         ]
@@ -230,7 +250,9 @@ class TestAugment:
 
     def test_too_few_are_said(self, zoo: Path) -> None:
         with pytest.raises(BadInput, match="300 additions of scramble are asked for, 24 examples"):
-            perturb("particles", str(zoo), options=Options(augment=300, out=zoo.with_name("x.jsonl")))
+            perturb(
+                "particles", str(zoo), options=Options(augment=300, out=zoo.with_name("x.jsonl"))
+            )
 
 
 @pytest.mark.parametrize(
@@ -245,13 +267,25 @@ class TestAugment:
         (("swap-o", "mini-ja:dev", "--split", "test"), "name two splits"),
         (("spacing-add", "ZOO"), "there is no perturbation 'spacing-add'"),
         (("swap",), "of which dataset?"),
-        (("swap-o", "ZOO", "--input", "nope", "--out", "OUT.jsonl"), "there is no text input 'nope'; known: hypothesis, premise"),
-        (("swap-o", "ZOO", "--input", "premise", "--input", "premis", "--out", "OUT.jsonl"), "did you mean 'premise'"),
+        (
+            ("swap-o", "ZOO", "--input", "nope", "--out", "OUT.jsonl"),
+            "there is no text input 'nope'; known: hypothesis, premise",
+        ),
+        (
+            ("swap-o", "ZOO", "--input", "premise", "--input", "premis", "--out", "OUT.jsonl"),
+            "did you mean 'premise'",
+        ),
         (("delete-de", "ZOO", "--augment", "3", "--out", "folder"), "is no records file"),
     ],
-)  # fmt: skip
-def test_bad_input_is_told_in_one_line(words: tuple[str, ...], said: str, zoo: Path, tmp_path: Path) -> None:
-    places = {"ZOO": str(zoo), "OUT.jsonl": str(tmp_path / "out.jsonl"), "folder": str(tmp_path / "folder")}
+)
+def test_bad_input_is_told_in_one_line(
+    words: tuple[str, ...], said: str, zoo: Path, tmp_path: Path
+) -> None:
+    places = {
+        "ZOO": str(zoo),
+        "OUT.jsonl": str(tmp_path / "out.jsonl"),
+        "folder": str(tmp_path / "folder"),
+    }
     done = CliRunner().invoke(build(), ["perturb", *(places.get(word, word) for word in words)])
     assert isinstance(done.exception, BadInput)
     assert said in str(done.exception)
@@ -279,8 +313,11 @@ def test_the_list_of_operations() -> None:
 @pytest.mark.slow
 def test_the_paper_s_additions(shared_data: Path, tmp_path: Path) -> None:
     out = tmp_path / "added.jsonl"
-    report = perturb("particles", "jsick:train", data=shared_data, options=Options(augment=300, out=out))
+    report = perturb(
+        "particles", "jsick:train", data=shared_data, options=Options(augment=300, out=out)
+    )
     assert report.written == 900
     assert all(
-        e.origin is not None and e.origin.parents[0].startswith("jsick:train/") for e in read_examples(out)
+        e.origin is not None and e.origin.parents[0].startswith("jsick:train/")
+        for e in read_examples(out)
     )

@@ -25,7 +25,9 @@ def test_three_operations(rewritten: Rewritten, name: str, expected: str | None)
     assert rewritten(name, "銀色の狐が古い時計を磨いている") == expected
 
 
-def test_topic_keeps_its_particle_when_scrambled_and_becomes_ga_when_swapped(rewritten: Rewritten) -> None:
+def test_topic_keeps_its_particle_when_scrambled_and_becomes_ga_when_swapped(
+    rewritten: Rewritten,
+) -> None:
     text = "その船長は港で眠っている。"
     assert rewritten("scramble-de", text) == "港でその船長は眠っている。"
     assert rewritten("swap-de", text) == "その船長で港が眠っている。"
@@ -86,15 +88,26 @@ def test_relative_clauses(rewritten: Rewritten, name: str, text: str, expected: 
         ("空が暗いと狐が笛を吹く。", "空が暗いと笛を狐が吹く。"),
         ("狸が眠ると赤い帽子の狐が笛を吹く。", "狸が眠ると笛を赤い帽子の狐が吹く。"),
         ("狐が歌って狸が笛を吹いた。", "狐が歌って笛を狸が吹いた。"),
-        ("狸が太鼓を叩いている間、狐は笛を吹いていた。", "太鼓を狸が叩いている間、笛を狐は吹いていた。"),
-        ("狸が太鼓を叩いている時、狐は笛を吹いていた。", "太鼓を狸が叩いている時、笛を狐は吹いていた。"),
+        (
+            "狸が太鼓を叩いている間、狐は笛を吹いていた。",
+            "太鼓を狸が叩いている間、笛を狐は吹いていた。",
+        ),
+        (
+            "狸が太鼓を叩いている時、狐は笛を吹いていた。",
+            "太鼓を狸が叩いている時、笛を狐は吹いていた。",
+        ),
         ("狸が眠っているとき、狐は笛を吹いていた。", "狸が眠っているとき、笛を狐は吹いていた。"),
         ("狸が来たとき狐が笛を吹いた。", "狸が来たとき笛を狐が吹いた。"),
         ("昨日、狐が笛を吹いた。", "昨日、笛を狐が吹いた。"),
-        ("狸が来たよ。帽子をかぶった狐が笛を吹いた。", "狸が来たよ。笛を帽子をかぶった狐が吹いた。"),
+        (
+            "狸が来たよ。帽子をかぶった狐が笛を吹いた。",
+            "狸が来たよ。笛を帽子をかぶった狐が吹いた。",
+        ),
     ],
 )
-def test_what_stands_before_the_clause_stays_there(rewritten: Rewritten, text: str, expected: str) -> None:
+def test_what_stands_before_the_clause_stays_there(
+    rewritten: Rewritten, text: str, expected: str
+) -> None:
     assert rewritten("scramble-o", text) == expected
 
 
@@ -110,7 +123,9 @@ def test_what_stands_before_the_clause_stays_there(rewritten: Rewritten, text: s
         ("狸が来たと狐が笛を吹いた。", "笛を狸が来たと狐が吹いた。"),
     ],
 )
-def test_what_belongs_to_the_subject_goes_with_it(rewritten: Rewritten, text: str, expected: str) -> None:
+def test_what_belongs_to_the_subject_goes_with_it(
+    rewritten: Rewritten, text: str, expected: str
+) -> None:
     assert rewritten("scramble-o", text) == expected
 
 
@@ -174,7 +189,9 @@ def test_eligible(rewritten: Rewritten, case: str, text: str) -> None:
         ("scramble-o", "狐は毎朝届く手紙を読む", "毎朝届く手紙を狐は読む"),
     ],
 )
-def test_no_bystander_is_moved(rewritten: Rewritten, name: str, text: str, expected: str | None) -> None:
+def test_no_bystander_is_moved(
+    rewritten: Rewritten, name: str, text: str, expected: str | None
+) -> None:
     assert rewritten(name, text) == expected
 
 
@@ -205,7 +222,9 @@ def test_the_first_text_is_rewritten_and_nothing_that_spans_point_into(ipadic: A
 
 
 def test_effects() -> None:
-    effects = {p.name: p.effect for p in perturbations("ja").values() if p.name[-2:] in ("-o", "ni", "de")}
+    effects = {
+        p.name: p.effect for p in perturbations("ja").values() if p.name[-2:] in ("-o", "ni", "de")
+    }
     assert {name.partition("-")[0]: effect for name, effect in effects.items()} == {
         "scramble": "keeps",
         "swap": "neutral",

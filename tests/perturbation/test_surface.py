@@ -19,7 +19,9 @@ def changed() -> Run:
     """`changed("ja/polite", text)`: the new text, or None where it is not eligible."""
 
     def run(name: str, text: str) -> str | None:
-        example = Example(id="1", inputs={"premise": text, "hypothesis": text}, gold={"label": "neutral"})
+        example = Example(
+            id="1", inputs={"premise": text, "hypothesis": text}, gold={"label": "neutral"}
+        )
         language = name.partition("/")[0] if "/" in name else "ja"
         child = next(apply(perturbations()[name], [example], analyser(language)), None)
         assert child is None or child.inputs["hypothesis"] == text
@@ -29,17 +31,36 @@ def changed() -> Run:
 
 
 JAPANESE = (
-    ("猫が眠っています。", "猫が眠っている。"), ("彼女は学生です", "彼女は学生だ"), ("夜は静かでした。", "夜は静かだった。"),
-    ("狐は行きませんでした！", "狐は行かなかった！"), ("塔は高いです。", "塔は高い。"), ("塔は高くありません。", "塔は高くない。"),
-    ("塔は高くありませんでした。", "塔は高くなかった。"), ("これは本ではありません。", "これは本ではない。"),
-    ("猫じゃありませんでした。", "猫じゃなかった。"), ("橋まで行きましょう。", "橋まで行こう。"), ("雨が降るでしょう。", "雨が降るだろう。"),
-    ("月が見られます", "月が見られる"), ("狸は桃を食べたいです。", "狸は桃を食べたい。"), ("狐は笑っていません", "狐は笑っていない"),
-    ("狐は走りませんでした。", "狐は走らなかった。"), ("父は医者でした。", "父は医者だった。"), ("魔女が来ました。", "魔女が来た。"),
-    ("皆で勉強しました。", "皆で勉強した。"), ("魚が泳ぎました。", "魚が泳いだ。"), ("鍵がなくなりました。", "鍵がなくなった。"),
-    ("狐が笛を吹きます。狸は踊りました！", "狐が笛を吹く。狸は踊った！"), ("船が来ますよ。", "船が来るよ。"), ("猫が好きですね", "猫が好きだね"),
-    ("行かなければなりません。", "行かなければならない。"), ("雨らしいです。", "雨らしい。"), ("狸も行ったのです。", "狸も行ったのだ。"),
-    ("彼は「行く。」と言いました。", "彼は「行く。」と言った。"), ("桃がありません。", "桃がない。"), ("空が美しかったです", "空が美しかった"),
-)  # fmt: skip
+    ("猫が眠っています。", "猫が眠っている。"),
+    ("彼女は学生です", "彼女は学生だ"),
+    ("夜は静かでした。", "夜は静かだった。"),
+    ("狐は行きませんでした！", "狐は行かなかった！"),
+    ("塔は高いです。", "塔は高い。"),
+    ("塔は高くありません。", "塔は高くない。"),
+    ("塔は高くありませんでした。", "塔は高くなかった。"),
+    ("これは本ではありません。", "これは本ではない。"),
+    ("猫じゃありませんでした。", "猫じゃなかった。"),
+    ("橋まで行きましょう。", "橋まで行こう。"),
+    ("雨が降るでしょう。", "雨が降るだろう。"),
+    ("月が見られます", "月が見られる"),
+    ("狸は桃を食べたいです。", "狸は桃を食べたい。"),
+    ("狐は笑っていません", "狐は笑っていない"),
+    ("狐は走りませんでした。", "狐は走らなかった。"),
+    ("父は医者でした。", "父は医者だった。"),
+    ("魔女が来ました。", "魔女が来た。"),
+    ("皆で勉強しました。", "皆で勉強した。"),
+    ("魚が泳ぎました。", "魚が泳いだ。"),
+    ("鍵がなくなりました。", "鍵がなくなった。"),
+    ("狐が笛を吹きます。狸は踊りました！", "狐が笛を吹く。狸は踊った！"),
+    ("船が来ますよ。", "船が来るよ。"),
+    ("猫が好きですね", "猫が好きだね"),
+    ("行かなければなりません。", "行かなければならない。"),
+    ("雨らしいです。", "雨らしい。"),
+    ("狸も行ったのです。", "狸も行ったのだ。"),
+    ("彼は「行く。」と言いました。", "彼は「行く。」と言った。"),
+    ("桃がありません。", "桃がない。"),
+    ("空が美しかったです", "空が美しかった"),
+)
 """Polite and plain."""
 
 
@@ -53,7 +74,17 @@ def test_japanese_endings_both_ways(polite: str, plain: str, changed: Run) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["これは何ですか。", "三匹の猫", "橋まで走れ。", "扉を開けてください。", "", "。", "だ", "です", "ない"],
+    [
+        "これは何ですか。",
+        "三匹の猫",
+        "橋まで走れ。",
+        "扉を開けてください。",
+        "",
+        "。",
+        "だ",
+        "です",
+        "ない",
+    ],
 )
 def test_no_statement_keeps_its_ending(text: str, changed: Run) -> None:
     assert changed("ja/polite", text) is None
@@ -74,7 +105,9 @@ def test_no_statement_keeps_its_ending(text: str, changed: Run) -> None:
         ("狐は恩に報います。", None),
     ],
 )
-def test_a_stem_of_two_verbs_is_settled_or_left(polite: str, plain: str | None, changed: Run) -> None:
+def test_a_stem_of_two_verbs_is_settled_or_left(
+    polite: str, plain: str | None, changed: Run
+) -> None:
     assert changed("ja/plain", polite) == plain
 
 
@@ -88,7 +121,9 @@ def test_a_stem_of_two_verbs_is_settled_or_left(polite: str, plain: str | None, 
         ("狐も王になりうる。", "狐も王になりえます。"),
     ],
 )
-def test_no_past_where_there_is_none_and_uru_is_eru(plain: str, polite: str | None, changed: Run) -> None:
+def test_no_past_where_there_is_none_and_uru_is_eru(
+    plain: str, polite: str | None, changed: Run
+) -> None:
     assert changed("ja/polite", plain) == polite
 
 
@@ -109,16 +144,25 @@ def test_written_style_becomes_polite(changed: Run) -> None:
 
 KOREAN = (
     ("여우가 시계를 닦는다.", "여우가 시계를 닦습니다.", "여우가 시계를 닦아요."),
-    ("곰이 물을 마신다", "곰이 물을 마십니다", "곰이 물을 마셔요"), ("곰이 산에 산다.", "곰이 산에 삽니다.", "곰이 산에 살아요."),
-    ("꽃이 예쁘다.", "꽃이 예쁩니다.", "꽃이 예뻐요."), ("그는 의사다.", "그는 의사입니다.", "그는 의사예요."),
-    ("그는 학생이다.", "그는 학생입니다.", "그는 학생이에요."), ("여우는 닦지 않는다.", "여우는 닦지 않습니다.", "여우는 닦지 않아요."),
-    ("꽃이 예쁘지 않다.", "꽃이 예쁘지 않습니다.", "꽃이 예쁘지 않아요."), ("배가 있다.", "배가 있습니다.", "배가 있어요."),
-    ("여우가 노래를 부른다.", "여우가 노래를 부릅니다.", "여우가 노래를 불러요."), ("밤이 조용하다.", "밤이 조용합니다.", "밤이 조용해요."),
-    ("배가 고프다.", "배가 고픕니다.", "배가 고파요."), ("여우가 왔다. 곰은 갔다!", "여우가 왔습니다. 곰은 갔습니다!", "여우가 왔어요. 곰은 갔어요!"),
-    ("그는 “간다”고 말했다.", "그는 “간다”고 말했습니다.", "그는 “간다”고 말했어요."), ("그는 도둑이 아니다.", "그는 도둑이 아닙니다.", "그는 도둑이 아니에요."),
-    ("여우가 곰을 돕는다.", "여우가 곰을 돕습니다.", "여우가 곰을 도와요."), ("여우가 음악을 듣는다.", "여우가 음악을 듣습니다.", "여우가 음악을 들어요."),
-    ("여우가 갈 것이다.", "여우가 갈 것입니다.", "여우가 갈 것이에요."), ("곰은 자고 있었다.", "곰은 자고 있었습니다.", "곰은 자고 있었어요."),
-)  # fmt: skip
+    ("곰이 물을 마신다", "곰이 물을 마십니다", "곰이 물을 마셔요"),
+    ("곰이 산에 산다.", "곰이 산에 삽니다.", "곰이 산에 살아요."),
+    ("꽃이 예쁘다.", "꽃이 예쁩니다.", "꽃이 예뻐요."),
+    ("그는 의사다.", "그는 의사입니다.", "그는 의사예요."),
+    ("그는 학생이다.", "그는 학생입니다.", "그는 학생이에요."),
+    ("여우는 닦지 않는다.", "여우는 닦지 않습니다.", "여우는 닦지 않아요."),
+    ("꽃이 예쁘지 않다.", "꽃이 예쁘지 않습니다.", "꽃이 예쁘지 않아요."),
+    ("배가 있다.", "배가 있습니다.", "배가 있어요."),
+    ("여우가 노래를 부른다.", "여우가 노래를 부릅니다.", "여우가 노래를 불러요."),
+    ("밤이 조용하다.", "밤이 조용합니다.", "밤이 조용해요."),
+    ("배가 고프다.", "배가 고픕니다.", "배가 고파요."),
+    ("여우가 왔다. 곰은 갔다!", "여우가 왔습니다. 곰은 갔습니다!", "여우가 왔어요. 곰은 갔어요!"),
+    ("그는 “간다”고 말했다.", "그는 “간다”고 말했습니다.", "그는 “간다”고 말했어요."),
+    ("그는 도둑이 아니다.", "그는 도둑이 아닙니다.", "그는 도둑이 아니에요."),
+    ("여우가 곰을 돕는다.", "여우가 곰을 돕습니다.", "여우가 곰을 도와요."),
+    ("여우가 음악을 듣는다.", "여우가 음악을 듣습니다.", "여우가 음악을 들어요."),
+    ("여우가 갈 것이다.", "여우가 갈 것입니다.", "여우가 갈 것이에요."),
+    ("곰은 자고 있었다.", "곰은 자고 있었습니다.", "곰은 자고 있었어요."),
+)
 """Plain, polite and informal polite."""
 
 
@@ -143,7 +187,9 @@ def test_korean_endings_all_ways(row: tuple[str, str, str], changed: Run) -> Non
     ],
 )
 def test_no_statement_keeps_its_korean_ending(text: str, changed: Run) -> None:
-    assert {changed(f"ko/{name}", text) for name in ("plain", "polite", "polite-informal")} == {None}
+    assert {changed(f"ko/{name}", text) for name in ("plain", "polite", "polite-informal")} == {
+        None
+    }
 
 
 def test_contracted_thing_and_honorific(changed: Run) -> None:
@@ -175,7 +221,11 @@ def test_contracted_thing_and_honorific(changed: Run) -> None:
         ("ja/punctuation-add", "狐は橋で眠る", "狐は、橋で眠る。"),
         ("ja/punctuation-add", "これは本ではない。", "これは、本ではない。"),
         ("ja/punctuation-add", "狐は、橋で眠る！", None),
-        ("ko/punctuation-drop", "곰이 쓰고, 여우가 사과, 배를 먹었다.", "곰이 쓰고 여우가 사과, 배를 먹었다"),
+        (
+            "ko/punctuation-drop",
+            "곰이 쓰고, 여우가 사과, 배를 먹었다.",
+            "곰이 쓰고 여우가 사과, 배를 먹었다",
+        ),
         ("ko/punctuation-drop", "곰이 왔다...", None),
         ("ko/punctuation-add", "곰이 왔다", "곰이 왔다."),
         ("ko/punctuation-add", "곰이 왔니?", None),
@@ -189,7 +239,7 @@ def test_contracted_thing_and_honorific(changed: Run) -> None:
         ("ko/jamo-nfd", "여우é", unicodedata.normalize("NFD", "여우") + "é"),
         ("ko/jamo-nfd", "abc", None),
     ],
-)  # fmt: skip
+)
 def test_changed_or_left_alone(name: str, text: str, wanted: str | None, changed: Run) -> None:
     assert changed(name, text) == wanted
 

@@ -42,11 +42,16 @@ def invented() -> Invented:
         while len(lines) < count:
             day = random.randrange(1, 1000)
             if language == "ja":
-                lines[f"{day}日目、{random.choice(who)}は{random.choice(where)}で{random.choice(what)}。"] = (
-                    None
-                )
+                lines[
+                    f"{day}日目、{random.choice(who)}は{random.choice(where)}で{random.choice(what)}。"
+                ] = None
             else:
-                parts = (random.choice(who), random.choice(where), random.choice(what), random.choice(ENDS))
+                parts = (
+                    random.choice(who),
+                    random.choice(where),
+                    random.choice(what),
+                    random.choice(ENDS),
+                )
                 lines[f"{day}일째 {' '.join(parts)}."] = None
         return list(lines)
 

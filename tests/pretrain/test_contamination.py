@@ -81,7 +81,11 @@ def test_a_brute_search_finds_the_same() -> None:
 
     texts = [Text("t", f"t:{n}", draw(random.randrange(SHORT, 40))) for n in range(20)]
     lines = [draw(random.randrange(0, 80)) for _ in range(500)]
-    parts = {text.text if len(text.text) < RUN else text.text[at : at + RUN] for text in texts for at in range(max(1, len(text.text) - RUN + 1))}  # fmt: skip
+    parts = {
+        text.text if len(text.text) < RUN else text.text[at : at + RUN]
+        for text in texts
+        for at in range(max(1, len(text.text) - RUN + 1))
+    }
     brute = [n for n, line in enumerate(lines) if any(part in line for part in parts)]
     assert Searcher(build(texts)).search(lines).lines.tolist() == brute
     assert 0 < len(brute) < len(lines)

@@ -18,7 +18,11 @@ from nikawa.pretrain.sources import sources_of
 
 
 def lines_of(*paths: Path, key: str = "text", table: Path | None = None) -> list[tuple[str, str]]:
-    return [(line.document, line.text) for source in sources_of(paths, key, table) for line in read(source)]
+    return [
+        (line.document, line.text)
+        for source in sources_of(paths, key, table)
+        for line in read(source)
+    ]
 
 
 def test_a_blank_line_parts_documents(tmp_path: Path) -> None:
@@ -52,7 +56,9 @@ def test_a_table_of_another_text_is_refused(tmp_path: Path) -> None:
         BadInput, match=r"a\.txt: has 2 lines, and by t\.tsv a document begins in line 8; name"
     ):
         lines_of(tmp_path / "a.txt", table=tmp_path / "t.tsv")
-    with pytest.raises(BadInput, match=r"t\.tsv: a table of sources is about one file of plain text"):
+    with pytest.raises(
+        BadInput, match=r"t\.tsv: a table of sources is about one file of plain text"
+    ):
         lines_of(tmp_path / "a.jsonl", table=tmp_path / "t.tsv")
 
 
@@ -93,7 +99,8 @@ def test_utf_16_is_refused_with_the_way_to_convert_it(encoding: str, tmp_path: P
     mark = "" if encoding == "utf-16" else "\ufeff"
     (tmp_path / "a.txt").write_bytes(f"{mark}古い橋を渡った。\n雨が降っていた。\n".encode(encoding))
     with pytest.raises(
-        BadInput, match=r"a\.txt, line 1: is UTF-16; convert it, e\.g\. with iconv -f UTF-16 -t UTF-8"
+        BadInput,
+        match=r"a\.txt, line 1: is UTF-16; convert it, e\.g\. with iconv -f UTF-16 -t UTF-8",
     ):
         lines_of(tmp_path / "a.txt")
 
@@ -117,7 +124,13 @@ def test_a_record_without_the_field_is_refused(tmp_path: Path) -> None:
 
 def test_a_record_whose_field_holds_no_text_is_counted(tmp_path: Path) -> None:
     """Dumps have empty rows; the field is the right one."""
-    rows = ['\ufeff{"text": "一"}', '{"text": null}', '{"text": 5}', '{"text": ""}', '{"text": "二"}']
+    rows = [
+        '\ufeff{"text": "一"}',
+        '{"text": null}',
+        '{"text": 5}',
+        '{"text": ""}',
+        '{"text": "二"}',
+    ]
     (tmp_path / "a.jsonl").write_text("\n".join(rows), "utf-8")
     (source,) = sources_of([tmp_path / "a.jsonl"])
     assert [line.text for line in read(source)] == ["一", "二"]
@@ -134,7 +147,9 @@ def test_records_that_mostly_are_none_are_refused(tmp_path: Path) -> None:
 
 def test_lines_that_are_not_utf8_are_counted_and_dropped(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_bytes("良い行\n".encode() * 50 + b"\xff\xfe broken\n" + "次の行\n".encode() + b"\x80")
+    path.write_bytes(
+        "良い行\n".encode() * 50 + b"\xff\xfe broken\n" + "次の行\n".encode() + b"\x80"
+    )
     (source,) = sources_of([path])
     assert len(list(read(source))) == 51
     assert (source.broken.count, source.broken.places) == (2, ["a.txt:51", "a.txt:53"])
@@ -196,7 +211,9 @@ def test_documents_without_end_are_cut(tmp_path: Path) -> None:
 def test_folders_are_searched_and_names_told_apart(tmp_path: Path) -> None:
     for name in ("x/a.txt", "y/a.txt", "y/b.jsonl", "y/c.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text('{"text": "글"}\n' if name.endswith("jsonl") else "글\n", "utf-8")
+        (tmp_path / name).write_text(
+            '{"text": "글"}\n' if name.endswith("jsonl") else "글\n", "utf-8"
+        )
     assert len(lines_of(tmp_path)) == 3
     assert len({document for document, _ in lines_of(tmp_path)}) == 3
     with pytest.raises(BadInput, match="named twice"):

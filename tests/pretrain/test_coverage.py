@@ -19,7 +19,9 @@ PIECES = [
 
 def test_the_figures() -> None:
     tokenizer = build("ja", list(dict(PIECES).items()))
-    found = cover(tokenizer, "x", ["港で猫が歌う", "猫 鯨"], lambda texts: [_starts(text) for text in texts])
+    found = cover(
+        tokenizer, "x", ["港で猫が歌う", "猫 鯨"], lambda texts: [_starts(text) for text in texts]
+    )
     assert (found.texts, found.count, found.characters) == ("x", 2, 8)
     assert found.pieces == 4 + 1 + 1 + 3
     assert found.pieces_a_character == pytest.approx(9 / 8)

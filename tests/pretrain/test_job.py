@@ -25,9 +25,14 @@ from nikawa.pretrain.contamination import build as build_index
 from nikawa.pretrain.job import Choices, pretrain
 from nikawa.pretrain.text import BenchmarkTexts, CleanLines, Morphemes, dataset_texts
 
-WHO, WHERE = ("庭師", "船長", "郵便屋", "隣の猫", "パン職人"), ("港", "坂の上", "赤い橋", "雨の市場")
+WHO, WHERE = (
+    ("庭師", "船長", "郵便屋", "隣の猫", "パン職人"),
+    ("港", "坂の上", "赤い橋", "雨の市場"),
+)
 WHAT = ("手紙を拾った", "林檎を数えた", "歌を覚えた", "地図を描いていた", "窓を磨いている")
-LINES = [f"{n % 28 + 1}日、{a}は{b}で{c}。" for n, (a, b, c) in enumerate(product(WHO, WHERE, WHAT))]
+LINES = [
+    f"{n % 28 + 1}日、{a}は{b}で{c}。" for n, (a, b, c) in enumerate(product(WHO, WHERE, WHAT))
+]
 EXTRA = (
     "連絡は hanako@example.com か 03-1234-5678 まで、案内は https://example.com/x にあります。",
     "[MASK] という語と @taro への返事をここに書いておきます。",
@@ -51,7 +56,9 @@ def nikawa(*words: str | Path) -> Result:
 
 
 @pytest.mark.slow
-def test_from_text_to_an_encoder_that_plain_transformers_loads(corpus: Path, tmp_path: Path) -> None:
+def test_from_text_to_an_encoder_that_plain_transformers_loads(
+    corpus: Path, tmp_path: Path
+) -> None:
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     out = tmp_path / "encoder"
@@ -97,7 +104,9 @@ def test_stages_are_done_once(corpus: Path, tmp_path: Path) -> None:
         pretrain([corpus], out, choices(only="pack", against=("mini-ja:dev",)))
     with pytest.raises(BadInput, match=r"work/tokenizer: was made with another tokenizer"):
         pretrain([corpus], out, choices(only="pack", tokenizer="characters"))
-    assert pretrain([corpus], out, choices(only="pack", tokenizer="characters", overwrite=True)).vocabulary
+    assert pretrain(
+        [corpus], out, choices(only="pack", tokenizer="characters", overwrite=True)
+    ).vocabulary
 
 
 def test_a_stage_without_its_marker_is_made_again(corpus: Path, tmp_path: Path) -> None:
@@ -117,7 +126,9 @@ def test_a_stage_without_its_marker_is_made_again(corpus: Path, tmp_path: Path) 
 
 def test_packs_are_carried_without_the_text(corpus: Path, tmp_path: Path) -> None:
     pretrain([corpus], tmp_path / "here", choices(only="pack", squeeze=True))
-    shutil.copytree(tmp_path / "here", tmp_path / "there", ignore=shutil.ignore_patterns("text", "text.json"))
+    shutil.copytree(
+        tmp_path / "here", tmp_path / "there", ignore=shutil.ignore_patterns("text", "text.json")
+    )
     report = pretrain([], tmp_path / "there", choices(only="pack", squeeze=True))
     assert report.pack is not None
     assert report.text is not None
@@ -131,7 +142,11 @@ def test_prepared_text_serves_several_vocabularies(corpus: Path, tmp_path: Path)
     corpus.write_text("\n\n".join(f"{n}通目、{line}" for n in range(5) for line in LINES), "utf-8")
     pretrain([corpus], tmp_path / "a", choices(only="text"))
     for kind in ("characters", "morphemes"):
-        report = pretrain([tmp_path / "a" / "work" / "text"], tmp_path / kind, choices(only="vocabulary", tokenizer=kind))  # fmt: skip
+        report = pretrain(
+            [tmp_path / "a" / "work" / "text"],
+            tmp_path / kind,
+            choices(only="vocabulary", tokenizer=kind),
+        )
         assert report.vocabulary is not None
         assert report.vocabulary.tokenizer == kind
         assert not (tmp_path / kind / "work" / "text").exists()
@@ -142,8 +157,12 @@ def test_prepared_text_serves_several_vocabularies(corpus: Path, tmp_path: Path)
         assert rows["all"].exact == 1
 
 
-def test_personal_data_and_benchmark_text_do_not_reach_the_encoder(corpus: Path, tmp_path: Path) -> None:
-    example = max(load("mini-ja").splits["dev"], key=lambda e: len(str(e.inputs.get("premise", ""))))
+def test_personal_data_and_benchmark_text_do_not_reach_the_encoder(
+    corpus: Path, tmp_path: Path
+) -> None:
+    example = max(
+        load("mini-ja").splits["dev"], key=lambda e: len(str(e.inputs.get("premise", "")))
+    )
     copied = str(example.inputs["premise"])
     (tmp_path / "mine.txt").write_text(LINES[7] + "\n", "utf-8")
     with corpus.open("a", encoding="utf-8") as stream:
@@ -169,7 +188,17 @@ def test_personal_data_and_benchmark_text_do_not_reach_the_encoder(corpus: Path,
 def test_killed_and_called_again_gives_the_same(tmp_path: Path) -> None:
     path = tmp_path / "corpus.txt"
     path.write_text("".join(f"{n}番の{line}\n" for n in range(400) for line in LINES), "utf-8")
-    words = [sys.executable, "-c", "from nikawa.cli import main; main()", "pretrain", str(path), "--language", "ja", "--only", "text"]  # fmt: skip
+    words = [
+        sys.executable,
+        "-c",
+        "from nikawa.cli import main; main()",
+        "pretrain",
+        str(path),
+        "--language",
+        "ja",
+        "--only",
+        "text",
+    ]
     started = subprocess.Popen([*words, "--out", str(tmp_path / "killed")])
     while not list(tmp_path.glob("killed/work/.text.*/train.txt")):
         assert started.poll() is None, "it was done before it could be killed"
@@ -180,10 +209,14 @@ def test_killed_and_called_again_gives_the_same(tmp_path: Path) -> None:
     for out in ("killed", "whole"):
         pretrain([path], tmp_path / out, choices(only="text"))
     assert [
-        child.name for child in (tmp_path / "killed" / "work").iterdir() if child.name.startswith(".")
+        child.name
+        for child in (tmp_path / "killed" / "work").iterdir()
+        if child.name.startswith(".")
     ] == []
     for name in ("train.txt", "heldout.txt", "corpus.json"):
-        one, other = ((tmp_path / out / "work" / "text" / name).read_bytes() for out in ("killed", "whole"))
+        one, other = (
+            (tmp_path / out / "work" / "text" / name).read_bytes() for out in ("killed", "whole")
+        )
         assert one == other
 
 
@@ -193,7 +226,10 @@ def test_killed_and_called_again_gives_the_same(tmp_path: Path) -> None:
         ((), "nowhere to write to; say --out"),
         (("--out", "o"), "no language was named; say --language"),
         (("--out", "o", "--language", "fr"), "no language with an encoder 'fr'"),
-        (("--out", "o", "--language", "ja", "--tokenizer", "words"), "there is no tokenizer 'words'"),
+        (
+            ("--out", "o", "--language", "ja", "--tokenizer", "words"),
+            "there is no tokenizer 'words'",
+        ),
         (("--out", "o", "--language", "ja", "--only", "train"), "there is no stage 'train'"),
         (("--out", "o", "--language", "ja", "--segmenter", "mecb"), "did you mean 'mecab-ko'"),
         (("--out", "o", "--language", "ja"), "say --steps 2000, or --minutes 8"),
@@ -215,12 +251,38 @@ def test_what_is_shown(corpus: Path, tmp_path: Path) -> None:
     with corpus.open("ab") as stream:
         stream.write(b"\xff\n")
     done = nikawa(
-        corpus, "--language", "ja", "--tokenizer", "characters", "--only", "pack", "--out", tmp_path / "out"
+        corpus,
+        "--language",
+        "ja",
+        "--tokenizer",
+        "characters",
+        "--only",
+        "pack",
+        "--out",
+        tmp_path / "out",
     )
     assert done.exit_code == 0, done.output
-    for said in ("1 broken line dropped: corpus.txt:", "email", "mini-ja", "Held out:", "crossing", "Packed train:"):  # fmt: skip
+    for said in (
+        "1 broken line dropped: corpus.txt:",
+        "email",
+        "mini-ja",
+        "Held out:",
+        "crossing",
+        "Packed train:",
+    ):
         assert said in done.stdout
-    quiet = nikawa(corpus, "--language", "ja", "--tokenizer", "characters", "--only", "pack", "--out", tmp_path / "out", "-q")  # fmt: skip
+    quiet = nikawa(
+        corpus,
+        "--language",
+        "ja",
+        "--tokenizer",
+        "characters",
+        "--only",
+        "pack",
+        "--out",
+        tmp_path / "out",
+        "-q",
+    )
     assert (quiet.exit_code, quiet.stdout) == (0, "")
 
 
@@ -231,14 +293,22 @@ def test_cleaning_counts_what_it_did() -> None:
     assert done.texts == ["庭師は <email> へ書いた。", ""]
     assert done.changed == {"html": 1, "email": 1}
     assert done.removed["script"] == 1
-    assert CleanLines("ja", any_language=True)(["Only English words."]).texts == ["Only English words."]
+    assert CleanLines("ja", any_language=True)(["Only English words."]).texts == [
+        "Only English words."
+    ]
 
 
 def test_every_text_of_every_benchmark_is_looked_at(tmp_path: Path) -> None:
     texts = list(BenchmarkTexts(tmp_path)())
     assert {text.benchmark for text in texts} == {"mini-ja", "mini-ko"}
     dataset = load("mini-ja")
-    asked = {str(value) for examples in dataset.splits.values() for e in examples for value in e.inputs.values() if isinstance(value, str)}  # fmt: skip
+    asked = {
+        str(value)
+        for examples in dataset.splits.values()
+        for e in examples
+        for value in e.inputs.values()
+        if isinstance(value, str)
+    }
     assert asked <= {text.text for text in texts}
 
 
@@ -261,4 +331,6 @@ def test_published_texts_are_found_whatever_the_blanks(shared_data: Path, spec: 
     hidden = [f"さて 그래서 {' '.join(text.text.upper())}" for text in sought]
     found = searcher.search([*hidden, *LINES])
     assert found.lines.tolist() == list(range(len(sought)))
-    assert {text.example for text in sought} <= set(met(texts, found.hashes)[spec.partition(":")[0]])
+    assert {text.example for text in sought} <= set(
+        met(texts, found.hashes)[spec.partition(":")[0]]
+    )

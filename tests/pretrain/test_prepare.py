@@ -98,7 +98,9 @@ def test_the_same_bytes_for_any_number_of_workers(
 def test_another_seed_holds_out_other_documents(corpus: Path, tmp_path: Path) -> None:
     for seed in (0, 1):
         run(corpus, tmp_path / str(seed), seed=seed)
-    texts = [set((tmp_path / str(seed) / HELDOUT).read_text("utf-8").split("\n")) for seed in (0, 1)]
+    texts = [
+        set((tmp_path / str(seed) / HELDOUT).read_text("utf-8").split("\n")) for seed in (0, 1)
+    ]
     assert texts[0] != texts[1]
 
 
@@ -107,7 +109,9 @@ def test_more_text_before_it_does_not_move_a_document(corpus: Path, tmp_path: Pa
     other = tmp_path / "other.txt"
     other.write_text("前に置かれた別の文章です。\n", "utf-8")
     run(corpus, tmp_path / "alone")
-    prepare(sources_of([other, corpus]), tmp_path / "both", Preparing("ja", plain, secrets, share=0.1))
+    prepare(
+        sources_of([other, corpus]), tmp_path / "both", Preparing("ja", plain, secrets, share=0.1)
+    )
     alone, both = ((tmp_path / name / HELDOUT).read_text("utf-8") for name in ("alone", "both"))
     assert alone in both
 
@@ -130,7 +134,9 @@ def test_nothing_is_written_where_nothing_is_left(tmp_path: Path) -> None:
 def test_what_became_of_a_text_of_which_nothing_is_left(tmp_path: Path, invented: Invented) -> None:
     path = tmp_path / "a.txt"
     path.write_text("これも捨てる。\n" * 3, "utf-8")
-    with pytest.raises(BadInput, match=r"a\.txt: nothing is left of the text, lines removed: words 3"):
+    with pytest.raises(
+        BadInput, match=r"a\.txt: nothing is left of the text, lines removed: words 3"
+    ):
         run(path, tmp_path / "out", texts=list)
     path.write_text(invented("ja", 1)[0], "utf-8")
     with pytest.raises(BadInput, match=r"a\.txt: all there is of the text was held out; .*--seed"):
@@ -138,7 +144,9 @@ def test_what_became_of_a_text_of_which_nothing_is_left(tmp_path: Path, invented
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_may_hold_a_short_file_that_tells_nothing(tmp_path: Path, invented: Invented) -> None:
+def test_a_folder_may_hold_a_short_file_that_tells_nothing(
+    tmp_path: Path, invented: Invented
+) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
     for name, text in (
@@ -147,7 +155,10 @@ def test_a_folder_may_hold_a_short_file_that_tells_nothing(tmp_path: Path, inven
         ("c.txt", "目次 MIT License\n"),
     ):
         (folder / name).write_text(text, "utf-8")
-    assert run(folder, tmp_path / "out").train.lines == 101 - run(folder, tmp_path / "again").heldout.lines
+    assert (
+        run(folder, tmp_path / "out").train.lines
+        == 101 - run(folder, tmp_path / "again").heldout.lines
+    )
     (folder / "c.txt").write_text("\n".join(invented("ko", 100)), "utf-8")
     with pytest.raises(BadInput, match=r"c\.txt: does not look Japanese"):
         run(folder, tmp_path / "third")

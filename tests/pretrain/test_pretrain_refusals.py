@@ -43,10 +43,22 @@ def run(corpus: Path | Sequence[Path], out: Path, **more: Any) -> Report:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"vocabulary": 300}, "a vocabulary of 300 pieces holds no text; say --vocabulary 366 or more"),
-        ({"minutes": float("inf"), "steps": 0}, "a training cannot take inf minutes; say --minutes 8"),
-        ({"seed": 1 << 63, "only": "text"}, "the seed is 9223372036854775808; choose a number from 0 on"),
-        ({"device": "quantum"}, "^there is no device 'quantum' to train on; say --device auto, cpu or cuda$"),
+        (
+            {"vocabulary": 300},
+            "a vocabulary of 300 pieces holds no text; say --vocabulary 366 or more",
+        ),
+        (
+            {"minutes": float("inf"), "steps": 0},
+            "a training cannot take inf minutes; say --minutes 8",
+        ),
+        (
+            {"seed": 1 << 63, "only": "text"},
+            "the seed is 9223372036854775808; choose a number from 0 on",
+        ),
+        (
+            {"device": "quantum"},
+            "^there is no device 'quantum' to train on; say --device auto, cpu or cuda$",
+        ),
         (
             {"minutes": 1.0},
             "both the steps and the minutes of the training are given; say --steps or --minutes, not both",
@@ -85,7 +97,10 @@ def test_a_segmenter_that_is_not_installed_is_told_before_any_work(
 
 def test_one_run_at_a_time(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with alone(out), pytest.raises(BadInput, match="out: another run is at work in it; wait for its end"):
+    with (
+        alone(out),
+        pytest.raises(BadInput, match="out: another run is at work in it; wait for its end"),
+    ):
         run(corpus, out, only="text")
     assert not out.exists()
     assert run(corpus, out, only="text").text
@@ -95,14 +110,18 @@ def test_one_run_at_a_time(corpus: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("inside", ["encoder", "."])
-def test_the_folder_of_the_text_may_hold_the_encoder(inside: str, corpus: Path, tmp_path: Path) -> None:
+def test_the_folder_of_the_text_may_hold_the_encoder(
+    inside: str, corpus: Path, tmp_path: Path
+) -> None:
     for only in ("text", "vocabulary"):
         report = run(tmp_path, tmp_path / inside, only=only)
         assert report.text is not None
         assert [file.file for file in report.text.files] == ["corpus.txt"]
 
 
-def test_what_is_to_be_replaced_stays_until_there_is_something_else(corpus: Path, tmp_path: Path) -> None:
+def test_what_is_to_be_replaced_stays_until_there_is_something_else(
+    corpus: Path, tmp_path: Path
+) -> None:
     out, other = tmp_path / "out", tmp_path / "other.txt"
     run(corpus, out, only="text")
     other.write_text("Not a word of it is in the language.\n" * 9, "utf-8")
@@ -130,7 +149,9 @@ def test_a_text_that_was_edited_in_its_middle_is_another(
     with pytest.raises(BadInput, match=r"work/text: was made with another corpus; .*--overwrite"):
         run(corpus, out, **said)
     run(corpus, out, **said, overwrite=True)
-    assert "洞窟" in "".join(path.read_text("utf-8") for path in (out / "work" / "text").glob("*.txt"))
+    assert "洞窟" in "".join(
+        path.read_text("utf-8") for path in (out / "work" / "text").glob("*.txt")
+    )
     assert run(corpus, out, **said).vocabulary
 
 
@@ -144,7 +165,9 @@ def test_prepared_text_of_another_language_is_refused(corpus: Path, tmp_path: Pa
         run(prepared, tmp_path / "ko", only="vocabulary")
     (prepared / "train.txt").unlink()
     (prepared / "corpus.txt").write_text("\n".join(LINES), "utf-8")
-    assert run(prepared, tmp_path / "other", only="text").text, "a folder that has a corpus.json of its own"
+    assert run(prepared, tmp_path / "other", only="text").text, (
+        "a folder that has a corpus.json of its own"
+    )
 
 
 @pytest.mark.slow
@@ -161,7 +184,10 @@ def test_a_training_is_done_once_and_never_undone(corpus: Path, tmp_path: Path) 
         with pytest.raises(BadInput, match="out: holds a finished encoder; choose another --out"):
             run(corpus, out, **{**TINY, **other})
     (out / "config.json").unlink()  # as if it had been killed before its end
-    with pytest.raises(BadInput, match=r"work/state: is the state of a training with other settings.*--overwrite to begin anew"):  # fmt: skip
+    with pytest.raises(
+        BadInput,
+        match=r"work/state: is the state of a training with other settings.*--overwrite to begin anew",
+    ):
         run(corpus, out, **{**TINY, "steps": 3})
     for name in before.keys() - {"work"}:
         (out / name).unlink(missing_ok=True)
@@ -174,13 +200,26 @@ def test_a_training_is_done_once_and_never_undone(corpus: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("between", "documents", "cure"),
-    [("\n", "1 document,", "part documents by blank lines"), ("\n\n", "24 documents,", "another --seed holds out others")],
-)  # fmt: skip
+    [
+        ("\n", "1 document,", "part documents by blank lines"),
+        ("\n\n", "24 documents,", "another --seed holds out others"),
+    ],
+)
 def test_that_nothing_was_held_out_is_told(
     corpus: Path, tmp_path: Path, between: str, documents: str, cure: str
 ) -> None:
     corpus.write_text(between.join(LINES[:24]), "utf-8")
-    words = [str(corpus), "--language", "ja", "--tokenizer", "characters", "--only", "vocabulary", "--out", str(tmp_path / "out")]  # fmt: skip
+    words = [
+        str(corpus),
+        "--language",
+        "ja",
+        "--tokenizer",
+        "characters",
+        "--only",
+        "vocabulary",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     done = CliRunner().invoke(build("pretrain"), ["pretrain", *words])
     assert done.exit_code == 0, done.output
     assert (
@@ -202,11 +241,20 @@ def test_a_full_disk_while_a_vocabulary_is_written_is_told(corpus: Path, tmp_pat
             run(corpus, tmp_path / "out", only="vocabulary")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert sorted(path.name for path in (tmp_path / "out" / "work").iterdir()) == ["text", "text.json"]
+    assert sorted(path.name for path in (tmp_path / "out" / "work").iterdir()) == [
+        "text",
+        "text.json",
+    ]
 
 
 def test_what_the_training_notes_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    model = {"parameters": 9, "steps": 1, "seconds": 2.0, "pieces_a_second": 3, "device": "processor"}
+    model = {
+        "parameters": 9,
+        "steps": 1,
+        "seconds": 2.0,
+        "pieces_a_second": 3,
+        "device": "processor",
+    }
     show_stage("model", Report(out="here", model={**model, "notes": ["one step was made"]}))
     assert "Note: one step was made\n" in capsys.readouterr().out
 
@@ -214,7 +262,8 @@ def test_what_the_training_notes_is_shown(capsys: pytest.CaptureFixture[str]) ->
 def test_the_folder_of_an_encoder_is_no_text(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "a", only="text")
     with pytest.raises(
-        BadInput, match=r"a: is the folder of an encoder, not a text; name .*a/work/text for its text"
+        BadInput,
+        match=r"a: is the folder of an encoder, not a text; name .*a/work/text for its text",
     ):
         run(tmp_path / "a", tmp_path / "b", only="text")
     shutil.rmtree(tmp_path / "a" / "work")
@@ -232,6 +281,8 @@ def test_a_data_folder_without_a_benchmark_is_told(corpus: Path, tmp_path: Path)
     (tmp_path / "data").mkdir()
     choices = Choices(language="ja", only="text", data=tmp_path / "data")
     pretrain([corpus], tmp_path / "out", choices, say=said.append)
-    assert said == [f"{tmp_path / 'data'} holds no benchmark: the text is compared with those that come with nikawa alone"]  # fmt: skip
+    assert said == [
+        f"{tmp_path / 'data'} holds no benchmark: the text is compared with those that come with nikawa alone"
+    ]
     pretrain([corpus], tmp_path / "other", Choices(language="ja", only="text"), say=said.append)
     assert len(said) == 1

@@ -24,7 +24,11 @@ from nikawa.pretrain.stages import PACK, STATE, VOCABULARY, Stages
 from nikawa.pretrain.state import Marks
 from nikawa.pretrain.weights import Weights
 
-PARTS = (("画家", "靴屋", "少年", "番人"), ("坂", "納屋", "河原"), ("笑った", "紙を折った", "鐘を鳴らした"))
+PARTS = (
+    ("画家", "靴屋", "少年", "番人"),
+    ("坂", "納屋", "河原"),
+    ("笑った", "紙を折った", "鐘を鳴らした"),
+)
 LINES = [f"{n}年、{a}は{b}で{c}。" for n, (a, b, c) in enumerate(product(*PARTS))] * 2
 Nikawa = Callable[..., CompletedProcess[str]]
 
@@ -49,7 +53,11 @@ def test_each_stage_is_told_when_it_is_done(corpus: Path, tmp_path: Path) -> Non
         told.append((stage, sorted(path.name for path in (tmp_path / "o" / "work").glob("*.json"))))
 
     pretrain([corpus], tmp_path / "o", choices(only="pack"), staged=staged)
-    assert told == [("text", ["text.json"]), ("vocabulary", ["text.json", "tokenizer.json"]), ("pack", ["pack.json", "text.json", "tokenizer.json"])]  # fmt: skip
+    assert told == [
+        ("text", ["text.json"]),
+        ("vocabulary", ["text.json", "tokenizer.json"]),
+        ("pack", ["pack.json", "text.json", "tokenizer.json"]),
+    ]
 
 
 def test_what_came_of_a_stage_is_on_the_screen_though_the_next_one_fails(
@@ -110,7 +118,9 @@ def test_the_bar_of_new_work_begins_anew(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.slow
-def test_a_processor_has_a_batch_of_its_own_and_the_command_names_it(corpus: Path, nikawa: Nikawa) -> None:
+def test_a_processor_has_a_batch_of_its_own_and_the_command_names_it(
+    corpus: Path, nikawa: Nikawa
+) -> None:
     words = (
         "--language",
         "ja",
@@ -123,13 +133,29 @@ def test_a_processor_has_a_batch_of_its_own_and_the_command_names_it(corpus: Pat
         "--steps",
         "1",
     )
-    done = nikawa("pretrain", str(corpus), *words, "--device", "cpu", "--threads", "1", "--out", "o")
+    done = nikawa(
+        "pretrain", str(corpus), *words, "--device", "cpu", "--threads", "1", "--out", "o"
+    )
     assert done.returncode == 0, done.stderr
     assert (
-        "No graphics card: 2,048 pieces a step in the place of 65,536; --batch says otherwise" in done.stdout
+        "No graphics card: 2,048 pieces a step in the place of 65,536; --batch says otherwise"
+        in done.stdout
     )
     assert "Plan: 1 step of 2,048 pieces" in done.stdout
-    again = json.loads(nikawa("pretrain", str(corpus), *words, "--device", "cpu", "--threads", "1", "--out", "o", "--json").stdout)  # fmt: skip
+    again = json.loads(
+        nikawa(
+            "pretrain",
+            str(corpus),
+            *words,
+            "--device",
+            "cpu",
+            "--threads",
+            "1",
+            "--out",
+            "o",
+            "--json",
+        ).stdout
+    )
     assert again["model"]["settings"]["batch"] == PROCESSOR_BATCH
     assert f"--batch {PROCESSOR_BATCH} --threads 1" in again["command"]
     assert again["command"] in Path("o/README.md").read_text("utf-8")
@@ -137,7 +163,13 @@ def test_a_processor_has_a_batch_of_its_own_and_the_command_names_it(corpus: Pat
 
 @pytest.mark.parametrize(
     ("begun", "said", "batch"),
-    [(0, 0, 2_048), (65_536, 0, 65_536), (2_048, 0, 2_048), (2_048, 4_096, 4_096), (0, 65_536, 65_536)],
+    [
+        (0, 0, 2_048),
+        (65_536, 0, 65_536),
+        (2_048, 0, 2_048),
+        (2_048, 4_096, 4_096),
+        (0, 65_536, 65_536),
+    ],
 )
 def test_a_training_goes_on_with_the_batch_it_was_begun_with(
     begun: int, said: int, batch: int, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -146,13 +178,17 @@ def test_a_training_goes_on_with_the_batch_it_was_begun_with(
     weights = Weights(
         tmp_path / "o", Stages(tmp_path / "o" / "work"), choices(steps=3, device="cpu", batch=said)
     )
-    monkeypatch.setattr("nikawa.pretrain.learn.key_of", lambda course, _: str(course.settings.batch))
+    monkeypatch.setattr(
+        "nikawa.pretrain.learn.key_of", lambda course, _: str(course.settings.batch)
+    )
     left = Marks(key=str(begun), total=3) if begun else None
     monkeypatch.setattr("nikawa.pretrain.weights.read_marks", lambda _: left)
     assert weights._course().settings.batch == batch
 
 
-def test_a_card_keeps_its_batch(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_keeps_its_batch(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from types import SimpleNamespace
 
     pretrain([corpus], tmp_path / "o", choices(only="pack"))
@@ -168,8 +204,20 @@ def test_a_card_keeps_its_batch(corpus: Path, tmp_path: Path, monkeypatch: pytes
 
 def test_a_small_vocabulary_says_what_it_has_no_room_for(corpus: Path, nikawa: Nikawa) -> None:
     letters = [chr(0x4E00 + n) for n in range(400)]
-    corpus.write_text("\n".join(f"{a}の{b}{a}は" for a, b in zip(letters * 6, letters[1:] * 6, strict=False)), "utf-8")  # fmt: skip
-    words = ("pretrain", str(corpus), "--language", "ja", "--tokenizer", "subwords", "--only", "vocabulary")
+    corpus.write_text(
+        "\n".join(f"{a}の{b}{a}は" for a, b in zip(letters * 6, letters[1:] * 6, strict=False)),
+        "utf-8",
+    )
+    words = (
+        "pretrain",
+        str(corpus),
+        "--language",
+        "ja",
+        "--tokenizer",
+        "subwords",
+        "--only",
+        "vocabulary",
+    )
     done = nikawa(*words, "--vocabulary", "500", "--out", "o")
     assert "No room for 247 characters more that occur 5 times or more" in done.stdout
     assert "--vocabulary 900 has room for all" in done.stdout
@@ -177,12 +225,28 @@ def test_a_small_vocabulary_says_what_it_has_no_room_for(corpus: Path, nikawa: N
     roomy = nikawa(*words, "--vocabulary", "900", "--out", "p")
     assert "No room" not in roomy.stdout
     assert b"crowded" not in Path("p/work/tokenizer/vocabulary.json").read_bytes()
-    assert msgspec.json.decode(Path("o/work/tokenizer/vocabulary.json").read_bytes())["crowded"] == 247
+    assert (
+        msgspec.json.decode(Path("o/work/tokenizer/vocabulary.json").read_bytes())["crowded"] == 247
+    )
 
 
 @pytest.mark.parametrize("only", ["text", "vocabulary", "pack"])
 def test_a_command_that_is_told_runs_as_it_is_told(only: str, corpus: Path, nikawa: Nikawa) -> None:
-    words = ("pretrain", str(corpus), "--language", "ja", "--tokenizer", "subwords", "--vocabulary", "500", "--data", ".", "--squeeze", "--sample", "2000")  # fmt: skip
+    words = (
+        "pretrain",
+        str(corpus),
+        "--language",
+        "ja",
+        "--tokenizer",
+        "subwords",
+        "--vocabulary",
+        "500",
+        "--data",
+        ".",
+        "--squeeze",
+        "--sample",
+        "2000",
+    )
     first = nikawa(*words, "--only", only, "--out", "my place", "--json")
     command = json.loads(first.stdout)["command"]
     name, *told = shlex.split(command)
@@ -194,7 +258,20 @@ def test_a_command_that_is_told_runs_as_it_is_told(only: str, corpus: Path, nika
 
 @pytest.mark.slow
 def test_the_commands_of_a_card_run_as_they_are_written(corpus: Path, nikawa: Nikawa) -> None:
-    words = ("pretrain", str(corpus), "--language", "ja", "--tokenizer", "characters", "--size", "tiny", "--steps", "1", "--batch", "512")  # fmt: skip
+    words = (
+        "pretrain",
+        str(corpus),
+        "--language",
+        "ja",
+        "--tokenizer",
+        "characters",
+        "--size",
+        "tiny",
+        "--steps",
+        "1",
+        "--batch",
+        "512",
+    )
     done = nikawa(*words, "--name", "my name", "--out", "my place", "--device", "cpu", "--quiet")
     assert done.returncode == 0, done.stderr
     card = Path("my place/README.md").read_text("utf-8")
@@ -205,7 +282,10 @@ def test_the_commands_of_a_card_run_as_they_are_written(corpus: Path, nikawa: Ni
     assert "| text: files | corpus.txt |" in card
     for part in ("| text: run |", "| text: short |", "first piece", "floor"):
         assert part not in card
-    assert "| text: taken out | lines that share 16 characters with a benchmark, or hold a whole text of 12 or more |" in card  # fmt: skip
+    assert (
+        "| text: taken out | lines that share 16 characters with a benchmark, or hold a whole text of 12 or more |"
+        in card
+    )
 
 
 def test_no_table_where_nothing_changed(corpus: Path, nikawa: Nikawa) -> None:

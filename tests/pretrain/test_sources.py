@@ -43,12 +43,16 @@ def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
 def test_a_file_under_two_names_is_told_by_both(tmp_path: Path) -> None:
     write(tmp_path / "a.txt")
     (tmp_path / "b.txt").symlink_to("a.txt")
-    with pytest.raises(BadInput, match=r"b\.txt: is named twice, here and as .*a\.txt; name each file once"):
+    with pytest.raises(
+        BadInput, match=r"b\.txt: is named twice, here and as .*a\.txt; name each file once"
+    ):
         sources_of([tmp_path])
 
 
 def test_a_name_that_no_report_can_hold_is_refused(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.txt"))
     write(path)
-    with pytest.raises(BadInput, match=r"\\udcff\.txt.*the name is not UTF-8; give the file another name"):
+    with pytest.raises(
+        BadInput, match=r"\\udcff\.txt.*the name is not UTF-8; give the file another name"
+    ):
         sources_of([tmp_path])

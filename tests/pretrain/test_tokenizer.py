@@ -54,7 +54,10 @@ def test_it_loads_with_plain_transformers(folder: Path, tokenizers: dict[str, An
     pair = found("선장은", "항구에서", return_token_type_ids=True)
     pieces = found.convert_ids_to_tokens(pair["input_ids"])
     assert pieces[0] == "[CLS]"
-    assert [n for n, piece in enumerate(pieces) if piece == "[SEP]"] == [pair["token_type_ids"].index(1) - 1, len(pieces) - 1]  # fmt: skip
+    assert [n for n, piece in enumerate(pieces) if piece == "[SEP]"] == [
+        pair["token_type_ids"].index(1) - 1,
+        len(pieces) - 1,
+    ]
     assert found.decode(found(text, add_special_tokens=False)["input_ids"]) == text
     assert load(folder).encode(text).ids == found(text)["input_ids"]
 
@@ -70,7 +73,9 @@ def test_placeholders_are_never_split(tokenizers: dict[str, Any]) -> None:
 TEXT = st.text(
     st.one_of(
         st.sampled_from("庭師は港で。、「」Ａ①㍿ガｶﾞ정원사는ㅋㅏ 한글\u3000 \t(12)%▲aé한😀𠮷"),
-        st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me", "Mc")),
+        st.characters(
+            codec="utf-8", exclude_categories=("Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me", "Mc")
+        ),
     ),
     max_size=30,
 )
@@ -89,7 +94,9 @@ def test_nothing_is_lost(tokenizers: dict[str, Any], text: str, language: str) -
 
 @settings(deadline=None, max_examples=150)
 @given(TEXT, st.sampled_from(["ja", "ko"]))
-def test_places_cover_the_text_in_order(tokenizers: dict[str, Any], text: str, language: str) -> None:
+def test_places_cover_the_text_in_order(
+    tokenizers: dict[str, Any], text: str, language: str
+) -> None:
     found = tokenizers[language].encode(text, add_special_tokens=False)
     last = 0
     covered = set[int]()
@@ -115,7 +122,12 @@ def test_blanks_are_kept_in_both_languages(tokenizers: dict[str, Any]) -> None:
     for language, text in (("ja", "庭師 は 港"), ("ko", "정원사는 항구에서 편지를")):
         tokenizer = tokenizers[language]
         assert tokenizer.decode(tokenizer.encode(text).ids) == text
-    assert tokenizers["ko"].encode("정원사는 항구에서", add_special_tokens=False).tokens[0].startswith("▁")
+    assert (
+        tokenizers["ko"]
+        .encode("정원사는 항구에서", add_special_tokens=False)
+        .tokens[0]
+        .startswith("▁")
+    )
 
 
 def test_old_and_loose_jamo_stay_as_they_are(tokenizers: dict[str, Any]) -> None:

@@ -42,10 +42,15 @@ def test_no_piece_crosses_a_morpheme_boundary(invented: Invented, language: str)
 
 def test_plain_subwords_do_cross(invented: Invented) -> None:
     lines = invented("ja", 300)
-    names = [{name for name, _ in learned(lines, "ja", kind).pieces} for kind in ("subwords", "morphemes")]
+    names = [
+        {name for name, _ in learned(lines, "ja", kind).pieces}
+        for kind in ("subwords", "morphemes")
+    ]
     assert any("で" in name and len(name) > 2 for name in names[0] - names[1])
     tokens = [
-        build("ja", learned(lines, "ja", kind).pieces).encode(lines[0], add_special_tokens=False).tokens
+        build("ja", learned(lines, "ja", kind).pieces)
+        .encode(lines[0], add_special_tokens=False)
+        .tokens
         for kind in ("characters", "morphemes", "subwords")
     ]
     assert len(tokens[0]) == len(lines[0])
@@ -58,7 +63,9 @@ def test_characters_are_one_piece_each(invented: Invented) -> None:
     assert max(len(name.removeprefix(BLANK)) for name, _ in found.pieces) == 1
     tokenizer = build("ko", found.pieces)
     for line in lines[:20]:
-        assert len(tokenizer.encode(line, add_special_tokens=False).ids) == len(line.replace(" ", ""))
+        assert len(tokenizer.encode(line, add_special_tokens=False).ids) == len(
+            line.replace(" ", "")
+        )
 
 
 def test_the_size_is_kept_and_the_same_comes_twice(invented: Invented) -> None:
@@ -79,7 +86,9 @@ def test_rare_characters_are_spelled_in_bytes(invented: Invented) -> None:
 def test_a_sample_hangs_on_the_lines_not_on_their_order(invented: Invented) -> None:
     lines = invented("ja", 300)
     plan = Plan("ja", "subwords", 600, seed=3, sample=2_000)
-    one, other = (learn_vocabulary(lambda given=given: given, plan) for given in (lines, lines[::-1]))  # type: ignore[misc]
+    one, other = (
+        learn_vocabulary(lambda given=given: given, plan) for given in (lines, lines[::-1])
+    )  # type: ignore[misc]
     assert one.sampled == other.sampled < 3_000
     assert dict(one.pieces) == dict(other.pieces)
 
@@ -99,7 +108,9 @@ def test_prepared_text_is_read_without_its_blank_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["subwords", "morphemes"])
-def test_characters_leave_a_third_of_the_room_for_longer_pieces(invented: Invented, kind: str) -> None:
+def test_characters_leave_a_third_of_the_room_for_longer_pieces(
+    invented: Invented, kind: str
+) -> None:
     rare = [f"{a}{b}の庭" for a, b in pairwise(map(chr, range(0x5000, 0x5200)))] * FLOOR
     found = learned([*invented("ja", 300), *rare], "ja", kind, 600)
     long = [name for name, _ in found.pieces if len(name) > 1]

@@ -23,7 +23,9 @@ def people() -> Callable[..., int]:
     def answer(out: Path, ask: str, tell: Tell, who: str = "w") -> int:
         place = out / "people" / ask
         rows = [
-            Judgement(example=item.id, worker=f"{who}{n}", question="q", answer=given, at="2026-01-02")
+            Judgement(
+                example=item.id, worker=f"{who}{n}", question="q", answer=given, at="2026-01-02"
+            )
             for item in read_examples(place / "tasks.jsonl")
             for n, given in enumerate(tell(item))
         ]

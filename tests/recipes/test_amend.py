@@ -98,7 +98,9 @@ def test_the_changelog_is_for_people_and_programs(amended: AmendReport, tmp_path
     page = (tmp_path / "new" / "CHANGELOG.md").read_text("utf-8")
     assert f"## 1.2 ({DAY})\n\n2 gold answers of 1.1 corrected (dev 2). Looked at again." in page
     assert f"| jnli:dev/1 | label | {E} | {N} | may be another | rin |" in page
-    (told,) = msgspec.json.decode((tmp_path / "new" / "changelog.json").read_bytes(), type=list[Release])
+    (told,) = msgspec.json.decode(
+        (tmp_path / "new" / "changelog.json").read_bytes(), type=list[Release]
+    )
     assert told == amended.release
     assert told.counts == {"label": {f"{E} -> {N}": 1, f"{N} -> {E}": 1}}
     card = (tmp_path / "new" / "README.md").read_text("utf-8")
@@ -106,9 +108,13 @@ def test_the_changelog_is_for_people_and_programs(amended: AmendReport, tmp_path
     assert f"| {E} | 0 | 2 | 2 |" in card
 
 
-def test_a_second_correction_keeps_the_first(amended: AmendReport, fix: Any, tmp_path: Path) -> None:
+def test_a_second_correction_keeps_the_first(
+    amended: AmendReport, fix: Any, tmp_path: Path
+) -> None:
     again = fix(f"id,label\ndev/1,{C}\n", "again.csv")
-    amend(str(tmp_path / "new"), again, tmp_path / "newer", options=Options(version="2.0.0", date=DAY))
+    amend(
+        str(tmp_path / "new"), again, tmp_path / "newer", options=Options(version="2.0.0", date=DAY)
+    )
     assert [c.version for c in lineage("dev/1", tmp_path / "newer").changes] == ["1.2", "2.0.0"]
     page = (tmp_path / "newer" / "CHANGELOG.md").read_text("utf-8")
     assert page.index("## 2.0.0") < page.index("## 1.2")
@@ -126,12 +132,24 @@ def test_the_same_input_gives_the_same_bytes(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"id,label\ndev/9,{N}\n", r"fix\.csv, line 2: jnli 1\.1 has no example 'dev/9'; known: 0, 1"),
-        (f"id,label\n0,{C}\n", r"line 2: several splits have the id '0'; say which: train/0, dev/0"),
-        ("id,label\n1,entailed\n", r"'entailed' is no label of 'label'; did you mean 'entailment'\?"),
+        (
+            f"id,label\ndev/9,{N}\n",
+            r"fix\.csv, line 2: jnli 1\.1 has no example 'dev/9'; known: 0, 1",
+        ),
+        (
+            f"id,label\n0,{C}\n",
+            r"line 2: several splits have the id '0'; say which: train/0, dev/0",
+        ),
+        (
+            "id,label\n1,entailed\n",
+            r"'entailed' is no label of 'label'; did you mean 'entailment'\?",
+        ),
         (f"id,label\n1,{E}\n", r"the label of 1 is 'entailment' already; remove the line"),
         (f"id,label\n1,{N}\ndev/1,{C}\n", r"line 3: corrects 'label' of dev/1, as line 2 does"),
-        (f"id,label,old\n1,{N},{C}\n", "the label of 1 is not 'contradiction', which the line gives"),
+        (
+            f"id,label,old\n1,{N},{C}\n",
+            "the label of 1 is not 'contradiction', which the line gives",
+        ),
         (f"id,label,question\n1,{N},lable\n", "has no question 'lable'; did you mean 'label'"),
         (f"id,text\n1,{N}\n", r"line 1: has no new label; call it label, after"),
         (f"id,label,after\n1,{N},{N}\n", "line 1: two columns give the label"),
@@ -192,11 +210,20 @@ KINDS = (
 
 
 def first(question: str) -> Example:
-    return next(e for e in load("mini-ja").splits["test"] if question in e.gold and e.gold[question] not in (2, []))  # fmt: skip
+    return next(
+        e
+        for e in load("mini-ja").splits["test"]
+        if question in e.gold and e.gold[question] not in (2, [])
+    )
 
 
 def test_every_kind_of_answer_can_be_corrected(fix: Any, tmp_path: Path) -> None:
-    lines = [text % first(text.split('"')[7]).id if "spans" not in text else text % (first("spans").id, first("spans").gold["spans"][0].label) for text in KINDS]  # fmt: skip
+    lines = [
+        text % first(text.split('"')[7]).id
+        if "spans" not in text
+        else text % (first("spans").id, first("spans").gold["spans"][0].label)
+        for text in KINDS
+    ]
     amend("mini-ja", fix("\n".join(lines) + "\n", "fix.jsonl"), tmp_path / "new")
     new = {e.id: e.gold for e in load(str(tmp_path / "new")).splits["test"]}
     assert new[first("score").id]["score"] == 2.0
@@ -217,7 +244,11 @@ def test_every_kind_of_answer_can_be_corrected(fix: Any, tmp_path: Path) -> None
         ("answers", '{"text": "x"}', "not of the kind of the old one"),
         ("answers", '[{"text": "無い", "start": 0}]', "does not fit: '無い' does not stand at 0"),
         ("spans", '[{"start": 5, "end": 2, "label": "PS"}]', "the new spans does not fit"),
-        ("spans", '[{"start": 0, "end": 1, "label": "XX"}]', "line 2: 'XX' is no label of 'spans'; "),
+        (
+            "spans",
+            '[{"start": 0, "end": 1, "label": "XX"}]',
+            "line 2: 'XX' is no label of 'spans'; ",
+        ),
         ("spans", '[{"start": 0, "end": 0, "label": "LABEL"}]', "a span holds nothing"),
         (
             "spans",
@@ -248,7 +279,9 @@ def test_a_dataset_with_nested_spans_may_get_more(fix: Any, tmp_path: Path) -> N
     amend(str(tmp_path / "port"), fix(line, "fix.jsonl"), tmp_path / "new")
     assert load(str(tmp_path / "new")).splits["dev"][1].gold["spans"] == nested
     with pytest.raises(BadInput, match="'PS' is no label of 'spans'"):
-        amend(str(tmp_path / "port"), fix(line.replace("LC", "PS"), "fix.jsonl"), tmp_path / "newer")
+        amend(
+            str(tmp_path / "port"), fix(line.replace("LC", "PS"), "fix.jsonl"), tmp_path / "newer"
+        )
 
 
 def moves(report: AmendReport) -> dict[str, ScoreMove]:
@@ -256,7 +289,11 @@ def moves(report: AmendReport) -> dict[str, ScoreMove]:
 
 
 def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path) -> None:
-    files = (answers("strong", E, E, N, N, C, N), answers("weak", E, N, N, E, N, N), answers("odd", *[C] * 6))
+    files = (
+        answers("strong", E, E, N, N, C, N),
+        answers("weak", E, N, N, E, N, N),
+        answers("odd", *[C] * 6),
+    )
     report = amend(jnli, fix(SHEET), tmp_path / "new", options=Options(answers=files, date=DAY))
     strong, weak, odd = (moves(report)[name] for name in ("strong", "weak", "odd"))
     assert [strong.before, strong.after] == pytest.approx([5 / 6, 3 / 6])
@@ -267,7 +304,9 @@ def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path
     assert "| jnli | dev | accuracy | weak | 0.3333 | 0.6667 | +0.3333 | 2 -> 1 | 2 | 0 |" in page
     assert "| odd | 0.3333 | 0.3333 | none | 2 -> 3 | 0 | 0 |" in page
     assert "### Scores and ranks that move from" in page
-    assert moves_told(report.release.scores) == "2 of 3 stored scores move; 1 more changes rank alone"
+    assert (
+        moves_told(report.release.scores) == "2 of 3 stored scores move; 1 more changes rank alone"
+    )
 
 
 def test_answers_must_be_whole(jnli: str, fix: Any, answers: Any, tmp_path: Path) -> None:
@@ -275,7 +314,12 @@ def test_answers_must_be_whole(jnli: str, fix: Any, answers: Any, tmp_path: Path
     with pytest.raises(BadInput, match=r"short\.jsonl: answers 2 examples of dev, 4 lack one"):
         amend(jnli, fix(f"id,label\n1,{N}\n"), tmp_path / "new", options=how)
     with pytest.raises(BadInput, match="no such file; write --answers FILE"):
-        amend(jnli, fix(f"id,label\n1,{N}\n"), tmp_path / "new", options=Options(answers=("gone.jsonl",)))
+        amend(
+            jnli,
+            fix(f"id,label\n1,{N}\n"),
+            tmp_path / "new",
+            options=Options(answers=("gone.jsonl",)),
+        )
     assert not (tmp_path / "new").exists()
 
 
@@ -313,13 +357,18 @@ def scores(path: Path) -> Any:
 def test_runs_on_other_data_are_told(runs: Path, fix: Any, tmp_path: Path) -> None:
     whole = load("mini-ja")
     fewer = replace(whole, splits={**whole.splits, "test": whole.splits["test"][1:]})
-    other = [replace(e, gold={"label": E}) if e.gold.get("label") == C else e for e in whole.splits["test"]]
+    other = [
+        replace(e, gold={"label": E}) if e.gold.get("label") == C else e
+        for e in whole.splits["test"]
+    ]
     for name, dataset in (
         ("few", fewer),
         ("other", replace(whole, splits={**whole.splits, "test": tuple(other)})),
     ):
         write_folder(dataset, tmp_path / name)
-    sheet = fix(f"id,label\n{next(e for e in whole.splits['test'][1:] if e.gold.get('label') == N).id},{C}\n")
+    sheet = fix(
+        f"id,label\n{next(e for e in whole.splits['test'][1:] if e.gold.get('label') == N).id},{C}\n"
+    )
     few = amend(str(tmp_path / "few"), sheet, tmp_path / "new", options=Options(runs=(runs,)))
     assert all("answered another test" in note for note in few.release.notes)
     assert few.release.scores == ()
@@ -329,7 +378,9 @@ def test_runs_on_other_data_are_told(runs: Path, fix: Any, tmp_path: Path) -> No
 
 def test_the_command_amends(jnli: str, fix: Any, answers: Any, tmp_path: Path) -> None:
     words = ["build", "--amend", jnli, "--relabel", str(fix(SHEET)), "--out", str(tmp_path / "new")]
-    done = CliRunner().invoke(app(), [*words, "--answers", answers("mine", *[N] * 6), "--date", DAY])
+    done = CliRunner().invoke(
+        app(), [*words, "--answers", answers("mine", *[N] * 6), "--date", DAY]
+    )
     assert done.exit_code == 0, done.exception
     assert "jnli 1.1 -> 1.2, 2 corrected (train 1, dev 6) written to" in done.stdout
     assert "0 of 1 stored scores move" in done.stdout
@@ -395,7 +446,9 @@ def test_jnli_becomes_what_was_published(shared_data: Path, fix: Any, tmp_path: 
     sheet = fix("id,label,before\n" + "".join(f"{i},{NEW[i]},{OLD[i]}\n" for i in OLD))
     report = amend(str(tmp_path / "old"), sheet, tmp_path / "new")
     assert report.release.version == "1.2"
-    assert report.release.counts == {"label": {f"{E} -> {N}": 16, f"{N} -> {E}": 12, f"{N} -> {C}": 1}}
+    assert report.release.counts == {
+        "label": {f"{E} -> {N}": 16, f"{N} -> {E}": 12, f"{N} -> {C}": 1}
+    }
     assert shift(str(tmp_path / "new"), "jnli", data=shared_data).changed == 0
 
 
@@ -407,7 +460,8 @@ def test_runs_on_a_folder_go_by_what_it_holds(
     whole = load(jnli)
     splits = {**whole.splits, "test": whole.splits["dev"]}
     write_folder(
-        replace(whole, name="mine", card=replace(whole.card, name="mine"), splits=splits), Path("mine")
+        replace(whole, name="mine", card=replace(whole.card, name="mine"), splits=splits),
+        Path("mine"),
     )
     run(Request(models=("majority",), tasks=("mine",)), RunOptions(out=Path("runs"), workers=1))
     Path("mine").rename("moved")

@@ -62,7 +62,9 @@ def read(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     RAN["short"] += 1
     path = inputs.file("lines")
     for number, text in read_lines(path):
-        line = Example(id=f"l{number}", inputs={"text": text}, meta=found_in(path, number, licence="CC0"))
+        line = Example(
+            id=f"l{number}", inputs={"text": text}, meta=found_in(path, number, licence="CC0")
+        )
         yield Kept(line) if len(text) <= config.longest else Dropped(line, "too long")
 
 
@@ -79,7 +81,9 @@ def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     RAN["parted"] += 1
     sets = {"train": "train", "test": "test"}
-    yield from sorted_into(list(inputs.examples("labelled")), "0.5,0.5", config.seed, lambda e: e.id, sets)
+    yield from sorted_into(
+        list(inputs.examples("labelled")), "0.5,0.5", config.seed, lambda e: e.id, sets
+    )
 
 
 def guess(example: Example, config: Any, chance: Any) -> str:
@@ -95,14 +99,23 @@ RECIPE = Recipe(
     stages=(
         Stage("short", "short lines", read, ("lines",), ("longest",)),
         Stage("picked", "drawn lines", pick, ("short",), ("count", "seed")),
-        Ask("mood", "the mood", ("picked",), "choice", "label", "workers", labels=("glad", "sad"), simulate=guess),
+        Ask(
+            "mood",
+            "the mood",
+            ("picked",),
+            "choice",
+            "label",
+            "workers",
+            labels=("glad", "sad"),
+            simulate=guess,
+        ),
         Stage("labelled", "two of three agree", label, ("picked", "mood")),
         Stage("parted", "half and half", split, ("labelled",), ("seed",), ("train", "test")),
     ),
     splits={"train": "train", "test": "test"},
     card=lambda config: replace(benchmarks()["mini-ja"].card, name=config.name or "moods"),
     question="label",
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -131,7 +144,9 @@ def sheet(tmp_path: Path) -> Path:
 
 
 def answers(sheet: Path, name: str = "answers.csv", workers: str = "xyz", **odd: str) -> None:
-    ids = [line.split(",")[0] for line in (sheet / "tasks.csv").read_text("utf-8-sig").splitlines()[1:]]
+    ids = [
+        line.split(",")[0] for line in (sheet / "tasks.csv").read_text("utf-8-sig").splitlines()[1:]
+    ]
     rows = [f"{i},{w},{odd.get(i, 'glad')}" for i in ids for w in workers]
     (sheet / name).write_text("\n".join(["example,worker,answer", *rows]) + "\n", "utf-8")
 
@@ -142,14 +157,28 @@ def states(report: BuildReport) -> dict[str, str]:
 
 def test_it_pauses_and_goes_on(run: Any, sheet: Path, tmp_path: Path) -> None:
     first = run()
-    assert states(first) == {"short": "made", "picked": "made", "mood": "waiting", "labelled": "blocked", "parted": "blocked"}  # fmt: skip
-    assert str(first.waiting[0]).startswith(f"waiting for judgements in {sheet / 'answers.csv'} (0 of 24")
+    assert states(first) == {
+        "short": "made",
+        "picked": "made",
+        "mood": "waiting",
+        "labelled": "blocked",
+        "parted": "blocked",
+    }
+    assert str(first.waiting[0]).startswith(
+        f"waiting for judgements in {sheet / 'answers.csv'} (0 of 24"
+    )
     asked = msgspec.json.decode((sheet / "sheet.json").read_bytes())
     assert (asked["form"], asked["workers"], asked["items"]) == ("choice", 3, 8)
     assert asked["labels"] == ["glad", "sad"]
     answers(sheet)
     done = run()
-    assert states(done) == {"short": "kept", "picked": "kept", "mood": "made", "labelled": "made", "parted": "made"}  # fmt: skip
+    assert states(done) == {
+        "short": "kept",
+        "picked": "kept",
+        "mood": "made",
+        "labelled": "made",
+        "parted": "made",
+    }
     assert done.released is not None
     assert (done.released.splits, done.released.workers_are) == ({"train": 4, "test": 4}, "persons")
     assert len(load(str(tmp_path / "out"))) == 8
@@ -166,13 +195,20 @@ def test_what_is_lacking_is_told(run: Any, sheet: Path) -> None:
     text = (sheet / "answers.csv").read_text("utf-8")
     (sheet / "answers.csv").write_text(text + "nowhere,x,glad\n", "utf-8")
     (waiting,) = run().waiting
-    assert (waiting.answers, waiting.wanted, waiting.lacking, waiting.unknown) == (16, 24, 8, ("nowhere",))
+    assert (waiting.answers, waiting.wanted, waiting.lacking, waiting.unknown) == (
+        16,
+        24,
+        8,
+        ("nowhere",),
+    )
     assert len((sheet / "missing.csv").read_text("utf-8").splitlines()) == 9
     answers(sheet, "answers-2.csv", workers="xz")  # x overlaps, and says the same
     done = run()
     assert not done.waiting
     assert not (sheet / "missing.csv").exists()
-    assert done.stages[2].notes == ("1 answers were about items not asked about and not counted: nowhere",)
+    assert done.stages[2].notes == (
+        "1 answers were about items not asked about and not counted: nowhere",
+    )
 
 
 def test_answers_beyond_the_number_are_not_counted(run: Any, sheet: Path) -> None:
@@ -185,9 +221,17 @@ def test_answers_beyond_the_number_are_not_counted(run: Any, sheet: Path) -> Non
 
 @pytest.mark.parametrize(
     ("line", "what"),
-    [("l2,q,merry", r"answers\.csv, line 26: the answer about 'l2' does not fit: 'merry' is none of glad, sad; the form choice"),
-     ("l2,x,sad", r"answers\.csv, line 26: worker x answers about 'l2' a second time, and otherwise")],
-)  # fmt: skip
+    [
+        (
+            "l2,q,merry",
+            r"answers\.csv, line 26: the answer about 'l2' does not fit: 'merry' is none of glad, sad; the form choice",
+        ),
+        (
+            "l2,x,sad",
+            r"answers\.csv, line 26: worker x answers about 'l2' a second time, and otherwise",
+        ),
+    ],
+)
 def test_answers_that_do_not_fit_are_refused(
     run: Any, sheet: Path, line: str, what: str, config: Path
 ) -> None:
@@ -203,7 +247,9 @@ def test_answers_that_do_not_fit_are_refused(
 def test_answers_of_another_build_are_refused(run: Any, sheet: Path) -> None:
     run()
     (sheet / "answers.csv").write_text("example,worker,answer\nother1,x,glad\n", "utf-8")
-    with pytest.raises(BadInput, match=r"answers\.csv: none of its items was asked about, such as 'other1'"):
+    with pytest.raises(
+        BadInput, match=r"answers\.csv: none of its items was asked about, such as 'other1'"
+    ):
         run()
 
 
@@ -211,7 +257,9 @@ def test_references_and_japanese_headings_are_understood(run: Any, sheet: Path) 
     run()
     answers(sheet)
     text = (
-        (sheet / "answers.csv").read_text("utf-8").replace("example,worker,answer", "設問ID,ワーカーID,回答")
+        (sheet / "answers.csv")
+        .read_text("utf-8")
+        .replace("example,worker,answer", "設問ID,ワーカーID,回答")
     )
     (sheet / "answers.csv").write_text(text.replace("\nl", "\nmoods:all/l"), "utf-8")
     assert not run().waiting
@@ -220,7 +268,10 @@ def test_references_and_japanese_headings_are_understood(run: Any, sheet: Path) 
 def test_workers_who_are_columns_are_told(run: Any, sheet: Path, tmp_path: Path) -> None:
     run()
     answers(sheet)
-    ids = {line.split(",")[0]: None for line in (sheet / "answers.csv").read_text("utf-8").splitlines()[1:]}
+    ids = {
+        line.split(",")[0]: None
+        for line in (sheet / "answers.csv").read_text("utf-8").splitlines()[1:]
+    }
     rows = [f"{name},glad,sad,glad" for name in ids]
     text = "\n".join(["example,answer1,answer2,answer3", *rows]) + "\n"
     (sheet / "answers.csv").write_text(text, "utf-8")
@@ -232,7 +283,9 @@ def test_workers_who_are_columns_are_told(run: Any, sheet: Path, tmp_path: Path)
 def test_no_cell_is_a_formula(run: Any, sheet: Path, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("=1+1\n-x\n1=1\n", "utf-8")
     run()
-    cells = [line.partition(",")[2] for line in (sheet / "tasks.csv").read_text("utf-8-sig").splitlines()]
+    cells = [
+        line.partition(",")[2] for line in (sheet / "tasks.csv").read_text("utf-8-sig").splitlines()
+    ]
     assert cells == ["text", "'=1+1", "'-x", "1=1"]
     assert '"text":"=1+1"' in (sheet / "tasks.jsonl").read_text("utf-8")
 
@@ -256,7 +309,9 @@ def test_answers_to_further_questions_are_passed_over(run: Any, sheet: Path) -> 
     answers(sheet)
     rows = [line.split(",") for line in (sheet / "answers.csv").read_text("utf-8").splitlines()[1:]]
     lines = [(i, w, q, a) for i, w, a in rows for q, a in (("label", a), ("remark", "why?"))]
-    text = "\n".join(",".join(line) for line in [("example", "worker", "question", "answer"), *lines])
+    text = "\n".join(
+        ",".join(line) for line in [("example", "worker", "question", "answer"), *lines]
+    )
     (sheet / "answers.csv").write_text(text + "\n", "utf-8")
     assert run().stages[2].wrote == {"mood": 24}
 
@@ -267,12 +322,16 @@ def test_a_change_runs_what_depends_on_it_alone(run: Any, sheet: Path, config: P
     run()
     RAN.clear()
     config.write_text('lines = "lines.txt"\nlicence = "CC0"\n', "utf-8")
-    with pytest.raises(BadInput, match=r"holds the release 1\.0 of other items or settings; say --overwrite"):
+    with pytest.raises(
+        BadInput, match=r"holds the release 1\.0 of other items or settings; say --overwrite"
+    ):
         run()
     assert run(overwrite=True).released.fresh
     assert not RAN
     config.write_text('lines = "lines.txt"\nlonger = 4\n', "utf-8")
-    with pytest.raises(BadInput, match=r"moods\.toml: moods has no setting 'longer'; did you mean 'longest'"):
+    with pytest.raises(
+        BadInput, match=r"moods\.toml: moods has no setting 'longer'; did you mean 'longest'"
+    ):
         run()
     config.write_text('lines = "lines.txt"\nlongest = 5\n', "utf-8")  # lets the same lines through
     run(overwrite=True)
@@ -308,7 +367,8 @@ def test_the_same_seed_gives_the_same_bytes(run: Any, tmp_path: Path) -> None:
     run("two", simulate=1)
     run("three", simulate=2)
     one, two, three = (
-        [(tmp_path / out / name).read_bytes() for name in RELEASE] for out in ("one", "two", "three")
+        [(tmp_path / out / name).read_bytes() for name in RELEASE]
+        for out in ("one", "two", "three")
     )
     assert one == two != three
 
@@ -420,10 +480,26 @@ def test_every_recipe_explains_its_settings(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "given", "read_as"),
-    [("ranked", "a > b", ["a", "b"]), ("ranked", ["b"], ["b"]), ("scale", 3, 3), ("write-hypotheses", "x\ny\n", ["x", "y"]),
-     ("further-answers", 7, "7"), ("write-question", "q?\na\nr?\nb", [{"question": "q?", "answer": "a"}, {"question": "r?", "answer": "b"}]),
-     ("multiple-choice", "t", 1), ("multiple-choice", 0, 0), ("span-tagging", [{"start": 0, "end": 1, "label": "a"}], [{"start": 0, "end": 1, "label": "a"}])],
-)  # fmt: skip
+    [
+        ("ranked", "a > b", ["a", "b"]),
+        ("ranked", ["b"], ["b"]),
+        ("scale", 3, 3),
+        ("write-hypotheses", "x\ny\n", ["x", "y"]),
+        ("further-answers", 7, "7"),
+        (
+            "write-question",
+            "q?\na\nr?\nb",
+            [{"question": "q?", "answer": "a"}, {"question": "r?", "answer": "b"}],
+        ),
+        ("multiple-choice", "t", 1),
+        ("multiple-choice", 0, 0),
+        (
+            "span-tagging",
+            [{"start": 0, "end": 1, "label": "a"}],
+            [{"start": 0, "end": 1, "label": "a"}],
+        ),
+    ],
+)
 def test_answers_take_one_shape(form: str, given: Any, read_as: Any) -> None:
     item = Example(id="1", inputs={"text": "海", "choices": ["s", "t"]})
     asked = Asked(Ask("n", "t", (), form, "q", "w", labels=("a", "b"), scale=(0, 5)), 1, 2)
@@ -432,11 +508,27 @@ def test_answers_take_one_shape(form: str, given: Any, read_as: Any) -> None:
 
 @pytest.mark.parametrize(
     ("form", "given"),
-    [("choice", "c"), ("ranked", "a>a"), ("scale", 6), ("scale", "x"), ("write-hypotheses", "x"), ("further-answers", " "),
-     ("write-question", "q?"), ("multiple-choice", 2), ("multiple-choice", "u"), ("span-tagging", [{"start": 0, "end": 9, "label": "a"}]),
-     ("span-tagging", "x"), ("span-tagging", [{"start": "0", "end": 1, "label": "a"}]), ("span-tagging", [{"start": True, "end": 1, "label": "a"}]),
-     ("span-tagging", [{"start": 0, "end": 1, "label": "a"}, {"start": 0, "end": 1, "label": "b"}]), ("span-tagging", [{"start": 0, "end": 1, "label": ["a"]}])],
-)  # fmt: skip
+    [
+        ("choice", "c"),
+        ("ranked", "a>a"),
+        ("scale", 6),
+        ("scale", "x"),
+        ("write-hypotheses", "x"),
+        ("further-answers", " "),
+        ("write-question", "q?"),
+        ("multiple-choice", 2),
+        ("multiple-choice", "u"),
+        ("span-tagging", [{"start": 0, "end": 9, "label": "a"}]),
+        ("span-tagging", "x"),
+        ("span-tagging", [{"start": "0", "end": 1, "label": "a"}]),
+        ("span-tagging", [{"start": True, "end": 1, "label": "a"}]),
+        (
+            "span-tagging",
+            [{"start": 0, "end": 1, "label": "a"}, {"start": 0, "end": 1, "label": "b"}],
+        ),
+        ("span-tagging", [{"start": 0, "end": 1, "label": ["a"]}]),
+    ],
+)
 def test_answers_of_another_shape_are_refused(form: str, given: Any) -> None:
     item = Example(id="1", inputs={"text": "海", "choices": ["s", "t"]})
     asked = Asked(Ask("n", "t", (), form, "q", "w", labels=("a", "b"), scale=(0, 5)), 1, 2)
@@ -449,7 +541,9 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
     listed = CliRunner().invoke(app(), ["build", "list", "--json"])
     assert {row["recipe"] for row in msgspec.json.decode(listed.stdout_bytes)} == set(recipes())
-    assert isinstance(CliRunner().invoke(app(), ["build", "jmli", "--out", "x"]).exception, UnknownName)
+    assert isinstance(
+        CliRunner().invoke(app(), ["build", "jmli", "--out", "x"]).exception, UnknownName
+    )
     assert "--out" in str(CliRunner().invoke(app(), ["build", "jnli"]).exception)
     shown = CliRunner().invoke(app(), ["build", "jnli", "--show-config"])
     assert "edit_distance = 0.75" in shown.stdout

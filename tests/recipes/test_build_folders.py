@@ -22,7 +22,15 @@ from nikawa.recipes.lineage import lineage
 from nikawa.recipes.recipe import Ask, Config, Inputs, Kept, Outcome, Recipe, Stage, found_in
 from nikawa.records import Example, Origin
 
-MADE = ("README.md", "build.json", "card.json", "lineage.index", "lineage.jsonl", "test.jsonl", "train.jsonl")
+MADE = (
+    "README.md",
+    "build.json",
+    "card.json",
+    "lineage.index",
+    "lineage.jsonl",
+    "test.jsonl",
+    "train.jsonl",
+)
 
 
 class Settings(Config, kw_only=True):
@@ -39,7 +47,9 @@ def read(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def repeat(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     for line in inputs.examples("read"):
         made = Origin(recipe="moods", parents=(line.id,))
-        yield Kept(replace(line, id=f"{line.id}!", inputs={"text": line.inputs["text"] * 2}, origin=made))
+        yield Kept(
+            replace(line, id=f"{line.id}!", inputs={"text": line.inputs["text"] * 2}, origin=made)
+        )
 
 
 def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -61,14 +71,25 @@ RECIPE = Recipe(
     stages=(
         Stage("read", "lines", read, ("lines",)),
         Stage("twice", "each line twice, which nobody judges", repeat, ("read",)),
-        Ask("mood", "the mood", ("read",), "choice", "label", "workers", labels=("glad", "sad"), simulate=lambda e, c, r: "sad" if e.id == "0日目" else "glad"),
+        Ask(
+            "mood",
+            "the mood",
+            ("read",),
+            "choice",
+            "label",
+            "workers",
+            labels=("glad", "sad"),
+            simulate=lambda e, c, r: "sad" if e.id == "0日目" else "glad",
+        ),
         Stage("labelled", "all agree", label, ("read", "mood")),
-        Stage("parted", "half and half", split, ("labelled", "twice"), ("seed",), ("train", "test")),
+        Stage(
+            "parted", "half and half", split, ("labelled", "twice"), ("seed",), ("train", "test")
+        ),
     ),
     splits={"train": "train", "test": "test"},
     card=lambda config: replace(benchmarks()["mini-ja"].card, name=config.name or "moods"),
     question="label",
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -91,7 +112,9 @@ def sheet(tmp_path: Path) -> Path:
 
 
 def answers(sheet: Path) -> None:
-    ids = [line.split(",")[0] for line in (sheet / "tasks.csv").read_text("utf-8-sig").splitlines()[1:]]
+    ids = [
+        line.split(",")[0] for line in (sheet / "tasks.csv").read_text("utf-8-sig").splitlines()[1:]
+    ]
     rows = [f"{i},{w},glad" for i in ids for w in "xy"]
     (sheet / "answers.csv").write_text("\n".join(["example,worker,answer", *rows]) + "\n", "utf-8")
 
@@ -112,16 +135,22 @@ def test_the_lineage_leaves_out_what_was_asked_about_a_parent_for_another_end(
     assert made.sources[0]["item"] == "0日目"
 
 
-def test_another_recipe_does_not_build_in_the_same_folder(run: Any, config: Path, tmp_path: Path) -> None:
+def test_another_recipe_does_not_build_in_the_same_folder(
+    run: Any, config: Path, tmp_path: Path
+) -> None:
     run()
     other = dataclass_replace(RECIPE, name="weathers")
-    with pytest.raises(BadInput, match=r"out: is where moods is built; choose another folder for weathers"):
+    with pytest.raises(
+        BadInput, match=r"out: is where moods is built; choose another folder for weathers"
+    ):
         build(other, tmp_path / "out", Options(config=config))
     assert states(run())["mood"] == "waiting"
 
 
 def test_a_folder_where_nothing_was_built_is_free(run: Any, config: Path, tmp_path: Path) -> None:
-    other = dataclass_replace(RECIPE, name="weathers", stages=(replace_run(RECIPE.stages[0]),), splits={})
+    other = dataclass_replace(
+        RECIPE, name="weathers", stages=(replace_run(RECIPE.stages[0]),), splits={}
+    )
     with pytest.raises(BadInput, match="no such line"):
         build(other, tmp_path / "out", Options(config=config))
     assert states(run())["mood"] == "waiting"
@@ -156,17 +185,26 @@ def test_a_source_that_moved_is_the_same_source(run: Any, config: Path, tmp_path
     assert not again.released.fresh
 
 
-def test_a_build_that_replaces_a_corrected_version_takes_its_changelog_away(run: Any, tmp_path: Path) -> None:
+def test_a_build_that_replaces_a_corrected_version_takes_its_changelog_away(
+    run: Any, tmp_path: Path
+) -> None:
     run(simulate=1)
     (tmp_path / "fix.csv").write_text("id,label\n0日目,glad\n", "utf-8")
-    amend(str(tmp_path / "out"), tmp_path / "fix.csv", tmp_path / "out", options=Amended(overwrite=True))
+    amend(
+        str(tmp_path / "out"),
+        tmp_path / "fix.csv",
+        tmp_path / "out",
+        options=Amended(overwrite=True),
+    )
     assert (tmp_path / "out" / "CHANGELOG.md").exists()
     run(simulate=1, overwrite=True)
     left = {path.name for path in (tmp_path / "out").iterdir() if path.is_file()}
     assert left == set(MADE)
 
 
-def test_ids_that_are_formulas_come_back(run: Any, sheet: Path, config: Path, tmp_path: Path) -> None:
+def test_ids_that_are_formulas_come_back(
+    run: Any, sheet: Path, config: Path, tmp_path: Path
+) -> None:
     (tmp_path / "lines.txt").write_text("=1+2\n-3\n犬/4\n", "utf-8")
     run()
     assert "\n'=1+2," in (sheet / "tasks.csv").read_text("utf-8-sig")
@@ -180,7 +218,11 @@ def test_ids_that_are_formulas_come_back(run: Any, sheet: Path, config: Path, tm
     ("name", "content", "said"),
     [
         ("answers.xlsx", "PK", "is a workbook, which is not read; save its sheet as CSV UTF-8"),
-        ("answers.csv", "example,answer\n0日目,glad\n", "call the columns example, worker and answer"),
+        (
+            "answers.csv",
+            "example,answer\n0日目,glad\n",
+            "call the columns example, worker and answer",
+        ),
     ],
 )
 def test_files_that_cannot_be_read_say_what_helps_here(
@@ -199,7 +241,9 @@ def test_bytes_of_no_known_writing_are_refused(run: Any, sheet: Path) -> None:
         run()
 
 
-def test_a_folder_with_another_dataset_is_refused_before_anybody_is_asked(run: Any, tmp_path: Path) -> None:
+def test_a_folder_with_another_dataset_is_refused_before_anybody_is_asked(
+    run: Any, tmp_path: Path
+) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "card.json").write_text("{}", "utf-8")
     with pytest.raises(BadInput, match="holds a dataset that no build made"):

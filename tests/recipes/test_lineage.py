@@ -11,14 +11,28 @@ from nikawa.cli._examples import answer_text
 from nikawa.datasets import benchmarks
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
-from nikawa.recipes.lineage import INDEX, LINEAGE, Change, Lineage, lineage, read_lineage, write_lineage
+from nikawa.recipes.lineage import (
+    INDEX,
+    LINEAGE,
+    Change,
+    Lineage,
+    lineage,
+    read_lineage,
+    write_lineage,
+)
 from nikawa.records import Dataset, Example, Judgement, Span
 
 
 def entry(split: str, name: str) -> Lineage:
     return Lineage(
-        example=f"own:{split}/{name}", item=f"i{name}", split=split, recipe="r", version="1", nikawa="0", inputs={"text": "海"}
-    )  # fmt: skip
+        example=f"own:{split}/{name}",
+        item=f"i{name}",
+        split=split,
+        recipe="r",
+        version="1",
+        nikawa="0",
+        inputs={"text": "海"},
+    )
 
 
 @pytest.fixture
@@ -35,14 +49,21 @@ def folder(tmp_path: Path) -> Path:
     write_folder(dataset, path)
     text = (path / "card.json").read_text("utf-8").replace('"mini-ja"', '"own"', 1)
     (path / "card.json").write_text(text, "utf-8")
-    write_lineage(path, (entry(split, str(n)) for split, size in sizes.items() for n in range(size)))
+    write_lineage(
+        path, (entry(split, str(n)) for split, size in sizes.items() for n in range(size))
+    )
     return path
 
 
 @pytest.mark.parametrize(
     ("given", "found"),
-    [("own:train/7", "own:train/7"), ("train/399", "own:train/399"), ("dev/2", "own:dev/2"), ("77", "own:train/77")],
-)  # fmt: skip
+    [
+        ("own:train/7", "own:train/7"),
+        ("train/399", "own:train/399"),
+        ("dev/2", "own:dev/2"),
+        ("77", "own:train/77"),
+    ],
+)
 @pytest.mark.parametrize("index", ["there", "absent", "of another file", "cut"])
 def test_an_example_is_found(folder: Path, given: str, found: str, index: str) -> None:
     if index == "absent":
@@ -50,7 +71,8 @@ def test_an_example_is_found(folder: Path, given: str, found: str, index: str) -
     elif index == "of another file":
         with (folder / LINEAGE).open("ab") as stream:
             stream.write(
-                (folder / LINEAGE).read_bytes().splitlines()[0].replace(b"train/0", b"train/x") + b"\n"
+                (folder / LINEAGE).read_bytes().splitlines()[0].replace(b"train/0", b"train/x")
+                + b"\n"
             )
     elif index == "cut":
         (folder / INDEX).write_bytes(b"nik")
@@ -64,7 +86,9 @@ def test_every_example_is_found(folder: Path) -> None:
 
 
 def test_a_short_id_in_two_splits_is_refused(folder: Path) -> None:
-    with pytest.raises(BadInput, match="several splits have '1'; say which: own:train/1, own:dev/1"):
+    with pytest.raises(
+        BadInput, match="several splits have '1'; say which: own:train/1, own:dev/1"
+    ):
         lineage("1", folder)
 
 
@@ -96,7 +120,9 @@ def test_lineage_is_no_split(folder: Path) -> None:
 def test_a_correction_is_kept(tmp_path: Path) -> None:
     import msgspec
 
-    change = Change(version="1.1", question="label", before="neutral", after="entailment", why="relabelled")
+    change = Change(
+        version="1.1", question="label", before="neutral", after="entailment", why="relabelled"
+    )
     write_lineage(tmp_path, [msgspec.structs.replace(entry("dev", "0"), changes=(change,))])
     (found,) = read_lineage(tmp_path)
     assert found.changes == (change,)
@@ -123,7 +149,9 @@ def test_spans_are_shown_with_what_they_mark(
             Judgement(example="i1", worker="an", question="spans", answer=[other]),
             Judgement(example="i1", worker="bo", question="spans", answer=[]),
         ),
-        changes=(Change(version="1.1", question="spans", before=[], after=[Span(0, 3)], why="", by=""),),
+        changes=(
+            Change(version="1.1", question="spans", before=[], after=[Span(0, 3)], why="", by=""),
+        ),
     )
     show(told)
     page = capsys.readouterr().out
@@ -136,8 +164,16 @@ def test_spans_are_shown_with_what_they_mark(
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [("a", "a"), (3, 3), (None, None), (["a", "b"], "a, b"), ([], "none"), ({"heads": [0]}, '{"heads":[0]}'),
-     ([Span(0, 3, "PS")], "0-3:PS"), ({"start": 1, "end": 2}, "1-2")],
-)  # fmt: skip
+    [
+        ("a", "a"),
+        (3, 3),
+        (None, None),
+        (["a", "b"], "a, b"),
+        ([], "none"),
+        ({"heads": [0]}, '{"heads":[0]}'),
+        ([Span(0, 3, "PS")], "0-3:PS"),
+        ({"start": 1, "end": 2}, "1-2"),
+    ],
+)
 def test_answers_in_a_cell(value: object, shown: object) -> None:
     assert answer_text(value) == shown

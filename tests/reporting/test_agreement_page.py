@@ -20,10 +20,15 @@ from nikawa.reporting.agreement_plots import coincidences, cut, worker_places
 
 def made(folder: Path, answers: list[Any], workers: int = 3) -> str:
     rows = [
-        Judgement(example=f"i{n}", worker=f"작업자<{w}>", question="답", answer=answers[(n * 7 + w * w) % len(answers)])
+        Judgement(
+            example=f"i{n}",
+            worker=f"작업자<{w}>",
+            question="답",
+            answer=answers[(n * 7 + w * w) % len(answers)],
+        )
         for n in range(40)
         for w in range(workers)
-    ]  # fmt: skip
+    ]
     path = folder / "j.jsonl"
     write_judgements(path, rows)
     found = agree(str(path), options=Options(resamples=20))

@@ -14,40 +14,77 @@ from nikawa.reporting.card import AskFigures, Figures, Found, StageFigures, mark
 
 @pytest.fixture
 def card() -> Card:
-    return replace(benchmarks()["mini-ja"].card, title='雨の "文" と 한국어', problems=("少ない。",))
+    return replace(
+        benchmarks()["mini-ja"].card, title='雨の "文" と 한국어', problems=("少ない。",)
+    )
 
 
 @pytest.fixture
 def figures() -> Figures:
     ask = AskFigures(
-        name="judge", title="the label", form="choice", items=1200, answers=3600, workers=40, each=3, simulated=0,
-        agreement={"fleiss": 0.39949}, notes=("2 answers were not counted",),
-    )  # fmt: skip
+        name="judge",
+        title="the label",
+        form="choice",
+        items=1200,
+        answers=3600,
+        workers=40,
+        each=3,
+        simulated=0,
+        agreement={"fleiss": 0.39949},
+        notes=("2 answers were not counted",),
+    )
     stage = StageFigures(
-        name="kept", title="two of three agree", read={"judge": 3600}, wrote={"kept": 1000}, dropped={"fails votes:2/3": 200}
-    )  # fmt: skip
+        name="kept",
+        title="two of three agree",
+        read={"judge": 3600},
+        wrote={"kept": 1000},
+        dropped={"fails votes:2/3": 200},
+    )
     return Figures(
-        stages=(stage,), asks=(ask,), licences={"CC0": 1200}, labels={"train": {"はい": 600, "いいえ": 300}, "dev": {"はい": 100}},
-        characters={"text": 12.5}, workers_are="persons", answers=3600, simulated=0, chosen=("the order",), findings=(Found(check="leaked-texts", where="dev in train", count=4),),
-    )  # fmt: skip
+        stages=(stage,),
+        asks=(ask,),
+        licences={"CC0": 1200},
+        labels={"train": {"はい": 600, "いいえ": 300}, "dev": {"はい": 100}},
+        characters={"text": 12.5},
+        workers_are="persons",
+        answers=3600,
+        simulated=0,
+        chosen=("the order",),
+        findings=(Found(check="leaked-texts", where="dev in train", count=4),),
+    )
 
 
 def test_the_sections_of_datasheet_and_data_statement(card: Card, figures: Figures) -> None:
     page = markdown(card, figures)
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == [
-        "Motivation", "Composition", "Collection process", "Workers and agreement", "Uses and known problems",
-        "Data statement", "Maintenance",
-    ]  # fmt: skip
+        "Motivation",
+        "Composition",
+        "Collection process",
+        "Workers and agreement",
+        "Uses and known problems",
+        "Data statement",
+        "Maintenance",
+    ]
     assert '# 雨の "文" と 한국어' in page
     assert 'pretty_name: "雨の \\"文\\" と 한국어"' in page
 
 
 @pytest.mark.parametrize(
     "line",
-    ["| はい | 600 | 100 | 700 |", "| いいえ | 300 | 0 | 300 |", "| all | 900 | 100 | 1,000 |", "| judge | fleiss | 0.399 |",
-     "| kept | two of three agree | judge 3,600 | kept 1,000 | fails votes:2/3 200 |", "| judge | the label | 1,200 | 3 | 40 | 3,600 |",
-     "Licences of the sources: CC0 (1,200 items).", "- judge: 2 answers were not counted", "- the order", "- 少ない。", "| leaked-texts | dev in train | 4 |"],
-)  # fmt: skip
+    [
+        "| はい | 600 | 100 | 700 |",
+        "| いいえ | 300 | 0 | 300 |",
+        "| all | 900 | 100 | 1,000 |",
+        "| judge | fleiss | 0.399 |",
+        "| kept | two of three agree | judge 3,600 | kept 1,000 | fails votes:2/3 200 |",
+        "| judge | the label | 1,200 | 3 | 40 | 3,600 |",
+        "Licences of the sources: CC0 (1,200 items).",
+        "- judge: 2 answers were not counted",
+        "- the order",
+        "- 少ない。",
+        "| leaked-texts | dev in train | 4 |",
+    ],
+)
 def test_the_figures_are_there(card: Card, figures: Figures, line: str) -> None:
     assert line in markdown(card, figures).splitlines()
 

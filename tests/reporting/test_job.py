@@ -33,7 +33,10 @@ TASKS = ("mini-ja-nli", "mini-ja-sts", "mini-ja-ner")
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report") / "runs"
-    run(Request(tasks=TASKS, models=("majority", "baseline"), seeds=(0, 1)), RunOptions(out=out, workers=1))
+    run(
+        Request(tasks=TASKS, models=("majority", "baseline"), seeds=(0, 1)),
+        RunOptions(out=out, workers=1),
+    )
     half = Request(tasks=TASKS[:1], models=("baseline",), seeds=(3,), shares=(0.5,))
     run(half, RunOptions(out=out, workers=1))
     return out
@@ -50,7 +53,9 @@ def test_what_was_written(made: tuple[Path, Reported]) -> None:
     assert found.tasks == TASKS
     assert set(found.systems) == {"majority", "baseline"}
     assert found.runs == 13
-    assert {"index.html", "summary.md", "summary.tex", "summary.csv", "numbers.json"} < set(found.files)
+    assert {"index.html", "summary.md", "summary.tex", "summary.csv", "numbers.json"} < set(
+        found.files
+    )
     assert found.bytes == (out / "index.html").stat().st_size
 
 
@@ -68,17 +73,25 @@ def test_every_score_can_be_traced_to_its_file(made: tuple[Path, Reported], reac
     assert followed >= 12
 
 
-def test_every_source_of_the_page_is_a_place_in_a_file(made: tuple[Path, Reported], reached: Reach) -> None:
+def test_every_source_of_the_page_is_a_place_in_a_file(
+    made: tuple[Path, Reported], reached: Reach
+) -> None:
     html = (made[0] / "index.html").read_text("utf-8")
     places = {
-        word for found in re.findall(r'data-src="([^"]+)"', html) for word in unescape(found).split(" ")
+        word
+        for found in re.findall(r'data-src="([^"]+)"', html)
+        for word in unescape(found).split(" ")
     }
     assert len(places) > 300
     for place in places:
-        assert reached(made[0], place) is not None or place.endswith(("/full", "/p_holm", "/smallest")), place
+        assert reached(made[0], place) is not None or place.endswith(
+            ("/full", "/p_holm", "/smallest")
+        ), place
 
 
-def test_numbers_shown_are_those_of_their_places(made: tuple[Path, Reported], reached: Reach) -> None:
+def test_numbers_shown_are_those_of_their_places(
+    made: tuple[Path, Reported], reached: Reach
+) -> None:
     """Every number of the page that stands alone in its cell, held against the file."""
     html = (made[0] / "index.html").read_text("utf-8")
     held = 0
@@ -101,7 +114,9 @@ def test_the_same_runs_give_the_same_bytes(runs: Path, made: tuple[Path, Reporte
         assert one == two.replace(str(again), str(made[0])), name
 
 
-def test_a_part_of_the_training_data_makes_a_curve_not_a_system(made: tuple[Path, Reported]) -> None:
+def test_a_part_of_the_training_data_makes_a_curve_not_a_system(
+    made: tuple[Path, Reported],
+) -> None:
     section = json.loads((made[0] / "numbers.json").read_bytes())["sections"][0]
     assert {row["system"] for row in section["rows"]} == {"baseline", "majority"}
     assert any(len(curve["found"]["points"]) == 2 for curve in section["curves"])
@@ -113,7 +128,9 @@ def test_the_commands_make_the_runs_anew(runs: Path, made: tuple[Path, Reported]
     assert len(commands) == 8
     before = {path.name for path in runs.iterdir() if path.is_dir()}
     for line in (commands[0], next(line for line in commands if "--share 0.5" in line)):
-        done = CliRunner().invoke(build("run"), [*shlex.split(line)[1:], "--workers", "1", "--json"])
+        done = CliRunner().invoke(
+            build("run"), [*shlex.split(line)[1:], "--workers", "1", "--json"]
+        )
         assert done.exit_code == 0, line
         assert json.loads(done.stdout)["done"] == 0
     assert {path.name for path in runs.iterdir() if path.is_dir()} == before
@@ -146,19 +163,32 @@ def _with(part: Any, sets: dict[str, list[Example]]) -> Any:
 
 
 def test_systems_of_one_name_are_told_apart_by_what_differs_in_them(tmp_path: Path) -> None:
-    for settings in ({"longest": 2, "strength": 2.0}, {"longest": 4, "strength": 2.0}, {"strength": 2.0}):
+    for settings in (
+        {"longest": 2, "strength": 2.0},
+        {"longest": 4, "strength": 2.0},
+        {"strength": 2.0},
+    ):
         asked = Request(tasks=TASKS[:1], models=("char-linear",), settings=settings)
         run(asked, RunOptions(out=tmp_path / "runs", workers=1))
-    run(Request(tasks=TASKS[:1], models=("majority",)), RunOptions(out=tmp_path / "runs", workers=1))
+    run(
+        Request(tasks=TASKS[:1], models=("majority",)), RunOptions(out=tmp_path / "runs", workers=1)
+    )
     (part,) = task_runs(find_runs([str(tmp_path / "runs")]))
     names = {system.name for system in part.systems}
-    assert names == {"char-linear [longest=2]", "char-linear [longest=4]", "char-linear [default]", "majority"}  # fmt: skip
+    assert names == {
+        "char-linear [longest=2]",
+        "char-linear [longest=4]",
+        "char-linear [default]",
+        "majority",
+    }
 
 
 def test_systems_that_differ_in_their_files_alone_have_names_of_their_own(tmp_path: Path) -> None:
     for content in ("neutral", "entailment"):
         gold = [{"id": e.id, "answer": content} for e in load_task(TASKS[0], "test")[1]]
-        (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in gold), "utf-8")
+        (tmp_path / "a.jsonl").write_text(
+            "".join(json.dumps(line) + "\n" for line in gold), "utf-8"
+        )
         asked = Request(tasks=TASKS[:1], models=(f"mine=replay:{tmp_path / 'a.jsonl'}",))
         run(asked, RunOptions(out=tmp_path / "runs", workers=1))
     (part,) = task_runs(find_runs([str(tmp_path / "runs")]))
@@ -222,8 +252,16 @@ def test_a_changed_file_is_told(runs: Path, tmp_path: Path) -> None:
 
 
 def test_the_command_line(runs: Path, tmp_path: Path) -> None:
-    words = ["report", str(next(runs.glob("mini-ja-ner--*"))), "--out", str(tmp_path / "r"), "--no-analyses"]
-    done = CliRunner().invoke(build("report"), [*words, "--no-dataset", "--title", "題 <b>", "--json"])
+    words = [
+        "report",
+        str(next(runs.glob("mini-ja-ner--*"))),
+        "--out",
+        str(tmp_path / "r"),
+        "--no-analyses",
+    ]
+    done = CliRunner().invoke(
+        build("report"), [*words, "--no-dataset", "--title", "題 <b>", "--json"]
+    )
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["tasks"] == ["mini-ja-ner"]
     html = (tmp_path / "r" / "index.html").read_text("utf-8")
@@ -233,7 +271,9 @@ def test_the_command_line(runs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_the_page_is_opened(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+def test_the_page_is_opened(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
     opened: list[str] = []
 
     def show(address: str) -> bool:

@@ -30,36 +30,79 @@ NASTY = '</script><script>alert("&")</script>'
 
 
 def row(system: str, value: float | None, ties: str = "", sd: float | None = None) -> SystemRow:
-    number = Number(value=value, low=None if value is None else value - 2, high=None if value is None else value + 2, sd=sd, n=50, source=f"runs/{system}/scores.json#/0/scores/0")  # fmt: skip
+    number = Number(
+        value=value,
+        low=None if value is None else value - 2,
+        high=None if value is None else value + 2,
+        sd=sd,
+        n=50,
+        source=f"runs/{system}/scores.json#/0/scores/0",
+    )
     return SystemRow(
-        system=system, seeds=(0,), runs=(f"runs/{system}",), metrics={"accuracy": number}, ties={"accuracy": ties},
-    )  # fmt: skip
+        system=system,
+        seeds=(0,),
+        runs=(f"runs/{system}",),
+        metrics={"accuracy": number},
+        ties={"accuracy": ties},
+    )
 
 
 def page(*rows: SystemRow, title: str = "A report") -> Page:
     section = Section(
-        name="task_1", title="A task", dataset="d", kind="inference", language="ja", set="test", n=50, protocol="",
-        protocol_why="", metrics=("accuracy",), lower_is_better=(), labels=("yes", "no"), rows=rows,
+        name="task_1",
+        title="A task",
+        dataset="d",
+        kind="inference",
+        language="ja",
+        set="test",
+        n=50,
+        protocol="",
+        protocol_why="",
+        metrics=("accuracy",),
+        lower_is_better=(),
+        labels=("yes", "no"),
+        rows=rows,
         pairs=(
             PairRow(
-                metric="accuracy", first=rows[-1].system, second=rows[0].system,
-                difference=Number(value=1.0, low=-1.0, high=3.0), p=0.01, p_holm=0.02, smallest=2.0, wins=3, losses=2,
+                metric="accuracy",
+                first=rows[-1].system,
+                second=rows[0].system,
+                difference=Number(value=1.0, low=-1.0, high=3.0),
+                p=0.01,
+                p_holm=0.02,
+                smallest=2.0,
+                wins=3,
+                losses=2,
             ),
         ),
-    )  # fmt: skip
+    )
     return Page(
-        title=title, version="0", systems=tuple(r.system for r in rows), sections=(section,), runs=(),
-        commands=("nikawa report runs",), rounds=2000, tests=1,
-    )  # fmt: skip
+        title=title,
+        version="0",
+        systems=tuple(r.system for r in rows),
+        sections=(section,),
+        runs=(),
+        commands=("nikawa report runs",),
+        rounds=2000,
+        tests=1,
+    )
 
 
 def items(*texts: str, **fields: Any) -> Items:
     n = range(len(texts))
     settings: dict[str, Any] = {
-        "texts": texts, "words": ("yes", "test"), "ids": [str(i) for i in n], "inputs": {"text": list(n)},
-        "gold": [0 for _ in n], "sets": [1 for _ in n], "tags": [() for _ in n], "parents": [-1 for _ in n],
-        "systems": ("m",), "answers": [[[0 for _ in n]]], "points": [[POINTS for _ in n]],
-    }  # fmt: skip
+        "texts": texts,
+        "words": ("yes", "test"),
+        "ids": [str(i) for i in n],
+        "inputs": {"text": list(n)},
+        "gold": [0 for _ in n],
+        "sets": [1 for _ in n],
+        "tags": [() for _ in n],
+        "parents": [-1 for _ in n],
+        "systems": ("m",),
+        "answers": [[[0 for _ in n]]],
+        "points": [[POINTS for _ in n]],
+    }
     return Items(**{**settings, **fields})
 
 
@@ -75,7 +118,9 @@ def test_small_numbers_are_one_character_each() -> None:
 
 
 def test_a_block_keeps_columns_in_order_and_texts_once() -> None:
-    found = unpacked(items("犬が走る。", "개가 달린다.", inputs={"premise": [0, 1], "hypothesis": [1, 1]}))
+    found = unpacked(
+        items("犬が走る。", "개가 달린다.", inputs={"premise": [0, 1], "hypothesis": [1, 1]})
+    )
     assert [name for name, _ in found["in"]] == ["premise", "hypothesis"]
     assert found["t"] == ["犬が走る。", "개가 달린다."]
     assert found["p"] == ""
@@ -86,7 +131,9 @@ def test_a_block_keeps_columns_in_order_and_texts_once() -> None:
     ("lengths", "budget", "cut"),
     [([5, 5], 10, 0), ([100, 2, 2], 20, 16), ([10, 10, 10], 15, 5), ([], 5, 0), ([9], 0, 1)],
 )
-def test_texts_are_cut_at_the_greatest_length_that_fits(lengths: list[int], budget: int, cut: int) -> None:
+def test_texts_are_cut_at_the_greatest_length_that_fits(
+    lengths: list[int], budget: int, cut: int
+) -> None:
     assert cut_at(lengths, budget) == cut
     if cut > 1:
         assert sum(min(length, cut) for length in lengths) <= budget
@@ -119,7 +166,10 @@ def test_latex_is_escaped_bold_and_marked() -> None:
     assert r"good\_model 50\% & \textbf{80.0}$_{\pm 0.5}$ \\" in text
     assert r"b & 70.0$_{\pm 1.0}$$^{\dagger}$ \\" in text
     assert r"task\_1" in text
-    assert "told apart from the best (paired tests over examples and seeds, Holm's correction over" in text
+    assert (
+        "told apart from the best (paired tests over examples and seeds, Holm's correction over"
+        in text
+    )
     single = latex(page(row("a", 80.0, "a"), row("b", 70.0, "b")), 1)
     assert "told apart from the best (paired tests with " in single
     for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{table}"):
@@ -130,13 +180,18 @@ def test_no_dagger_within_a_tie_and_no_bold_among_equals() -> None:
     tied = latex(page(row("a", 80.0, "a"), row("b", 79.0, "a")), 1)
     assert "dagger" not in tied
     assert "**" not in markdown(page(row("a", 80.0, "a"), row("b", 80.0, "a")), 1)
-    assert "**80.0 (78.0 to 82.0)** a" in markdown(page(row("a", 80.0, "a"), row("b", 79.0, "a")), 1)
+    assert "**80.0 (78.0 to 82.0)** a" in markdown(
+        page(row("a", 80.0, "a"), row("b", 79.0, "a")), 1
+    )
 
 
 def test_what_is_not_defined_is_said() -> None:
     text = markdown(page(row("a", 80.0, "a"), row("b", None, "a")), 1)
     assert "| b | not defined |" in text
-    assert "nan" not in document(page(row("a", 80.0), row("b", None)), {}).partition("<script")[0].lower()
+    assert (
+        "nan"
+        not in document(page(row("a", 80.0), row("b", None)), {}).partition("<script")[0].lower()
+    )
 
 
 def test_too_few_examples_have_a_dash_that_the_legend_explains() -> None:
@@ -165,12 +220,21 @@ def test_the_legend_speaks_of_what_is_in_the_table() -> None:
 def seen_page() -> Page:
     """A model that learned from two sets, and from all there is."""
     rows = [row("m", 90.0), row("m (trained on d:easy)", 70.0), row("m (trained on d:hard)", 60.0)]
-    named = [replace(r, model="m", trained=t) for r, t in zip(rows, ("", "d:easy", "d:hard"), strict=True)]
+    named = [
+        replace(r, model="m", trained=t)
+        for r, t in zip(rows, ("", "d:easy", "d:hard"), strict=True)
+    ]
     parts = tuple(
-        PartRow(set="test", where=where, metric="accuracy", system=r.system, number=Number(value=value, n=n, source="runs/m/scores.json#/0"))
+        PartRow(
+            set="test",
+            where=where,
+            metric="accuracy",
+            system=r.system,
+            number=Number(value=value, n=n, source="runs/m/scores.json#/0"),
+        )
         for r in named[1:]
         for where, value, n in (("seen", 80.0, 30), ("unseen", 45.5, 20))
-    )  # fmt: skip
+    )
     found = page(*named)
     return replace(found, sections=(replace(found.sections[0], parts=parts),))
 
@@ -194,7 +258,13 @@ def test_seen_and_unseen_for_a_paper() -> None:
 
 def test_further_sets_of_many_systems_are_columns() -> None:
     found = page(row("a", 80.0), row("b", 70.0))
-    part = PartRow(set="ood", where="", metric="accuracy", system="a", number=Number(value=12.5, source="runs/a/scores.json#/1"))  # fmt: skip
+    part = PartRow(
+        set="ood",
+        where="",
+        metric="accuracy",
+        system="a",
+        number=Number(value=12.5, source="runs/a/scores.json#/1"),
+    )
     both = tuple(replace(part, system=name) for name in "ab")
     html = document(replace(found, sections=(replace(found.sections[0], parts=both),)), {})
     shown = html.partition("Further sets and parts: 1 figure")[2].partition("</table>")[0]
@@ -208,7 +278,11 @@ def test_further_sets_of_many_systems_are_columns() -> None:
 def test_what_several_seeds_spread_over_is_in_the_reports_own_file() -> None:
     found = page(row("a", 80.0))
     spread = Number(
-        value=12.5, low=10.0, high=15.0, sd=0.5, source="runs/a/scores.json#/1 runs/b/scores.json#/1"
+        value=12.5,
+        low=10.0,
+        high=15.0,
+        sd=0.5,
+        source="runs/a/scores.json#/1 runs/b/scores.json#/1",
     )
     part = PartRow(set="ood", where="", metric="accuracy", system="a", number=spread)
     html = document(replace(found, sections=(replace(found.sections[0], parts=(part,)),)), {})
@@ -233,7 +307,10 @@ def test_figures_are_whole_documents() -> None:
     lines = [plots.Line("<b>", [plots.Dot(10.0, 8.0, 12.0, s) for s in range(8)], "tag", "12")]
     for picture in (
         plots.dot_plot(lines, "a & b", (0, 100), ["x", "y"], 11.0),
-        heat(Heat(["犬", "b"], ["犬", "b", "(unread)"], [[3, 0, 1], [0, 0, 0]], "x.json#/counts"), "t"),
+        heat(
+            Heat(["犬", "b"], ["犬", "b", "(unread)"], [[3, 0, 1], [0, 0, 0]], "x.json#/counts"),
+            "t",
+        ),
         reliability([(0.5, 0.4, 0.3, 0.5, 10), (0.9, 1.0, 0.8, 1.0, 9)], "t"),
         page_curves.curves(
             [page_curves.Path("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])],
@@ -246,7 +323,9 @@ def test_figures_are_whole_documents() -> None:
         assert root.tag.endswith("svg")
         assert "prefers-color-scheme:dark" in standalone(picture)
         assert "#262420" in standalone(picture)
-        assert "var(--c" not in standalone(picture), "programs that make PDF of it know no variables"
+        assert "var(--c" not in standalone(picture), (
+            "programs that make PDF of it know no variables"
+        )
         assert "var(--ink" not in standalone(picture)
 
 
@@ -265,9 +344,13 @@ def test_a_long_name_loses_its_middle_and_a_legend_takes_lines() -> None:
 def rows(count: int, systems: int) -> list[plots.Line]:
     """Slices in two groups, of several systems."""
     return [
-        plots.Line(f"行{i}", [plots.Dot(20.0 + i, 10.0 + i, 30.0 + i, s) for s in range(systems)], "tag" if i < 18 else "source")
+        plots.Line(
+            f"行{i}",
+            [plots.Dot(20.0 + i, 10.0 + i, 30.0 + i, s) for s in range(systems)],
+            "tag" if i < 18 else "source",
+        )
         for i in range(count)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("systems", [1, 2, 4])
@@ -275,8 +358,14 @@ def test_a_plot_taller_than_a_sheet_comes_in_parts_of_whole_rows(systems: int) -
     lines, names = rows(40, systems), [f"m{i}" for i in range(systems)]
     whole = plots.dot_plot(lines, "t", (0, 100), names, 40.0)
     assert whole.count("<svg") == 1
-    parts = plots.dot_plot(lines, "t", (0, 100), names, 40.0, SHEET).removesuffix("</svg>").split("</svg>")
-    assert len(parts) == -(-(len(lines) * max(26, 11 * systems + 16 if systems > 1 else 0) + 96) // SHEET)
+    parts = (
+        plots.dot_plot(lines, "t", (0, 100), names, 40.0, SHEET)
+        .removesuffix("</svg>")
+        .split("</svg>")
+    )
+    assert len(parts) == -(
+        -(len(lines) * max(26, 11 * systems + 16 if systems > 1 else 0) + 96) // SHEET
+    )
     heights = [float(re.search(r'height="(\d+)"', part)[1]) for part in parts]  # type: ignore[index]
     assert max(heights) < SHEET + 80
     assert max(heights) - min(heights) < 130, "no part is left with a row or two"
@@ -287,14 +376,18 @@ def test_a_plot_taller_than_a_sheet_comes_in_parts_of_whole_rows(systems: int) -
         for part in parts
     }
     assert len({frozenset(each) for each in ticks}) == 1, "one axis for all"
-    assert all(f"<title>t, part {i} of {len(parts)}</title>" in part for i, part in enumerate(parts, 1))
+    assert all(
+        f"<title>t, part {i} of {len(parts)}</title>" in part for i, part in enumerate(parts, 1)
+    )
     assert all('class="group"' in part and 'class="mean"' in part for part in parts)
 
 
 def test_a_figure_of_parts_may_be_broken_between_them() -> None:
     section = page(row("a", 80.0)).sections[0]
     assert figure("<svg></svg>", section, "slices", "x.json").startswith("<figure data-src=")
-    assert figure("<svg></svg><svg></svg>", section, "slices", "x.json").startswith('<figure class="parts" ')
+    assert figure("<svg></svg><svg></svg>", section, "slices", "x.json").startswith(
+        '<figure class="parts" '
+    )
 
 
 def test_parts_hold_a_single_row_that_is_too_tall() -> None:
@@ -314,12 +407,24 @@ def test_axes_have_round_ends_and_hold_all_values() -> None:
 def test_the_folder_is_whole_and_the_same_twice(tmp_path: Path) -> None:
     found = page(row("a", 80.0, "a"), row("b", 70.0, "b"))
     for name in ("one", "two"):
-        write_report(tmp_path / name, found, {"task_1": items("犬")}, extra={"analyses/x.json": b"{}"})
-    names = sorted(str(p.relative_to(tmp_path / "one")) for p in (tmp_path / "one").rglob("*") if p.is_file())
+        write_report(
+            tmp_path / name, found, {"task_1": items("犬")}, extra={"analyses/x.json": b"{}"}
+        )
+    names = sorted(
+        str(p.relative_to(tmp_path / "one")) for p in (tmp_path / "one").rglob("*") if p.is_file()
+    )
     assert names == [
-        "analyses/x.json", "figures/task-1-scores.svg", "index.html", "numbers.json", "summary.csv", "summary.md",
+        "analyses/x.json",
+        "figures/task-1-scores.svg",
+        "index.html",
+        "numbers.json",
+        "summary.csv",
+        "summary.md",
         "summary.tex",
-    ]  # fmt: skip
+    ]
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    assert msgspec.json.decode((tmp_path / "one" / "numbers.json").read_bytes())["systems"] == ["a", "b"]
+    assert msgspec.json.decode((tmp_path / "one" / "numbers.json").read_bytes())["systems"] == [
+        "a",
+        "b",
+    ]

@@ -17,9 +17,11 @@ Rich = tuple[Page, dict[str, bytes]]
 
 def tried(value: float | None, chosen: bool = False, **settings: object) -> Tried:
     return Tried(
-        settings=settings, scores={"m": Number(value=value, low=None, high=None, n=9)}, seeds={"m": 1},
+        settings=settings,
+        scores={"m": Number(value=value, low=None, high=None, n=9)},
+        seeds={"m": 1},
         chosen=("m",) if chosen else (),
-    )  # fmt: skip
+    )
 
 
 def choices(*rows: Tried, names: tuple[str, ...] = ("learning_rate",)) -> Choices:
@@ -62,7 +64,9 @@ def test_where_nothing_was_tried_nothing_is_told(rich: Rich) -> None:
 
 def test_tasks_without_a_result_stand_behind_the_others(rich: Rich) -> None:
     html = document(rich[0], {})
-    section = html.partition('<section class="task" id="other-settings"')[2].partition("</section>")[0]
+    section = html.partition('<section class="task" id="other-settings"')[2].partition(
+        "</section>"
+    )[0]
     assert "<h3>u</h3>" in section
     assert "figures/u-other-settings-0.svg" in section
     assert '<a href="#other-settings">Settings</a>' in html.partition("</nav>")[0]
@@ -74,21 +78,36 @@ def test_what_a_system_did_not_try_is_a_dot_and_fewer_seeds_are_told(rich: Rich)
     assert found is not None
     second = Chooser(system="other", set="d:dev", kept_out=False, n=9, seeds=(0,))
     few = replace(found.tried[0], seeds={"good": 1})
-    html = shown(rich[0], replace(found, systems=(*found.systems, second), tried=(few, *found.tried[1:])))
+    html = shown(
+        rich[0], replace(found, systems=(*found.systems, second), tried=(few, *found.tried[1:]))
+    )
     assert html.count('title="not tried"') == 3
     assert html.count("1 of 2 seeds") == 1
 
 
 def test_a_default_of_some_systems_is_told_as_theirs(rich: Rich) -> None:
     row = tried(50.0, epochs=3)
-    both = replace(row, scores={"m": row.scores["m"], "o": row.scores["m"]}, seeds={"m": 1, "o": 1}, defaults={"epochs": ("o",)})  # fmt: skip
-    assert ">default of o<" in shown(rich[0], choices(both, tried(60.0, epochs=4), names=("epochs",)))
+    both = replace(
+        row,
+        scores={"m": row.scores["m"], "o": row.scores["m"]},
+        seeds={"m": 1, "o": 1},
+        defaults={"epochs": ("o",)},
+    )
+    assert ">default of o<" in shown(
+        rich[0], choices(both, tried(60.0, epochs=4), names=("epochs",))
+    )
     alone = replace(both, defaults={"epochs": ("o", "m")})
     assert ">default<" in shown(rich[0], choices(alone, tried(60.0, epochs=4), names=("epochs",)))
 
 
 def test_learning_rates_lie_on_a_logarithmic_axis_and_the_chosen_one_has_a_ring() -> None:
-    plot = settings_plot(choices(tried(50.0, learning_rate=1e-5), tried(60.0, True, learning_rate=1e-4), tried(55.0, learning_rate=1e-3)))  # fmt: skip
+    plot = settings_plot(
+        choices(
+            tried(50.0, learning_rate=1e-5),
+            tried(60.0, True, learning_rate=1e-4),
+            tried(55.0, learning_rate=1e-3),
+        )
+    )
     (points,) = re.findall(r'points="([^"]+)"', plot)
     first, middle, last = (float(pair.partition(",")[0]) for pair in points.split())
     assert middle - first == pytest.approx(last - middle, abs=0.2)
@@ -127,7 +146,10 @@ def test_a_score_that_is_not_defined_is_said_and_not_drawn(rich: Rich) -> None:
 
 def test_many_settings_are_to_be_opened(rich: Rich) -> None:
     found = choices(*(tried(50.0 + i, epochs=i) for i in range(1, 14)), names=("epochs",))
-    assert "<summary data-src=\"numbers.json#/sections/0/choices/tried\">All 13 settings as a table<" in shown(rich[0], found)  # fmt: skip
+    assert (
+        '<summary data-src="numbers.json#/sections/0/choices/tried">All 13 settings as a table<'
+        in shown(rich[0], found)
+    )
 
 
 def test_a_lone_try_of_the_defaults(rich: Rich) -> None:
@@ -138,14 +160,24 @@ def test_a_lone_try_of_the_defaults(rich: Rich) -> None:
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(3e-05, "3e-5"), (0.0001, "0.0001"), (15.0, "15"), (128, "128"), (None, "none"), (True, "true"), ("<b>", "<b>")],
-)  # fmt: skip
+    [
+        (3e-05, "3e-5"),
+        (0.0001, "0.0001"),
+        (15.0, "15"),
+        (128, "128"),
+        (None, "none"),
+        (True, "true"),
+        ("<b>", "<b>"),
+    ],
+)
 def test_values_in_words(value: object, words: str) -> None:
     assert said(value) == words
 
 
 def test_names_and_values_are_escaped(rich: Rich) -> None:
-    html = shown(rich[0], choices(tried(50.0, model="<b>"), tried(60.0, model="c"), names=("model",)))
+    html = shown(
+        rich[0], choices(tried(50.0, model="<b>"), tried(60.0, model="c"), names=("model",))
+    )
     assert "<b>" not in html
     assert "&lt;b&gt;" in html
 

@@ -35,7 +35,14 @@ def test_a_number_without_a_source_is_found(rich: Rich, numbers_of: Numbers) -> 
     bare = re.sub(r' data-src="[^"]*"', "", document(rich[0], {}))
     found = numbers_of(bare)
     assert all(not sources for _, sources, _ in found)
-    assert {tags.split()[-1] for _, _, tags in found} >= {"td", "text", "span", "p", "summary", "title"}
+    assert {tags.split()[-1] for _, _, tags in found} >= {
+        "td",
+        "text",
+        "span",
+        "p",
+        "summary",
+        "title",
+    }
 
 
 def test_every_source_is_a_place_that_is_there(
@@ -59,7 +66,9 @@ def test_the_number_shown_is_the_number_there(
         found = reached(folder, sources[0])
         value = found.get("value") if isinstance(found, dict) else found
         if isinstance(value, int | float):
-            assert float(shown.replace("−", "-").replace(",", "")) == pytest.approx(value, abs=0.051), (shown, sources)  # fmt: skip
+            assert float(shown.replace("−", "-").replace(",", "")) == pytest.approx(
+                value, abs=0.051
+            ), (shown, sources)
             held += 1
     assert held > 45
 
@@ -93,17 +102,26 @@ def test_the_number_shown_is_the_number_there(
         ),
     ],
 )
-def test_where_numbers_are_from(rich: Rich, numbers_of: Numbers, words: str, place: str | None) -> None:
-    sources = [sources[0] for shown, sources, _ in numbers_of(document(rich[0], {})) if shown == words]
+def test_where_numbers_are_from(
+    rich: Rich, numbers_of: Numbers, words: str, place: str | None
+) -> None:
+    sources = [
+        sources[0] for shown, sources, _ in numbers_of(document(rich[0], {})) if shown == words
+    ]
     assert (place in sources) if place else not sources
 
 
 def test_every_table_and_plot_has_a_line_with_its_files(rich: Rich) -> None:
     html = document(rich[0], {})
     main = html[html.index("<main") : html.index("</main>")]
-    tables = [part for part in main.split("<table")[1:] if "data-src" in part.partition("</table>")[0]]
+    tables = [
+        part for part in main.split("<table")[1:] if "data-src" in part.partition("</table>")[0]
+    ]
     for part in tables:
-        assert re.match(r"\s*(<p class=\"legend\".*?</p>)?<p class=\"source\">Source: ", part.partition("</table></div>")[2]), part[:300]  # fmt: skip
+        assert re.match(
+            r"\s*(<p class=\"legend\".*?</p>)?<p class=\"source\">Source: ",
+            part.partition("</table></div>")[2],
+        ), part[:300]
     assert main.count('<p class="source">Source: ') > len(tables)
     assert "Paths are seen from the folder of this page" in main
     assert main.count("Paths are seen from") == 1
@@ -117,7 +135,9 @@ def test_perturbed_sets_are_not_counted_among_suspects(rich: Rich) -> None:
 
 
 def test_label_by_similarity_has_intervals_and_counts(rich: Rich) -> None:
-    found = document(rich[0], {}).partition("by gold label and similarity")[2].partition("</table>")[0]
+    found = (
+        document(rich[0], {}).partition("by gold label and similarity")[2].partition("</table>")[0]
+    )
     assert found.count("30.2–80.3") == 6
     assert found.count("n 7<") == 6
 
@@ -144,7 +164,9 @@ def test_many_files_are_told_in_one() -> None:
 
 
 def test_an_empty_cell_of_the_confusion_names_its_row() -> None:
-    picture = standalone(heat(Heat(["a", "b"], ["a", "b"], [[3, 0], [1, 2]], "x.json#/counts"), "t"))
+    picture = standalone(
+        heat(Heat(["a", "b"], ["a", "b"], [[3, 0], [1, 2]], "x.json#/counts"), "t")
+    )
     assert picture.count('data-src="x.json#/counts/a"') == 1
     assert picture.count('data-src="x.json#/counts/b/a"') == 1
 

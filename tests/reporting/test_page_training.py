@@ -25,7 +25,10 @@ def test_a_thin_line_a_seed_with_its_last_loss(rich: Rich) -> None:
 def test_the_axis_begins_at_zero_and_holds_every_loss(rich: Rich) -> None:
     section = rich[0].sections[0]
     picture = training_plot(section, section.training[0])
-    lines = [[tuple(map(float, pair.split(","))) for pair in found.split()] for found in re.findall(r'points="([^"]+)"', picture)]  # fmt: skip
+    lines = [
+        [tuple(map(float, pair.split(","))) for pair in found.split()]
+        for found in re.findall(r'points="([^"]+)"', picture)
+    ]
     zero = float(re.findall(r'y="([\d.]+)" text-anchor="end">0<', picture)[0]) - 4.5
     assert all(y < zero for line in lines for _, y in line)
     assert lines[0][0][1] < lines[0][-1][1], "losses fall"
@@ -35,7 +38,11 @@ def test_the_axis_begins_at_zero_and_holds_every_loss(rich: Rich) -> None:
 
 def test_systems_are_shown_best_first_and_many_are_to_be_opened(rich: Rich) -> None:
     section, one = rich[0].sections[0], rich[0].sections[0].training[0]
-    several = (*(replace(one, system=f"more {i}") for i in range(OPEN + 1)), replace(one, system="poor"), one)
+    several = (
+        *(replace(one, system=f"more {i}") for i in range(OPEN + 1)),
+        replace(one, system="poor"),
+        one,
+    )
     html = training(replace(section, training=several))
     first, _, rest = html.partition("<details>")
     assert re.findall(r"<figcaption>([^<]+)", first)[:2] == ["good", "poor"]

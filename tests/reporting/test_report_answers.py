@@ -31,7 +31,9 @@ def write_answers(folder: Path, task_name: str, *, share: float, keep: int | Non
         wrong = next(x for x in task.labels if x != gold) if task.labels else float(i % 3)
         lines.append({"id": example.id, "answer": gold if i < share * len(examples) else wrong})
     folder.mkdir(exist_ok=True)
-    (folder / f"{task_name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    (folder / f"{task_name}.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), "utf-8"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def call(place: Path, *more: str) -> str:
-    words = ["run", "--tasks", f"{NLI},{STS}", "--out", str(place / "runs"), "--workers", "1", *more]
+    words = [
+        "run",
+        "--tasks",
+        f"{NLI},{STS}",
+        "--out",
+        str(place / "runs"),
+        "--workers",
+        "1",
+        *more,
+    ]
     for name, folder in zip(SYSTEMS, "abc", strict=True):
         words += ["--model", f"{name}=replay:{place / folder}"]
     done = CliRunner().invoke(build("run"), words)
@@ -57,7 +68,13 @@ def test_names_and_gaps_are_in_the_table(place: Path) -> None:
     rows = list(csv.reader(call(place, "--as", "csv").splitlines()))
     assert rows[0] == ["task", "set", "metric", *SYSTEMS, "n"]
     found = {(row[0], row[2]): row[3:] for row in rows[1:]}
-    assert [row[2] for row in rows[1:]] == ["accuracy", "answered", "pearson", "spearman", "answered"]
+    assert [row[2] for row in rows[1:]] == [
+        "accuracy",
+        "answered",
+        "pearson",
+        "spearman",
+        "answered",
+    ]
     assert found[NLI, "answered"] == ["9 of 9", "9 of 9", "5 of 9", "9"]
     assert found[STS, "answered"][2:] == ["5 of 6", "6"]
     assert found[NLI, "accuracy"][2].startswith("44.44"), "a gap earns nothing"
@@ -65,7 +82,10 @@ def test_names_and_gaps_are_in_the_table(place: Path) -> None:
 
 def test_the_line_below_counts_items_not_answers(place: Path) -> None:
     said = call(place)
-    assert f"{NLI} half done test: 4 of 9 not answered (4 not in the file); add them to the file" in said
+    assert (
+        f"{NLI} half done test: 4 of 9 not answered (4 not in the file); add them to the file"
+        in said
+    )
     assert f"{STS} half done test: 1 of 6 not answered" in said
 
 
@@ -74,13 +94,20 @@ def test_a_file_of_nulls_is_told_what_helps(tmp_path: Path) -> None:
     lines = [json.dumps({"id": example.id, "answer": None}) + "\n" for example in examples]
     (tmp_path / "nulls.jsonl").write_text("".join(lines), "utf-8")
     words = ("run", "--tasks", NLI, "--out", str(tmp_path / "runs"), "--workers", "1", "--model")
-    said = CliRunner().invoke(build("run"), [*words, f"none=replay:{tmp_path / 'nulls.jsonl'}"]).stdout
-    assert "9 of 9 not answered (9 the file gives no answer); write the answers that the file lacks" in said
+    said = (
+        CliRunner().invoke(build("run"), [*words, f"none=replay:{tmp_path / 'nulls.jsonl'}"]).stdout
+    )
+    assert (
+        "9 of 9 not answered (9 the file gives no answer); write the answers that the file lacks"
+        in said
+    )
     assert "0 of 9" in said
 
 
 def test_json_has_names_and_counts(place: Path) -> None:
-    cells = {(c["task"], c["model"], c["metric"]): c for c in json.loads(call(place, "--json"))["cells"]}
+    cells = {
+        (c["task"], c["model"], c["metric"]): c for c in json.loads(call(place, "--json"))["cells"]
+    }
     assert {model for _, model, _ in cells} == set(SYSTEMS)
     gap = cells[STS, "half done", "pearson"]
     assert (gap["answered"], gap["asked"], gap["unanswered"], gap["n"]) == (5, 6, 1, 5)
@@ -91,7 +118,9 @@ def test_json_has_names_and_counts(place: Path) -> None:
 
 def test_the_list_of_runs_has_the_names(place: Path) -> None:
     call(place, "--quiet")
-    done = CliRunner().invoke(build("run"), ["run", "list", "--out", str(place / "runs"), "--model", "東の系", "--json"])  # fmt: skip
+    done = CliRunner().invoke(
+        build("run"), ["run", "list", "--out", str(place / "runs"), "--model", "東の系", "--json"]
+    )
     assert [(row["task"], row["model"]) for row in json.loads(done.stdout)] == [
         (NLI, "東の系"),
         (STS, "東の系"),
@@ -100,10 +129,15 @@ def test_the_list_of_runs_has_the_names(place: Path) -> None:
 
 def test_the_page_has_names_and_gaps(place: Path) -> None:
     call(place, "--quiet")
-    found = report([str(place / "runs")], place / "page", Options(rounds=200, analyses=False, dataset=False))
+    found = report(
+        [str(place / "runs")], place / "page", Options(rounds=200, analyses=False, dataset=False)
+    )
     assert set(found.systems) == set(SYSTEMS)
     html = (place / "page" / "index.html").read_text("utf-8")
-    assert "replay:" not in re.sub(r"<pre>.*?</pre>", "", html, flags=re.DOTALL).partition('id="method"')[0]
+    assert (
+        "replay:"
+        not in re.sub(r"<pre>.*?</pre>", "", html, flags=re.DOTALL).partition('id="method"')[0]
+    )
     assert re.search(r'title="not answered: not in the file: 4">5 of 9 answered</span>', html)
     section = html.partition("Scores on test")[2].partition("</table>")[0]
     assert re.findall(r">(\d of 9)<", section) == ["9 of 9", "9 of 9", "5 of 9"]
@@ -125,9 +159,12 @@ def test_names_that_look_alike_have_figures_of_their_own(place: Path, tmp_path: 
     assert CliRunner().invoke(build("run"), words).exit_code == 0
     report([str(tmp_path / "runs")], tmp_path / "page", Options(rounds=200, dataset=False))
     drawn = [
-        path.read_text("utf-8") for path in (tmp_path / "page" / "figures").glob(f"{NLI}-confusion-*.svg")
+        path.read_text("utf-8")
+        for path in (tmp_path / "page" / "figures").glob(f"{NLI}-confusion-*.svg")
     ]
-    assert [sum(f"Confusion of {name} on" in picture for picture in drawn) for name in names] == [1] * 5
+    assert [sum(f"Confusion of {name} on" in picture for picture in drawn) for name in names] == [
+        1
+    ] * 5
 
 
 def test_the_command_that_makes_a_run_anew_names_it(place: Path) -> None:
@@ -143,10 +180,24 @@ def test_a_new_release_tells_of_scores_under_the_name(place: Path) -> None:
 
 
 def test_where_all_is_answered_nothing_is_said(place: Path, tmp_path: Path) -> None:
-    words = ["run", "--tasks", NLI, "--model", f"a=replay:{place / 'a'}", "--out", str(tmp_path / "runs"), "--workers", "1"]  # fmt: skip
+    words = [
+        "run",
+        "--tasks",
+        NLI,
+        "--model",
+        f"a=replay:{place / 'a'}",
+        "--out",
+        str(tmp_path / "runs"),
+        "--workers",
+        "1",
+    ]
     done = CliRunner().invoke(build("run"), words)
     assert " of 9" not in done.stdout
-    report([str(tmp_path / "runs")], tmp_path / "page", Options(rounds=200, analyses=False, dataset=False))
+    report(
+        [str(tmp_path / "runs")],
+        tmp_path / "page",
+        Options(rounds=200, analyses=False, dataset=False),
+    )
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     assert " of 9" not in page
     assert "An item without an answer" not in page
@@ -158,7 +209,9 @@ def test_a_file_that_answers_nothing_of_a_set_is_refused(place: Path, tmp_path: 
     more = tuple(replace(example, id=f"more-{example.id}") for example in test)
     write_folder(replace(load("mini-ja"), name="own", splits={"test": test, "ood": more}), folder)
     words = ["run", "--tasks", f"{folder}-label", "--out", str(tmp_path / "runs"), "--workers", "1"]
-    done = CliRunner().invoke(build("run"), [*words, "--model", f"x=replay:{place / 'a' / f'{NLI}.jsonl'}"])
+    done = CliRunner().invoke(
+        build("run"), [*words, "--model", f"x=replay:{place / 'a' / f'{NLI}.jsonl'}"]
+    )
     said = done.stderr
     assert "none of its ids is among the 9 examples" in said
     assert "where the task has further sets, answer those as well" in said

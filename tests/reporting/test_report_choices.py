@@ -38,11 +38,15 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunReport]:
 @pytest.fixture(scope="module")
 def runs(swept: tuple[Path, RunReport]) -> Path:
     """The same runs, some of which tell of losses."""
-    for i, stored in enumerate(r for r in stored_runs(swept[0]) if r.spec.predictor == "char-linear"):
+    for i, stored in enumerate(
+        r for r in stored_runs(swept[0]) if r.spec.predictor == "char-linear"
+    ):
         path = stored.path / "about.json"
         about = json.loads(path.read_bytes())
         losses = [{"step": 10 * k, "loss": 1 / k + i} for k in range(1, 501)]
-        about["model"] = {"history": [{"step": 5, "dev": 0.5}, *losses, {"step": 6000, "loss": None}]}
+        about["model"] = {
+            "history": [{"step": 5, "dev": 0.5}, *losses, {"step": 6000, "loss": None}]
+        }
         path.write_text(json.dumps(about), "utf-8")
     return swept[0]
 
@@ -60,7 +64,9 @@ def numbers(folder: Path) -> Any:
 def test_what_was_chosen_is_what_run_chose(swept: tuple[Path, RunReport], made: Path) -> None:
     chosen = {one.model: one for one in swept[1].chosen}
     found = numbers(made)["sections"][0]["choices"]
-    assert {one["system"] for one in found["systems"]} == set(chosen) == {"char-linear", "pair-linear"}
+    assert (
+        {one["system"] for one in found["systems"]} == set(chosen) == {"char-linear", "pair-linear"}
+    )
     assert found["names"] == ["longest"]
     assert found["metric"] == chosen["char-linear"].metric
     assert [tried["settings"]["longest"] for tried in found["tried"]] == list(LONGEST)
@@ -81,10 +87,16 @@ def test_means_are_those_of_the_runs_that_chose(made: Path, reached: Reach) -> N
         for system, score in tried["scores"].items():
             places = score["source"].split(" ")
             assert len(places) == tried["seeds"][system] == 2
-            assert score["value"] == pytest.approx(fmean(reached(made, place)["value"] for place in places))
-            specs = [reached(made, place.partition("/scores.json")[0] + "/run.json") for place in places]
+            assert score["value"] == pytest.approx(
+                fmean(reached(made, place)["value"] for place in places)
+            )
+            specs = [
+                reached(made, place.partition("/scores.json")[0] + "/run.json") for place in places
+            ]
             assert {spec["stage"] for spec in specs} == {"selection"}
-            assert all(spec["settings"].get("longest", 3) == tried["settings"]["longest"] for spec in specs)
+            assert all(
+                spec["settings"].get("longest", 3) == tried["settings"]["longest"] for spec in specs
+            )
 
 
 def test_runs_that_chose_are_listed_and_no_system(made: Path) -> None:
@@ -99,7 +111,9 @@ def test_runs_that_chose_are_listed_and_no_system(made: Path) -> None:
 def test_every_source_of_the_section_is_a_place_in_a_file(made: Path, reached: Reach) -> None:
     html = (made / "index.html").read_text("utf-8")
     part = html.partition("<h3>Settings</h3>")[2].partition('<div class="block examples">')[0]
-    places = {place for found in re.findall(r'data-src="([^"]+)"', part) for place in found.split(" ")}
+    places = {
+        place for found in re.findall(r'data-src="([^"]+)"', part) for place in found.split(" ")
+    }
     assert len(places) > 15
     for place in places:
         assert reached(made, place) is not None, place
@@ -128,7 +142,9 @@ def test_a_task_without_results_is_told_too(runs: Path) -> None:
     assert not any(tried.reported for tried in one.tried)
     for system in ("char-linear", "pair-linear"):
         values = [tried.scores[system].value or 0.0 for tried in one.tried]
-        assert [system in tried.chosen for tried in one.tried].index(True) == values.index(max(values))
+        assert [system in tried.chosen for tried in one.tried].index(True) == values.index(
+            max(values)
+        )
 
 
 def test_the_seeds_and_examples_that_chose(made: Path) -> None:

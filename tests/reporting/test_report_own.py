@@ -25,9 +25,19 @@ from nikawa.runs.job import Options, Request, run
 
 LABELS = ("entailment", "contradiction", "neutral")
 CARD = Card(
-    name="garden", title="Garden", version="1", languages=("ja",), licence="CC0", citation="none", homepage="made here: nikawa generate g -n 2",
-    description="", labels="", workers="three neighbours", workers_are="persons", source="",
-)  # fmt: skip
+    name="garden",
+    title="Garden",
+    version="1",
+    languages=("ja",),
+    licence="CC0",
+    citation="none",
+    homepage="made here: nikawa generate g -n 2",
+    description="",
+    labels="",
+    workers="three neighbours",
+    workers_are="persons",
+    source="",
+)
 
 
 def item(n: int) -> Example:
@@ -36,8 +46,14 @@ def item(n: int) -> Example:
 
 
 def scrambled(n: int) -> Example:
-    origin = Origin(recipe="perturb", parents=(f"garden:test/g{n}",), step="scramble-o", gold="inherited")
-    return replace(item(n), inputs={"premise": f"木が庭に{n}本ある。", "hypothesis": f"木が{n % 3}本ある。"}, origin=origin)  # fmt: skip
+    origin = Origin(
+        recipe="perturb", parents=(f"garden:test/g{n}",), step="scramble-o", gold="inherited"
+    )
+    return replace(
+        item(n),
+        inputs={"premise": f"木が庭に{n}本ある。", "hypothesis": f"木が{n % 3}本ある。"},
+        origin=origin,
+    )
 
 
 @pytest.fixture
@@ -48,22 +64,31 @@ def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TaskRuns:
         "test": tuple(map(item, range(12, 18))),
         "scramble-o": tuple(map(scrambled, range(12, 15))),
     }
-    write_folder(Dataset(name="garden", language="ja", version="1", card=CARD, splits=splits), Path("plot"))
+    write_folder(
+        Dataset(name="garden", language="ja", version="1", card=CARD, splits=splits), Path("plot")
+    )
     run(Request(tasks=("plot",), models=("majority",)), Options(out=Path("runs"), workers=1))
     (found,) = task_runs(find_runs(["runs"]))
     return found
 
 
 def judge(name: str = "garden:test/g12") -> None:
-    lines = [{"example": name, "worker": w, "question": "label", "answer": a} for w, a in zip("abc", LABELS, strict=True)]  # fmt: skip
+    lines = [
+        {"example": name, "worker": w, "question": "label", "answer": a}
+        for w, a in zip("abc", LABELS, strict=True)
+    ]
     lines += [
-        {"example": "garden:test/g13", "worker": w, "question": "label", "answer": "neutral"} for w in "abc"
+        {"example": "garden:test/g13", "worker": w, "question": "label", "answer": "neutral"}
+        for w in "abc"
     ]
     Path("plot/judgements.jsonl").write_bytes(b"".join(encode_json(line) + b"\n" for line in lines))
 
 
 def test_without_judgements_there_is_no_agreement(part: TaskRuns) -> None:
-    assert [found.note.title for found in findings(part, None)] == ["Artifacts", "The card of garden"]
+    assert [found.note.title for found in findings(part, None)] == [
+        "Artifacts",
+        "The card of garden",
+    ]
 
 
 def test_judgements_beside_the_splits_are_measured(part: TaskRuns) -> None:
@@ -71,7 +96,9 @@ def test_judgements_beside_the_splits_are_measured(part: TaskRuns) -> None:
     agreed = findings(part, None)[0]
     assert agreed.note.title == "Agreement"
     assert agreed.note.text == "2 items, 3 workers (persons), 6 answers."
-    assert "nikawa agree plot/judgements.jsonl --question label --examples plot" in agreed.note.command
+    assert (
+        "nikawa agree plot/judgements.jsonl --question label --examples plot" in agreed.note.command
+    )
     assert agreed.whole is not None
     assert json.loads(encode_json(agreed.whole))["measures"][0]["name"] == "alpha"
     write_card(replace(CARD, workers_are="simulated"), Path("plot"), overwrite=True)
@@ -87,12 +114,26 @@ def test_judgements_about_other_items_are_told(part: TaskRuns) -> None:
 
 def test_the_figures_of_a_build_are_shown(part: TaskRuns) -> None:
     ask = AskFigures(
-        name="judge", title="Labels", form="inference", items=6, answers=18, workers=3, each=3, simulated=0,
+        name="judge",
+        title="Labels",
+        form="inference",
+        items=6,
+        answers=18,
+        workers=3,
+        each=3,
+        simulated=0,
         agreement={"alpha": 0.71},
-    )  # fmt: skip
+    )
     figures = Figures(
-        stages=(), asks=(ask,), licences={}, labels={}, characters={}, workers_are="persons", answers=18, simulated=0,
-    )  # fmt: skip
+        stages=(),
+        asks=(ask,),
+        licences={},
+        labels={},
+        characters={},
+        workers_are="persons",
+        answers=18,
+        simulated=0,
+    )
     built = Built(recipe="garden", version="1", key="k", nikawa="0", config={}, figures=figures)
     Path("plot/build.json").write_bytes(encode_json(built))
     found = findings(part, None)[0]

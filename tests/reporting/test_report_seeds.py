@@ -52,10 +52,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         for model, seeds in (("char-linear", (0, 1, 2)), ("majority", (0,))):
-            run(Request(tasks=("ships",), models=(model,), seeds=seeds, shots=4), RunOptions(out=Path("runs"), workers=1))  # fmt: skip
+            run(
+                Request(tasks=("ships",), models=(model,), seeds=seeds, shots=4),
+                RunOptions(out=Path("runs"), workers=1),
+            )
         report(["runs"], Path("page"), Options(rounds=300, dataset=False))
         report(["runs/ships--majority--*"], Path("single"), Options(rounds=300, dataset=False))
-        run(Request(tasks=("ships",), models=("majority", "char-linear")), RunOptions(out=Path("one-each"), workers=1))  # fmt: skip
+        run(
+            Request(tasks=("ships",), models=("majority", "char-linear")),
+            RunOptions(out=Path("one-each"), workers=1),
+        )
         report(["one-each"], Path("two"), Options(rounds=300, dataset=False))
     return root
 
@@ -76,7 +82,10 @@ def test_a_mean_over_items_has_students_interval_and_an_f1_has_not(
     gold = [example.gold["label"] for example in part.sets["test"]]
     right = np.array(
         [
-            [answer.answer == label for answer, label in zip(one.answers["test"], gold, strict=True)]
+            [
+                answer.answer == label
+                for answer, label in zip(one.answers["test"], gold, strict=True)
+            ]
             for one in part.systems[0].runs
         ],
         dtype=np.float64,
@@ -84,7 +93,9 @@ def test_a_mean_over_items_has_students_interval_and_an_f1_has_not(
     assert np.ptp(right.mean(axis=1)) > 0, "the seeds must differ"
     drawn = np.concatenate([right @ weights.T / 90 for weights in draws(90, 300, 0)], axis=1)
     ends = mean_interval(right.mean(axis=1), drawn, 90, SHARE)
-    assert (found["accuracy"]["low"], found["accuracy"]["high"]) == pytest.approx([100 * end for end in ends])
+    assert (found["accuracy"]["low"], found["accuracy"]["high"]) == pytest.approx(
+        [100 * end for end in ends]
+    )
 
 
 def test_the_page_says_which_interval_it_shows(place: Path) -> None:
@@ -95,7 +106,10 @@ def test_the_page_says_which_interval_it_shows(place: Path) -> None:
     )
     assert "Those of macro-f1 are of resamples of examples and of seeds." in html
     single = (place / "single" / "index.html").read_text("utf-8")
-    assert "belong together) and, where there are several seeds, of seeds. Scores and analyses" in single
+    assert (
+        "belong together) and, where there are several seeds, of seeds. Scores and analyses"
+        in single
+    )
     assert "Student's t over examples and seeds, with" not in single
 
 
@@ -112,7 +126,10 @@ def test_the_page_names_the_test_that_was_made(place: Path) -> None:
 
 def test_slices_and_the_whole_rest_on_the_same_model(place: Path) -> None:
     (path,) = (place / "page" / "analyses").glob("ships--char-linear--*--test.json")
-    found, score = json.loads(path.read_bytes()), row_of(place, "char-linear")["metrics"]["accuracy"]
+    found, score = (
+        json.loads(path.read_bytes()),
+        row_of(place, "char-linear")["metrics"]["accuracy"],
+    )
     assert found["score"]["low"] == pytest.approx(score["low"], abs=3)
     assert found["score"]["high"] == pytest.approx(score["high"], abs=3)
     wide = [one for one in found["slices"] if one["low"] is not None]

@@ -21,7 +21,9 @@ def table_of(tokens: list[str], label: str = "contradiction") -> tuple[Table, tu
     """Even problems, and each token 20 times in problems of one label."""
     items: list[Item] = [(y, (f"駅 {i}", "着く")) for i in range(60) for y in LABELS]
     items += [(label, (token, "着く")) for token in tokens for _ in range(20)]
-    table = tabulate(count(items, ("premise", "hypothesis"), analyser("whitespace", cache=0)), LABELS, 0.001)
+    table = tabulate(
+        count(items, ("premise", "hypothesis"), analyser("whitespace", cache=0)), LABELS, 0.001
+    )
     return table, tuple(p for p in over_the_line(table) if p.token in tokens)
 
 
@@ -66,7 +68,9 @@ def test_characters_that_xml_cannot_hold() -> None:
 
 
 def test_a_table_with_nothing_over_and_few_examples() -> None:
-    table = tabulate(count([("neutral", ("星",))], ("text",), analyser("whitespace", cache=0)), LABELS)
+    table = tabulate(
+        count([("neutral", ("星",))], ("text",), analyser("whitespace", cache=0)), LABELS
+    )
     assert "0 pairs over the line" in " ".join(texts(scatter(table, (), "t")))
 
 

@@ -95,7 +95,9 @@ def test_no_unexplained_difference(paper: str, shared_data: Path) -> None:
     assert sum(r.verdict == "equal" for r in results) >= 20
 
 
-def test_a_data_folder_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_folder_that_is_not_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NIKAWA_DATA", str(tmp_path / "none"))
     done = CliRunner().invoke(build("reproduce"), ["reproduce", "jsick"])
     assert isinstance(done.exception, BadInput)

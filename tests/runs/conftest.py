@@ -16,7 +16,16 @@ from nikawa.models.base import Setup
 from nikawa.records import Example, Kind, Prediction, Task
 
 LABELS = ("entailment", "neutral", "contradiction")
-JAMP = ["num", "premise", "hypothesis", "gold_label", "template_num", "time_format", "time_span", "category"]
+JAMP = [
+    "num",
+    "premise",
+    "hypothesis",
+    "gold_label",
+    "template_num",
+    "time_format",
+    "time_span",
+    "category",
+]
 
 
 def _jnli(count: int) -> list[dict[str, Any]]:
@@ -44,7 +53,9 @@ def _jamp(rows: int) -> str:
             for row in range(rows):
                 number += 1
                 texts = f"{number}番の人は{row}年から住む。", f"{label[0]}番の人がいる。"
-                lines.append("\t".join((str(number), *texts, label, str(template), form, "None", category)))
+                lines.append(
+                    "\t".join((str(number), *texts, label, str(template), form, "None", category))
+                )
     return "\n".join(lines) + "\n"
 
 
@@ -59,7 +70,9 @@ def published(tmp_path: Path) -> Path:
     ):
         path = root / "jglue" / "datasets" / f"{name}-v1.3.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8"
+        )
     (root / "jamp" / "dataset").mkdir(parents=True)
     (root / "jamp" / "dataset" / "train_all.tsv").write_text(_jamp(10), "utf-8")
     return root
@@ -109,7 +122,9 @@ class Spy:
         self.seen.setups.append(self.setup)
         self.seen.asked.append((task, list(examples)))
         kept = examples[1:] if self.settings.trouble == "gap" else examples
-        answer: Any = float(self.settings.level) if task.kind == "similarity" else LABELS[self.settings.level]
+        answer: Any = (
+            float(self.settings.level) if task.kind == "similarity" else LABELS[self.settings.level]
+        )
         return [Prediction(example=e.id, answer=answer) for e in kept]
 
     def about(self) -> dict[str, Any]:
@@ -122,7 +137,12 @@ def spy() -> Iterator[Seen]:
     """A model called `spy`, registered for one test."""
     seen = Seen()
     kind = Model(
-        "spy", "a spy", get_args(Kind), lambda setup: Spy(setup, seen), SpySettings, outside=("pace",)
+        "spy",
+        "a spy",
+        get_args(Kind),
+        lambda setup: Spy(setup, seen),
+        SpySettings,
+        outside=("pace",),
     )
     models().add("spy", kind)
     yield seen

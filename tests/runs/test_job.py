@@ -53,11 +53,18 @@ def test_few_items_have_no_interval(tmp_path: Path) -> None:
 
 
 def test_a_sweep_chooses_on_dev_and_no_loser_sees_the_test_set(tmp_path: Path) -> None:
-    report = done(tmp_path, models=("baseline",), grid={"model": ("majority", "char-linear")}, seeds=(0, 1))
+    report = done(
+        tmp_path, models=("baseline",), grid={"model": ("majority", "char-linear")}, seeds=(0, 1)
+    )
     (chosen,) = report.chosen
-    assert (chosen.settings, chosen.among, chosen.on) == ({"model": "char-linear"}, 2, "mini-ja:dev")
+    assert (chosen.settings, chosen.among, chosen.on) == (
+        {"model": "char-linear"},
+        2,
+        "mini-ja:dev",
+    )
     asked = {
-        (stored.spec.settings["model"], stored.spec.stage): stored.sets for stored in stored_runs(tmp_path)
+        (stored.spec.settings["model"], stored.spec.stage): stored.sets
+        for stored in stored_runs(tmp_path)
     }
     assert asked == {
         ("majority", "selection"): ["select"],
@@ -76,7 +83,10 @@ def test_one_seed_chooses_and_requests_are_run_together(tmp_path: Path) -> None:
     report = run_all((several, other), Options(out=tmp_path, workers=1))
     assert report.done == 5
     assert [chosen.settings for chosen in report.chosen] == [{"model": "char-linear"}]
-    assert [(c.task, c.seeds) for c in report.cells][:2] == [("mini-ja-nli", (0, 1)), ("mini-ja-sts", (0,))]
+    assert [(c.task, c.seeds) for c in report.cells][:2] == [
+        ("mini-ja-nli", (0, 1)),
+        ("mini-ja-sts", (0,)),
+    ]
 
 
 def test_an_executor_is_entered_once_to_choose_and_to_tell(
@@ -136,7 +146,9 @@ def test_choosing_alone_asks_no_test_set(tmp_path: Path) -> None:
     assert {stored.spec.stage for stored in stored_runs(tmp_path)} == {"selection"}
 
 
-def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_fails_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from nikawa.models.majority import Majority
 
     def burst(*_: Any) -> None:
@@ -150,7 +162,9 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: 
     assert [cell.model for cell in report.cells] == ["char-linear"]
 
 
-def test_what_models_note_of_themselves_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_models_note_of_themselves_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from nikawa.cli._run_show import _notes
     from nikawa.models.majority import Majority
 
@@ -212,7 +226,9 @@ def test_a_broken_run_is_listed_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["run.json", "done.json", "scores.json"])
-def test_one_broken_run_does_not_hide_the_others_and_its_cure_works(tmp_path: Path, name: str) -> None:
+def test_one_broken_run_does_not_hide_the_others_and_its_cure_works(
+    tmp_path: Path, name: str
+) -> None:
     asked = Request(tasks=("mini-ja-nli",), models=("majority",), seeds=(0, 1))
     whole = run(asked, Options(out=tmp_path, workers=1))
     broken = tmp_path / whole.cells[0].runs[0]
@@ -272,7 +288,8 @@ def test_published_figures_of_the_majority(shared_data: Path, tmp_path: Path) ->
     assert round(by["jsick-nli", "", "", "accuracy"].mean or 0, 2) == 61.74
     easy = "trained on jamp:template-easy"
     sizes = {
-        where: by["jamp", easy, where, "accuracy"].n for where in ("", "seen", "unseen", "seen - unseen")
+        where: by["jamp", easy, where, "accuracy"].n
+        for where in ("", "seen", "unseen", "seen - unseen")
     }
     assert sizes == {"": 1990, "seen": 1346, "unseen": 644, "seen - unseen": 1990}
     assert by["jamp", easy, "", "accuracy"].protocol == "stand-in test"

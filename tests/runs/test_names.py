@@ -24,15 +24,21 @@ def test_a_name_stands_before_the_model(given: str, name: str, model: str) -> No
     assert name_and_model(given) == (name, model)
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 81, "two\nlines", "a\x1b[31m", "v2: large", "a\u202eb"])
+@pytest.mark.parametrize(
+    "name", ["", "  ", "x" * 81, "two\nlines", "a\x1b[31m", "v2: large", "a\u202eb"]
+)
 def test_what_cannot_be_a_name_is_refused(name: str) -> None:
     with pytest.raises(BadInput, match="write NAME=majority"):
         name_and_model(f"{name}=majority")
 
 
-@pytest.mark.parametrize("models", [("a=majority", "a=char-linear"), ("majority", "majority=char-linear")])
+@pytest.mark.parametrize(
+    "models", [("a=majority", "a=char-linear"), ("majority", "majority=char-linear")]
+)
 def test_a_name_stands_for_one_model(models: tuple[str, ...]) -> None:
-    with pytest.raises(BadInput, match="names majority and char-linear; give each a name of its own"):
+    with pytest.raises(
+        BadInput, match="names majority and char-linear; give each a name of its own"
+    ):
         plan(Request(tasks=("mini-ja-nli",), models=models))
 
 

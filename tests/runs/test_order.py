@@ -24,8 +24,13 @@ def test_epochs_count_and_equals_keep_their_order() -> None:
     made = runs(models=("encoder:none/such",), grid={"epochs": (1, 5, 3)}, seeds=(0, 1))
     told = [run for run in made if run.stage == "result"]
     assert [(r.settings.get("epochs", 3), r.seed) for r in longest_first(told)] == [
-        (5.0, 0), (5.0, 1), (3, 0), (3, 1), (1.0, 0), (1.0, 1)
-    ]  # fmt: skip
+        (5.0, 0),
+        (5.0, 1),
+        (3, 0),
+        (3, 1),
+        (1.0, 0),
+        (1.0, 1),
+    ]
 
 
 def test_rows_count_as_often_as_they_are_learned_from(published: Path) -> None:

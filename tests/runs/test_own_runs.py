@@ -28,9 +28,19 @@ from nikawa.runs.plan import plan
 from nikawa.scoring.score import score
 
 CARD = Card(
-    name="weather", title="Weather", version="3", languages=("ja",), licence="CC0", citation="none", homepage="none",
-    description="", labels="", workers="", workers_are="none", source="",
-)  # fmt: skip
+    name="weather",
+    title="Weather",
+    version="3",
+    languages=("ja",),
+    licence="CC0",
+    citation="none",
+    homepage="none",
+    description="",
+    labels="",
+    workers="",
+    workers_are="none",
+    source="",
+)
 LABELS = ("entailment", "contradiction", "neutral")
 WORDS = {"entailment": "降る", "contradiction": "降らない", "neutral": "寒い"}
 
@@ -39,7 +49,10 @@ def items(numbers: Sequence[int], word: str = "雨", marked: bool = False) -> tu
     return tuple(
         Example(
             id=f"w{n}",
-            inputs={"premise": f"{n}日に{word}が降る。", "hypothesis": f"{n}日は{WORDS[LABELS[n % 3]]}。"},
+            inputs={
+                "premise": f"{n}日に{word}が降る。",
+                "hypothesis": f"{n}日は{WORDS[LABELS[n % 3]]}。",
+            },
             gold={"label": LABELS[n % 3]},
             meta={"no-snow": "seen" if n % 2 else "unseen"} if marked else {},
             group=f"g{n // 3}",
@@ -58,7 +71,9 @@ def weather(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "no-snow": items(range(30)),
         "hard": items(range(90, 99), "雪"),
     }
-    write_folder(Dataset(name="weather", language="ja", version="3", card=CARD, splits=splits), Path("mine"))
+    write_folder(
+        Dataset(name="weather", language="ja", version="3", card=CARD, splits=splits), Path("mine")
+    )
     return Path("mine")
 
 
@@ -72,13 +87,20 @@ def done(*tasks: str, out: str = "runs", **asked: Any) -> RunReport:
 def test_a_run_brings_its_task_and_counts_by_content() -> None:
     found = done("mine")
     assert not found.problems
-    assert {(c.task, c.set, c.where) for c in found.cells} == {("mine", "test", ""), ("mine", "hard", "")}
+    assert {(c.task, c.set, c.where) for c in found.cells} == {
+        ("mine", "test", ""),
+        ("mine", "hard", ""),
+    }
     assert {c.metric for c in found.cells} == {"accuracy", "macro-f1"}
     best = next(c for c in found.cells if (c.model, c.set) == ("char-linear", "test"))
     assert best.mean == 100
     stored = stored_runs(Path("runs"))[0].spec
     assert task_of(stored).labels == LABELS
-    assert [(d.name, d.version) for d in stored.data] == [("mine:train", "3"), ("mine:test", "3"), ("mine:hard", "3")]  # fmt: skip
+    assert [(d.name, d.version) for d in stored.data] == [
+        ("mine:train", "3"),
+        ("mine:test", "3"),
+        ("mine:hard", "3"),
+    ]
     Path("other").mkdir()
     shutil.copytree("mine", "other/mine")
     for place in ("./mine/", "other/mine", str(Path("mine").absolute())):
@@ -118,15 +140,23 @@ def test_runs_are_listed_compared_scored_and_analysed() -> None:
     done("mine")
     a, b = (run.path.name for run in stored_runs(Path("runs")))
     assert {row.state for row in list_runs(Path("runs"), task="mine")} == {"done"}
-    assert {pair.set: pair.n for pair in diff_runs(a, b, Path("runs")).answers} == {"hard": 9, "test": 30}
+    assert {pair.set: pair.n for pair in diff_runs(a, b, Path("runs")).answers} == {
+        "hard": 9,
+        "test": 30,
+    }
     answers = Path("runs") / a / "predictions" / "test.jsonl"
     for name in ("mine", "mine:test", "mine-label"):
         scored = score(name, answers)
         assert (scored.report.split, scored.report.version, scored.report.n) == ("test", "3", 30)
         stored = open_run(a, Path("runs")).scores()
-        assert scored.report.scores[0].value == next(s for s in stored if s.set == "test").scores[0].value
+        assert (
+            scored.report.scores[0].value
+            == next(s for s in stored if s.set == "test").scores[0].value
+        )
     other = Path("runs") / b / "predictions" / "test.jsonl"
-    shown = CliRunner().invoke(build("compare"), ["compare", str(answers), str(other), "--task", "mine"])
+    shown = CliRunner().invoke(
+        build("compare"), ["compare", str(answers), str(other), "--task", "mine"]
+    )
     assert shown.exit_code == 0, shown.output
     analyses = compute(find_runs(["runs"])).analyses
     assert {(each.system.task, each.system.language) for each in analyses.each} == {("mine", "ja")}

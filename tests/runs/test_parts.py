@@ -11,7 +11,8 @@ from nikawa.runs.parts import fold_of, group_of, hold_out, share_of, shots_of
 
 LABELS = ("entailment", "neutral", "contradiction")
 EXAMPLES = [
-    Example(id=str(i), inputs={}, gold={"label": LABELS[i % 3]}, group=f"g{i // 10}") for i in range(200)
+    Example(id=str(i), inputs={}, gold={"label": LABELS[i % 3]}, group=f"g{i // 10}")
+    for i in range(200)
 ]
 
 

@@ -75,7 +75,12 @@ def test_some_seeds_may_choose_for_all(spy: Any) -> None:
 
 def test_a_grid_tells_repeats_once_and_small_shares_stay_apart(spy: Any) -> None:
     planned = plan(
-        Request(tasks=("mini-ja-nli",), models=("spy",), grid={"level": (1, 1, 0)}, shares=(0.001, 0.002))
+        Request(
+            tasks=("mini-ja-nli",),
+            models=("spy",),
+            grid={"level": (1, 1, 0)},
+            shares=(0.001, 0.002),
+        )
     )
     assert [f.options for f in planned.families] == [({"level": 1}, {})] * 2
     assert [f.variation.title for f in planned.families] == ["0.1% of train", "0.2% of train"]
@@ -89,7 +94,10 @@ def test_a_setting_goes_to_the_models_that_have_it(spy: Any) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"settings": {"lvl": 1}}, "no model here has the setting 'lvl'; they have: level, pace, trouble"),
+        (
+            {"settings": {"lvl": 1}},
+            "no model here has the setting 'lvl'; they have: level, pace, trouble",
+        ),
         ({"settings": {"level": "high"}}, "a setting is wrong"),
         ({"inputs": ("title",)}, "mini-ja-nli has no input 'title'; it has: premise, hypothesis"),
         ({"shares": (0.0,)}, "0.0 is no share"),
@@ -128,10 +136,16 @@ def test_labels_of_other_sets_must_be_told(spy: Any, tmp_path: Path) -> None:
         only(train=(name,))
     told = only(train=(name,), labels={"yes": "entailment", "no": "contradiction"})
     material = gather(told.runs({})[0], Shelf())
-    assert [e.gold["label"] for e in material.train] == ["entailment", "contradiction", "entailment"]
+    assert [e.gold["label"] for e in material.train] == [
+        "entailment",
+        "contradiction",
+        "entailment",
+    ]
 
 
-def test_sets_are_mixed_under_full_names_and_scores_come_to_the_scale(spy: Any, published: Path) -> None:
+def test_sets_are_mixed_under_full_names_and_scores_come_to_the_scale(
+    spy: Any, published: Path
+) -> None:
     family = only(published, tasks=("jsts",), train=("mini-ja", "jsts"))
     material = gather(family.runs({})[0], Shelf(published))
     assert {e.id.partition("/")[0] for e in material.train} == {"mini-ja:train", "jsts:train"}

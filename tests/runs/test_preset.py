@@ -13,7 +13,10 @@ GIVEN = 'seeds = 2\n[task.mini-ja-sts]\nsettings = { model = "char-linear" }\n'
 
 
 def test_a_preset_as_windows_writes_it(tmp_path: Path) -> None:
-    for name, data in (("a", GIVEN.encode()), ("b", b"\xef\xbb\xbf" + GIVEN.replace("\n", "\r\n").encode())):
+    for name, data in (
+        ("a", GIVEN.encode()),
+        ("b", b"\xef\xbb\xbf" + GIVEN.replace("\n", "\r\n").encode()),
+    ):
         (tmp_path / f"{name}.toml").write_bytes(data)
     assert read_preset(str(tmp_path / "a.toml")) == read_preset(str(tmp_path / "b.toml"))
 

@@ -14,7 +14,9 @@ from nikawa.runs.plan import Family, Request, plan
 from nikawa.runs.protocol import protocol_for
 
 
-def protocol(name: str, data: Path | None, *, learns: bool = True, sweep: bool = False, **vary: Any) -> Protocol:  # fmt: skip
+def protocol(
+    name: str, data: Path | None, *, learns: bool = True, sweep: bool = False, **vary: Any
+) -> Protocol:
     return protocol_for(tasks()[name], Variation(**vary), Shelf(data), learns=learns, sweep=sweep)
 
 
@@ -50,7 +52,11 @@ def test_dev_alone_is_folded(published: Path) -> None:
     )
     assert (found.mark, found.select) == ("5 folds of dev", "")
     swept = protocol("jnli", published, sweep=True)
-    assert (swept.select, swept.select_share, swept.mark) == ("jnli:dev", 0.2, "5 folds of 80% of dev")
+    assert (swept.select, swept.select_share, swept.mark) == (
+        "jnli:dev",
+        0.2,
+        "5 folds of 80% of dev",
+    )
 
 
 def test_dev_alone_is_told_whole_where_training_data_come_from_elsewhere(published: Path) -> None:
@@ -60,7 +66,12 @@ def test_dev_alone_is_told_whole_where_training_data_come_from_elsewhere(publish
 
 def test_a_model_that_does_not_learn_is_asked_at_once(published: Path) -> None:
     found = protocol("jnli", published, learns=False)
-    assert (found.kind, found.train, found.evaluate, found.mark) == ("answers", (), ("jnli:dev",), "on dev")
+    assert (found.kind, found.train, found.evaluate, found.mark) == (
+        "answers",
+        (),
+        ("jnli:dev",),
+        "on dev",
+    )
     assert protocol("mini-ja-nli", None, learns=False).evaluate == ("mini-ja:test",)
     with pytest.raises(BadInput, match="settings cannot be chosen"):
         protocol("jnli", published, learns=False, sweep=True)
@@ -72,14 +83,19 @@ def test_jamp_without_its_test_file_has_a_stand_in_through_the_same_path(
     real = protocol("jamp", with_jamp_test)
     assert (real.evaluate, real.mark, real.kind) == (("jamp:test",), "", "standard")
     shelf, task = Shelf(with_jamp_test), tasks()["jamp"]
-    assert (len(shelf.examples("jamp:train", task)), len(shelf.examples("jamp:test", task))) == (40, 8)
+    assert (len(shelf.examples("jamp:train", task)), len(shelf.examples("jamp:test", task))) == (
+        40,
+        8,
+    )
     (with_jamp_test / "jamp" / "dataset" / "test_2.tsv").unlink()
     stand_in = protocol("jamp", published)
     assert (stand_in.evaluate, stand_in.mark) == (("jamp:stand-in",), "stand-in test")
     assert stand_in.train == real.train
 
 
-def test_the_stand_in_has_two_rows_of_every_cell_and_no_training_split_has_them(published: Path) -> None:
+def test_the_stand_in_has_two_rows_of_every_cell_and_no_training_split_has_them(
+    published: Path,
+) -> None:
     shelf, task = Shelf(published), tasks()["jamp"]
     held = shelf.examples("jamp:stand-in", task)
     cells = [(e.meta["template"], e.gold["label"]) for e in held]
@@ -93,7 +109,11 @@ def test_the_stand_in_has_two_rows_of_every_cell_and_no_training_split_has_them(
 
 def test_jamp_is_run_on_every_training_split(published: Path) -> None:
     found = families(published, "jamp")
-    assert [f.variation.title for f in found][:3] == ["", "trained on jamp:template-easy", "trained on jamp:template-hard"]  # fmt: skip
+    assert [f.variation.title for f in found][:3] == [
+        "",
+        "trained on jamp:template-easy",
+        "trained on jamp:template-hard",
+    ]
     assert len(found) == 6
     assert len(families(published, "jamp", train=("mini-ja",))) == 1
 

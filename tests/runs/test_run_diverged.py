@@ -65,17 +65,25 @@ def _steep() -> Iterator[None]:
     del models()._things["steep"]
 
 
-def swept(out: Path, *rates: float, task: str = "mini-ja-nli", seeds: tuple[int, ...] = (0, 1)) -> RunReport:
+def swept(
+    out: Path, *rates: float, task: str = "mini-ja-nli", seeds: tuple[int, ...] = (0, 1)
+) -> RunReport:
     request = Request((task,), ("steep",), seeds, grid={"rate": rates})
     return run(request, Options(out=out, workers=1))
 
 
 @pytest.mark.parametrize("rate", [1.5, 3.0])
 @pytest.mark.parametrize("task", ["mini-ja-nli", "mini-ja-sts"])
-def test_it_is_done_without_a_score_and_not_repeated(tmp_path: Path, rate: float, task: str) -> None:
+def test_it_is_done_without_a_score_and_not_repeated(
+    tmp_path: Path, rate: float, task: str
+) -> None:
     told = swept(tmp_path, rate, 0.5, task=task)
     (chosen,) = told.chosen
-    assert (chosen.settings, chosen.diverged, told.problems) == ({"rate": 0.5}, ({"rate": rate},), ())
+    assert (chosen.settings, chosen.diverged, told.problems) == (
+        {"rate": 0.5},
+        ({"rate": rate},),
+        (),
+    )
     assert (told.done, Steep.fits) == (6, 6)
     again = swept(tmp_path, rate, 0.5, task=task)
     assert (again.done, again.skipped, again.chosen, Steep.fits) == (0, 6, told.chosen, 6)
@@ -103,25 +111,59 @@ def test_settings_that_one_seed_diverged_with_are_not_chosen(tmp_path: Path) -> 
 
 
 def test_where_all_diverge_one_line_says_so(tmp_path: Path, nikawa: Nikawa) -> None:
-    words = ("run", "--model", "steep", "--tasks", "mini-ja-nli", "--grid", "rate=1.5,3", "--seeds", "2")
+    words = (
+        "run",
+        "--model",
+        "steep",
+        "--tasks",
+        "mini-ja-nli",
+        "--grid",
+        "rate=1.5,3",
+        "--seeds",
+        "2",
+    )
     for _ in range(2):
         ended = nikawa(*words, "--out", str(tmp_path), "--workers", "1")
         assert ended.returncode == 1
         (line,) = ended.stderr.splitlines()
-        assert line.startswith("nikawa: mini-ja-nli steep: all 2 settings diverged: none can be chosen; try")
+        assert line.startswith(
+            "nikawa: mini-ja-nli steep: all 2 settings diverged: none can be chosen; try"
+        )
     assert Steep.fits == 4
 
 
 def test_the_command_tells_of_it_and_ends_well(tmp_path: Path, nikawa: Nikawa) -> None:
-    words = ("run", "--model", "steep", "--tasks", "mini-ja-nli", "--grid", "rate=0.5,1.5", "--out", str(tmp_path))  # fmt: skip
+    words = (
+        "run",
+        "--model",
+        "steep",
+        "--tasks",
+        "mini-ja-nli",
+        "--grid",
+        "rate=0.5,1.5",
+        "--out",
+        str(tmp_path),
+    )
     ended = nikawa(*words, "--workers", "1")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "rate=0.5, chosen among 2 on mini-ja:dev; diverged: rate=1.5" in ended.stdout
 
 
 @pytest.mark.parametrize("rate", [1.5, 3.0])
-def test_a_diverged_result_is_a_failure_with_its_cure(tmp_path: Path, nikawa: Nikawa, rate: float) -> None:
-    words = ("run", "--model", "steep", "--tasks", "mini-ja-nli", "--set", f"rate={rate}", "--out", str(tmp_path))  # fmt: skip
+def test_a_diverged_result_is_a_failure_with_its_cure(
+    tmp_path: Path, nikawa: Nikawa, rate: float
+) -> None:
+    words = (
+        "run",
+        "--model",
+        "steep",
+        "--tasks",
+        "mini-ja-nli",
+        "--set",
+        f"rate={rate}",
+        "--out",
+        str(tmp_path),
+    )
     ended = nikawa(*words, "--workers", "1")
     assert ended.returncode == 2
     (line,) = ended.stderr.splitlines()
@@ -137,9 +179,16 @@ def test_tables_of_settings_name_it(tmp_path: Path) -> None:
     )
     numbers = json.loads((tmp_path / "report" / "numbers.json").read_bytes())
     found = numbers["sections"][0]["choices"]["tried"]
-    told = [(t["settings"]["rate"], t["diverged"], t["chosen"], t["scores"]["steep"]["value"]) for t in found]
+    told = [
+        (t["settings"]["rate"], t["diverged"], t["chosen"], t["scores"]["steep"]["value"])
+        for t in found
+    ]
     assert told[1] == (1.5, ["steep"], [], None)
     assert told[0][:3] == (0.5, [], ["steep"])
-    assert '<span class="soft">diverged</span>' in (tmp_path / "report" / "index.html").read_text("utf-8")
-    rows = [line.strip("| ").split(" | ") for line in grid_table(tmp_path / "runs", {}).splitlines()[2:]]
+    assert '<span class="soft">diverged</span>' in (tmp_path / "report" / "index.html").read_text(
+        "utf-8"
+    )
+    rows = [
+        line.strip("| ").split(" | ") for line in grid_table(tmp_path / "runs", {}).splitlines()[2:]
+    ]
     assert [row[4] for row in rows].count("diverged") == 1

@@ -54,11 +54,15 @@ def test_an_encoder_that_cannot_be_read_leaves_no_run(tmp_path: Path, nikawa: Ni
     folder = tmp_path / "odd"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({"model_type": "no-such-thing"}))
-    assert "odd: the encoder cannot be read" in _asked(nikawa, tmp_path / "runs", f"encoder:{folder}")
+    assert "odd: the encoder cannot be read" in _asked(
+        nikawa, tmp_path / "runs", f"encoder:{folder}"
+    )
     assert stored_runs(tmp_path / "runs", broken=True) == []
 
 
-def test_what_is_done_is_shown_without_the_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_done_is_shown_without_the_encoder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from nikawa.models import models
 
     asked = Request(("mini-ja-nli",), ("majority",))
@@ -115,5 +119,8 @@ def test_a_word_that_names_no_device_is_one_short_line() -> None:
     for name in ("gpu", "GPU:0", "cuda:", ""):
         with pytest.raises(BadInput) as told:
             device_of(EncoderSettings(device=name))
-        assert str(told.value) == f"there is no device {name!r}; set device=auto, cpu, cuda, or cuda:1 for the second card"  # fmt: skip
+        assert (
+            str(told.value)
+            == f"there is no device {name!r}; set device=auto, cpu, cuda, or cuda:1 for the second card"
+        )
     assert device_of(EncoderSettings(device="cpu")).type == "cpu"

@@ -11,7 +11,9 @@ SPEC = RunSpec(
     predictor="replay:answers/of mine.jsonl",
     seed=3,
     settings={"b": 1, "a": [0.5]},
-    protocol=Protocol(kind="standard", train=("jnli:train",), select="jnli:dev", evaluate=("jnli:test",)),
+    protocol=Protocol(
+        kind="standard", train=("jnli:train",), select="jnli:dev", evaluate=("jnli:test",)
+    ),
     data=(DataSet(name="jnli:train", version="1.3", digest="00", n=2),),
 )
 
@@ -26,7 +28,8 @@ def test_the_hash_is_of_the_content_not_of_the_order_it_was_written_in() -> None
 def test_a_file_of_a_model_counts_by_name_and_content_not_by_its_place() -> None:
     held = DataSet(name="replay:mine.jsonl", version="file", digest="07", n=0)
     here, there = (
-        replace(SPEC, predictor=f"replay:{place}/mine.jsonl", data=(held,)) for place in ("a", "b/c")
+        replace(SPEC, predictor=f"replay:{place}/mine.jsonl", data=(held,))
+        for place in ("a", "b/c")
     )
     assert here.hash == there.hash
     assert here.model == "replay:mine.jsonl"
@@ -67,5 +70,9 @@ def test_it_is_a_run_and_comes_back_from_json() -> None:
 
 def test_a_variation_tells_itself_in_words() -> None:
     assert Variation().title == ""
-    found = Variation(inputs=("hypothesis",), share=0.25, train=("jsick:train", "jnli:train"), shots=8)
-    assert found.title == "hypothesis only, trained on jsick:train+jnli:train, 25% of train, 8 shots"
+    found = Variation(
+        inputs=("hypothesis",), share=0.25, train=("jsick:train", "jnli:train"), shots=8
+    )
+    assert (
+        found.title == "hypothesis only, trained on jsick:train+jnli:train, 25% of train, 8 shots"
+    )

@@ -38,7 +38,9 @@ def test_answers_come_without_gold_tags_meta_or_group(spy: Any, tmp_path: Path) 
         assert set(example.inputs) == {"hypothesis"}
         assert example == Example(id=example.id, inputs=example.inputs)
     ((_, learned, dev),) = spy.fits
-    assert all(set(e.gold) == {"label"} and set(e.inputs) == {"hypothesis"} for e in (*learned, *dev))
+    assert all(
+        set(e.gold) == {"label"} and set(e.inputs) == {"hypothesis"} for e in (*learned, *dev)
+    )
 
 
 def test_a_model_gets_its_seed_settings_folder_and_a_way_to_score(spy: Any, tmp_path: Path) -> None:
@@ -61,8 +63,13 @@ def test_what_is_written(spy: Any, tmp_path: Path) -> None:
     assert stored.done
     assert stored.spec == spec
     assert sorted(path.name for path in stored.path.iterdir()) == [
-        "about.json", "done.json", "lock", "predictions", "run.json", "scores.json",
-    ]  # fmt: skip
+        "about.json",
+        "done.json",
+        "lock",
+        "predictions",
+        "run.json",
+        "scores.json",
+    ]
     (found,) = stored.scores()
     assert (found.set, found.n, found.answered, found.unanswered) == ("test", 9, 9, {})
     assert found.scores[0].low is None
@@ -96,14 +103,18 @@ def test_a_sweep_over_folds_sets_a_fifth_apart_to_choose_on(
     assert {e.id for _, _, dev in spy.fits for e in dev} == chosen_on
 
 
-def test_a_tenth_of_train_is_chosen_on_where_dev_is_told(spy: Any, published: Path, tmp_path: Path) -> None:
+def test_a_tenth_of_train_is_chosen_on_where_dev_is_told(
+    spy: Any, published: Path, tmp_path: Path
+) -> None:
     do(spec_of("jsts", published), tmp_path / "runs", published)
     ((_, learned, dev),) = spy.fits
     assert (len(learned), len(dev), len(spy.asked[0][1])) == (54, 6, 12)
     assert {e.group for e in learned}.isdisjoint(e.group for e in dev)
 
 
-def test_a_row_of_every_cell_of_jamp_is_chosen_on(spy: Any, published: Path, tmp_path: Path) -> None:
+def test_a_row_of_every_cell_of_jamp_is_chosen_on(
+    spy: Any, published: Path, tmp_path: Path
+) -> None:
     request = Request(tasks=("jamp",), models=("spy",), grid={"level": (0, 1)}, train=("jamp",))
     (family,) = plan(request, published).families
     do(family.choosing()[0], tmp_path / "runs", published)
@@ -112,7 +123,9 @@ def test_a_row_of_every_cell_of_jamp_is_chosen_on(spy: Any, published: Path, tmp
     assert family.variation.title == ""
 
 
-def test_seen_and_unseen_problems_are_scored_apart(spy: Any, published: Path, tmp_path: Path) -> None:
+def test_seen_and_unseen_problems_are_scored_apart(
+    spy: Any, published: Path, tmp_path: Path
+) -> None:
     spec = spec_of("jamp", published, train=("jamp:template-easy",))
     do(spec, tmp_path, published)
     (found,) = StoredRun(tmp_path / spec.folder).scores()
@@ -136,7 +149,9 @@ def test_a_run_killed_at_any_write_ends_the_same(
         before = {path: path.stat().st_mtime_ns for path in out.rglob("*.jsonl")}
         assert do(spec, out, published).status == "done"
         assert files(out) == whole
-        assert all(path.stat().st_mtime_ns == time for path, time in before.items() if path.exists())
+        assert all(
+            path.stat().st_mtime_ns == time for path, time in before.items() if path.exists()
+        )
         assert fits <= len(spy.fits) - learned <= fits + 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", dying(2 * writes))
@@ -206,7 +221,10 @@ def test_trouble_in_a_model_is_one_line_and_kept_whole(spy: Any, tmp_path: Path)
     assert "Traceback" in (tmp_path / spec.folder / "state" / "error.txt").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("task", "answer"), [("mini-ja-sts", "high"), ("mini-ja-nli", 1), ("mini-ja-choice", True), ("mini-ja-ner", "PS")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "answer"),
+    [("mini-ja-sts", "high"), ("mini-ja-nli", 1), ("mini-ja-choice", True), ("mini-ja-ner", "PS")],
+)
 def test_an_answer_of_another_shape_is_refused_and_not_kept(
     spy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str, answer: Any
 ) -> None:
@@ -223,7 +241,10 @@ def test_an_answer_of_another_shape_is_refused_and_not_kept(
 
 
 def test_a_model_that_skips_an_example_is_refused(spy: Any, tmp_path: Path) -> None:
-    assert "did not answer each of the 9" in do(spec_of("mini-ja-nli", settings={"trouble": "gap"}), tmp_path).problem  # fmt: skip
+    assert (
+        "did not answer each of the 9"
+        in do(spec_of("mini-ja-nli", settings={"trouble": "gap"}), tmp_path).problem
+    )
 
 
 def test_a_full_disk_is_one_line_and_nothing_is_lost(
@@ -262,7 +283,9 @@ def test_a_correlation_that_is_not_defined_is_null_on_disk(spy: Any, tmp_path: P
     assert value != value  # noqa: PLR0124  (NaN alone)
 
 
-def test_reasons_are_counted_by_their_kind(spy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_are_counted_by_their_kind(
+    spy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reasons = ("refusal: no", "refusal: never", "unparsable: 3", None)
 
     def silent(_: Any, task: Any, examples: Any) -> list[Prediction]:
@@ -292,4 +315,10 @@ def test_a_replayed_file_gives_its_answers_back(spy: Any, tmp_path: Path) -> Non
     assert [s.value for s in a.scores()[0].scores] == [s.value for s in b.scores()[0].scores]
     assert replayed.protocol.kind == "answers"
     answers.write_bytes(answers.read_bytes().replace(b"contradiction", b"neutral"))
-    assert plan(Request(tasks=("mini-ja-nli",), models=(f"replay:{answers}",))).families[0].runs({})[0].hash != replayed.hash  # fmt: skip
+    assert (
+        plan(Request(tasks=("mini-ja-nli",), models=(f"replay:{answers}",)))
+        .families[0]
+        .runs({})[0]
+        .hash
+        != replayed.hash
+    )

@@ -101,17 +101,24 @@ def test_three_systems_share_letters(tmp_path: Path, data: Path) -> None:
 
 def test_seeds_widen_the_interval(tmp_path: Path, data: Path) -> None:
     steady = [answers(tmp_path / f"s{i}.jsonl", 0.7, 10 + i) for i in range(3)]
-    moody = [answers(tmp_path / f"m{i}.jsonl", right, 20 + i) for i, right in enumerate((0.5, 0.7, 0.95))]
+    moody = [
+        answers(tmp_path / f"m{i}.jsonl", right, 20 + i) for i, right in enumerate((0.5, 0.7, 0.95))
+    ]
     found = compare(["jnli"], {"steady": steady, "moody": moody}, data=data, rounds=2000)
     sd = {s.system: s.sd for s in found.systems}
     assert sd["moody"] > sd["steady"]  # type: ignore[operator]
     assert [s.runs for s in found.systems] == [3, 3]
-    single = compare(["jnli"], {"steady": steady[:1], "moody": moody[2:]}, data=data, rounds=2000).pairs[0]
+    single = compare(
+        ["jnli"], {"steady": steady[:1], "moody": moody[2:]}, data=data, rounds=2000
+    ).pairs[0]
     assert found.pairs[0].high - found.pairs[0].low > single.high - single.low
 
 
 def test_slices_and_items_where_they_differ(tmp_path: Path, data: Path) -> None:
-    systems = {"a": [answers(tmp_path / "a.jsonl", 0.6, 1)], "b": [answers(tmp_path / "b.jsonl", 0.8, 2)]}
+    systems = {
+        "a": [answers(tmp_path / "a.jsonl", 0.6, 1)],
+        "b": [answers(tmp_path / "b.jsonl", 0.8, 2)],
+    }
     found = compare(["jnli"], systems, data=data, options=Options(by=("gold",)), rounds=300)
     whole, *parts = found.slices
     assert whole.where == "all"
@@ -156,7 +163,10 @@ def test_randomisation_agrees_with_doing_it_by_hand(tmp_path: Path, data: Path) 
     pair = compare(["jnli"], {"a": [a], "b": [b]}, data=data, rounds=10_000).pairs[0]
     one, two = (
         np.array(
-            [x["answer"] == LABELS[int(x["id"]) % 3] for x in map(json.loads, path.read_text().splitlines())]
+            [
+                x["answer"] == LABELS[int(x["id"]) % 3]
+                for x in map(json.loads, path.read_text().splitlines())
+            ]
         )
         for path in (a, b)
     )
@@ -199,7 +209,8 @@ def similar(tmp_path: Path, name: str, change: Callable[[int, float], Any]) -> P
     path = tmp_path / f"{name}.jsonl"
     path.write_text(
         "".join(
-            json.dumps({"id": str(i), "answer": change(i, r["label"])}) + "\n" for i, r in enumerate(rows)
+            json.dumps({"id": str(i), "answer": change(i, r["label"])}) + "\n"
+            for i, r in enumerate(rows)
         )
     )
     return path
@@ -220,7 +231,10 @@ def test_unread_answers_leave_the_others_in_step(tmp_path: Path) -> None:
 def test_what_is_undefined_tells_nothing_apart(tmp_path: Path) -> None:
     flat = similar(tmp_path, "flat", lambda i, g: 2.5)
     found = compare(
-        ["jsts"], {"noisy": [similar(tmp_path, "n", noisy)], "flat": [flat]}, data=tmp_path, rounds=300
+        ["jsts"],
+        {"noisy": [similar(tmp_path, "n", noisy)], "flat": [flat]},
+        data=tmp_path,
+        rounds=300,
     )
     assert all(np.isnan(pair.p) and np.isnan(pair.p_holm) for pair in found.pairs)
     assert {(s.system, s.ties) for s in found.systems} == {("noisy", "a"), ("flat", "")}
@@ -229,7 +243,9 @@ def test_what_is_undefined_tells_nothing_apart(tmp_path: Path) -> None:
 def test_scale_does_not_matter_to_a_correlation(tmp_path: Path) -> None:
     plain = similar(tmp_path, "plain", noisy)
     rough = similar(tmp_path, "rough", lambda i, g: g + 3 * np.random.default_rng(900 + i).normal())
-    huge = similar(tmp_path, "huge", lambda i, g: 20 * (g + 3 * np.random.default_rng(900 + i).normal()))
+    huge = similar(
+        tmp_path, "huge", lambda i, g: 20 * (g + 3 * np.random.default_rng(900 + i).normal())
+    )
     a = compare(["jsts"], {"plain": [plain], "rough": [rough]}, data=tmp_path, rounds=2000).pairs
     b = compare(["jsts"], {"plain": [plain], "rough": [huge]}, data=tmp_path, rounds=2000).pairs
     for one, two in zip(a, b, strict=True):
@@ -251,11 +267,15 @@ def test_order_of_seeds_does_not_matter(tmp_path: Path, data: Path) -> None:
     runs = [answers(tmp_path / f"r{i}.jsonl", 0.6 + 0.1 * i, 40 + i) for i in range(3)]
     other = [answers(tmp_path / f"o{i}.jsonl", 0.7, 60 + i) for i in range(3)]
     one, two = (
-        compare(["jnli"], {"a": order, "b": other}, data=data, rounds=500, options=Options(by=("gold",)))
+        compare(
+            ["jnli"], {"a": order, "b": other}, data=data, rounds=500, options=Options(by=("gold",))
+        )
         for order in (runs, runs[::-1])
     )
     keep = ("difference", "wins", "losses", "ties", "p_mcnemar", "effect")
-    assert [getattr(one.pairs[0], k) for k in keep] == pytest.approx([getattr(two.pairs[0], k) for k in keep])
+    assert [getattr(one.pairs[0], k) for k in keep] == pytest.approx(
+        [getattr(two.pairs[0], k) for k in keep]
+    )
     assert one.pairs[0].p_mcnemar is None
     assert one.slices == two.slices
 
@@ -268,22 +288,39 @@ def test_letters_are_shared_exactly_where_systems_are_not_apart() -> None:
 
 def test_what_is_no_mean_over_items_has_no_figures_of_items(tmp_path: Path) -> None:
     gold = ["良い"] * 60 + ["悪い"] * 40
-    rows = [{"id": str(i), "inputs": {"text": f"鍋{i}"}, "gold": {"label": g}} for i, g in enumerate(gold)]
+    rows = [
+        {"id": str(i), "inputs": {"text": f"鍋{i}"}, "gold": {"label": g}}
+        for i, g in enumerate(gold)
+    ]
     (tmp_path / "own.jsonl").write_text(
         "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8"
     )
     paths = {}
     for name, wrong in (("a", range(60, 80)), ("b", range(20))):
-        given = [g if i not in wrong else "悪い" if g == "良い" else "良い" for i, g in enumerate(gold)]
-        lines = [json.dumps({"id": str(i), "answer": x}, ensure_ascii=False) for i, x in enumerate(given)]
+        given = [
+            g if i not in wrong else "悪い" if g == "良い" else "良い" for i, g in enumerate(gold)
+        ]
+        lines = [
+            json.dumps({"id": str(i), "answer": x}, ensure_ascii=False) for i, x in enumerate(given)
+        ]
         paths[name] = [tmp_path / f"{name}.jsonl"]
         paths[name][0].write_text("\n".join(lines), "utf-8")
     found = {p.metric: p for p in compare([str(tmp_path / "own.jsonl")], paths, rounds=200).pairs}
     assert found["accuracy"].difference == 0
-    assert (found["accuracy"].p_mcnemar, found["accuracy"].effect, found["accuracy"].wins) == (1, 0, 20)
+    assert (found["accuracy"].p_mcnemar, found["accuracy"].effect, found["accuracy"].wins) == (
+        1,
+        0,
+        20,
+    )
     other = found["macro-f1"]
     assert other.difference != 0
-    assert (other.p_mcnemar, other.effect, other.wins, other.losses, other.ties) == (None, None, 0, 0, 0)
+    assert (other.p_mcnemar, other.effect, other.wins, other.losses, other.ties) == (
+        None,
+        None,
+        0,
+        0,
+        0,
+    )
 
 
 def test_missing_answers_name_a_cure_that_comparing_has(tmp_path: Path, data: Path) -> None:
@@ -300,7 +337,9 @@ def test_progress_is_told_to_the_end(tmp_path: Path, data: Path) -> None:
     for systems in ({"a": paths[:1], "b": paths[1:2]}, {"a": paths[:2], "b": paths[2:]}):
         heard: list[tuple[str, int, int]] = []
 
-        def tell(what: str, done: int, total: int, heard: list[tuple[str, int, int]] = heard) -> None:
+        def tell(
+            what: str, done: int, total: int, heard: list[tuple[str, int, int]] = heard
+        ) -> None:
             heard.append((what, done, total))
 
         compare(["jnli"], systems, data=data, rounds=3000, options=Options(tell=tell))
@@ -313,7 +352,10 @@ def test_progress_is_told_to_the_end(tmp_path: Path, data: Path) -> None:
 def test_a_set_of_ones_own_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nikawa.datasets.hidden import load_veiled
 
-    rows = [{"id": str(i), "inputs": {"text": f"杯{i}"}, "gold": {"label": LABELS[i % 3]}} for i in range(N)]
+    rows = [
+        {"id": str(i), "inputs": {"text": f"杯{i}"}, "gold": {"label": LABELS[i % 3]}}
+        for i in range(N)
+    ]
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), "utf-8")
     calls: list[str] = []
 

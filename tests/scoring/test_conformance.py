@@ -26,7 +26,11 @@ def write(folder: Path, groups: Any) -> Path:
 
 def case(expected: Any, gold: list[int] | None = None) -> dict[str, Any]:
     gold = [0, 1] if gold is None else gold
-    return {"cases": [{"id": "c", "input": {"gold": gold, "pred": [0] * len(gold)}, "expected": expected}]}
+    return {
+        "cases": [
+            {"id": "c", "input": {"gold": gold, "pred": [0] * len(gold)}, "expected": expected}
+        ]
+    }
 
 
 def test_own_cases_pass() -> None:
@@ -127,7 +131,10 @@ def test_unknown_group_fails_whole(tmp_path: Path) -> None:
         ('{"metrics": {}}', "holds no groups"),
         ('{"metrics": {"wos": 3}}', "group wos: expected `object`, got `int`"),
         ('{"metrics": {"wos": {}}}', "group wos: missing required field `cases`"),
-        ('{"metrics": {"wos": {"cases": [{"id": "a", "input": 1}]}}}', "missing required field `expected`"),
+        (
+            '{"metrics": {"wos": {"cases": [{"id": "a", "input": 1}]}}}',
+            "missing required field `expected`",
+        ),
         ('{"metrics": {"wos": {"cases": [{"id": [], "input": 1, "expected": 1}]}}}', "cases[0].id"),
         ('{"metrics": {"wos": {"cases": [{"id": 1, "input": NaN, "expected": 1}]}}}', "NaN"),
     ],
@@ -152,7 +159,9 @@ def test_command_prints_a_line_a_group(tmp_path: Path) -> None:
     done = CliRunner().invoke(build(), ["conformance", str(OWN)])
     assert done.exit_code == 0
     assert "12 groups, 27 cases, 0 failed" in done.stdout
-    done = CliRunner().invoke(build(), ["conformance", str(write(tmp_path, {"jglue_accuracy": case(1)}))])
+    done = CliRunner().invoke(
+        build(), ["conformance", str(write(tmp_path, {"jglue_accuracy": case(1)}))]
+    )
     assert done.exit_code == 1
     assert "c: expected 1, found 0.5" in done.stdout
 
@@ -163,12 +172,20 @@ def test_command_as_json(tmp_path: Path) -> None:
     assert done.exit_code == 1
     found = json.loads(done.stdout)
     assert found["failed"] == 1
-    assert [set(group) for group in found["groups"]] == [{"name", "cases", "passed", "failures"}] * 2
-    assert found["groups"][0]["failures"] == [{"id": "c", "why": "no metric is registered for this group"}]
+    assert [set(group) for group in found["groups"]] == [
+        {"name", "cases", "passed", "failures"}
+    ] * 2
+    assert found["groups"][0]["failures"] == [
+        {"id": "c", "why": "no metric is registered for this group"}
+    ]
 
 
 def test_agreement_is_held_against_golden_cases_too(tmp_path: Path) -> None:
-    alike = {"id": 1, "input": [[1, 2], [1, 2], [None, 2]], "expected": {"nominal": 1.0, "interval": 1.0}}
+    alike = {
+        "id": 1,
+        "input": [[1, 2], [1, 2], [None, 2]],
+        "expected": {"nominal": 1.0, "interval": 1.0},
+    }
     single = {"id": 2, "input": [[1, 1], [1, 1]], "expected": {"nominal": RAISES}}
     kappa = {"id": 3, "input": [[3, 0], [0, 3]], "expected": 1.0}
     groups = {"agreement": {"cases": [alike, single]}, "fleiss_kappa": {"cases": [kappa]}}

@@ -127,13 +127,18 @@ def test_nothing_readable_is_refused(write: Write) -> None:
     with pytest.raises(BadInput, match=r"such as '1' to .*a number, not a label; .*--form indices"):
         score("mini-ja-nli", places)
     assert (
-        score("mini-ja-nli", places, options=Options(form="indices", resamples=20)).report.scores[0].value > 0
+        score("mini-ja-nli", places, options=Options(form="indices", resamples=20))
+        .report.scores[0]
+        .value
+        > 0
     )
 
 
 def test_numbers_are_no_places_where_there_are_no_labels(write: Write) -> None:
     path = write("far", dict.fromkeys(right("mini-ja-choice"), 99))
-    with pytest.raises(BadInput, match=r"could be read, such as '99' to .*99 is no choice") as problem:
+    with pytest.raises(
+        BadInput, match=r"could be read, such as '99' to .*99 is no choice"
+    ) as problem:
         score("mini-ja-choice", path)
     assert "indices" not in str(problem.value)
 
@@ -210,7 +215,10 @@ def test_detail_of_every_item(write: Write) -> None:
     answers = right("mini-ja-qa")
     first = next(iter(answers))
     answers[first] = "まったく別の答え"
-    items = {i["example"]: i for i in per_item(score("mini-ja-qa", write("detail", answers), options=QUICK))}
+    items = {
+        i["example"]: i
+        for i in per_item(score("mini-ja-qa", write("detail", answers), options=QUICK))
+    }
     assert items[first]["detail"]["jsquad-em"] == 0
     assert sum(i["detail"]["jsquad-em"] for i in items.values()) == len(items) - 1
 
@@ -231,11 +239,17 @@ def test_detail_of_similarity_stays_with_its_item(write: Write) -> None:
 
 def test_detail_under_the_metrics_asked_for(write: Write) -> None:
     scored = score(
-        "mini-ja-nli", write("m", right("mini-ja-nli")), options=Options(metrics=("mcc",), resamples=20)
+        "mini-ja-nli",
+        write("m", right("mini-ja-nli")),
+        options=Options(metrics=("mcc",), resamples=20),
     )
-    assert {name for item in per_item(scored) for name in item["detail"]} == {"right"}  # no item has an MCC
+    assert {name for item in per_item(scored) for name in item["detail"]} == {
+        "right"
+    }  # no item has an MCC
     scored = score(
-        "mini-ja-nli", write("m2", right("mini-ja-nli")), options=Options(metrics=("mcc", "accuracy"))
+        "mini-ja-nli",
+        write("m2", right("mini-ja-nli")),
+        options=Options(metrics=("mcc", "accuracy")),
     )
     assert {name for item in per_item(scored) for name in item["detail"]} == {"accuracy"}
 
@@ -254,9 +268,13 @@ def test_a_dataset_of_several_tasks_asks_which() -> None:
 
 def test_a_metric_of_another_kind_is_refused(write: Write) -> None:
     with pytest.raises(BadInput, match="pearson does not score inference"):
-        score("mini-ja-nli", write("m", right("mini-ja-nli")), options=Options(metrics=("pearson",)))
+        score(
+            "mini-ja-nli", write("m", right("mini-ja-nli")), options=Options(metrics=("pearson",))
+        )
     report = score(
-        "mini-ja-nli", write("m", right("mini-ja-nli")), options=Options(metrics=("macro-f1",), resamples=50)
+        "mini-ja-nli",
+        write("m", right("mini-ja-nli")),
+        options=Options(metrics=("macro-f1",), resamples=50),
     ).report
     assert [s.metric for s in report.scores] == ["macro-f1"]
 
@@ -309,7 +327,9 @@ def test_an_old_release_alone_is_called_so(tmp_path: Path, write: Write) -> None
     file = tmp_path / "jglue" / "datasets" / "jnli-v1.1" / "valid-v1.1.json"
     assert load(f"jnli@{file}").version == "1.1"
     other = file.rename(file.with_name("dev7.json"))
-    assert load(f"jnli@{other}").version == "1.3", "the card's: the name is none of the published ones"
+    assert load(f"jnli@{other}").version == "1.3", (
+        "the card's: the name is none of the published ones"
+    )
 
 
 def test_the_version_is_that_of_the_split_answered(tmp_path: Path, write: Write) -> None:

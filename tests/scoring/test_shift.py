@@ -28,7 +28,13 @@ def pair(name: str, label: str, score: float, *tags: str, image: str = "m") -> E
     return Example(id=name, inputs=inputs, gold=gold, tags=frozenset(tags), meta={"image": image})
 
 
-ENGLISH = [pair("1", E, 5.0), pair("2", E, 4.0), pair("3", C, 3.5), pair("4", N, 2.0), pair("9", N, 1.0)]
+ENGLISH = [
+    pair("1", E, 5.0),
+    pair("2", E, 4.0),
+    pair("3", C, 3.5),
+    pair("4", N, 2.0),
+    pair("9", N, 1.0),
+]
 JAPANESE = [
     pair("1", E, 4.5, "Negation"),
     pair("2", N, 3.0, "Negation", "Modal"),
@@ -115,11 +121,17 @@ def test_splits_part_ids_that_are_not_unique(tmp_path: Path) -> None:
     [
         ([pair("77", E, 1.0)], None, "share no id"),
         (ENGLISH, "lable", r"do not both have gold for 'lable'; did you mean 'label'\?"),
-        ([Example(id="1", inputs={"a": "x"}, gold={"spans": []})], "spans", "do not both have gold"),
+        (
+            [Example(id="1", inputs={"a": "x"}, gold={"spans": []})],
+            "spans",
+            "do not both have gold",
+        ),
         ([Example(id="1", inputs={"a": "x"})], None, "share 0 questions; nothing can be compared"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(put: Put, one: list[Example], asked: str, said: str) -> None:
+def test_what_cannot_be_compared_is_refused(
+    put: Put, one: list[Example], asked: str, said: str
+) -> None:
     with pytest.raises(BadInput, match=said):
         shift(*put(one), question=asked)
 
@@ -153,7 +165,9 @@ def test_the_command_shows_and_prints(put: Put) -> None:
 
 
 def test_numbers_for_programs_have_no_comma(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nikawa.cli._shift._by_part", lambda report: (("part", "n"), [("all", 9_927)]))
+    monkeypatch.setattr(
+        "nikawa.cli._shift._by_part", lambda report: (("part", "n"), [("all", 9_927)])
+    )
     sides = put()
     assert run(*sides, "--as", "csv").stdout == "part,n\nall,9927\n"
     assert "| all | 9,927 |" in run(*sides, "--as", "markdown").stdout

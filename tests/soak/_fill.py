@@ -24,15 +24,20 @@ def fill(store: Store, made: Project, count: int, items: int) -> None:
     def put(link: Link) -> None:
         make_links(link, made, names, "soak", 1.0)
         ids = [
-            row[0] for row in link.rows("SELECT id FROM workers WHERE name LIKE ? ORDER BY id", "earlier%")
+            row[0]
+            for row in link.rows("SELECT id FROM workers WHERE name LIKE ? ORDER BY id", "earlier%")
         ]
         given = list(_given(ids, count, items))
         columns = "item, worker, lease, key, kind, body, comment, seconds, elapsed, at, surplus, quick, pay"
-        link.load("answers", columns, (_answer(n, item, worker) for n, (item, worker) in enumerate(given)))
+        link.load(
+            "answers", columns, (_answer(n, item, worker) for n, (item, worker) in enumerate(given))
+        )
         link.load("seen", "item, worker", given)
         link.settle("answers", "seen")
         link.run("UPDATE items SET done = (SELECT count(*) FROM answers a WHERE a.item = items.id)")
-        link.run("UPDATE workers SET answered = (SELECT count(*) FROM answers a WHERE a.worker = workers.id)")
+        link.run(
+            "UPDATE workers SET answered = (SELECT count(*) FROM answers a WHERE a.worker = workers.id)"
+        )
 
     store.do(put)
 

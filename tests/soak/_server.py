@@ -55,7 +55,16 @@ class Cluster:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        words = ["-D", "data", "-k", str(self.folder), "-c", "listen_addresses=", "-c", f"fsync={self._sync}"]
+        words = [
+            "-D",
+            "data",
+            "-k",
+            str(self.folder),
+            "-c",
+            "listen_addresses=",
+            "-c",
+            f"fsync={self._sync}",
+        ]
         self._running = subprocess.Popen([str(self.program), *words], **self._quiet)
         _await_postgres(self.address)
 
@@ -104,7 +113,9 @@ def _await_postgres(address: str) -> None:
 def project(folder: Path, items: int, asked: int, lease_minutes: float = 30.0) -> Project:
     """A project of pairs we made up."""
     settings = Settings(
-        title="soak", form="choice", assign=Assign(workers_per_item=asked, lease_minutes=lease_minutes)
+        title="soak",
+        form="choice",
+        assign=Assign(workers_per_item=asked, lease_minutes=lease_minutes),
     )
     examples = (
         Example(id=f"i{n}", inputs={"premise": f"箱{n}は赤い。", "hypothesis": f"箱{n}は青い。"})
@@ -142,7 +153,10 @@ class Server:
         environment = {**os.environ, "NIKAWA_COLLECT_DATABASE": self.database}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", code, *words], env=environment, stdout=subprocess.PIPE, stderr=log
+                [sys.executable, "-c", code, *words],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
             )
         assert self.process.stdout is not None
         if not self.process.stdout.readline():

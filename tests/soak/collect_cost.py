@@ -58,7 +58,9 @@ def postgres_seconds(folder: Path) -> float:
     for place in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if (place / "cwd").resolve() == folder / "data":
-                ticks += sum(map(int, (place / "stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+                ticks += sum(
+                    map(int, (place / "stat").read_text().rsplit(")", 1)[1].split()[11:13])
+                )
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

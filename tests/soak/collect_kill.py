@@ -51,7 +51,9 @@ class Client:
             number += 1
             await self._answer(http, over, state["item"]["lease"], f"{self.name}-{number}")
 
-    async def _answer(self, http: httpx.AsyncClient, over: asyncio.Event, lease: str, key: str) -> None:
+    async def _answer(
+        self, http: httpx.AsyncClient, over: asyncio.Event, lease: str, key: str
+    ) -> None:
         label = self.random.choice(LABELS)
         body = {"lease": lease, "key": key, "answer": {"label": label}}
         told = await self._ask(http, over, "POST", "answer", body)
@@ -121,7 +123,9 @@ def verdict(store: Store, clients: list[Client], asked: int) -> dict[str, int]:
         "acknowledged": len(acknowledged),
         "stored": len(rows),
         "lost": sum(kept.get(key) != label for key, label in acknowledged.items()),
-        "withdrawals_lost": len({key for client in clients for key in client.withdrawn} - withdrawn),
+        "withdrawals_lost": len(
+            {key for client in clients for key in client.withdrawn} - withdrawn
+        ),
         "duplicated": len(rows) - len(kept) + len(standing) - len(set(standing)),
         "over_assigned": sum(count > asked for count in per_item.values()),
         "miscounted": _miscounted(store, per_item),
@@ -164,7 +168,11 @@ def soak(how: argparse.Namespace, where: Cluster | None) -> dict[str, int]:
         found = verdict(store, clients, how.asked)
         store.close()
         told = server.log.read_text().splitlines()
-        return {**found, "log_lines": len(told), "tracebacks": sum("Traceback" in line for line in told)}
+        return {
+            **found,
+            "log_lines": len(told),
+            "tracebacks": sum("Traceback" in line for line in told),
+        }
 
 
 def _clients(made: Project, store: Store, address: str, how: argparse.Namespace) -> list[Client]:
@@ -183,7 +191,9 @@ def main() -> None:
     parser.add_argument("--asked", type=int, default=3)
     parser.add_argument("--lease-minutes", type=float, default=0.2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--what", choices=["server", "database"], default="server", help="what is ended")
+    parser.add_argument(
+        "--what", choices=["server", "database"], default="server", help="what is ended"
+    )
     parser.add_argument("--database", choices=["sqlite", "postgres"], default="sqlite")
     how = parser.parse_args()
     if how.database == "sqlite":

@@ -68,7 +68,11 @@ class Load:
         while due + 1 < end and state["item"] is not None:
             due, number = due + 1.0, number + 1
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            body = {"lease": state["item"]["lease"], "key": str(number), "answer": {"label": "neutral"}}
+            body = {
+                "lease": state["item"]["lease"],
+                "key": str(number),
+                "answer": {"label": "neutral"},
+            }
             began = time.perf_counter()
             status, told = await here.ask("POST", f"{path}/answer", body)
             self.times.append(time.perf_counter() - began)
@@ -82,7 +86,10 @@ class Load:
         """Figures."""
         times = sorted(self.times)
         at = {"p50_ms": len(times) // 2, "p99_ms": int(len(times) * 0.99), "max_ms": len(times) - 1}
-        return {"answers": len(times), **{name: round(1000 * times[n], 1) for name, n in at.items()}}
+        return {
+            "answers": len(times),
+            **{name: round(1000 * times[n], 1) for name, n in at.items()},
+        }
 
 
 class Owner:
@@ -215,7 +222,9 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--asked", type=int, default=3, help="workers an item")
     parser.add_argument("--judgements", type=int, default=0, help="answers that are there already")
-    parser.add_argument("--owner", action="store_true", help="the dashboard is watched, and all is exported")
+    parser.add_argument(
+        "--owner", action="store_true", help="the dashboard is watched, and all is exported"
+    )
     parser.add_argument("--slow", type=float, default=200, help="milliseconds p99 must stay under")
     parser.add_argument("--database", choices=["sqlite", "postgres"], default="sqlite")
     how = parser.parse_args()

@@ -33,12 +33,15 @@ def pairs(tmp_path: Path) -> Path:
     examples = [
         Example(
             id=f"{p}-{label}",
-            inputs={"premise": f"{p}番の空は青い。", "hypothesis": f"{p}番の空は{ends[label] if p % 2 else '広い。'}"},
+            inputs={
+                "premise": f"{p}番の空は青い。",
+                "hypothesis": f"{p}番の空は{ends[label] if p % 2 else '広い。'}",
+            },
             gold={"label": label},
         )
         for p in range(20)
         for label in ends
-    ]  # fmt: skip
+    ]
     path = tmp_path / "pairs.jsonl"
     write_records(path, examples)
     return path
@@ -56,12 +59,16 @@ def test_same_bytes(tmp_path: Path) -> None:
 
 def test_the_report_tells_what_leaks(tmp_path: Path) -> None:
     path = tmp_path / "twins.jsonl"
-    twins = [Example(id=str(i), inputs={"text": f"雨{i // 2}"}, gold={"label": "wet"}) for i in range(40)]
+    twins = [
+        Example(id=str(i), inputs={"text": f"雨{i // 2}"}, gold={"label": "wet"}) for i in range(40)
+    ]
     write_records(path, twins)
     report = split(str(path), request=Request(sizes="0.5,0.5"))
     assert {leak.check for leak in report.leaks} == {"leaked-texts"}
     assert report.labels["test"] == {"label": {"wet": 1.0}}
-    kept = split(str(path), request=Request(by="group", sizes="0.5,0.5", options=Options(fields=("text",))))
+    kept = split(
+        str(path), request=Request(by="group", sizes="0.5,0.5", options=Options(fields=("text",)))
+    )
     assert kept.leaks == ()
     assert kept.sizes == {"train": 20, "test": 20}
 
@@ -82,7 +89,8 @@ def test_broken_groups_are_no_all_clear(by: str, pairs: Path, tmp_path: Path) ->
 
 def test_least_artifact_finds_the_sets_that_say_nothing(pairs: Path) -> None:
     report = split(
-        str(pairs), request=Request(by="least-artifact", sizes="rest,12,12", out=pairs.parent / "out")
+        str(pairs),
+        request=Request(by="least-artifact", sizes="rest,12,12", out=pairs.parent / "out"),
     )
     made = load(str(pairs.parent / "out"))
     premises = [int(e.id.split("-")[0]) for name in ("dev", "test") for e in made.splits[name]]
@@ -93,12 +101,23 @@ def test_least_artifact_finds_the_sets_that_say_nothing(pairs: Path) -> None:
 @pytest.fixture
 def viewed(tmp_path: Path) -> Path:
     """A dataset folder whose split `few-shot` is a part of train, and `extra` is not."""
-    made = [Example(id=str(n), inputs={"text": f"{n}番の雨"}, gold={"label": "wet"}) for n in range(40)]
-    splits = {"train": made[:20], "test": made[20:30], "few-shot": made[5:9], "extra": [*made[:2], made[30]]}
+    made = [
+        Example(id=str(n), inputs={"text": f"{n}番の雨"}, gold={"label": "wet"}) for n in range(40)
+    ]
+    splits = {
+        "train": made[:20],
+        "test": made[20:30],
+        "few-shot": made[5:9],
+        "extra": [*made[:2], made[30]],
+    }
     card = load("mini-ja").card
     write_folder(
         Dataset(
-            name="own", language="ja", version="1", card=card, splits={n: tuple(e) for n, e in splits.items()}
+            name="own",
+            language="ja",
+            version="1",
+            card=card,
+            splits={n: tuple(e) for n, e in splits.items()},
         ),
         tmp_path / "viewed",
     )
@@ -111,7 +130,11 @@ def test_parts_of_another_split_are_left_out(viewed: Path, tmp_path: Path) -> No
     assert sum(report.sizes.values()) == 20 + 10 + 3
     ids = [example.id for part in load(str(tmp_path / "out")).splits.values() for example in part]
     assert sorted(ids, key=str) == sorted(
-        [*(f"train-{n}" for n in (0, 1)), *(f"extra-{n}" for n in (0, 1)), *map(str, [*range(2, 31)])],
+        [
+            *(f"train-{n}" for n in (0, 1)),
+            *(f"extra-{n}" for n in (0, 1)),
+            *map(str, [*range(2, 31)]),
+        ],
         key=str,
     )
     said = CliRunner().invoke(build(), ["split", str(viewed)])
@@ -153,7 +176,9 @@ def test_progress_tells_which_model_learns(pairs: Path) -> None:
     ]
 
 
-def test_progress_of_the_models_themselves_is_passed_on(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_of_the_models_themselves_is_passed_on(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from nikawa.models import model
     from nikawa.splitting import job
 
@@ -202,13 +227,20 @@ def test_an_empty_part_is_refused(by: str, sizes: str, said: str, tmp_path: Path
     inputs = {"premise": "空は青い。", "hypothesis": "海は広い。"}
     write_records(
         path,
-        [Example(id=str(i), inputs=inputs, gold={"label": labels[i % 2]}, group="one") for i in range(6)],
+        [
+            Example(id=str(i), inputs=inputs, gold={"label": labels[i % 2]}, group="one")
+            for i in range(6)
+        ],
     )
     request = Request(by=by, sizes=sizes, out=out)
     with pytest.raises(BadInput, match=said):
         split(str(path), request=request)
     assert not out.exists()
-    assert split(str(path), request=Request(sizes="rest,0,2")).sizes == {"train": 4, "dev": 0, "test": 2}
+    assert split(str(path), request=Request(sizes="rest,0,2")).sizes == {
+        "train": 4,
+        "dev": 0,
+        "test": 2,
+    }
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -225,7 +257,9 @@ def test_the_command(tmp_path: Path) -> None:
     words = ["split", "mini-ko", "--by", "stratified", "--out", str(tmp_path / "out")]
     shown = runner.invoke(app, words)
     assert "written to" in shown.stdout
-    told = json.loads(runner.invoke(app, ["split", "mini-ko", "--json", "--sizes", "0.7,0.3"]).stdout)
+    told = json.loads(
+        runner.invoke(app, ["split", "mini-ko", "--json", "--sizes", "0.7,0.3"]).stdout
+    )
     assert {"sizes", "labels", "leaks"} <= set(told)
     assert list(told["sizes"]) == ["train", "test"]
     assert runner.invoke(app, ["split", "mini-ko", "--by", "flat", "--scale", "5,0"]).exit_code != 0
@@ -249,7 +283,9 @@ def test_published_scores_are_made_flat(shared_data: Path) -> None:
 
 def test_published_premise_sets_stay_whole(shared_data: Path) -> None:
     report = split(
-        "klue-nli:dev", data=shared_data, request=Request(by="group", options=Options(fields=("premise",)))
+        "klue-nli:dev",
+        data=shared_data,
+        request=Request(by="group", options=Options(fields=("premise",))),
     )
     assert report.sizes == {"train": 2400, "dev": 300, "test": 300}
     assert report.labels["test"]["label"] == pytest.approx(
@@ -266,7 +302,10 @@ def gold(pairs: Path, tmp_path: Path) -> Path:
 
     judged = [
         Judgement(
-            example=e.id, worker=w, question="label", answer=e.gold["label"] if e.id != "0-neutral" else w
+            example=e.id,
+            worker=w,
+            question="label",
+            answer=e.gold["label"] if e.id != "0-neutral" else w,
         )
         for e in read_examples(pairs)
         for w in ("an", "bo", "cy")
@@ -280,12 +319,19 @@ def gold(pairs: Path, tmp_path: Path) -> Path:
     return tmp_path / "gold" / "examples.jsonl"
 
 
-def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(gold: Path, tmp_path: Path) -> None:
+def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(
+    gold: Path, tmp_path: Path
+) -> None:
     said = {"name": "skies", "version": "1.0", "licence": "CC BY 4.0", "source": "written for this"}
     split(str(gold), request=Request(out=tmp_path / "out", card=said))
     made = load(str(tmp_path / "out"))
     card = made.card
-    assert (card.name, card.title, card.version, card.licence) == ("skies", "skies", "1.0", "CC BY 4.0")
+    assert (card.name, card.title, card.version, card.licence) == (
+        "skies",
+        "skies",
+        "1.0",
+        "CC BY 4.0",
+    )
     assert (card.workers, card.workers_are) == ("3 workers, 180 answers about 60 items", "persons")
     assert "label by majority (ties: adjudicate), 60 of 60 items" in card.labels
     found = lineage("0-neutral", tmp_path / "out")
@@ -299,9 +345,13 @@ def test_gold_of_workers_keeps_its_judgements_and_fills_the_card(gold: Path, tmp
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [("colour=red", "a card has no 'colour'"), ("name=a:b", "is no name"), ("licence", "says nothing"),
-     ("workers_are=cats", "the card cannot be so")],
-)  # fmt: skip
+    [
+        ("colour=red", "a card has no 'colour'"),
+        ("name=a:b", "is no name"),
+        ("licence", "says nothing"),
+        ("workers_are=cats", "the card cannot be so"),
+    ],
+)
 def test_what_no_card_can_say(pairs: Path, said: str, words: str) -> None:
     result = CliRunner().invoke(build(), ["split", str(pairs), "--card", said])
     assert words in str(result.exception)

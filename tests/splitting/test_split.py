@@ -32,14 +32,25 @@ def made(place: int) -> Example:
     return Example(
         id=f"e{place}",
         inputs={"premise": text, "hypothesis": second},
-        gold={"label": LABELS[place % 3], "score": (place * 7 % 51) / 10, "spans": [Span(0, len(name), "PS")]},
-        meta={"source": f"s{place % 4}", "style": "formal" if place % 4 < 3 else "spoken", "date": f"2020-{1 + place % 12:02}"},
+        gold={
+            "label": LABELS[place % 3],
+            "score": (place * 7 % 51) / 10,
+            "spans": [Span(0, len(name), "PS")],
+        },
+        meta={
+            "source": f"s{place % 4}",
+            "style": "formal" if place % 4 < 3 else "spoken",
+            "date": f"2020-{1 + place % 12:02}",
+        },
         group=f"g{place // 3}",
-    )  # fmt: skip
+    )
 
 
 EXAMPLES = [made(place) for place in range(COUNT)]
-TEXTS = [Example(id=e.id, inputs={"text": e.inputs["premise"]}, gold=e.gold, meta=e.meta, group=e.group) for e in EXAMPLES]  # fmt: skip
+TEXTS = [
+    Example(id=e.id, inputs={"text": e.inputs["premise"]}, gold=e.gold, meta=e.meta, group=e.group)
+    for e in EXAMPLES
+]
 
 
 def signal(examples: Sequence[Example], groups: Sequence[str]) -> list[dict[str, float]]:
@@ -151,7 +162,9 @@ def test_flat_scores_odd_overlap_and_sources() -> None:
                 [alike[i] for i in same if i in taken],
                 [alike[i] for i in same if i not in taken],
             )
-            assert not (inside and outside) or (max(inside) <= min(outside) if score >= 30 else min(inside) >= max(outside))  # fmt: skip
+            assert not (inside and outside) or (
+                max(inside) <= min(outside) if score >= 30 else min(inside) >= max(outside)
+            )
 
 
 def test_flat_refuses_scores_off_the_scale() -> None:
@@ -161,7 +174,9 @@ def test_flat_refuses_scores_off_the_scale() -> None:
 
 def test_balanced_parts() -> None:
     parts = split("balanced")
-    assert Counter(e.meta["source"] for e in parts["test"]) == dict.fromkeys(("s0", "s1", "s2", "s3"), 10)
+    assert Counter(e.meta["source"] for e in parts["test"]) == dict.fromkeys(
+        ("s0", "s1", "s2", "s3"), 10
+    )
     with pytest.raises(BadInput, match="--field source"):
         split("balanced", fields=())
 
@@ -189,7 +204,11 @@ def test_a_set_larger_than_the_evaluation_does_not_end_the_search() -> None:
 
 
 def test_distance_is_least_at_uniform() -> None:
-    assert distance({"a": 0.5, "b": 0.5}) < distance({"a": 0.6, "b": 0.4}) < distance({"a": 1.0, "b": 0.0})
+    assert (
+        distance({"a": 0.5, "b": 0.5})
+        < distance({"a": 0.6, "b": 0.4})
+        < distance({"a": 1.0, "b": 0.0})
+    )
 
 
 def test_entities_are_held_out() -> None:
@@ -199,7 +218,9 @@ def test_entities_are_held_out() -> None:
     assert all(entities_of(e) - learned for e in parts["dev"])
     assert all(entities_of(e) - before_test for e in parts["test"])
     with pytest.raises(BadInput, match="no example holds an entity"):
-        splitters()["entities"].split([Example(id="1", inputs={"text": "雨"})], {"train": 1}, Options())
+        splitters()["entities"].split(
+            [Example(id="1", inputs={"text": "雨"})], {"train": 1}, Options()
+        )
 
 
 def test_a_missing_value_is_named() -> None:
@@ -243,20 +264,38 @@ def test_every_stretch_is_shared_out(count: int, first: int, second: int) -> Non
 def test_a_group_is_one_however_it_is_composed() -> None:
     forms = ("NFC", "NFD")
     made = [
-        Example(id=f"{n}-{form}", inputs={"premise": normalize(form, f"{n}번 감나무")}, gold={"label": normalize(form, "긍정")})  # type: ignore[arg-type]
+        Example(
+            id=f"{n}-{form}",
+            inputs={"premise": normalize(form, f"{n}번 감나무")},
+            gold={"label": normalize(form, "긍정")},
+        )  # type: ignore[arg-type]
         for n in range(10)
         for form in forms
-    ]  # fmt: skip
-    parts = splitters()["group"].split(made, {"train": 10, "test": 10}, Options(fields=("premise",)))
+    ]
+    parts = splitters()["group"].split(
+        made, {"train": 10, "test": 10}, Options(fields=("premise",))
+    )
     homes = {(example.id.split("-")[0], name) for name, part in parts.items() for example in part}
     assert len(homes) == 10
 
 
 def test_what_a_field_says_nothing_of_is_one_group() -> None:
     formats = [None, "年", "月", "日", None, "時"]
-    made = [Example(id=str(n), inputs={"premise": f"{n}"}, gold={"label": "x"}, meta={"time_format": formats[n % 6]}) for n in range(60)]  # fmt: skip
-    parts = splitters()["group"].split(made, {"train": 40, "test": 20}, Options(fields=("time_format",)))
-    homes = {(example.meta["time_format"], name) for name, part in parts.items() for example in part}
+    made = [
+        Example(
+            id=str(n),
+            inputs={"premise": f"{n}"},
+            gold={"label": "x"},
+            meta={"time_format": formats[n % 6]},
+        )
+        for n in range(60)
+    ]
+    parts = splitters()["group"].split(
+        made, {"train": 40, "test": 20}, Options(fields=("time_format",))
+    )
+    homes = {
+        (example.meta["time_format"], name) for name, part in parts.items() for example in part
+    }
     assert len(homes) == 5
     with pytest.raises(BadInput, match="has no 'time_span'"):
         splitters()["group"].split(made, {"train": 40, "test": 20}, Options(fields=("time_span",)))

@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 from nikawa.stats import binomial as artifacts_binomial
 from nikawa.stats.binomial import critical_counts, exact_tail, is_under, log_tail
 
-FACTS = {12: 12, 20: 18, 50: 34, 100: 57, 200: 99, 500: 217, 801: 331, 1000: 404, 5000: 1823, 9950: 3536}
+FACTS = {
+    12: 12,
+    20: 18,
+    50: 34,
+    100: 57,
+    200: 99,
+    500: 217,
+    801: 331,
+    1000: 404,
+    5000: 1823,
+    9950: 3536,
+}
 """Critical counts at 0.01/5,089 and three labels."""
 SCIPY = {
     (10, 9): -7.941600448957674,
@@ -61,7 +72,9 @@ def test_the_known_critical_counts() -> None:
 @given(st.integers(1, 120), st.integers(2, 6), st.fractions(Fraction(1, 10**9), Fraction(49, 100)))
 def test_the_critical_count_is_the_least_below(n: int, labels: int, threshold: Fraction) -> None:
     found = int(critical_counts(np.array([n]), labels, threshold)[0])
-    assert found == min((k for k in range(n + 1) if exact_tail(n, k, labels) < threshold), default=n + 1)
+    assert found == min(
+        (k for k in range(n + 1) if exact_tail(n, k, labels) < threshold), default=n + 1
+    )
 
 
 @given(st.integers(2, 80), st.integers(2, 5), st.data())

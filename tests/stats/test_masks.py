@@ -21,18 +21,26 @@ def items(n: int, seed: int) -> Items:
 
 def only(whole: Items, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Items:
     kept = np.flatnonzero(mask).tolist()
-    return Items([whole.gold[i] for i in kept], [whole.answers[i] for i in kept], labels=whole.labels)
+    return Items(
+        [whole.gold[i] for i in kept], [whole.answers[i] for i in kept], labels=whole.labels
+    )
 
 
 @pytest.mark.parametrize("name", ["accuracy", "macro-f1", "mcc"])
 def test_parts_and_rests_are_the_metric_on_them(name: str) -> None:
     whole, metric = items(60, 1), metrics()[name]
     masks = [np.arange(60) < 20, np.arange(60) % 2 == 0]
-    sample = Sample([metric.evaluate(whole, "official")], group_numbers([i // 3 for i in range(60)]))
+    sample = Sample(
+        [metric.evaluate(whole, "official")], group_numbers([i // 3 for i in range(60)])
+    )
     found = measure(sample, masks, resamples=200)
     for i, mask in enumerate(masks):
-        assert found.values[0, i] == pytest.approx(metric.evaluate(only(whole, mask), "official").value)
-        assert found.rests[0, i] == pytest.approx(metric.evaluate(only(whole, ~mask), "official").value)
+        assert found.values[0, i] == pytest.approx(
+            metric.evaluate(only(whole, mask), "official").value
+        )
+        assert found.rests[0, i] == pytest.approx(
+            metric.evaluate(only(whole, ~mask), "official").value
+        )
     assert found.drawn.shape == (200, 2)
 
 
@@ -43,8 +51,12 @@ def test_metrics_that_are_no_sums_are_measured_too() -> None:
     metric, mask = metrics()["spearman"], np.arange(40) < 25
     sample = Sample([metric.evaluate(whole, "documented")], np.arange(40))
     found = measure(sample, [mask], resamples=50)
-    assert found.values[0, 0] == pytest.approx(metric.evaluate(only(whole, mask), "documented").value)
-    assert found.rests[0, 0] == pytest.approx(metric.evaluate(only(whole, ~mask), "documented").value)
+    assert found.values[0, 0] == pytest.approx(
+        metric.evaluate(only(whole, mask), "documented").value
+    )
+    assert found.rests[0, 0] == pytest.approx(
+        metric.evaluate(only(whole, ~mask), "documented").value
+    )
     assert np.nanstd(found.drawn[:, 0]) > 0
 
 
@@ -65,7 +77,9 @@ def test_runs_are_drawn_too() -> None:
     runs = [metrics()["accuracy"].evaluate(x, "official") for x in (good, bad)]
     everything = [np.ones(n, dtype=bool)]
     widths = [
-        np.ptp(interval(measure(Sample(part, np.arange(n)), everything, resamples=500).drawn[:, 0], n))
+        np.ptp(
+            interval(measure(Sample(part, np.arange(n)), everything, resamples=500).drawn[:, 0], n)
+        )
         for part in (runs, runs[:1], runs[1:])
     ]
     assert widths[0] > 2 * max(widths[1:])

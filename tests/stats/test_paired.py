@@ -40,7 +40,9 @@ def test_drawn_kinds_agree_with_drawn_units(monkeypatch: pytest.MonkeyPatch) -> 
     for one, two in zip(units, compare_pairs(pairs, groups, rounds=4000), strict=True):
         assert one.smallest == pytest.approx(two.smallest, rel=0.05)
         assert one.difference.low == pytest.approx(two.difference.low, abs=0.004)
-        assert one.difference.p_randomisation == pytest.approx(two.difference.p_randomisation, abs=0.03)
+        assert one.difference.p_randomisation == pytest.approx(
+            two.difference.p_randomisation, abs=0.03
+        )
 
 
 def test_many_items_are_never_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +72,10 @@ def test_students_t_as_in_scipy() -> None:
 
 def drawn(generator: np.random.Generator, runs: int, sd: float, n: int = 400) -> list[Any]:
     """Runs of one system whose accuracy differs by seed."""
-    return [mean((generator.random(n) < 0.8 + sd * generator.normal()).astype(float)) for _ in range(runs)]
+    return [
+        mean((generator.random(n) < 0.8 + sd * generator.normal()).astype(float))
+        for _ in range(runs)
+    ]
 
 
 @pytest.mark.slow
@@ -78,7 +83,9 @@ def drawn(generator: np.random.Generator, runs: int, sd: float, n: int = 400) ->
 def test_seeds_alone_are_rarely_called_a_difference(left: int, right: int) -> None:
     generator = np.random.default_rng((left, right))
     found = [
-        compare_seeds(drawn(generator, left, 0.03), drawn(generator, right, 0.03), np.arange(400), rounds=100)
+        compare_seeds(
+            drawn(generator, left, 0.03), drawn(generator, right, 0.03), np.arange(400), rounds=100
+        )
         for _ in range(150)
     ]
     called = sum(one.difference.p_randomisation < 0.05 for one in found)

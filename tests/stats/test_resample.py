@@ -49,7 +49,9 @@ def test_a_resample_does_not_depend_on_how_many_are_asked_for() -> None:
 
 def test_same_seed_same_interval() -> None:
     evaluation = metrics()["accuracy"].evaluate(half_right(50), "official")
-    one, same, other = (interval(bootstrap(evaluation, np.arange(50), seed=s), 50) for s in (1, 1, 2))
+    one, same, other = (
+        interval(bootstrap(evaluation, np.arange(50), seed=s), 50) for s in (1, 1, 2)
+    )
     assert one == same
     assert one == pytest.approx(other, abs=0.03)
 
@@ -69,7 +71,9 @@ def test_items_that_belong_together_widen_the_interval() -> None:
 
 
 def test_several_metrics_share_their_resamples() -> None:
-    both = [metrics()[name].evaluate(half_right(30), "official") for name in ("accuracy", "macro-f1")]
+    both = [
+        metrics()[name].evaluate(half_right(30), "official") for name in ("accuracy", "macro-f1")
+    ]
     together = bootstrap_all(both, np.arange(30), resamples=50)
     for evaluation, values in zip(both, together, strict=True):
         assert (values == bootstrap(evaluation, np.arange(30), resamples=50)).all()

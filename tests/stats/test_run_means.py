@@ -23,7 +23,9 @@ T2 = 4.302653
 def test_where_items_tell_everything_it_is_the_interval_of_three_numbers() -> None:
     values = np.array([0.7, 0.8, 0.9])
     low, high = mean_interval(values, np.repeat(values[:, None], 50, axis=1), 1000)
-    assert (low, high) == pytest.approx((0.8 - T2 * 0.1 / sqrt(3), 0.8 + T2 * 0.1 / sqrt(3)), abs=1e-6)
+    assert (low, high) == pytest.approx(
+        (0.8 - T2 * 0.1 / sqrt(3), 0.8 + T2 * 0.1 / sqrt(3)), abs=1e-6
+    )
 
 
 def test_where_seeds_are_all_alike_it_is_the_interval_over_items() -> None:
@@ -57,7 +59,9 @@ def test_few_units_tell_none_and_resamples_without_a_value_are_left_out() -> Non
     assert all(map(isnan, mean_interval(values, np.full((3, 50), np.nan), 100)))
 
 
-def simulated(generator: np.random.Generator, k: int, sd: float, items: int = 2_000) -> tuple[Any, Any]:
+def simulated(
+    generator: np.random.Generator, k: int, sd: float, items: int = 2_000
+) -> tuple[Any, Any]:
     """Scores of runs of a system that is right on 80% of items, and the same under resamples of these."""
     moved = np.clip(0.8 + generator.normal(0, sd, k), 0.6, 1.0)
     right = generator.random((k, items)) < moved[:, None]
@@ -90,7 +94,11 @@ def sample(*shares: float, metric: str = "accuracy") -> Sample:
     turned = {"yes": "no", "no": "yes"}
     found = [
         metrics()[metric].evaluate(
-            Items(gold, [g if i < 200 * s else turned[g] for i, g in enumerate(gold)], labels=("yes", "no")),
+            Items(
+                gold,
+                [g if i < 200 * s else turned[g] for i, g in enumerate(gold)],
+                labels=("yes", "no"),
+            ),
             "official",
         )
         for s in shares
@@ -131,7 +139,9 @@ def test_a_slice_that_differs_in_some_seeds_alone_is_not_called_different() -> N
 
 
 @pytest.mark.parametrize(("shares", "metric"), [((0.6, 0.9), "macro-f1"), ((0.6,), "accuracy")])
-def test_other_metrics_and_single_runs_are_resampled(shares: tuple[float, ...], metric: str) -> None:
+def test_other_metrics_and_single_runs_are_resampled(
+    shares: tuple[float, ...], metric: str
+) -> None:
     found = measure(sample(*shares, metric=metric), [np.arange(200) < 150], resamples=300)
     assert found.runs is None
     part = found.figure(0, units=150)
@@ -140,5 +150,8 @@ def test_other_metrics_and_single_runs_are_resampled(shares: tuple[float, ...], 
 
 def test_a_mean_that_is_no_share_has_no_limits() -> None:
     runs = [mean(np.linspace(0, top, 50)) for top in (2.0, 4.0)]
-    assert Sample(runs, np.arange(50), np.linspace(0, 3, 50)).limits == (float("-inf"), float("inf"))
+    assert Sample(runs, np.arange(50), np.linspace(0, 3, 50)).limits == (
+        float("-inf"),
+        float("inf"),
+    )
     assert sample(0.6, 0.9).limits == SHARE

@@ -8,29 +8,43 @@ from nikawa.records import Example, Task
 from nikawa.stats.slice_keys import found_keys, length, similarity_bins, values_of
 
 TASK = Task(
-    name="t", dataset="d", kind="inference", question="label", inputs=("premise", "hypothesis"),
-    labels=("yes", "no"), metrics=("accuracy",),
-)  # fmt: skip
+    name="t",
+    dataset="d",
+    kind="inference",
+    question="label",
+    inputs=("premise", "hypothesis"),
+    labels=("yes", "no"),
+    metrics=("accuracy",),
+)
 
 
 def example(i: int, **more: Any) -> Example:
     inputs = {"premise": "あ" * (i + 1), "hypothesis": "い"}
-    return Example(id=str(i), inputs=inputs, **{"gold": {"label": "yes" if i % 2 else "no"}, **more})
+    return Example(
+        id=str(i), inputs=inputs, **{"gold": {"label": "yes" if i % 2 else "no"}, **more}
+    )
 
 
 def test_tags_gold_length_and_meta_are_found() -> None:
     examples = [
-        example(i, tags=frozenset({"negation"} if i < 3 else ()), meta={"source": "abb"[i % 3], "page": f"p{i}", "year": i * 7 % 40, "one": 1})
+        example(
+            i,
+            tags=frozenset({"negation"} if i < 3 else ()),
+            meta={"source": "abb"[i % 3], "page": f"p{i}", "year": i * 7 % 40, "one": 1},
+        )
         for i in range(40)
-    ]  # fmt: skip
+    ]
     parts, passed = found_keys(TASK, examples)
     sizes = {(p.by, p.where): int(p.mask.sum()) for p in parts}
     assert sizes["tag", "negation"] == 3
     assert (sizes["gold", "yes"], sizes["gold", "no"]) == (20, 20)
     assert sizes["source", "a"] == 14
     assert [name for by, name in sizes if by == "length"] == [
-        "2-11 characters", "12-21 characters", "22-31 characters", "32-41 characters"
-    ]  # fmt: skip
+        "2-11 characters",
+        "12-21 characters",
+        "22-31 characters",
+        "32-41 characters",
+    ]
     assert len([name for by, name in sizes if by == "year"]) == 4
     assert passed == {"page": "40 values, more than 30", "one": "the same on all items"}
 
@@ -50,9 +64,16 @@ def test_keys_that_are_asked_for_may_have_more_values() -> None:
 
 
 def test_an_item_may_have_several_values() -> None:
-    examples = [example(0, meta={"topic": ["a", "b"]}), example(1, meta={"topic": ["b"]}), example(2)]
+    examples = [
+        example(0, meta={"topic": ["a", "b"]}),
+        example(1, meta={"topic": ["b"]}),
+        example(2),
+    ]
     parts, _ = found_keys(TASK, examples, ("topic",))
-    assert {p.where: p.mask.tolist() for p in parts} == {"a": [True, False, False], "b": [True, True, False]}
+    assert {p.where: p.mask.tolist() for p in parts} == {
+        "a": [True, False, False],
+        "b": [True, True, False],
+    }
 
 
 def test_similarity_comes_in_steps_with_and_without_its_end() -> None:
@@ -73,10 +94,17 @@ def test_numbers_are_in_order_and_words_behind() -> None:
 
 def test_lengths_count_lists_and_mappings() -> None:
     task = Task(
-        name="t", dataset="d", kind="choice", question="choice", inputs=("question", "choices"), metrics=()
+        name="t",
+        dataset="d",
+        kind="choice",
+        question="choice",
+        inputs=("question", "choices"),
+        metrics=(),
     )
     asked = Example(
-        id="1", inputs={"question": "ab", "choices": ["c", "de"], "other": "xyz"}, gold={"choice": 0}
+        id="1",
+        inputs={"question": "ab", "choices": ["c", "de"], "other": "xyz"},
+        gold={"choice": 0},
     )
     assert length(task, asked) == 5
     assert values_of("gold", task, [asked]) == [("0",)]

@@ -13,7 +13,9 @@ from nikawa.stats.slice_tests import alike, fisher, normal_p, score_test, wald
 from nikawa.stats.slices import Named, cross, slices
 
 
-def sample(detail: Floats, units: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None) -> Sample:
+def sample(
+    detail: Floats, units: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+) -> Sample:
     where = np.arange(len(detail)) if units is None else units
     return Sample([mean(detail)], where, detail, binary=bool(np.isin(detail, (0, 1)).all()))
 
@@ -59,7 +61,13 @@ def test_few_groups_have_a_value_but_no_interval() -> None:
     nine, ten = np.arange(100) < 36, np.arange(100) < 40
     found = sample(np.tile(np.array([0.0, 1.0]), 50), units)
     few, enough = slices(found, [part(nine), part(ten)], resamples=200)
-    assert (few.units, few.value, few.low, few.high, few.difference_low) == (9, 0.5, None, None, None)
+    assert (few.units, few.value, few.low, few.high, few.difference_low) == (
+        9,
+        0.5,
+        None,
+        None,
+        None,
+    )
     assert enough.units == 10
     assert None not in (enough.low, enough.high, enough.difference_low)
     cell = cross(found, [part(nine)], [part(ten)], resamples=200)[0]
@@ -86,7 +94,9 @@ def test_the_tests_hold_their_level(size: int, grouped: bool) -> None:
             mask = np.isin(units, draw.permutation(600)[:size])
         rho = alike(detail, units)
         p = score_test(detail, units, mask, rho)
-        told += max(p, fisher(int(detail[mask].sum()), int(mask.sum()), int(detail.sum()), 600)) < 0.05
+        told += (
+            max(p, fisher(int(detail[mask].sum()), int(mask.sum()), int(detail.sum()), 600)) < 0.05
+        )
     assert told <= 30
 
 
@@ -116,7 +126,10 @@ def test_wald_and_the_normal_curve() -> None:
 def test_cross_cells() -> None:
     detail = np.array([1, 0, 1, 1, 0, 1.0])
     labels = [Named("label", "x", np.arange(6) < 3), Named("label", "y", np.arange(6) >= 3)]
-    bins = [Named("bin", "1-2", np.arange(6) % 2 == 0), Named("bin", "9-10", np.zeros(6, dtype=bool))]
+    bins = [
+        Named("bin", "1-2", np.arange(6) % 2 == 0),
+        Named("bin", "9-10", np.zeros(6, dtype=bool)),
+    ]
     cells = cross(sample(detail), labels, bins, resamples=100)
     values = {(c.label, c.bin): c.value for c in cells}
     assert {(c.label, c.bin): c.n for c in cells}["y", ""] == 3

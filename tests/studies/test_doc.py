@@ -15,7 +15,9 @@ TEXT = (Path(__file__).parents[2] / "docs" / "studies.md").read_text("utf-8")
 
 
 @pytest.mark.slow
-def test_the_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_the_python_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
     exec(compile(block, "docs/studies.md", "exec"), {})
@@ -24,7 +26,11 @@ def test_the_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_every_command_is_understood() -> None:
     lines = re.findall(r"^python -m (studies\.[a-z]+) (.*)$", TEXT, re.MULTILINE)
-    assert {name for name, _ in lines} == {"studies.scratch", "studies.encoders", "studies.tokenizers"}
+    assert {name for name, _ in lines} == {
+        "studies.scratch",
+        "studies.encoders",
+        "studies.tokenizers",
+    }
     known = set(re.findall(r"--[a-z]+", _place.words("", 1).format_help())) | {"--ja", "--ko"}
     for name, rest in lines:
         assert import_module(name).__doc__
@@ -33,7 +39,12 @@ def test_every_command_is_understood() -> None:
 
 def test_the_tasks_are_told() -> None:
     told = TEXT.lower()
-    for name in (*scratch.TASKS, *encoders.EPOCHS["ja"], *encoders.EPOCHS["ko"], *tokenizers.EPOCHS["ko"]):
+    for name in (
+        *scratch.TASKS,
+        *encoders.EPOCHS["ja"],
+        *encoders.EPOCHS["ko"],
+        *tokenizers.EPOCHS["ko"],
+    ):
         assert ("jsick" if name.startswith("jsick") else name) in told
 
 
@@ -54,7 +65,9 @@ def test_options_that_ask_for_nothing_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_workers_are_processes_that_share_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_processes_that_share_a_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from nikawa.runs import job as run
 
     seen: list[tuple[Any, Any]] = []

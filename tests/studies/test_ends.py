@@ -11,8 +11,14 @@ from studies._ends import marked, share
 from nikawa.records import Example, Span
 
 TEXT = "봄에 서울로 갔다"
-TAGGED = Example(id="1", inputs={"text": TEXT}, gold={"spans": [Span(3, 5, "LC"), Span(0, 1, "DT")]})
-READ = Example(id="2", inputs={"context": "山は緑だ"}, gold={"answers": [{"text": "緑", "start": 2}, {"text": "山", "start": 0}]})  # fmt: skip
+TAGGED = Example(
+    id="1", inputs={"text": TEXT}, gold={"spans": [Span(3, 5, "LC"), Span(0, 1, "DT")]}
+)
+READ = Example(
+    id="2",
+    inputs={"context": "山は緑だ"},
+    gold={"answers": [{"text": "緑", "start": 2}, {"text": "山", "start": 0}]},
+)
 
 
 class Cut:

@@ -15,8 +15,17 @@ PAIRS = {("encoder:a", "encoder:b"): "b - a", ("encoder:a", "encoder:c"): "c - a
 
 def contest(task: str, metric: str, second: str, difference: float, variation: str = "") -> Contest:
     return Contest(
-        task, variation, "test", metric, "encoder:a", f"encoder:{second}", difference, difference - 1, difference + 2, 0.25
-    )  # fmt: skip
+        task,
+        variation,
+        "test",
+        metric,
+        "encoder:a",
+        f"encoder:{second}",
+        difference,
+        difference - 1,
+        difference + 2,
+        0.25,
+    )
 
 
 FOUND = [
@@ -51,5 +60,6 @@ def test_the_picture_is_one_file_that_names_rows_and_pairs(tmp_path: Path) -> No
     write_differences(tmp_path / "results.svg", FOUND, PAIRS, "A study")
     drawn = "".join(ElementTree.parse(tmp_path / "results.svg").getroot().itertext())
     assert all(
-        word in drawn for word in ("A study", "b - a", "c - a", "jamp template-easy, accuracy", "p 0.250")
+        word in drawn
+        for word in ("A study", "b - a", "c - a", "jamp template-easy, accuracy", "p 0.250")
     )

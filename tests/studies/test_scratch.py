@@ -16,7 +16,22 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, invented_data: Path) -> Path:
     out = tmp_path_factory.mktemp("study")
-    assert scratch.main(["--out", str(out), "--data", str(invented_data), "--tiny", "--seeds", "2", "--device", "cpu"]) == 0  # fmt: skip
+    assert (
+        scratch.main(
+            [
+                "--out",
+                str(out),
+                "--data",
+                str(invented_data),
+                "--tiny",
+                "--seeds",
+                "2",
+                "--device",
+                "cpu",
+            ]
+        )
+        == 0
+    )
     return out
 
 
@@ -36,7 +51,9 @@ def test_the_runs_are_those_the_study_names(made: Path) -> None:
     assert {spec.settings["scratch"] for spec in specs} == {True}
     results = [spec for spec in specs if spec.stage == "result"]
     assert {spec.variation.share for spec in results} == {0.5, 1.0}
-    assert {name for spec in results for name in spec.variation.train} == {f"jamp:{s}" for s in split_names()}  # fmt: skip
+    assert {name for spec in results for name in spec.variation.train} == {
+        f"jamp:{s}" for s in split_names()
+    }
     assert {spec.seed for spec in specs if spec.stage == "selection"} == {0}
     assert all(spec.protocol.select or spec.task == "jamp" for spec in results)
 
@@ -48,19 +65,41 @@ def test_the_same_command_does_nothing_again(
         raise AssertionError("a run was begun again")
 
     monkeypatch.setattr("nikawa.models.encoder.Encoder.fit", never)
-    words = ["--out", str(made), "--data", str(invented_data), "--tiny", "--seeds", "2", "--only", "train"]
+    words = [
+        "--out",
+        str(made),
+        "--data",
+        str(invented_data),
+        "--tiny",
+        "--seeds",
+        "2",
+        "--only",
+        "train",
+    ]
     assert scratch.main(words) == 0
 
 
 def test_tables_need_no_runs_to_be_planned(made: Path, invented_data: Path) -> None:
     before = (made / "results.md").read_bytes()
     (made / "results.md").unlink()
-    words = ["--out", str(made), "--data", str(invented_data), "--tiny", "--seeds", "2", "--only", "report"]
+    words = [
+        "--out",
+        str(made),
+        "--data",
+        str(invented_data),
+        "--tiny",
+        "--seeds",
+        "2",
+        "--only",
+        "report",
+    ]
     assert scratch.main(words) == 0
     assert (made / "results.md").read_bytes() == before
 
 
-def test_parts_that_do_not_exist_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_that_do_not_exist_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stopped:
         scratch.main(["--out", str(tmp_path), "--only", "tea"])
     told = "studies: --only knows no part tea; name some of train, baselines, report\n"

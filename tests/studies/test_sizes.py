@@ -21,8 +21,15 @@ def test_columns_of_an_older_version_are_filled_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", ["[]", '["ko","characters",3]', OLD.replace("60,", "[60],"), OLD.replace('"ko"', "7"), f"{OLD[:-1]},1,2]"]
-)  # fmt: skip
+    "row",
+    [
+        "[]",
+        '["ko","characters",3]',
+        OLD.replace("60,", "[60],"),
+        OLD.replace('"ko"', "7"),
+        f"{OLD[:-1]},1,2]",
+    ],
+)
 def test_rows_that_tell_no_encoder_are_refused(tmp_path: Path, row: str) -> None:
     path = tmp_path / "encoders.json"
     path.write_text(f"[{OLD},{row}]")

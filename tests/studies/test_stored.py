@@ -54,7 +54,10 @@ def test_a_choice_without_results_yet_is_not_told_by_older_ones(made: tuple[Path
 def test_results_without_a_choice_are_all_told(tmp_path: Path) -> None:
     from studies._stored import told_runs
 
-    run(Request((TASK,), ("baseline",), (0,), {"model": "majority"}), Options(tmp_path, executor="here"))
+    run(
+        Request((TASK,), ("baseline",), (0,), {"model": "majority"}),
+        Options(tmp_path, executor="here"),
+    )
     assert len(told_runs(tmp_path)) == 1
 
 

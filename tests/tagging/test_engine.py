@@ -14,16 +14,23 @@ from nikawa.text import Token, analyser
 
 def pack(*patterns: Pattern) -> Pack:
     return Pack(
-        name="p", title="t", language="ko", analyser="kiwi", licence="l", provenance="p",
-        tags={pattern.tag: TagName() for pattern in patterns}, patterns=patterns,
-    )  # fmt: skip
+        name="p",
+        title="t",
+        language="ko",
+        analyser="kiwi",
+        licence="l",
+        provenance="p",
+        tags={pattern.tag: TagName() for pattern in patterns},
+        patterns=patterns,
+    )
 
 
 def tokens(text: str) -> tuple[Token, ...]:
     """`base/pos` words as tokens, one character of text each."""
     parts = [word.rsplit("/", 1) for word in text.split()]
     return tuple(
-        Token(base, base, tuple(pos.split(",")), start=i, end=i + 1) for i, (base, pos) in enumerate(parts)
+        Token(base, base, tuple(pos.split(",")), start=i, end=i + 1)
+        for i, (base, pos) in enumerate(parts)
     )
 
 
@@ -31,7 +38,11 @@ def tokens(text: str) -> tuple[Token, ...]:
     ("pattern", "text", "expected"),
     [
         (Pattern(tag="T", base="a", pos="N,*"), "a/N,*", True),
-        (Pattern(tag="T", base="a", pos="N,*"), "a/N,x", False),  # the dictionary's * is no wildcard
+        (
+            Pattern(tag="T", base="a", pos="N,*"),
+            "a/N,x",
+            False,
+        ),  # the dictionary's * is no wildcard
         (Pattern(tag="T", base="a", pos="N"), "a/N,*", False),
         (Pattern(tag="T", base="a|b", pos="N|M"), "b/M", True),
         (Pattern(tag="T", base="a|b", pos="N|M"), "c/M", False),
@@ -60,9 +71,18 @@ def test_a_pattern_means_what_the_guide_says(pattern: Pattern, text: str, expect
 
 
 def test_matches_come_in_text_order_once_each() -> None:
-    exact, ruled = Pattern(tag="T", base="a", pos="N"), Pattern(tag="U", base="...", pos="N|V", after="!x/X")
+    exact, ruled = (
+        Pattern(tag="T", base="a", pos="N"),
+        Pattern(tag="U", base="...", pos="N|V", after="!x/X"),
+    )
     found = tagger(pack(exact, ruled)).matches(tokens("b/V a/N a/N"))
-    assert [(m.start, m.pattern.tag) for m in found] == [(0, "U"), (1, "T"), (1, "U"), (2, "T"), (2, "U")]
+    assert [(m.start, m.pattern.tag) for m in found] == [
+        (0, "U"),
+        (1, "T"),
+        (1, "U"),
+        (2, "T"),
+        (2, "U"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["a", "a/", "/N", "|a/N", "a|/N", "a/N|"])
@@ -92,11 +112,17 @@ def test_texts_of_every_kind_of_input() -> None:
 
 def test_an_example_has_the_tags_of_all_its_texts() -> None:
     example = Example(id="1", inputs={"premise": "三人が歌う。", "hypothesis": "誰も歌わない。"})
-    assert tagger(find_pack("jsick"))(example, analyser("ja")) == {"Numerical", "Quantification", "Negation"}
+    assert tagger(find_pack("jsick"))(example, analyser("ja")) == {
+        "Numerical",
+        "Quantification",
+        "Negation",
+    }
 
 
 def test_another_analyser_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"written for ipadic, not characters; use analyser\('ipadic'\)"):
+    with pytest.raises(
+        BadInput, match=r"written for ipadic, not characters; use analyser\('ipadic'\)"
+    ):
         tagger(find_pack("jsick"))(Example(id="1", inputs={}), analyser("characters"))
 
 

@@ -53,11 +53,17 @@ def test_tags_are_added_to_those_the_data_carries(pairs: Path, tmp_path: Path) -
     }
     assert [(e.inputs, e.gold) for e in read_examples(out)] == [(e.inputs, e.gold) for e in PAIRS]
     assert (report.pack, report.analyser, report.sizes, report.tagged) == (
-        "jsick", "ipadic", {"test": 3}, {"test": 2},
-    )  # fmt: skip
+        "jsick",
+        "ipadic",
+        {"test": 3},
+        {"test": 2},
+    )
     assert {t: c["test"] for t, c in report.found.items() if c["test"]} == {
-        "Numerical": 1, "Negation": 1, "Quantification": 1, "Passive": 1,
-    }  # fmt: skip
+        "Numerical": 1,
+        "Negation": 1,
+        "Quantification": 1,
+        "Passive": 1,
+    }
     assert report.carried == {"own": {"test": 1}}
 
 
@@ -68,9 +74,12 @@ def test_replace_and_a_chosen_input(pairs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typo", "cure"), [("hypotesis", "did you mean 'hypothesis'"), ("foo", "known: hypothesis, premise")]
+    ("typo", "cure"),
+    [("hypotesis", "did you mean 'hypothesis'"), ("foo", "known: hypothesis, premise")],
 )
-def test_an_input_that_no_example_has_is_refused(pairs: Path, tmp_path: Path, typo: str, cure: str) -> None:
+def test_an_input_that_no_example_has_is_refused(
+    pairs: Path, tmp_path: Path, typo: str, cure: str
+) -> None:
     out = tmp_path / "out.jsonl"
     with pytest.raises(BadInput, match=f"there is no text input {typo!r}") as told:
         tag(str(pairs), options=Options(out=out, inputs=("premise", typo)))
@@ -86,7 +95,9 @@ def test_compare_reads_aliases_and_names_ids(pairs: Path) -> None:
     assert found.tags["Anaphora"] == Agreement(carried=1, found=0, both=0)
     assert found.differences == (
         Difference(example="pairs-test:test/1", carried_only=(), found_only=("Quantification",)),
-        Difference(example="pairs-test:test/2", carried_only=("Anaphora",), found_only=("Passive",)),
+        Difference(
+            example="pairs-test:test/2", carried_only=("Anaphora",), found_only=("Passive",)
+        ),
     )
 
 
@@ -99,7 +110,8 @@ def test_no_pack_counts_what_the_data_carries(pairs: Path) -> None:
 def test_text_that_cannot_be_read_is_skipped_and_kept(tmp_path: Path) -> None:
     path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     write_records(
-        path, [example("a", "三人\0が渡る。", "渡る。", "own"), example("b", "三人が渡る。", "渡る。")]
+        path,
+        [example("a", "三人\0が渡る。", "渡る。", "own"), example("b", "三人が渡る。", "渡る。")],
     )
     report = tag(str(path), options=Options(out=out, replace=True, pack="jsick"))
     assert [(s.example, "NUL" in s.why) for s in report.skipped] == [("in:all/a", True)]
@@ -128,7 +140,10 @@ def test_a_dataset_with_several_splits_goes_to_a_folder(tmp_path: Path) -> None:
     assert {s: len(e) for s, e in kept.splits.items()} == report.sizes
     found = sum(report.found["Negation"].values())
     assert (
-        sum("Negation" in e.tags for e in (*kept.splits["train"], *kept.splits["dev"], *kept.splits["test"]))
+        sum(
+            "Negation" in e.tags
+            for e in (*kept.splits["train"], *kept.splits["dev"], *kept.splits["test"])
+        )
         == found
     )
     assert found > 10
@@ -163,7 +178,9 @@ def test_a_pack_of_another_language_is_refused(tmp_path: Path) -> None:
 def table2() -> dict[str, dict[str, int]]:
     """The paper's Table 2, by the short names."""
     folder = Path(nikawa.datasets.jsick.__path__[0])
-    printed: dict[str, dict[str, int]] = tomllib.loads((folder / "figures.toml").read_text("utf-8"))["table2"]
+    printed: dict[str, dict[str, int]] = tomllib.loads(
+        (folder / "figures.toml").read_text("utf-8")
+    )["table2"]
     return printed
 
 
@@ -174,8 +191,10 @@ def test_jsick_tags_from_the_text_alone(shared_data: Path) -> None:
     assert (report.comparison.n, report.comparison.equal) == (9927, 9926)
     (odd,) = report.comparison.differences
     assert (odd.example, odd.carried_only, odd.found_only) == (
-        "jsick:train/7101", ("Anaphora",), ("Quantification",),
-    )  # fmt: skip
+        "jsick:train/7101",
+        ("Anaphora",),
+        ("Quantification",),
+    )
     assert "older sentence" in odd.known
     assert odd.known == find_pack("jsick").known[odd.example]
 

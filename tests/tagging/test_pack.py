@@ -36,7 +36,11 @@ def write(folder: Path, text: str = GOOD, name: str = "mine.toml") -> Path:
 def test_a_pack_by_path(tmp_path: Path) -> None:
     path = write(tmp_path)
     pack = find_pack(str(path))
-    assert (pack.name, len(pack.patterns), pack.names) == ("mine", 2, {"Colour": "Colour", "COL": "Colour"})
+    assert (pack.name, len(pack.patterns), pack.names) == (
+        "mine",
+        2,
+        {"Colour": "Colour", "COL": "Colour"},
+    )
     assert check_pack(pack) == []
 
 
@@ -49,18 +53,40 @@ def test_a_pack_by_path(tmp_path: Path) -> None:
         ('"ipadic"', '"ipadik"', "did you mean 'ipadic'"),
         ('"ipadic"', '"kiwi"', "the analyser kiwi does not read 'ja'"),
         ('language = "ja"', 'language = "ja"\ncolour = 1', "unknown field `colour`"),
-        ('tag = "Colour", base = "青い"', 'tag = "Color", base = "青い"', "line 10: there is no tag 'Color'"),
-        ('base = "青い"', 'base = "赤い"', "line 10: 赤い 形容詞,自立,*,* is a pattern of Colour twice, first on line 9"),
+        (
+            'tag = "Colour", base = "青い"',
+            'tag = "Color", base = "青い"',
+            "line 10: there is no tag 'Color'",
+        ),
+        (
+            'base = "青い"',
+            'base = "赤い"',
+            "line 10: 赤い 形容詞,自立,*,* is a pattern of Colour twice, first on line 9",
+        ),
         ('base = "青い"', 'base = "黒い|赤い"', "line 10: 赤い"),
         ('base = "青い"', 'base = ""', "line 10: '' has an empty alternative"),
         ('base = "青い"', "base = 3", "line 10: expected `str`, got `int`"),
-        ('base = "青い",', 'base = "青い", before = "空が",', "line 10: '空が' is not of the form base/pos"),
+        (
+            'base = "青い",',
+            'base = "青い", before = "空が",',
+            "line 10: '空が' is not of the form base/pos",
+        ),
         ('base = "青い"', 'base = "青い', "line 10"),
-        ('{ alias = "COL", about = "colour words" }', "{}\nSound = {}", "the tag 'Sound' has no pattern"),
-        ('{ alias = "COL", about = "colour words" }', '{ alias = "Colour" }', "share a name or an alias"),
+        (
+            '{ alias = "COL", about = "colour words" }',
+            "{}\nSound = {}",
+            "the tag 'Sound' has no pattern",
+        ),
+        (
+            '{ alias = "COL", about = "colour words" }',
+            '{ alias = "Colour" }',
+            "share a name or an alias",
+        ),
     ],
-)  # fmt: skip
-def test_a_broken_pack_is_one_line_with_file_and_cure(tmp_path: Path, old: str, new: str, said: str) -> None:
+)
+def test_a_broken_pack_is_one_line_with_file_and_cure(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
     assert GOOD.count(old) >= 1
     path = write(tmp_path, GOOD.replace(old, new, 1))
     with pytest.raises(BadInput) as caught:
@@ -82,7 +108,9 @@ def test_a_missing_file_and_a_wrong_name(tmp_path: Path) -> None:
 
 
 def test_check_tells_what_does_not_hold(tmp_path: Path) -> None:
-    text = GOOD.replace("空が青い。", "空が広い。").replace("赤字の店が閉まる。", "青い店が閉まる。")
+    text = GOOD.replace("空が青い。", "空が広い。").replace(
+        "赤字の店が閉まる。", "青い店が閉まる。"
+    )
     faults = check_pack(read_pack(write(tmp_path, text)))
     assert [(f.base, f.what.split()[0]) for f in faults] == [("赤い", "its"), ("青い", "does")]
     assert "広い/形容詞,自立,*,*" in faults[1].analysis
@@ -95,9 +123,16 @@ def test_the_jsick_pack_is_the_closed_list() -> None:
     assert len(pack.patterns) == 68
     sizes = {tag: sum(p.tag == tag for p in pack.patterns) for tag in pack.tags}
     assert list(sizes.items()) == [
-        ("Numerical", 22), ("Negation", 3), ("Quantification", 16), ("Passive", 2), ("Anaphora", 13),
-        ("Conjunction", 5), ("Disjunction", 2), ("Modal", 3), ("Toritate", 2),
-    ]  # fmt: skip
+        ("Numerical", 22),
+        ("Negation", 3),
+        ("Quantification", 16),
+        ("Passive", 2),
+        ("Anaphora", 13),
+        ("Conjunction", 5),
+        ("Disjunction", 2),
+        ("Modal", 3),
+        ("Toritate", 2),
+    ]
     aliases = [tag.alias for tag in pack.tags.values()]
     assert aliases == ["NUM", "NEG", "QUANT", "PAS", "ANA", "CONJ", "DISJ", "MODAL", "ADDP"]
     assert all(not p.before and not p.after and p.pos.count(",") == 3 for p in pack.patterns)

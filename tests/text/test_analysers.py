@@ -18,12 +18,51 @@ from nikawa.text.sentences import sentences
 FAST = [name for name in ANALYSERS if name not in ("ginza", "jumanpp")]
 """The quick ones that are packages; the program has tests of its own."""
 PIECES = (
-    "猫が走った", "行きたくない。", "ｶﾞﾗｽ", "ＡＢＣ", "か\u3099", "㍿", "㌔", "ﷺ", "Ð", "𠮟る", "葛\U000e0100城", "・・・",
-    "고양이가", "했다.", "도와줬어요", "예뻤던", "ㅋㅋ", "\u1112\u1161\u11ab", "각\u0301", "😀", "👩‍👩‍👧", "🇯🇵", "1,234.5", "a\"b,c", "don't",
-    " ", "  ", "\t", "\n", "\r\n", "\r", "\u3000", "\x0b", "\x0c", "\x85", "\u2028", "\u00a0", "\u200b", "\ufeff", "EOS", "\\t",
-)  # fmt: skip
+    "猫が走った",
+    "行きたくない。",
+    "ｶﾞﾗｽ",
+    "ＡＢＣ",
+    "か\u3099",
+    "㍿",
+    "㌔",
+    "ﷺ",
+    "Ð",
+    "𠮟る",
+    "葛\U000e0100城",
+    "・・・",
+    "고양이가",
+    "했다.",
+    "도와줬어요",
+    "예뻤던",
+    "ㅋㅋ",
+    "\u1112\u1161\u11ab",
+    "각\u0301",
+    "😀",
+    "👩‍👩‍👧",
+    "🇯🇵",
+    "1,234.5",
+    'a"b,c',
+    "don't",
+    " ",
+    "  ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\r",
+    "\u3000",
+    "\x0b",
+    "\x0c",
+    "\x85",
+    "\u2028",
+    "\u00a0",
+    "\u200b",
+    "\ufeff",
+    "EOS",
+    "\\t",
+)
 MIXED = st.lists(
-    st.sampled_from(PIECES) | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4),
+    st.sampled_from(PIECES)
+    | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4),
     max_size=8,
 ).map("".join)
 TRICKY = (
@@ -47,7 +86,9 @@ def holds(text: str, tokens: tuple[Token, ...]) -> None:
     for before, token in zip((None, *tokens), tokens, strict=False):
         assert text[token.start : token.end] == token.surface
         # the copula is not written behind a vowel: it is told where it would stand
-        assert token.surface.strip(" \t\n\r\x0b\x0c") or (token.surface == "" and token.pos == ("VCP",))
+        assert token.surface.strip(" \t\n\r\x0b\x0c") or (
+            token.surface == "" and token.pos == ("VCP",)
+        )
         assert token.base
         assert before is None or before.start <= token.start
         covered.update(range(token.start, token.end))
@@ -119,7 +160,12 @@ def test_unidic_tells_the_written_base_from_the_lemma() -> None:
     found = {t.surface: t for t in analyser("unidic").analyse("行きたくないと走っ")}
     assert (found["ない"].base, found["ない"].norm) == ("ない", "無い")
     run = found["走っ"]
-    assert (run.base, run.reading, run.ctype, run.cform) == ("走る", "ハシッ", "五段-ラ行", "連用形-促音便")
+    assert (run.base, run.reading, run.ctype, run.cform) == (
+        "走る",
+        "ハシッ",
+        "五段-ラ行",
+        "連用形-促音便",
+    )
 
 
 def test_juman_gives_representative_forms_and_categories() -> None:
@@ -132,7 +178,12 @@ def test_juman_gives_representative_forms_and_categories() -> None:
 def test_sudachi_modes_differ_in_the_length_of_units() -> None:
     text = "選挙管理委員会"
     assert [t.surface for t in analyser("sudachi").analyse(text)] == [text]
-    assert [t.surface for t in analyser("sudachi-a").analyse(text)] == ["選挙", "管理", "委員", "会"]
+    assert [t.surface for t in analyser("sudachi-a").analyse(text)] == [
+        "選挙",
+        "管理",
+        "委員",
+        "会",
+    ]
 
 
 def test_sudachi_parts_of_a_ligature_share_its_character() -> None:
@@ -172,7 +223,9 @@ def test_ginza_finds_heads() -> None:
 
 
 def test_kiwi_tells_a_copula_that_is_not_written() -> None:
-    found = [(token.surface, token.base, token.start) for token in analyser("kiwi").analyse("의사네")]
+    found = [
+        (token.surface, token.base, token.start) for token in analyser("kiwi").analyse("의사네")
+    ]
     assert found == [("의사", "의사", 0), ("", "이다", 2), ("네", "네", 2)]
 
 
@@ -188,7 +241,12 @@ def test_mecab_ko_keeps_a_contraction_whole() -> None:
 
 
 def test_characters_and_whitespace() -> None:
-    assert [t.surface for t in analyser("characters").analyse("猫 と\u3000犬😀")] == ["猫", "と", "犬", "😀"]
+    assert [t.surface for t in analyser("characters").analyse("猫 と\u3000犬😀")] == [
+        "猫",
+        "と",
+        "犬",
+        "😀",
+    ]
     assert [(t.surface, t.start) for t in analyser("whitespace").analyse(" 고양이가  잔다")] == [
         ("고양이가", 1),
         ("잔다", 7),
@@ -208,7 +266,9 @@ def test_a_wrong_name_gets_suggestions() -> None:
 
 @pytest.mark.parametrize("name", [None, 3, ["ja"], b"ja"])
 def test_a_name_that_is_no_text(name: Any) -> None:
-    with pytest.raises(TypeError, match=r"the name of an analyser cannot be .*: say analyser\('ja'\)"):
+    with pytest.raises(
+        TypeError, match=r"the name of an analyser cannot be .*: say analyser\('ja'\)"
+    ):
         analyser(name)
 
 
@@ -264,7 +324,12 @@ def test_sudachi_remembers_words_by_what_they_are() -> None:
     """The same answers from a filled memory as from an empty one."""
     from nikawa.text import sudachi
 
-    texts = ["１２３匹の猫とカラペッチョ", "４５匹の犬とポラペッチョ", "行った人が行った", "新㍿の犬"]
+    texts = [
+        "１２３匹の猫とカラペッチョ",
+        "４５匹の犬とポラペッチョ",
+        "行った人が行った",
+        "新㍿の犬",
+    ]
     once = [analyser("sudachi-a", cache=0).analyse(text) for text in texts]
     engine = sudachi.load_sudachi_a()
     assert [tuple(tokens) for tokens in engine([*texts, *texts])] == [*once, *once]

@@ -27,7 +27,10 @@ KEPT = st.text(st.sampled_from("e\u0301\ufa19\u212b가각ガ、 "), max_size=8)
         ("\u1107\u1161다\u1105\u1169 \u1100\u1161\u11bb다", "바다로 갔다"),
         ("\uac00\u11bb다", "갔다"),
         ("\u1100\u1100\u1161\u11a8\u11a8", "\u1100각\u11a8"),
-        ("か\u309a, 갔\u11bb, 옛말 \u1112\u119e과 ㅋㅋ", "か\u309a, 갔\u11bb, 옛말 \u1112\u119e과 ㅋㅋ"),
+        (
+            "か\u309a, 갔\u11bb, 옛말 \u1112\u119e과 ㅋㅋ",
+            "か\u309a, 갔\u11bb, 옛말 \u1112\u119e과 ㅋㅋ",
+        ),
     ],
 )
 def test_pieces(pieces: str, whole: str) -> None:

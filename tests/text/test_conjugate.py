@@ -15,9 +15,18 @@ from nikawa.text import analyser
 from nikawa.text.conjugate import FORMS, conjugate, conjugation_class, forms
 
 SHOWN = (
-    "past", "te", "stem", "negative", "negative_past", "polite", "passive", "causative", "potential", "volitional",
+    "past",
+    "te",
+    "stem",
+    "negative",
+    "negative_past",
+    "polite",
+    "passive",
+    "causative",
+    "potential",
+    "volitional",
     "conditional",
-)  # fmt: skip
+)
 
 
 def table(text: str) -> list[str]:
@@ -103,10 +112,13 @@ def test_the_class_of_either_dictionary_gives_the_same(row: str, name: str) -> N
 @pytest.mark.parametrize(
     ("word", "ctype", "past"),
     [
-        ("きる", "一段", "きた"), ("きる", "五段・ラ行", "きった"), ("かえる", "五段-ラ行", "かえった"),
-        ("かえる", "下一段-ア行", "かえた"), ("負う", "五段・ワ行ウ音便", "負うた"),
+        ("きる", "一段", "きた"),
+        ("きる", "五段・ラ行", "きった"),
+        ("かえる", "五段-ラ行", "かえった"),
+        ("かえる", "下一段-ア行", "かえた"),
+        ("負う", "五段・ワ行ウ音便", "負うた"),
     ],
-)  # fmt: skip
+)
 def test_the_class_given_decides_between_homographs(word: str, ctype: str, past: str) -> None:
     assert conjugate(word, "past", ctype) == past
 
@@ -115,9 +127,9 @@ def test_the_class_given_decides_between_homographs(word: str, ctype: str, past:
 @pytest.mark.parametrize("ctype", [None, "一段・得ル"])
 def test_uru_is_eru_in_all_other_forms(word: str, ctype: str | None) -> None:
     made, root = forms(word, ctype), word.removesuffix("うる")
-    assert [made[form] for form in ("dictionary", "polite", "negative", "past", "te", "conditional")] == [
-        root + end for end in ("うる", "えます", "えない", "えた", "えて", "うれば")
-    ]
+    assert [
+        made[form] for form in ("dictionary", "polite", "negative", "past", "te", "conditional")
+    ] == [root + end for end in ("うる", "えます", "えない", "えた", "えて", "うれば")]
     assert "passive" not in made
 
 
@@ -193,7 +205,9 @@ def published(shared_data: Path) -> dict[str, dict[str, set[str]]]:
     """Dictionary form -> form -> what the published problems have; te and stem are found by way of the past."""
     folder = shared_data / "jamp" / "dataset"
     rows = [row for _, row in read_tsv(folder / "template" / "template_ver_1_5.tsv")]
-    patterns = {row["id"]: pattern(f"{row['premise']} \n {row['hypothesis']}".split(" ")) for row in rows}
+    patterns = {
+        row["id"]: pattern(f"{row['premise']} \n {row['hypothesis']}".split(" ")) for row in rows
+    }
     by_past: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for _, row in read_tsv(folder / "train_all.tsv"):
         found = patterns[row["template_num"]].fullmatch(f"{row['premise']}\n{row['hypothesis']}")
@@ -225,4 +239,7 @@ def test_every_form_of_the_published_problems_but_their_own_errors(
     errors = {("居る", "past", "居った"), ("生ずる", "past", "生ずるた"), ("来る", "past", "きた")}
     errors |= {("建てる", "te", "建て"), ("立てる", "te", "立て")}
     # 行く and 行う share their past, so the stem of one is seen with the other.
-    assert wrong - {("行く", "stem", "行い"), ("行う", "stem", "行き"), ("行く", "te", "行い")} == errors
+    assert (
+        wrong - {("行く", "stem", "行い"), ("行う", "stem", "行き"), ("行く", "te", "行い")}
+        == errors
+    )

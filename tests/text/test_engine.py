@@ -142,7 +142,9 @@ def test_a_process_pool(method: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ipadic", "juman", "unidic", "sudachi", "ginza", "kiwi", "mecab-ko"])
+@pytest.mark.parametrize(
+    "name", ["ipadic", "juman", "unidic", "sudachi", "ginza", "kiwi", "mecab-ko"]
+)
 def test_a_forked_child_goes_on(name: str) -> None:
     """The child must answer, and answer the same, while another thread of the parent is at work."""
     found, text = analyser(name, cache=0), "犬が走った。 개가 뛰었다."

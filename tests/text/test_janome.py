@@ -51,7 +51,9 @@ def test_identical_on_invented_sentences(janome: Any) -> None:
 
 @pytest.mark.slow
 def test_identical_on_every_sentence_of_jsick(janome: Any, shared_data: Path) -> None:
-    rows = read_tsv(shared_data / "jsick" / "jsick" / "jsick.tsv", ["sentence_A_Ja", "sentence_B_Ja"])
+    rows = read_tsv(
+        shared_data / "jsick" / "jsick" / "jsick.tsv", ["sentence_A_Ja", "sentence_B_Ja"]
+    )
     texts = {row[side] for _, row in rows for side in ("sentence_A_Ja", "sentence_B_Ja")}
     assert len(texts) == 5991
     assert same(sorted(texts), janome) == []

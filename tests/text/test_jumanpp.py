@@ -26,9 +26,44 @@ from nikawa.text.jumanpp import LIMIT, load_jumanpp
 from nikawa.text.starts import starts
 
 PIECES = (
-    "猫が走った", "もも", "。", "ｶﾞﾗｽ", "ｶ", "ﾞ", "ＡＢＣ", "abc", "か\u3099", "㍿", "𠮟る", "葛\U000e0100城", "고양이", "😀", "👩‍👩‍👧", "1,234.5",
-    'a"b', "don't", "\\ ", "\\t", "# ", "@ ", "EOS", "NIL", "*", " ", "  ", "\t", "\n", "\r\n", "\u3000", "\x0b", "\x85", "\u2028", "\u00a0", "\ufeff", "(^ ^)",
-)  # fmt: skip
+    "猫が走った",
+    "もも",
+    "。",
+    "ｶﾞﾗｽ",
+    "ｶ",
+    "ﾞ",
+    "ＡＢＣ",
+    "abc",
+    "か\u3099",
+    "㍿",
+    "𠮟る",
+    "葛\U000e0100城",
+    "고양이",
+    "😀",
+    "👩‍👩‍👧",
+    "1,234.5",
+    'a"b',
+    "don't",
+    "\\ ",
+    "\\t",
+    "# ",
+    "@ ",
+    "EOS",
+    "NIL",
+    "*",
+    " ",
+    "  ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\u3000",
+    "\x0b",
+    "\x85",
+    "\u2028",
+    "\u00a0",
+    "\ufeff",
+    "(^ ^)",
+)
 
 
 def holds(text: str, tokens: Any) -> None:
@@ -37,7 +72,9 @@ def holds(text: str, tokens: Any) -> None:
     for token in tokens:
         assert text[token.start : token.end] == token.surface
         assert token.start >= end
-        assert token.surface.strip() or token.surface.strip(" \t\n") == "\u3000" * len(token.surface)
+        assert token.surface.strip() or token.surface.strip(" \t\n") == "\u3000" * len(
+            token.surface
+        )
         assert token.base
         between += text[end : token.start]
         end = token.end
@@ -53,7 +90,12 @@ def test_a_morpheme_holds_what_its_line_says(jumanpp: Loaded) -> None:
     assert (cat.surface, cat.base, cat.reading, cat.tag) == ("猫", "猫", "ネコ", "名詞,普通名詞")
     assert (cat.norm, cat.notes) == ("猫/ねこ", "代表表記:猫/ねこ 漢字読み:訓 カテゴリ:動物")
     assert (ga.tag, ga.norm, ga.notes, ga.ctype, ga.cform) == ("助詞,格助詞", "が", "", "", "")
-    assert (run.base, run.reading, run.ctype, run.cform) == ("走る", "ハシッタ", "子音動詞ラ行", "タ形")
+    assert (run.base, run.reading, run.ctype, run.cform) == (
+        "走る",
+        "ハシッタ",
+        "子音動詞ラ行",
+        "タ形",
+    )
     assert (run.pos, run.form, run.start, run.end) == (("動詞", "*"), "走った", 2, 5)
     assert (end.surface, end.head, end.deprel) == ("。", None, None)
 
@@ -63,7 +105,18 @@ def test_it_is_what_mecab_with_its_dictionary_tells(jumanpp: Loaded) -> None:
     for mine, theirs in zip(
         jumanpp.analyse("猫が走った"), analyser("juman").analyse("猫が走った"), strict=True
     ):
-        for name in ("surface", "base", "pos", "reading", "ctype", "cform", "norm", "start", "end", "form"):
+        for name in (
+            "surface",
+            "base",
+            "pos",
+            "reading",
+            "ctype",
+            "cform",
+            "norm",
+            "start",
+            "end",
+            "form",
+        ):
             assert getattr(mine, name) == getattr(theirs, name)
 
 
@@ -79,12 +132,19 @@ def test_the_sign_that_begins_further_entries_may_be_a_word(jumanpp: Loaded) -> 
 
 def test_an_unknown_word_is_its_own_base(jumanpp: Loaded) -> None:
     latin, number = jumanpp.analyse("nikawa23")
-    assert (latin.surface, latin.base, latin.norm, latin.reading) == ("nikawa", "nikawa", "nikawa", "")
+    assert (latin.surface, latin.base, latin.norm, latin.reading) == (
+        "nikawa",
+        "nikawa",
+        "nikawa",
+        "",
+    )
     assert (number.surface, number.base, number.tag) == ("23", "23", "名詞,数詞")
 
 
 @pytest.mark.parametrize("told_as", ["\\ ", "\\␣", "\\t", "\u3000"])
-def test_blanks_are_no_tokens_however_they_are_told(told_as: str, fake: Any, jumanpp: Loaded) -> None:
+def test_blanks_are_no_tokens_however_they_are_told(
+    told_as: str, fake: Any, jumanpp: Loaded
+) -> None:
     fake.blank(told_as)
     text = " 猫  が\t走った\r\n もも "
     tokens = jumanpp.analyse(text)
@@ -103,7 +163,12 @@ def test_the_wide_space_of_the_text_is_a_word(jumanpp: Loaded) -> None:
 
 def test_a_word_may_hold_a_blank(jumanpp: Loaded) -> None:
     face, cat = jumanpp.analyse("(^ ^)猫")
-    assert (face.surface, face.base, face.reading, face.norm) == ("(^ ^)", "(^ ^)", "(^ ^)", "顔文字/顔文字")
+    assert (face.surface, face.base, face.reading, face.norm) == (
+        "(^ ^)",
+        "(^ ^)",
+        "(^ ^)",
+        "顔文字/顔文字",
+    )
     assert (cat.surface, cat.start) == ("猫", 5)
 
 
@@ -114,11 +179,16 @@ def test_a_reading_may_be_empty(jumanpp: Loaded) -> None:
 
 def test_two_characters_that_become_one_are_both_stood_on(jumanpp: Loaded) -> None:
     found = jumanpp.analyse("猫ｶﾞﾗｽ猫")
-    assert [(t.surface, t.start, t.end) for t in found] == [("猫", 0, 1), ("ｶﾞﾗｽ", 1, 5), ("猫", 5, 6)]
+    assert [(t.surface, t.start, t.end) for t in found] == [
+        ("猫", 0, 1),
+        ("ｶﾞﾗｽ", 1, 5),
+        ("猫", 5, 6),
+    ]
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "\n\n", "\r\n", "# 猫が走った", "EOS", "@ 猫", "NIL", '"猫"', "\\ 猫", "a\"b 'c'"]
+    "text",
+    ["", " ", "\n\n", "\r\n", "# 猫が走った", "EOS", "@ 猫", "NIL", '"猫"', "\\ 猫", "a\"b 'c'"],
 )
 def test_awkward_texts(text: str, jumanpp: Loaded) -> None:
     holds(text, jumanpp.analyse(text))
@@ -126,9 +196,13 @@ def test_awkward_texts(text: str, jumanpp: Loaded) -> None:
 
 @pytest.mark.slow
 def test_any_text(jumanpp: Loaded) -> None:
-    letters = st.text(st.characters(codec="utf-8", exclude_characters="\0死殺眠誤注欠変乱"), max_size=4)
+    letters = st.text(
+        st.characters(codec="utf-8", exclude_characters="\0死殺眠誤注欠変乱"), max_size=4
+    )
 
-    @settings(max_examples=150, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        max_examples=150, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+    )
     @given(st.lists(st.sampled_from(PIECES) | letters, max_size=8).map("".join))
     def check(text: str) -> None:
         holds(text, jumanpp.analyse(text))
@@ -156,9 +230,17 @@ def test_a_line_too_long_is_cut_where_sentences_end(fake: Any, jumanpp: Loaded) 
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 5000, "猫" * 3 * PIECE, "😀" * 3000, "か\u3099" * 2000, "猫、" * 2000, " " * 9000 + "猫"]
+    "text",
+    [
+        "a" * 5000,
+        "猫" * 3 * PIECE,
+        "😀" * 3000,
+        "か\u3099" * 2000,
+        "猫、" * 2000,
+        " " * 9000 + "猫",
+    ],
 )
-def test_a_line_without_a_sentence_is_cut_anywhere(text: str, fake: Any, jumanpp: Loaded) -> None:  # fmt: skip
+def test_a_line_without_a_sentence_is_cut_anywhere(text: str, fake: Any, jumanpp: Loaded) -> None:
     holds(text, jumanpp.analyse(text))
     assert max(fake.log("line")) <= LIMIT
 
@@ -208,7 +290,9 @@ def test_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     )
 
 
-def test_the_list_of_analysers_needs_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_list_of_analysers_needs_no_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert ANALYSERS["jumanpp"].language == "ja"
     assert words(analyser("characters").analyse("猫")) == ["猫"]
@@ -221,7 +305,9 @@ def test_a_program_named_by_the_environment(
     monkeypatch.setenv("JUMANPP", str(fake.program))
     assert [words(tokens) for tokens in load_jumanpp()(["猫が"])] == [["猫", "が"]]
     monkeypatch.setenv("JUMANPP", str(tmp_path / "none"))
-    with pytest.raises(MissingExtra, match="none: JUMANPP names this, which is no program; let it name"):
+    with pytest.raises(
+        MissingExtra, match="none: JUMANPP names this, which is no program; let it name"
+    ):
         load_jumanpp()
 
 
@@ -242,7 +328,9 @@ def test_a_program_named_by_the_environment(
         ("乱", r"jumanpp answers '乱' with 'Segmentation fault', which does not fit"),
     ],
 )
-def test_trouble_is_one_line_and_the_next_text_is_answered(text: str, told: str, jumanpp: Loaded) -> None:
+def test_trouble_is_one_line_and_the_next_text_is_answered(
+    text: str, told: str, jumanpp: Loaded
+) -> None:
     with pytest.raises(BadInput, match=told) as said:
         list(jumanpp.analyse_many(["もも", text, "もも"]))
     assert "\n" not in str(said.value)
@@ -253,17 +341,23 @@ def test_remarks_are_passed_over(jumanpp: Loaded) -> None:
     assert words(jumanpp.analyse("猫注")) == ["猫", "注"]
 
 
-def test_a_program_that_hangs_is_ended(fake: Any, jumanpp: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_hangs_is_ended(
+    fake: Any, jumanpp: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jumanpp.analyse("猫")
     monkeypatch.setattr(_child, "SILENCE", 0.3)
-    with pytest.raises(BadInput, match=r"jumanpp did not answer '眠' within 0\.3 s; it was ended; see what"):
+    with pytest.raises(
+        BadInput, match=r"jumanpp did not answer '眠' within 0\.3 s; it was ended; see what"
+    ):
         jumanpp.analyse("眠")
     monkeypatch.undo()
     with pytest.raises(ProcessLookupError):
         os.kill(fake.log("start")[-1], 0)
 
 
-def test_a_program_that_ended_between_two_texts_is_started_again(fake: Any, jumanpp: Loaded) -> None:
+def test_a_program_that_ended_between_two_texts_is_started_again(
+    fake: Any, jumanpp: Loaded
+) -> None:
     jumanpp.analyse("猫")
     os.kill(fake.log("start")[0], signal.SIGKILL)
     time.sleep(0.05)
@@ -271,7 +365,9 @@ def test_a_program_that_ended_between_two_texts_is_started_again(fake: Any, juma
     assert len(fake.log("start")) == 2
 
 
-def test_an_interruption_leaves_no_answer_behind(jumanpp: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_leaves_no_answer_behind(
+    jumanpp: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jumanpp.analyse("猫")
 
     def stop(*_: object) -> bytes:
@@ -287,10 +383,13 @@ def test_an_interruption_leaves_no_answer_behind(jumanpp: Loaded, monkeypatch: p
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("import sys; sys.exit('Model file was not specified')", "jumanpp ended with status 1 at '。': Model file was not specified"),
+        (
+            "import sys; sys.exit('Model file was not specified')",
+            "jumanpp ended with status 1 at '。': Model file was not specified",
+        ),
         ("", "jumanpp ended with status 0 at '。'"),
     ],
-)  # fmt: skip
+)
 def test_a_program_that_does_not_work_is_told_when_it_is_loaded(
     code: str, told: str, program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,7 +402,9 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     path = tmp_path / "jumanpp"
     path.write_bytes(b"\x7fELF no more")
     path.chmod(0o755)
-    with pytest.raises(BadInput, match=r"jumanpp: jumanpp cannot be started: Exec format error; see that it"):
+    with pytest.raises(
+        BadInput, match=r"jumanpp: jumanpp cannot be started: Exec format error; see that it"
+    ):
         Child("jumanpp", str(path)).ask(["猫"])
 
 
@@ -332,7 +433,9 @@ def test_a_forked_child_starts_its_own(fake: Any, jumanpp: Loaded) -> None:
 def test_a_forked_child_does_not_keep_the_program_alive(jumanpp: Loaded) -> None:
     """It would hold the other end of a pipe whose closing tells the program to end."""
     jumanpp.analyse("猫")
-    (pipe,) = [child._running.stdin for child in _child._ALL if child._running and child._running.stdin]
+    (pipe,) = [
+        child._running.stdin for child in _child._ALL if child._running and child._running.stdin
+    ]
     place, child = pipe.fileno(), os.fork()
     if child == 0:
         try:

@@ -33,7 +33,10 @@ from nikawa.text.korean_forms import COPULA, FORMS, PAIRS, attach, copula, has_f
         ("서울(Korea)", *(f"서울(Korea){p}" for p in ("은", "이", "을", "과", "로"))),
         ("ㄹ", "ㄹ은", "ㄹ이", "ㄹ을", "ㄹ과", "ㄹ로"),
         ("７", "７은", "７이", "７을", "７과", "７로"),
-        ("\u1112\u1161\u11ab", *(f"\u1112\u1161\u11ab{p}" for p in ("은", "이", "을", "과", "으로"))),
+        (
+            "\u1112\u1161\u11ab",
+            *(f"\u1112\u1161\u11ab{p}" for p in ("은", "이", "을", "과", "으로")),
+        ),
         ("漢字", "漢字은(는)", "漢字이(가)", "漢字을(를)", "漢字과(와)", "漢字(으)로"),
     ],
 )
@@ -81,7 +84,11 @@ def test_any_text_takes_a_particle(noun: str, particle: str) -> None:
 
 
 def test_copula() -> None:
-    assert [copula("의사", f) for f in ("past", "polite", "connective")] == ["의사였다", "의사예요", "의사고"]
+    assert [copula("의사", f) for f in ("past", "polite", "connective")] == [
+        "의사였다",
+        "의사예요",
+        "의사고",
+    ]
     assert [copula("학생", f) for f in ("past", "polite", "connective")] == [
         "학생이었다",
         "학생이에요",
@@ -141,7 +148,16 @@ ADJECTIVES = table("""
 푸르다 푸르렀다 푸르다 푸르러서 푸르면 푸른 푸르렀던 푸릅니다 푸름
 아프다 아팠다 아프다 아파서 아프면 아픈 아팠던 아픕니다 아픔
 """)
-SHOWN = ("past", "present", "sequence", "conditional", "modifier", "past_modifier", "formal", "noun")
+SHOWN = (
+    "past",
+    "present",
+    "sequence",
+    "conditional",
+    "modifier",
+    "past_modifier",
+    "formal",
+    "noun",
+)
 
 
 @pytest.mark.parametrize("row", [*VERBS, *ADJECTIVES], ids=lambda row: row.split()[0])
@@ -173,7 +189,9 @@ def test_every_form_of_every_verb_is_made() -> None:
 
 
 @given(
-    st.text("가각갈갚걷돕짓파랗르하쓰오주이되들", min_size=1), st.sampled_from(sorted(FORMS)), st.booleans()
+    st.text("가각갈갚걷돕짓파랗르하쓰오주이되들", min_size=1),
+    st.sampled_from(sorted(FORMS)),
+    st.booleans(),
 )
 def test_any_stem_takes_any_ending(stem: str, form: str, adjective: bool) -> None:
     assert inflect(stem + "다", form, adjective)
@@ -187,7 +205,11 @@ def test_not_a_verb(verb: str) -> None:
         inflect("먹다", "passt")
 
 
-KIWI = {"past": [("었", "EP"), ("다", "EF")], "sequence": [("어서", "EC")], "conditional": [("으면", "EC")]}
+KIWI = {
+    "past": [("었", "EP"), ("다", "EF")],
+    "sequence": [("어서", "EC")],
+    "conditional": [("으면", "EC")],
+}
 
 
 def kiwi_tag(verb: str, past: str) -> str:

@@ -104,5 +104,7 @@ def test_forms_are_stable(text: str, form: str) -> None:
 
 
 def test_a_wrong_form_gets_suggestions() -> None:
-    with pytest.raises(UnknownName, match="there is no normal form 'nfck'; did you mean 'nfc' or 'nfkc'"):
+    with pytest.raises(
+        UnknownName, match="there is no normal form 'nfck'; did you mean 'nfc' or 'nfkc'"
+    ):
         normalise("犬", "nfck")

@@ -146,7 +146,11 @@ def test_korean(case: str) -> None:
 
 
 def test_a_line_break_need_not_end_a_sentence() -> None:
-    assert marked("犬が庭を\n走る。猫は\n\n眠る", "ja", newline=False) == ["犬が庭を\n走る。", "猫は", "眠る"]
+    assert marked("犬が庭を\n走る。猫は\n\n眠る", "ja", newline=False) == [
+        "犬が庭を\n走る。",
+        "猫は",
+        "眠る",
+    ]
     assert marked("개가 마당에서\n뛴다. 새는\n \n난다", "ko", newline=False) == [
         "개가 마당에서\n뛴다.",
         "새는",
@@ -154,7 +158,9 @@ def test_a_line_break_need_not_end_a_sentence() -> None:
     ]
 
 
-ALPHABET = st.text(st.sampled_from("犬たと개다라고 \n\u3000。.．！?…「」『（)\"'w😊ㅋ3a笑・~"), max_size=40)
+ALPHABET = st.text(
+    st.sampled_from("犬たと개다라고 \n\u3000。.．！?…「」『（)\"'w😊ㅋ3a笑・~"), max_size=40
+)
 
 
 @settings(max_examples=300, deadline=None, database=None)

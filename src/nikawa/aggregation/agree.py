@@ -205,7 +205,9 @@ def _lacking(table: Table, counts: Mapping[str, int]) -> tuple[str, ...]:
         if each == len(table.workers)
         else f"{each} make an item"
     )
-    return (f"incomplete: it is taken that {why}; say --each N where N answers an item were asked for.",)
+    return (
+        f"incomplete: it is taken that {why}; say --each N where N answers an item were asked for.",
+    )
 
 
 def _slices(
@@ -219,7 +221,9 @@ def _slices(
             for value in _values(known.get(item), by):
                 members.setdefault(value, []).append(place)
         if not members:
-            raise BadInput(f"no example has {by!r}", cure="slice by tag, or by a name in the examples' meta")
+            raise BadInput(
+                f"no example has {by!r}", cure="slice by tag, or by a name in the examples' meta"
+            )
         for value in sorted(members):
             keep = np.zeros(len(table.items), dtype=np.bool_)
             keep[members[value]] = True
@@ -241,7 +245,9 @@ def _values(example: Example | None, by: str) -> list[str]:
     return [] if value is None else [str(value)]
 
 
-def save(path: Path, spec: str, data: Path | None, options: Options, target: tuple[str | None, bool]) -> int:
+def save(
+    path: Path, spec: str, data: Path | None, options: Options, target: tuple[str | None, bool]
+) -> int:
     """Write all judgements of a file or dataset in another form, texts with them where the examples are known.
 
     `target` is the form (None: by suffix) and whether to overwrite.
@@ -249,7 +255,9 @@ def save(path: Path, spec: str, data: Path | None, options: Options, target: tup
     from nikawa.io.judgements import write_judgements
 
     form, overwrite = target
-    texts = load_examples(spec, options.examples, data) if form in ("label-studio", "doccano") else None
+    texts = (
+        load_examples(spec, options.examples, data) if form in ("label-studio", "doccano") else None
+    )
     given = open_given(spec, data, options.how, as_given=True)
     chosen = options.question if form in ("doccano",) else None
     rows = (j for j in given.judgements if chosen is None or j.question == chosen)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 TEXTS = ("text", "context")
 """Inputs that spans count the characters of, the first that is there."""
-CHANCE = "span-f1 and span-f1-overlap take off no chance: spans that nobody marks cannot be counted."
+CHANCE = (
+    "span-f1 and span-f1-overlap take off no chance: spans that nobody marks cannot be counted."
+)
 UNKNOWN = "alpha-characters needs the texts: name them with --examples FILE."
 
 
@@ -45,15 +47,21 @@ def spans_of(table: Table, known: Mapping[str, Example] | None, options: Options
     if options.author is not None:
         raise BadInput("spans are not held against an author's", cure="leave --author out")
     if not (table.per_item() > 1).any():
-        raise BadInput(f"no item has two answers to {table.question!r}", cure="agreement needs two workers")
-    lengths = None if known is None else {item: len(text_of(item, known[item])) for item in table.items}
+        raise BadInput(
+            f"no item has two answers to {table.question!r}", cure="agreement needs two workers"
+        )
+    lengths = (
+        None if known is None else {item: len(text_of(item, known[item])) for item in table.items}
+    )
     return Spans(spans_by_label(table), lengths)
 
 
 def text_of(item: str, example: Example) -> str:
     """The text whose characters spans count."""
     texts = {name: value for name, value in example.inputs.items() if isinstance(value, str)}
-    name = next((name for name in (*TEXTS, *(texts if len(texts) == 1 else ())) if name in texts), None)
+    name = next(
+        (name for name in (*TEXTS, *(texts if len(texts) == 1 else ())) if name in texts), None
+    )
     if name is None:
         what = f"{item} has no input that spans could count the characters of"
         raise BadInput(what, cure=f"call the text {' or '.join(TEXTS)}")

@@ -12,7 +12,12 @@ from nikawa.aggregation.agreement_alpha import alpha, alpha_of_counts
 from nikawa.aggregation.agreement_kappa import WIDE, fleiss_of_counts, kappas
 from nikawa.aggregation.agreement_kinds import Kinds, kinds_of
 from nikawa.aggregation.agreement_measure import LEVELS, Agreement, Level, Measure
-from nikawa.aggregation.agreement_shares import against_author, individual_majority, shares, variances
+from nikawa.aggregation.agreement_shares import (
+    against_author,
+    individual_majority,
+    shares,
+    variances,
+)
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput, unknown
 
@@ -59,7 +64,9 @@ def _check(table: Table, level: str | None) -> None:
     if level is not None and level not in LEVELS:
         raise unknown("level", level, LEVELS)
     if not (table.per_item() > 1).any():
-        raise BadInput(f"no item has two answers to {table.question!r}", cure="agreement needs two workers")
+        raise BadInput(
+            f"no item has two answers to {table.question!r}", cure="agreement needs two workers"
+        )
 
 
 def levels(table: Table, asked: str | None) -> tuple[Level, ...]:

@@ -88,13 +88,15 @@ def finish_nominal(sums: Floats) -> Floats:
 def _interval(table: Table, values: Floats, level: Level) -> Measure:
     """Sums of values and of squares suffice; values are centred, so that no digits cancel."""
     m, scale = table.per_item(), _pairs(table)
-    centred = (values - np.average(values, weights=np.bincount(table.answer, minlength=len(values))))[
-        table.answer
-    ]
+    centred = (
+        values - np.average(values, weights=np.bincount(table.answer, minlength=len(values)))
+    )[table.answer]
     first = np.bincount(table.item, centred, minlength=len(m)) * (m > 1)
     second = np.bincount(table.item, centred**2, minlength=len(m)) * (m > 1)
     apart = 2 * (m * second - first**2) * scale
-    return Measure("alpha", level, np.column_stack([apart, m * (m > 1), first, second]), _finish_interval)
+    return Measure(
+        "alpha", level, np.column_stack([apart, m * (m > 1), first, second]), _finish_interval
+    )
 
 
 def _interval_of_counts(table: Table | Kinds) -> Measure:
@@ -102,7 +104,9 @@ def _interval_of_counts(table: Table | Kinds) -> Measure:
     centred = values - values.mean()
     m, first, second = counts.sum(axis=1), counts @ centred, counts @ centred**2
     apart = 2 * (m * second - first**2) * _pairs(table)
-    return Measure("alpha", "interval", np.column_stack([apart, m, first, second]), _finish_interval)
+    return Measure(
+        "alpha", "interval", np.column_stack([apart, m, first, second]), _finish_interval
+    )
 
 
 def _finish_interval(sums: Floats) -> Floats:
@@ -153,7 +157,9 @@ def _wide(table: Table, level: Level) -> Reweighed:
     weigh_answer = (table.per_item() > 1)[table.item].astype(np.float64)
 
     def weigh(weights: Floats) -> float:
-        marginals = np.bincount(table.answer, weights[table.item] * weigh_answer, len(table.categories))
+        marginals = np.bincount(
+            table.answer, weights[table.item] * weigh_answer, len(table.categories)
+        )
         n = marginals.sum()
         expected = n**2 - (marginals**2).sum() if wide is None else marginals @ wide @ marginals
         return float(1 - (n - 1) * (weights @ apart) / expected) if expected else float("nan")
@@ -163,7 +169,9 @@ def _wide(table: Table, level: Level) -> Reweighed:
 
 def _unlike(table: Table) -> Floats:
     """Pairs of unequal answers an item, weighed, from the cells that are not empty."""
-    cells, counts = np.unique(table.item * np.int64(len(table.categories)) + table.answer, return_counts=True)
+    cells, counts = np.unique(
+        table.item * np.int64(len(table.categories)) + table.answer, return_counts=True
+    )
     alike = np.bincount(
         cells // len(table.categories), counts.astype(np.float64) ** 2, minlength=len(table.items)
     )

@@ -13,7 +13,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from nikawa.aggregation.agreement_kinds import Kinds
-from nikawa.aggregation.agreement_measure import Agreement, Floats, Level, Measure, Reweighed, mean_of, ratio
+from nikawa.aggregation.agreement_measure import (
+    Agreement,
+    Floats,
+    Level,
+    Measure,
+    Reweighed,
+    mean_of,
+    ratio,
+)
 from nikawa.aggregation.table import Codes, Table
 
 MANY_WORKERS = 20
@@ -43,7 +51,9 @@ def alike(counts: Floats) -> Floats:
 
 def percent(table: Table | Kinds) -> Measure:
     """The share of equal pairs of answers, averaged over items."""
-    return mean_of("percent", NOMINAL, alike(table.counts().astype(np.float64)), table.per_item() > 1)
+    return mean_of(
+        "percent", NOMINAL, alike(table.counts().astype(np.float64)), table.per_item() > 1
+    )
 
 
 def fleiss(table: Table | Kinds, name: str = "fleiss") -> Measure:

@@ -63,4 +63,6 @@ def kinds_of(table: Table) -> Kinds | None:
     if len(found) * FEW > len(keys):
         return None
     rows = found[:, None] // base ** np.arange(wide, dtype=np.int64) % base
-    return Kinds(table.question, table.categories, table.workers, rows, times.astype(np.float64), table.each)
+    return Kinds(
+        table.question, table.categories, table.workers, rows, times.astype(np.float64), table.each
+    )

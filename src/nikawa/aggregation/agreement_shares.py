@@ -66,7 +66,9 @@ def variances(table: Table | Kinds) -> Iterator[Measure]:
     paired = table.per_item() > 1
     variance = np.where(paired, _variance(table), 0.0)
     yield mean_of("variance-mean", "interval", variance, paired)
-    yield Measure("variance-sd", "interval", np.column_stack([paired, variance, variance**2]), _finish_sd)
+    yield Measure(
+        "variance-sd", "interval", np.column_stack([paired, variance, variance**2]), _finish_sd
+    )
     yield mean_of("sd-mean", "interval", np.sqrt(variance), paired)
 
 
@@ -93,7 +95,9 @@ def individual_majority(table: Table | Kinds) -> Measure:
     m, most = table.per_item(), table.counts().max(axis=1)
     settled = 2 * most > m
     statistics = np.column_stack([most * settled, m * settled]).astype(np.float64)
-    return Measure("individual-is-majority", NOMINAL, statistics, lambda s: ratio(s[..., 0], s[..., 1]))
+    return Measure(
+        "individual-is-majority", NOMINAL, statistics, lambda s: ratio(s[..., 0], s[..., 1])
+    )
 
 
 def individual(table: Table, gold: NDArray[np.int64], name: str) -> Measure:

@@ -175,7 +175,9 @@ def _refuse_beyond(item: str, given: list[Marks], length: int) -> None:
         raise BadInput(what, cure="name the examples that were judged")
 
 
-def _stretches(given: list[Marks], length: int, columns: Numbering) -> Iterator[tuple[int, list[int]]]:
+def _stretches(
+    given: list[Marks], length: int, columns: Numbering
+) -> Iterator[tuple[int, list[int]]]:
     """How long each stretch is over which nobody's labels change, and the labels that cover it, by worker."""
     turns = [
         (place, worker, label, step)
@@ -199,7 +201,12 @@ class _Stretches:
     """Stretches of all items, and the statistics of nominal alpha made from them."""
 
     def __init__(self) -> None:
-        self.item, self.long, self.workers, self.covers = array("i"), array("i"), array("i"), array("i")
+        self.item, self.long, self.workers, self.covers = (
+            array("i"),
+            array("i"),
+            array("i"),
+            array("i"),
+        )
 
     def add(self, item: int, long: int, covers: list[int]) -> None:
         """One more stretch."""
@@ -219,5 +226,7 @@ class _Stretches:
         alike = np.bincount(cells // columns, times.astype(np.float64) ** 2, minlength=len(m))
         unlike = np.bincount(item, long * (m**2 - alike) / (m - 1), minlength=items)
         place = item[stretch] * columns + cover
-        counts = np.bincount(place, long[stretch], minlength=items * columns).reshape(items, columns)
+        counts = np.bincount(place, long[stretch], minlength=items * columns).reshape(
+            items, columns
+        )
         return np.column_stack([unlike, counts])

@@ -53,9 +53,12 @@ class _Addresses:
     def __init__(self, column: NDArray[Any]) -> None:
         place = column.__array_interface__["data"][0]
         self.__array_interface__ = {
-            "data": (place, True), "shape": column.shape, "strides": column.strides,
-            "typestr": np.dtype(np.intp).str, "version": 3,
-        }  # fmt: skip
+            "data": (place, True),
+            "shape": column.shape,
+            "strides": column.strides,
+            "typestr": np.dtype(np.intp).str,
+            "version": 3,
+        }
 
 
 def _few_objects(column: NDArray[Any]) -> tuple[NDArray[np.uint8], list[Any]] | None:

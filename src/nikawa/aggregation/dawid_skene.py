@@ -67,7 +67,9 @@ class Sums:
     def __init__(self, table: Table) -> None:
         self.items, self.workers = len(table.items), len(table.workers)
         self.wide = len(table.categories)
-        kind = np.intp if len(table) <= 4 * BLOCK else np.int32  # native is faster, narrow is smaller
+        kind = (
+            np.intp if len(table) <= 4 * BLOCK else np.int32
+        )  # native is faster, narrow is smaller
         self.item: NDArray[Any] = table.item.astype(kind, copy=False)
         self.cell: NDArray[Any] = table.worker.astype(kind)
         self.cell *= self.wide

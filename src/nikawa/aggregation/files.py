@@ -66,7 +66,9 @@ def _json(path: Path, value: Any) -> None:
 
 
 def merged(
-    gold: Mapping[str, Mapping[str, Any]], known: Mapping[str, Example], verdicts: Mapping[str, Verdicts]
+    gold: Mapping[str, Mapping[str, Any]],
+    known: Mapping[str, Example],
+    verdicts: Mapping[str, Verdicts],
 ) -> Iterator[Example]:
     """The examples that got gold, with it; other gold they have stays."""
     step = ", ".join(f"{question}={found.rule.text}" for question, found in verdicts.items())
@@ -84,7 +86,8 @@ def merged(
 
 
 def items(
-    verdicts: Mapping[str, Verdicts], decided: Mapping[tuple[str, str], Mapping[str, str]] | None = None
+    verdicts: Mapping[str, Verdicts],
+    decided: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """For every item and rule: what became of it, which step or person decided, on what votes; soft labels kept."""
     from nikawa.aggregation.agreement_spans import by_item
@@ -108,7 +111,9 @@ def items(
                 line["soft"] = as_mapping(soft[place], found.table.categories)
             if given is not None:
                 line["soft"] = span_shares(given[place])
-            if found.state[place] == ACCEPTED and found.by[place] == len(names) - 2:  # a tie that was settled
+            if (
+                found.state[place] == ACCEPTED and found.by[place] == len(names) - 2
+            ):  # a tie that was settled
                 line |= (decided or {}).get((question, item), {})
             yield line
 
@@ -154,7 +159,8 @@ def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
                 told: Any = dict(zip(names, errors.tolist(), strict=True))
             else:
                 told = {
-                    true: dict(zip(names, errors[:, t].tolist(), strict=True)) for t, true in enumerate(names)
+                    true: dict(zip(names, errors[:, t].tolist(), strict=True))
+                    for t, true in enumerate(names)
                 }
             yield {
                 "worker": worker,
@@ -181,7 +187,9 @@ def _sheet(path: Path, found: Aggregated) -> None:
     about = [known.get(verdicts.table.items[place]) for _, verdicts, place in ties]
     inputs = list(dict.fromkeys(name for example in about if example for name in example.inputs))
     rows: list[tuple[Any, ...]] = [(*HEAD, *inputs)]
-    given = {name: by_item(each.table) for name, each in found.verdicts.items() if each.marks is not None}
+    given = {
+        name: by_item(each.table) for name, each in found.verdicts.items() if each.marks is not None
+    }
     for (question, verdicts, place), example in zip(ties, about, strict=True):
         texts = [example.inputs.get(name, "") if example else "" for name in inputs]
         item = verdicts.table.items[place]
@@ -216,7 +224,10 @@ def read_deciders(path: Path) -> dict[tuple[str, str], dict[str, str]]:
     """By question and item who decided a tie and why, where the sheet has the columns person and reason."""
     found = {}
     for _, row in read_rows(path, ("example", "question", "answer")):
-        told = {"decided_by": row.get("person", "").strip(), "reason": row.get("reason", "").strip()}
+        told = {
+            "decided_by": row.get("person", "").strip(),
+            "reason": row.get("reason", "").strip(),
+        }
         found[row["question"], row["example"]] = {name: text for name, text in told.items() if text}
     return found
 
@@ -241,9 +252,16 @@ def agreement(found: Aggregated) -> dict[str, Any]:
 def read_known(path: Path, question: str) -> dict[str, Any]:
     """Known answers by item: a sheet with the columns example and answer, or examples with gold."""
     if path.name.endswith((".tsv", ".csv")):
-        return {row["example"]: _plain(row["answer"]) for _, row in read_rows(path, ("example", "answer"))}
+        return {
+            row["example"]: _plain(row["answer"])
+            for _, row in read_rows(path, ("example", "answer"))
+        }
     examples = load_examples(str(path), str(path), None) or {}
-    found = {item: example.gold[question] for item, example in examples.items() if question in example.gold}
+    found = {
+        item: example.gold[question]
+        for item, example in examples.items()
+        if question in example.gold
+    }
     if not found:
         raise BadInput(
             f"holds no gold for {question!r}",

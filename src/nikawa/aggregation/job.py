@@ -137,7 +137,9 @@ def read_rules(texts: Sequence[str]) -> dict[str, Rule]:
         match = _NAMED.fullmatch(text.strip())
         name = match[1] if match else ""
         if name in found or (not name and len(texts) > 1):
-            raise BadInput(f"the rule {text!r} needs a name of its own", cure="write QUESTION=RULE for each")
+            raise BadInput(
+                f"the rule {text!r} needs a name of its own", cure="write QUESTION=RULE for each"
+            )
         found[name] = parse_rule(match[2] if match else text.strip())
     return found
 

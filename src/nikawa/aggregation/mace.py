@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.aggregation.dawid_skene import ITERATIONS, TOLERANCE, Fit, Sums, normalised, start, weighted_count
+from nikawa.aggregation.dawid_skene import (
+    ITERATIONS,
+    TOLERANCE,
+    Fit,
+    Sums,
+    normalised,
+    start,
+    weighted_count,
+)
 from nikawa.aggregation.table import Floats, Table
 
 SMOOTHING = 0.1

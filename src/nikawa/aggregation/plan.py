@@ -90,7 +90,8 @@ def plan(table: Table, wish: Wish | None = None, *, seed: int = 0) -> Plan:
     last = _last(table, panels, numeric, wish.most, rule)
     single = icc(table) if numeric else panels.agreement()
     rows = [
-        _row(_Setting(table, panels, rule, wish, numeric), k) for k in range(1 if numeric else 2, last + 1)
+        _row(_Setting(table, panels, rule, wish, numeric), k)
+        for k in range(1 if numeric else 2, last + 1)
     ]
     return Plan(
         question=table.question,
@@ -110,7 +111,9 @@ def _check(table: Table, wish: Wish) -> None:
         raise BadInput("the pilot has fewer than two items with several answers", cure=cure)
     for name, value in (("reliability", wish.reliability), ("yield", wish.yield_)):
         if value is not None and not 0 < value < 1:
-            raise BadInput(f"the wished {name} {value:g} is not between 0 and 1", cure="wish for 0.9, say")
+            raise BadInput(
+                f"the wished {name} {value:g} is not between 0 and 1", cure="wish for 0.9, say"
+            )
 
 
 def _last(table: Table, panels: Panels, numeric: bool, most: int, rule: str) -> int:
@@ -155,10 +158,17 @@ def _row(setting: _Setting, k: int) -> Row:
         wish.yield_ is None or share >= wish.yield_
     )
     return Row(
-        workers=k, reliability=value, low=low, high=high, yield_=share, judged=judged, answers=judged * k,
-        cost=judged * k * wish.price, how=_how(setting, k),
+        workers=k,
+        reliability=value,
+        low=low,
+        high=high,
+        yield_=share,
+        judged=judged,
+        answers=judged * k,
+        cost=judged * k * wish.price,
+        how=_how(setting, k),
         enough=share > 0 and fulfils,
-    )  # fmt: skip
+    )
 
 
 def _gold(panel: Table, rule: Rule) -> tuple[Sequence[Any], NDArray[np.bool_]]:
@@ -172,7 +182,9 @@ def _how(setting: _Setting, k: int) -> str:
     return "drawn" if setting.panels.holds(k if setting.numeric else 2 * k) else "modelled"
 
 
-def _stability(panels: Panels, k: int, rule: Rule) -> tuple[float | None, float | None, float | None]:
+def _stability(
+    panels: Panels, k: int, rule: Rule
+) -> tuple[float | None, float | None, float | None]:
     """Share of items on which two panels settle on the same gold, with an interval over items."""
     (one, settled), (other, too) = (_gold(panel, rule) for panel in panels.twice(k))
     both = settled & too
@@ -196,11 +208,15 @@ def _reliability(table: Table, k: int) -> tuple[float | None, float | None, floa
 def _notes(table: Table, numeric: bool) -> tuple[str, ...]:
     most = int(table.per_item().max())
     drawn = most if numeric else most // 2
-    notes = [f"beyond {drawn} workers panels are modelled: the pilot has at most {most} answers an item"]
+    notes = [
+        f"beyond {drawn} workers panels are modelled: the pilot has at most {most} answers an item"
+    ]
     if numeric:
         notes.append("the reliability takes new workers and items to be like the pilot's")
     else:
-        notes.append("an even number settles on less, and what it settles on is surer: look at the yield too")
+        notes.append(
+            "an even number settles on less, and what it settles on is surer: look at the yield too"
+        )
         if most < 5:
             notes.append("with fewer than 5 answers an item the modelled rows are rough")
     return tuple(notes)

@@ -35,7 +35,9 @@ def grid(categories: int) -> Floats:
         pairs: list[tuple[int, int | None]] = [(first, None) for first in every]
         if categories <= PAIRED:
             pairs = [(first, second) for first in every for second in every if first != second]
-        points = np.array([_leading(categories, first, second, p) for first, second in pairs for p in LEVELS])
+        points = np.array(
+            [_leading(categories, first, second, p) for first, second in pairs for p in LEVELS]
+        )
     points = np.unique(np.maximum(points, LEAST), axis=0)
     return np.asarray(points / points.sum(axis=1, keepdims=True))
 
@@ -43,7 +45,9 @@ def grid(categories: int) -> Floats:
 def _leading(categories: int, first: int, second: int | None, share: float) -> Floats:
     """One answer leads, a second has two thirds of what is left (or none does), the others share the rest."""
     left = 1 - share
-    point = np.full(categories, left / (categories - 1) if second is None else left / 3 / (categories - 2))
+    point = np.full(
+        categories, left / (categories - 1) if second is None else left / 3 / (categories - 2)
+    )
     if second is not None:
         point[second] = left * 2 / 3
     point[first] = share

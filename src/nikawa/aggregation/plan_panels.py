@@ -22,7 +22,9 @@ class Panels:
         self.table, self.seed = table, seed
         self.given = table.per_item()
         items = max(1, int((self.given > 1).sum()))
-        self.rounds = max(1, min(ROUNDS, PANELS // items, CELLS // (items * min(100, len(table.categories)))))
+        self.rounds = max(
+            1, min(ROUNDS, PANELS // items, CELLS // (items * min(100, len(table.categories))))
+        )
         self._fitted: tuple[Floats, Floats] | None = None
         order = np.argsort(table.item, kind="stable")
         self.answer, self.start = table.answer[order], np.cumsum(self.given) - self.given
@@ -51,7 +53,9 @@ class Panels:
     def draw(self, k: int) -> Table:
         """A table of several panels of k an item, round by round."""
         generator = np.random.default_rng((self.seed, k, 0))
-        return self._table(self._answers(k, generator) if self.holds(k) else self._modelled(k, generator))
+        return self._table(
+            self._answers(k, generator) if self.holds(k) else self._modelled(k, generator)
+        )
 
     def twice(self, k: int) -> tuple[Table, Table]:
         """Two panels of k of different workers about the same items, as often."""

@@ -46,7 +46,9 @@ def _icc_statistics(table: Table) -> Floats:
     n = table.per_item().astype(np.float64)
     total = np.bincount(table.item, numbers, len(n))
     squares = np.bincount(table.item, numbers * numbers, len(n))
-    found = np.column_stack([np.ones_like(n), n, n * n, total, total**2 / np.maximum(1, n), squares])
+    found = np.column_stack(
+        [np.ones_like(n), n, n * n, total, total**2 / np.maximum(1, n), squares]
+    )
     return np.asarray(found[n > 1])
 
 

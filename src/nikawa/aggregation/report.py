@@ -74,6 +74,7 @@ def make_report(
     known: Mapping[str, Example] | None,
     changed: Sequence[Change],
 ) -> AggregateReport:
+    """Sum up what aggregation made of the judgements."""
     table = next(iter(verdicts.values())).table
     return AggregateReport(
         judgements=spec,
@@ -133,7 +134,8 @@ def compare(question: str, found: Verdicts, known: Mapping[str, Example]) -> Com
         return None
     if found.marks is not None:
         pairs = [
-            (item, None if here is None else as_answer(here), as_answer(there)) for item, here, there in pairs
+            (item, None if here is None else as_answer(here), as_answer(there))
+            for item, here, there in pairs
         ]
     different = [item for item, here, there in pairs if here is not None and here != there]
     return Compared(

@@ -74,7 +74,12 @@ class Verdicts:
     @property
     def names(self) -> tuple[str, ...]:
         """What `by` points to: the decider, the further steps, the tie rule, no answers at all."""
-        return (self.rule.decider.text, *(s.text for s in self.rule.steps), f"ties:{self.ties}", "no answers")
+        return (
+            self.rule.decider.text,
+            *(s.text for s in self.rule.steps),
+            f"ties:{self.ties}",
+            "no answers",
+        )
 
     def answers(self) -> list[Any]:
         """Gold by item; None where the item has none."""
@@ -84,11 +89,14 @@ class Verdicts:
             return [names[c] if k else None for c, k in zip(self.label.tolist(), kept, strict=True)]
         if self.marks is not None:
             return [
-                [Span(*m) for m in marks] if k else None for marks, k in zip(self.marks, kept, strict=True)
+                [Span(*m) for m in marks] if k else None
+                for marks, k in zip(self.marks, kept, strict=True)
             ]
         assert self.value is not None
         whole = bool(self.rule.steps) and self.rule.steps[-1].name == "binary"
-        values = [int(v) if k and whole else v for v, k in zip(self.value.tolist(), kept, strict=True)]
+        values = [
+            int(v) if k and whole else v for v, k in zip(self.value.tolist(), kept, strict=True)
+        ]
         return [v if k else None for v, k in zip(values, kept, strict=True)]
 
     def count(self, state: int) -> int:
@@ -136,7 +144,9 @@ def _numbers(table: Table, rule: Rule, ties: Ties) -> Verdicts:
         if step.name in FINISHERS:
             centre = finish(centre, step.name, step.number)
     state, by = _fresh(table)
-    return Verdicts(table, rule, ties, state, by, value=centre, strength=spread_of(table, "variance"))
+    return Verdicts(
+        table, rule, ties, state, by, value=centre, strength=spread_of(table, "variance")
+    )
 
 
 def _spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
@@ -152,7 +162,9 @@ def _spans(table: Table, rule: Rule, ties: Ties) -> Verdicts:
 def _labels(table: Table, rule: Rule, ties: Ties) -> Verdicts:
     if len(table.items) * len(table.categories) > CELLS:
         cure = "is this free text? votes are counted on a closed set of answers"
-        raise BadInput(f"{table.question!r} has {len(table.categories):,} different answers", cure=cure)
+        raise BadInput(
+            f"{table.question!r} has {len(table.categories):,} different answers", cure=cure
+        )
     state, by = _fresh(table)
     fit = None
     if rule.needs_persons:
@@ -173,7 +185,9 @@ def _fresh(table: Table) -> tuple[States, Codes]:
     return np.zeros(len(table.items), dtype=np.int8), np.zeros(len(table.items), dtype=np.int32)
 
 
-def leading(weights: Counts | Floats, same: float = 0.0) -> tuple[Codes, NDArray[Any], NDArray[np.bool_]]:
+def leading(
+    weights: Counts | Floats, same: float = 0.0
+) -> tuple[Codes, NDArray[Any], NDArray[np.bool_]]:
     """Of each row the column of the largest weight (the first of equals), that weight, and whether it is shared."""
     label = np.zeros(len(weights), dtype=np.int32)
     best = weights[:, 0].copy()
@@ -206,7 +220,11 @@ def _holds(step: Step, verdicts: Verdicts) -> NDArray[np.bool_]:
         return verdicts.strength > 0.5
     if step.name == "only":
         wanted = _codes_of(step, table)
-        return np.isin(verdicts.label, wanted) if verdicts.label is not None else np.ones(0, dtype=np.bool_)
+        return (
+            np.isin(verdicts.label, wanted)
+            if verdicts.label is not None
+            else np.ones(0, dtype=np.bool_)
+        )
     measured = verdicts.strength if step.name == "share" else spread_of(table, step.name)
     return np.asarray(SIGNS[step.sign](measured, step.number))
 
@@ -214,7 +232,10 @@ def _holds(step: Step, verdicts: Verdicts) -> NDArray[np.bool_]:
 def _codes_of(step: Step, table: Table) -> list[int]:
     names = {str(category): code for code, category in enumerate(table.categories)}
     wanted = [label.strip() for label in step.given.split("|")]
-    return [_code(label, names, f"{step.text!r} names {label!r}, which nobody answered") for label in wanted]
+    return [
+        _code(label, names, f"{step.text!r} names {label!r}, which nobody answered")
+        for label in wanted
+    ]
 
 
 def _code(label: str, names: dict[str, int], what: str) -> int:
@@ -236,14 +257,18 @@ def _settle(verdicts: Verdicts) -> None:
         names = {str(category): code for code, category in enumerate(verdicts.table.categories)}
         what = f"ties are to prefer {verdicts.ties.prefer!r}, which nobody answered"
         code = _code(str(verdicts.ties.prefer), names, what)
-        among = np.array([code in tied_codes(verdicts, int(i)) for i in np.flatnonzero(tied)], dtype=np.bool_)
+        among = np.array(
+            [code in tied_codes(verdicts, int(i)) for i in np.flatnonzero(tied)], dtype=np.bool_
+        )
         chosen = np.flatnonzero(tied)[among]
         verdicts.label[chosen], verdicts.state[chosen] = code, ACCEPTED
 
 
 def tied_codes(verdicts: Verdicts, item: int) -> list[int]:
     """The answers that share the lead on an item."""
-    weights = verdicts.table.counts()[item] if verdicts.fit is None else verdicts.fit.posterior[item]
+    weights = (
+        verdicts.table.counts()[item] if verdicts.fit is None else verdicts.fit.posterior[item]
+    )
     return [int(c) for c in np.flatnonzero(weights >= weights.max() - SAME)]
 
 

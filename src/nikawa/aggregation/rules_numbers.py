@@ -45,7 +45,9 @@ def spread_of(table: Table, name: str) -> Floats:
         scaled = n * np.bincount(table.item, numbers * numbers, items) - total * total
         squares = scaled / np.maximum(1, n)
     else:
-        squares = np.round(np.bincount(table.item, (numbers - mean_of(table)[table.item]) ** 2, items), 12)
+        squares = np.round(
+            np.bincount(table.item, (numbers - mean_of(table)[table.item]) ** 2, items), 12
+        )
     below = n - 1 if name.startswith("sample-") else n
     variance: Floats = np.where(below > 0, squares / np.maximum(1, below), np.nan)
     return np.sqrt(variance) if name.endswith("sd") else variance
@@ -56,7 +58,9 @@ def finish(values: Floats, how: str, given: float) -> Floats:
     if how == "binary":
         return np.where(np.isnan(values), np.nan, (values >= given).astype(np.float64))
     distinct, places = np.unique(values, return_inverse=True)
-    rounded = [v if math.isnan(v) else rounded_number(v, how, int(given)) for v in distinct.tolist()]
+    rounded = [
+        v if math.isnan(v) else rounded_number(v, how, int(given)) for v in distinct.tolist()
+    ]
     return np.array(rounded)[places]
 
 
@@ -67,7 +71,9 @@ def rounded_number(value: float, how: str, places: int) -> float:
     if how == "round":
         return round(value, places)
     shown = Decimal(f"{value:.15g}")
-    exact = shown.quantize(Decimal(1).scaleb(-places), rounding=DIRECTIONS.get(how, ROUND_HALF_EVEN))
+    exact = shown.quantize(
+        Decimal(1).scaleb(-places), rounding=DIRECTIONS.get(how, ROUND_HALF_EVEN)
+    )
     return float(exact)
 
 

@@ -34,9 +34,7 @@ SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-CURE = (
-    "write it as in majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3 or dawid-skene+share>=0.9"
-)
+CURE = "write it as in majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3 or dawid-skene+share>=0.9"
 _STEP = re.compile(r"([a-z-]+)(?:(:|<=|<|>=|>)(.+))?", re.DOTALL)
 
 
@@ -91,7 +89,9 @@ def parse_rule(text: str) -> Rule:
 def _fits(step: Step, rule: Rule) -> None:
     if step.name in (FIRST, *LABELS, *NUMBERS):
         raise _fault(rule.text, f"{step.text!r} cannot follow {rule.decider.text!r}")
-    if (step.name in FOR_LABELS and rule.numeric) or (step.name in FOR_NUMBERS and not rule.numeric):
+    if (step.name in FOR_LABELS and rule.numeric) or (
+        step.name in FOR_NUMBERS and not rule.numeric
+    ):
         kind = "numbers" if rule.numeric else "labels"
         raise _fault(rule.text, f"{step.text!r} is not for {kind}, which {rule.decider.name} gives")
     if step.name == "binary" and step is not rule.steps[-1]:
@@ -112,10 +112,14 @@ def _step(part: str, rule: str) -> Step:
         return Step(part, name, sign, given, _number(given, part, rule))
     wants = name in (*COUNTED, *OTHERS)
     if (sign, bool(given)) != ((":", True) if wants else ("", False)):
-        raise _fault(rule, f"{part!r} {'lacks a value, as in ' + name + ':1' if wants else 'takes no value'}")
+        raise _fault(
+            rule, f"{part!r} {'lacks a value, as in ' + name + ':1' if wants else 'takes no value'}"
+        )
     if name in COUNTED and not given.isdecimal():
         raise _fault(rule, f"{part!r} needs a whole number")
-    return Step(part, name, sign, given, _number(given, part, rule) if wants and name != "only" else 0.0)
+    return Step(
+        part, name, sign, given, _number(given, part, rule) if wants and name != "only" else 0.0
+    )
 
 
 def _votes(part: str, given: str, rule: str) -> Step:

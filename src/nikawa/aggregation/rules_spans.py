@@ -31,14 +31,21 @@ Flags = NDArray[np.bool_]
 
 def need_votes(rule: Rule, prefer: bool) -> None:
     """Refuse what makes no gold of spans."""
-    odd = [step.text for step in (rule.decider, *rule.steps) if step.name not in ("majority", "votes", "min")]
+    odd = [
+        step.text
+        for step in (rule.decider, *rule.steps)
+        if step.name not in ("majority", "votes", "min")
+    ]
     if odd or rule.first:
         what = f"the rule {rule.text!r}: {odd[0] if odd else 'first'!r} is not for spans"
         raise BadInput(
-            what, cure="spans are voted on one by one: majority, votes:2/3 or votes:2, +min:3 if need be"
+            what,
+            cure="spans are voted on one by one: majority, votes:2/3 or votes:2, +min:3 if need be",
         )
     if prefer:
-        raise BadInput("a tie between spans prefers no label", cure="say --ties drop or --ties adjudicate")
+        raise BadInput(
+            "a tie between spans prefers no label", cure="say --ties drop or --ties adjudicate"
+        )
 
 
 def vote(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flags]:

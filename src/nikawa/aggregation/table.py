@@ -64,7 +64,9 @@ class Table:
         """The judgements of one question; it may be left out where the records speak of one only."""
         tables = {} if question is None else {question: _Growing(question)}
         for chunk in _chunks(judgements):
-            for name in {judgement.question for judgement in chunk} if question is None else (question,):
+            for name in (
+                {judgement.question for judgement in chunk} if question is None else (question,)
+            ):
                 part = [judgement for judgement in chunk if judgement.question == name]
                 tables.setdefault(name, _Growing(name)).add(part)
             if len(tables) > 1:
@@ -77,7 +79,9 @@ class Table:
         return next(iter(tables.values())).table()
 
     @classmethod
-    def from_columns(cls, items: Column, workers: Column, answers: Column, question: str = "answer") -> Table:
+    def from_columns(
+        cls, items: Column, workers: Column, answers: Column, question: str = "answer"
+    ) -> Table:
         """The same from three parallel columns (lists or arrays), every answer given."""
         item, item_names = factorise(items)
         worker, worker_names = factorise(workers)
@@ -147,7 +151,9 @@ class Table:
         """The judgements of the items where `keep` holds, which are numbered anew; workers keep their codes."""
         part = self.select(keep[self.item])
         codes = (np.cumsum(keep, dtype=np.int32) - 1)[part.item].astype(np.int32)
-        return replace(part, item=codes, items=[self.items[i] for i in np.flatnonzero(keep).tolist()])
+        return replace(
+            part, item=codes, items=[self.items[i] for i in np.flatnonzero(keep).tolist()]
+        )
 
 
 def are_numbers(categories: Sequence[Any]) -> bool:
@@ -160,7 +166,8 @@ def category_values(categories: Sequence[Any], question: str) -> Floats:
     if not are_numbers(categories):
         odd = next(c for c in categories if not are_numbers([c]))
         raise BadInput(
-            f"answers to {question!r} are no numbers (such as {odd!r})", cure="take the nominal level"
+            f"answers to {question!r} are no numbers (such as {odd!r})",
+            cure="take the nominal level",
         )
     return np.array(categories, dtype=np.float64)
 
@@ -235,7 +242,9 @@ def _sorted_categories(answers: list[Any], question: str) -> tuple[tuple[Any, ..
     """The categories in order, and the place of each answer among them."""
     odd = next((a for a in answers if isinstance(a, float) and not math.isfinite(a)), None)
     if odd is not None:
-        raise BadInput(f"an answer to {question!r} is {odd}", cure="leave the answer out where there is none")
+        raise BadInput(
+            f"an answer to {question!r} is {odd}", cure="leave the answer out where there is none"
+        )
     sequence = sorted(
         range(len(answers)), key=lambda i: (isinstance(answers[i], str), *_sortable(answers[i]))
     )
@@ -274,7 +283,11 @@ class Twice(BadInput):
     """A worker answered twice about an item; knows which, so that a reader can name the lines."""
 
     def __init__(self, table: Table, item: int, worker: int, more: int) -> None:
-        self.question, self.item, self.worker = table.question, table.items[item], table.workers[worker]
+        self.question, self.item, self.worker = (
+            table.question,
+            table.items[item],
+            table.workers[worker],
+        )
         super().__init__(
             f"worker {self.worker} answers {self.question!r} twice about {self.item}"
             + (f" ({more:,} answers too many in all)" if more > 1 else ""),

@@ -48,7 +48,9 @@ def read_rows(path: Path, needs: Sequence[str]) -> Iterator[tuple[int, dict[str,
         if len(cells) > len(header):
             what = f"has {len(cells)} columns, the header has {len(header)}"
             raise BadInput(what, file=path, line=number, cure="look for a stray tab or comma")
-        whole = zip_longest(header, cells, fillvalue="")  # some leave the tabs of empty cells at the end out
+        whole = zip_longest(
+            header, cells, fillvalue=""
+        )  # some leave the tabs of empty cells at the end out
         yield number, {name: bare(cell) for name, cell in whole}
 
 

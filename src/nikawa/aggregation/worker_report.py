@@ -101,7 +101,11 @@ def workers(
 
 
 def human(
-    spec: str, data: Path | None, options: Options, task: str | None = None, resamples: int | None = None
+    spec: str,
+    data: Path | None,
+    options: Options,
+    task: str | None = None,
+    resamples: int | None = None,
 ) -> HumanReport:
     """Each answer against the gold of the item's other answers, under the task's metrics, with intervals."""
     from nikawa.aggregation.agreement_spans import spans_in
@@ -123,7 +127,9 @@ def human(
     for place in kept if persons else ():
         by_worker.setdefault(left.workers[place], []).append(place)
     everything = range(len(left.gold))
-    pools = [("", everything)] if len(kept) == len(left.gold) else [("", everything), ("untied", kept)]
+    pools = (
+        [("", everything)] if len(kept) == len(left.gold) else [("", everything), ("untied", kept)]
+    )
     return HumanReport(
         judgements=spec,
         question=question,
@@ -145,8 +151,12 @@ def _task(spec: str, task: str | None, question: str | None) -> Task:
         return tasks()[task]
     published = named(spec)
     if published is None:
-        raise BadInput("which task are the answers to?", cure="name one that is scored alike: --task jnli")
-    own = [t for t in benchmarks()[published.benchmark.name].tasks if question in (None, t.question)]
+        raise BadInput(
+            "which task are the answers to?", cure="name one that is scored alike: --task jnli"
+        )
+    own = [
+        t for t in benchmarks()[published.benchmark.name].tasks if question in (None, t.question)
+    ]
     if not own:
         raise BadInput(f"no task of {spec} asks {question!r}", cure="name a task with --task")
     return own[0]
@@ -179,7 +189,9 @@ def _inputs(
     return [{**known[item].inputs, "text": text_of(item, known[item])} for item in items]
 
 
-def _scores(held: Held, units: Sequence[str], pool: tuple[str, Sequence[int]], resamples: int) -> list[Score]:
+def _scores(
+    held: Held, units: Sequence[str], pool: tuple[str, Sequence[int]], resamples: int
+) -> list[Score]:
     """Every metric of the task over some of the answers, with intervals."""
     from nikawa.metrics import metrics
     from nikawa.stats.resample import bootstrap_all, bounds, group_numbers
@@ -199,10 +211,16 @@ def _scores(held: Held, units: Sequence[str], pool: tuple[str, Sequence[int]], r
         value = evaluation.value * scale
         scores.append(
             Score(
-                metric=metric.name, mode="official", value=value, unit=unit,
-                low=low, high=high, n=len(places), where=where,
+                metric=metric.name,
+                mode="official",
+                value=value,
+                unit=unit,
+                low=low,
+                high=high,
+                n=len(places),
+                where=where,
             )
-        )  # fmt: skip
+        )
     return scores
 
 

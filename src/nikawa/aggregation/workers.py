@@ -53,7 +53,9 @@ def need_persons(workers_are: str, what: str) -> None:
     """Refuse what must know who answered, where the workers are only columns of a file."""
     if workers_are == "columns":
         cure = "use a rule that counts answers (majority, votes:K/N, mean)"
-        raise BadInput(f"{what} needs to know who answered, and here a worker is only a column", cure=cure)
+        raise BadInput(
+            f"{what} needs to know who answered, and here a worker is only a column", cure=cure
+        )
 
 
 def quality(
@@ -66,7 +68,9 @@ def quality(
     few = len(table.categories) <= MANY and not spans
     columns: dict[str, list[Any]] = {
         "r": optional(rest_correlation(table) if table.numeric else unknown),
-        "agreement": optional(rest_f1(table) if spans else rest_agreement(table) if few else unknown),
+        "agreement": optional(
+            rest_f1(table) if spans else rest_agreement(table) if few else unknown
+        ),
     }
     alphas, partners = pairwise_alpha(table) if few else (unknown, np.zeros(len(n), dtype=np.int64))
     columns |= {"alpha": optional(alphas), "partners": partners.tolist()}
@@ -138,11 +142,15 @@ def on_gold(table: Table, gold: Mapping[str, Any]) -> tuple[NDArray[np.int64], N
     if gold and are_spans(table):
         gold = {item: as_answer(answer) for item, answer in gold.items()}
     known = np.array([name in gold for name in table.items], dtype=np.bool_)
-    true = np.array([place.get(gold.get(name), -1) if gold else -1 for name in table.items], dtype=np.int64)
+    true = np.array(
+        [place.get(gold.get(name), -1) if gold else -1 for name in table.items], dtype=np.int64
+    )
     asked = known[table.item]
     right = asked & (true[table.item] == table.answer)
     size = len(table.workers)
-    return np.bincount(table.worker[right], minlength=size), np.bincount(table.worker[asked], minlength=size)
+    return np.bincount(table.worker[right], minlength=size), np.bincount(
+        table.worker[asked], minlength=size
+    )
 
 
 class Trial(Record, frozen=True, kw_only=True):
@@ -162,7 +170,9 @@ def pilot_test(table: Table, gold: Mapping[str, Any], pass_mark: float) -> list[
     """Who passes: the share of right answers on the known items is at least the mark. Unasked workers fail."""
     right, asked = on_gold(table, gold)
     if not asked.any():
-        raise BadInput("no worker answered an item whose answer is known", cure="check the items' names")
+        raise BadInput(
+            "no worker answered an item whose answer is known", cure="check the items' names"
+        )
     return [
         _trial(str(name), int(asked[code]), int(right[code]), pass_mark)
         for code, name in enumerate(table.workers)
@@ -173,7 +183,9 @@ def _trial(worker: str, asked: int, right: int, mark: float) -> Trial:
     share = right / asked if asked else 0.0
     low, high = wilson(right, asked)
     passed = asked > 0 and share >= mark
-    return Trial(worker=worker, asked=asked, right=right, share=share, low=low, high=high, passed=passed)
+    return Trial(
+        worker=worker, asked=asked, right=right, share=share, low=low, high=high, passed=passed
+    )
 
 
 def wilson(right: int, asked: int, z: float = 1.959964) -> tuple[float, float]:

@@ -70,9 +70,7 @@ def to_exclude(workers: Sequence[Quality], limits: Sequence[Limit]) -> dict[str,
     """Who is beyond a limit, and which; a limit on a figure that nobody has is refused."""
     for limit in limits:
         if all(getattr(worker, limit.figure) is None for worker in workers):
-            cure = (
-                "r is of numbers, accuracy needs known answers, seconds need times, the others shared items"
-            )
+            cure = "r is of numbers, accuracy needs known answers, seconds need times, the others shared items"
             raise BadInput(f"no worker has the figure of {limit.text!r}", cure=cure)
     found = {w.worker: tuple(limit.text for limit in limits if limit.hit(w)) for w in workers}
     return {worker: why for worker, why in found.items() if why}
@@ -84,7 +82,9 @@ def without(table: Table, workers: Sequence[str]) -> Table:
     return table.select(~gone[table.worker])
 
 
-def changes(table: Table, excluded: dict[str, tuple[str, ...]], rule: Rule, ties: Ties) -> list[Change]:
+def changes(
+    table: Table, excluded: dict[str, tuple[str, ...]], rule: Rule, ties: Ties
+) -> list[Change]:
     """What each exclusion would do alone, then all together."""
     before = aggregate(table, rule, ties)
     alone = [_change(before, worker, why, [worker]) for worker, why in excluded.items()]

@@ -21,8 +21,14 @@ def habits(table: Table) -> tuple[Floats, NDArray[np.int64], list[tuple[str, ...
     known = seconds[~np.isnan(seconds)]
     usual = float(np.median(known)) if len(known) > 2 else float("nan")
     with np.errstate(invalid="ignore"):
-        marks = {"fast": seconds < usual / ODD_PACE, "slow": seconds > usual * ODD_PACE, "straight": straight}
-    flags = [tuple(name for name, mark in marks.items() if mark[w]) for w in range(len(table.workers))]
+        marks = {
+            "fast": seconds < usual / ODD_PACE,
+            "slow": seconds > usual * ODD_PACE,
+            "straight": straight,
+        }
+    flags = [
+        tuple(name for name, mark in marks.items() if mark[w]) for w in range(len(table.workers))
+    ]
     return seconds, length, flags
 
 
@@ -60,7 +66,9 @@ def longest_runs(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return length, code
 
 
-def unlikely_runs(table: Table, length: NDArray[np.int64], code: NDArray[np.int64]) -> NDArray[np.bool_]:
+def unlikely_runs(
+    table: Table, length: NDArray[np.int64], code: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Whether chance would hardly make the run: by the union bound, (n - L + 1) p^L, p being the others' share.
 
     It takes the items to come in no particular order; in a file sorted by the answer everyone has long runs.

@@ -38,7 +38,9 @@ def meetings(table: Table) -> tuple[Places, Places, Places, Places]:
         a, b = worker[same].astype(np.int64), worker[same + shift].astype(np.int64)
         x, y = answer[same].astype(np.int64), answer[same + shift].astype(np.int64)
         swap = a > b
-        parts.append((np.where(swap, b, a), np.where(swap, a, b), np.where(swap, y, x), np.where(swap, x, y)))
+        parts.append(
+            (np.where(swap, b, a), np.where(swap, a, b), np.where(swap, y, x), np.where(swap, x, y))
+        )
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, nothing, nothing
@@ -52,8 +54,12 @@ def _alphas(pair: Places, left: Places, right: Places, pairs: int, wide: int) ->
     apart = weighted_count(pair, (left != right).astype(np.float64), pairs)
     expected = np.zeros(pairs)
     for category in range(wide):
-        here = weighted_count(pair, (left == category).astype(np.float64) + (right == category), pairs)
+        here = weighted_count(
+            pair, (left == category).astype(np.float64) + (right == category), pairs
+        )
         expected += here * (2 * n - here)
     flat = expected == 0
-    alpha: Floats = np.where(flat, np.nan, 1 - (2 * n - 1) * 2 * apart / np.where(flat, 1.0, expected))
+    alpha: Floats = np.where(
+        flat, np.nan, 1 - (2 * n - 1) * 2 * apart / np.where(flat, 1.0, expected)
+    )
     return alpha

@@ -51,11 +51,20 @@ def _partial(sitting: Sitting, others: Iterable[Sitting], how: How) -> PartialIn
     p = _p(values - base.mean(), gap)
     system = sitting.loaded.system
     return PartialInput(
-        task=system.task, set=sitting.set, model=system.model, inputs=system.inputs, seeds=system.seeds, n=n,
-        score=figure(values, _several(score), units=units, scale=100, n=n, limits=SHARE), majority=100 * count / n,
-        majority_label=str(label), difference=figure(values - base.mean(), _several(gap), units=units, scale=100, n=n),
-        p=p, p_holm=p, full=_full(sitting, others),
-    )  # fmt: skip
+        task=system.task,
+        set=sitting.set,
+        model=system.model,
+        inputs=system.inputs,
+        seeds=system.seeds,
+        n=n,
+        score=figure(values, _several(score), units=units, scale=100, n=n, limits=SHARE),
+        majority=100 * count / n,
+        majority_label=str(label),
+        difference=figure(values - base.mean(), _several(gap), units=units, scale=100, n=n),
+        p=p,
+        p_holm=p,
+        full=_full(sitting, others),
+    )
 
 
 def _several(drawn: Floats) -> Floats:
@@ -75,7 +84,11 @@ def _full(sitting: Sitting, others: Iterable[Sitting]) -> float | None:
     key = _without(sitting.loaded, inputs=())
     same = (s for s in others if s.set == sitting.set and _without(s.loaded, inputs=None) == key)
     found = next(same, None)
-    return None if found is None else 100 * float(np.mean([right(r.gold, r.answers).mean() for r in found.runs]))  # fmt: skip
+    return (
+        None
+        if found is None
+        else 100 * float(np.mean([right(r.gold, r.answers).mean() for r in found.runs]))
+    )
 
 
 def _without(loaded: Loaded, *, inputs: tuple[str, ...] | None) -> bytes:
@@ -102,15 +115,23 @@ def _curve(part: Sequence[Sitting], how: How) -> Curve:
     first = ordered[0]
     points = tuple(
         CurvePoint(
-            share=s.loaded.system.share, shots=s.loaded.system.shots, trained=s.loaded.system.trained,
-            score=whole(s, how), seeds=s.loaded.system.seeds,
+            share=s.loaded.system.share,
+            shots=s.loaded.system.shots,
+            trained=s.loaded.system.trained,
+            score=whole(s, how),
+            seeds=s.loaded.system.seeds,
         )
         for s in ordered
-    )  # fmt: skip
+    )
     return Curve(
-        task=first.task.name, set=first.set, model=first.loaded.system.model, metric=first.metric.name,
-        unit=first.unit, points=points, doubling=_doubling(ordered[-2], ordered[-1], how),
-    )  # fmt: skip
+        task=first.task.name,
+        set=first.set,
+        model=first.loaded.system.model,
+        metric=first.metric.name,
+        unit=first.unit,
+        points=points,
+        doubling=_doubling(ordered[-2], ordered[-1], how),
+    )
 
 
 def _doubling(a: Sitting, b: Sitting, how: How) -> Figure | None:
@@ -124,7 +145,11 @@ def _doubling(a: Sitting, b: Sitting, how: How) -> Figure | None:
     units, n, steps = count_units(a.sample.units), len(a.examples), log2(many / few)
     gap = np.array([b.official.mean() - a.official.mean()])
     drawn = two.drawn[:, 0] - one.drawn[:, 0]
-    if one.runs is not None and two.runs is not None and a.loaded.system.seeds == b.loaded.system.seeds:
+    if (
+        one.runs is not None
+        and two.runs is not None
+        and a.loaded.system.seeds == b.loaded.system.seeds
+    ):
         gap, drawn = b.official - a.official, two.runs[:, :, 0] - one.runs[:, :, 0]  # seed by seed
     return replace(figure(gap / steps, drawn / steps, units=units, scale=b.scale, n=n), sd=None)
 
@@ -143,13 +168,25 @@ def _stress(loaded: Loaded, how: How) -> Stress | None:
     if scored:
         every = [[item for item in run if None not in (item.before, item.after)] for run in every]
     measured, neutral = MEASURES[scored], "neutral" in loaded.task.labels
-    pooled = cells([i for run in every for i in run], measured, neutral=neutral, resamples=how.resamples, seed=how.seed)  # fmt: skip
-    runs = [{_place(c): c for c in cells(run, measured, neutral=neutral, resamples=1)} for run in every]
+    pooled = cells(
+        [i for run in every for i in run],
+        measured,
+        neutral=neutral,
+        resamples=how.resamples,
+        seed=how.seed,
+    )
+    runs = [
+        {_place(c): c for c in cells(run, measured, neutral=neutral, resamples=1)} for run in every
+    ]
     system = loaded.system
     return Stress(
-        task=system.task, model=system.model, variation=system.variation, seeds=system.seeds,
-        measure="pearson" if scored else "same", cells=tuple(_cell(cell, runs) for cell in pooled),
-    )  # fmt: skip
+        task=system.task,
+        model=system.model,
+        variation=system.variation,
+        seeds=system.seeds,
+        measure="pearson" if scored else "same",
+        cells=tuple(_cell(cell, runs) for cell in pooled),
+    )
 
 
 def _place(cell: Cell) -> tuple[str, str, str]:
@@ -161,10 +198,18 @@ def _cell(pooled: Cell, runs: Sequence[Mapping[tuple[str, str, str], Cell]]) -> 
     own = [run[_place(pooled)] for run in runs if _place(pooled) in run]
     values: Floats = np.array([np.nan if c.value is None else c.value for c in own])
     return StressCell(
-        operation=pooled.operation, case=pooled.case, gold=pooled.gold, n=own[0].n, value=known(values.mean()),
-        low=pooled.low, high=pooled.high, sd=known(values.std(ddof=1)) if len(own) > 1 else None,
-        to_neutral=pooled.to_neutral, human=own[0].human, human_n=own[0].human_n,
-    )  # fmt: skip
+        operation=pooled.operation,
+        case=pooled.case,
+        gold=pooled.gold,
+        n=own[0].n,
+        value=known(values.mean()),
+        low=pooled.low,
+        high=pooled.high,
+        sd=known(values.std(ddof=1)) if len(own) > 1 else None,
+        to_neutral=pooled.to_neutral,
+        human=own[0].human,
+        human_n=own[0].human_n,
+    )
 
 
 def _items(loaded: Loaded, number: int) -> Iterable[StressItem]:

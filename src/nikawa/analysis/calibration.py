@@ -110,7 +110,9 @@ def chance(run: Told, bins: int = BINS, seed: int = 0) -> float:
 def _losses(runs: Sequence[Told], units: Ints, resamples: int, seed: int) -> tuple[Figure, Figure]:
     tables = [np.column_stack([*losses(run), np.ones(len(units))]) for run in runs]
     exact = np.stack([table.sum(axis=0) for table in tables])
-    drawn = np.stack([resampled_sums(table, units, resamples=resamples, seed=seed) for table in tables])
+    drawn = np.stack(
+        [resampled_sums(table, units, resamples=resamples, seed=seed) for table in tables]
+    )
     n = len(units)
     brier, nll = (
         figure(
@@ -170,16 +172,23 @@ def _bins(runs: Sequence[Told], bins: int) -> tuple[ReliabilityBin, ...]:
     confidence, right = confidence[order], np.concatenate([run.right for run in runs])[order]
     starts = _starts(confidence, bins)
     ends = np.append(starts[1:], len(confidence))
-    return tuple(_bin(confidence[a:b], right[a:b], len(runs)) for a, b in zip(starts, ends, strict=True))
+    return tuple(
+        _bin(confidence[a:b], right[a:b], len(runs)) for a, b in zip(starts, ends, strict=True)
+    )
 
 
 def _bin(confidence: Floats, right: Floats, runs: int) -> ReliabilityBin:
     n = max(1, round(len(right) / runs))
     low, high = wilson(float(right.mean()), n)
     return ReliabilityBin(
-        n=n, least=float(confidence[0]), most=float(confidence[-1]), confidence=float(confidence.mean()),
-        accuracy=float(right.mean()), low=low, high=high,
-    )  # fmt: skip
+        n=n,
+        least=float(confidence[0]),
+        most=float(confidence[-1]),
+        confidence=float(confidence.mean()),
+        accuracy=float(right.mean()),
+        low=low,
+        high=high,
+    )
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:

@@ -25,7 +25,9 @@ def confusion(
 ) -> Confusion:
     """Counts averaged over runs, and each label on its own; `answers` has a row a run."""
     rows = list(dict.fromkeys(label for counts in each for label in counts))
-    columns = list(dict.fromkeys(name for counts in each for row in counts.values() for name in row))
+    columns = list(
+        dict.fromkeys(name for counts in each for row in counts.values() for name in row)
+    )
     ordered = [*rows, *(name for name in columns if name not in rows)]
     mean = {
         row: {
@@ -37,7 +39,10 @@ def confusion(
     }
     classes = _classes(rows, gold, answers, units, resamples, seed)
     return Confusion(
-        labels=tuple(rows), columns=tuple(n for n in ordered if n in columns), counts=mean, classes=classes
+        labels=tuple(rows),
+        columns=tuple(n for n in ordered if n in columns),
+        counts=mean,
+        classes=classes,
     )
 
 
@@ -51,22 +56,33 @@ def _classes(
 ) -> tuple[ClassScore, ...]:
     stacked = np.stack([_counts(labels, gold, run) for run in answers])  # runs, items, 3k
     exact = stacked.sum(axis=1)
-    drawn = np.stack([resampled_sums(run, units, resamples=resamples, seed=seed) for run in stacked])
+    drawn = np.stack(
+        [resampled_sums(run, units, resamples=resamples, seed=seed) for run in stacked]
+    )
     k = len(labels)
-    parts = [_rates(table[..., :k], table[..., k : 2 * k], table[..., 2 * k :]) for table in (exact, drawn)]
+    parts = [
+        _rates(table[..., :k], table[..., k : 2 * k], table[..., 2 * k :])
+        for table in (exact, drawn)
+    ]
     found = []
     for i, label in enumerate(labels):
         n = int(exact[0, 2 * k + i])
         each = [
-            figure(parts[0][j][:, i], parts[1][j][:, :, i].mean(axis=0), units=count_units(units), n=n)
+            figure(
+                parts[0][j][:, i], parts[1][j][:, :, i].mean(axis=0), units=count_units(units), n=n
+            )
             for j in range(3)
         ]
         found.append(
             ClassScore(
-                label=label, gold=n, answered=float(exact[:, k + i].mean()),
-                precision=each[0], recall=each[1], f1=each[2],
+                label=label,
+                gold=n,
+                answered=float(exact[:, k + i].mean()),
+                precision=each[0],
+                recall=each[1],
+                f1=each[2],
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 
@@ -74,7 +90,8 @@ def _counts(labels: Sequence[str], gold: Sequence[str], answers: Sequence[str]) 
     """Items by 3k: right, answered and gold of each label."""
     place = {label: i for i, label in enumerate(labels)}
     wanted, given = (
-        np.array([place.get(x, -1) for x in side], dtype=np.int64)[:, None] == np.arange(len(labels))
+        np.array([place.get(x, -1) for x in side], dtype=np.int64)[:, None]
+        == np.arange(len(labels))
         for side in (gold, answers)
     )
     return np.concatenate([wanted & given, given, wanted], axis=1).astype(np.float64)

@@ -72,9 +72,13 @@ def compute(
     settings = how or How()
     systems, left_out = load_systems(by_system(runs), Shelf(data))
     _check_metric(systems, settings.metric)
-    places = [(loaded, name, _sit(loaded, name, settings)) for loaded in systems for name in loaded.sets]
+    places = [
+        (loaded, name, _sit(loaded, name, settings)) for loaded in systems for name in loaded.sets
+    ]
     sittings = [sitting for _, _, sitting in places if sitting is not None]
-    left_out |= {f"{loaded.stem}--{name}": NOTHING for loaded, name, sitting in places if sitting is None}
+    left_out |= {
+        f"{loaded.stem}--{name}": NOTHING for loaded, name, sitting in places if sitting is None
+    }
     overlaps, tell = Overlaps(settings), progress or (lambda what, done, total: None)
     each: dict[str, Analysis] = {}
     for number, sitting in enumerate(sittings):
@@ -84,11 +88,15 @@ def compute(
     _check_keys(settings.by, each.values())
     doubted = suspects(sittings, settings)
     across = Across(
-        partial=partial_inputs(sittings, settings), curves=curves(sittings, settings),
-        stress=stresses(systems, settings), suspects=tuple(found for found, *_ in doubted),
-    )  # fmt: skip
+        partial=partial_inputs(sittings, settings),
+        curves=curves(sittings, settings),
+        stress=stresses(systems, settings),
+        suspects=tuple(found for found, *_ in doubted),
+    )
     index = Index(analyses=tuple(each), left_out=left_out, command=command)
-    return Computed(Analyses(index, tuple(each.values()), across), tuple(one for one in doubted if one[2]))
+    return Computed(
+        Analyses(index, tuple(each.values()), across), tuple(one for one in doubted if one[2])
+    )
 
 
 def _sit(loaded: Loaded, name: str, how: How) -> Sitting | None:
@@ -115,7 +123,10 @@ def _check_keys(keys: Iterable[str], each: Iterable[Analysis]) -> None:
         if not any(part.by == key for one in found for part in one.slices):
             whys = [one.not_sliced[key] for one in found if key in one.not_sliced]
             cure = "leave --by out to slice by all that fits"
-            raise BadInput(f"nothing can be sliced by {key!r}: {whys[0] if whys else 'no item has it'}", cure=cure)  # fmt: skip
+            raise BadInput(
+                f"nothing can be sliced by {key!r}: {whys[0] if whys else 'no item has it'}",
+                cure=cure,
+            )
 
 
 def analysis(sitting: Sitting, how: How, overlaps: Overlaps) -> Analysis:
@@ -152,7 +163,8 @@ def sheets_of(place: Path, found: Analyses) -> dict[str, str]:
     """Sheet to the command that takes it to workers."""
     sheets = [s.sheet for s in found.across.suspects if s.sheet]
     names = {
-        sheet: f"second-look-{Path(sheet).name}" if len(sheets) > 1 else "second-look" for sheet in sheets
+        sheet: f"second-look-{Path(sheet).name}" if len(sheets) > 1 else "second-look"
+        for sheet in sheets
     }
     return {sheet: collect_command(place / sheet, name) for sheet, name in names.items()}
 
@@ -221,7 +233,11 @@ def _command(runs: Sequence[str | Path], how: How | None) -> str:
 
 
 OPTIONS = {
-    "--metric": "metric", "--resamples": "resamples", "--seed": "seed", "--tokeniser": "tokeniser", "--top": "top",
+    "--metric": "metric",
+    "--resamples": "resamples",
+    "--seed": "seed",
+    "--tokeniser": "tokeniser",
+    "--top": "top",
     "--workers-each": "workers",
-}  # fmt: skip
+}
 """Option of the command line to the field of `How`."""

@@ -93,24 +93,32 @@ def _overlap(
     n, settings = len(shares), {"resamples": how.resamples, "seed": how.seed}
     rho = rank_correlation(shares, detail, sample.units, **settings)
     return Overlap(
-        of=sides[0], inside=sides[1], segmentation=segmentation, n=n,
-        mean=mean_share(shared, sample.units, **settings), pooled=shared.pooled,
+        of=sides[0],
+        inside=sides[1],
+        segmentation=segmentation,
+        n=n,
+        mean=mean_share(shared, sample.units, **settings),
+        pooled=shared.pooled,
         labels=_by_label(sitting.task, sitting.examples, shares),
-        metric=sitting.metric.name, unit=sitting.unit,
-        bins=overlap_bins(shares, sample, scale=sitting.scale, **settings), correlation=rho,
-    )  # fmt: skip
+        metric=sitting.metric.name,
+        unit=sitting.unit,
+        bins=overlap_bins(shares, sample, scale=sitting.scale, **settings),
+        correlation=rho,
+    )
 
 
 def _closeness(sitting: Sitting) -> Floats:
     if sitting.task.kind != "similarity":
         rows = [[g == a for g, a in zip(r.gold, r.answers, strict=True)] for r in sitting.runs]
     else:
-        rows = [[-((a - g) ** 2) for g, a in zip(r.gold, r.answers, strict=True)] for r in sitting.runs]
+        rows = [
+            [-((a - g) ** 2) for g, a in zip(r.gold, r.answers, strict=True)] for r in sitting.runs
+        ]
     mean: Floats = np.array(rows, dtype=np.float64).mean(axis=0)
     return mean
 
 
-def _by_label(task: Task, examples: Sequence[Example], shares: Floats) -> dict[str, float]:  # fmt: skip
+def _by_label(task: Task, examples: Sequence[Example], shares: Floats) -> dict[str, float]:
     gold = [e.gold.get(task.question) for e in examples]
     names = sorted({g for g in gold if isinstance(g, str)}) if task.labels else []
     return {name: float(shares[[g == name for g in gold]].mean()) for name in names}

@@ -66,7 +66,9 @@ def sliced(sitting: Sitting, how: How) -> tuple[tuple[Slice, ...], dict[str, str
     if keys or not how.by:
         parts, passed = found_keys(sitting.task, sitting.examples, keys)
     parts += own if not how.by or PART in how.by else []
-    found = slices(sitting.sample, parts, scale=sitting.scale, resamples=how.resamples, seed=how.seed)
+    found = slices(
+        sitting.sample, parts, scale=sitting.scale, resamples=how.resamples, seed=how.seed
+    )
     return tuple(found), passed
 
 
@@ -91,14 +93,19 @@ def crossed(sitting: Sitting, how: How) -> CrossTable | None:
     order = [label for label in ("entailment", "contradiction", "neutral") if (label,) in values]
     names = order or sorted({name for each in values for name in each})
     labels = named(question, values, names)
-    cells = cross(sitting.sample, labels, bins, scale=sitting.scale, resamples=how.resamples, seed=how.seed)
+    cells = cross(
+        sitting.sample, labels, bins, scale=sitting.scale, resamples=how.resamples, seed=how.seed
+    )
     if question == sitting.task.question:
         masks = {part.where: part.mask for part in bins} | {"": np.ones(len(values), dtype=bool)}
         cells = [replace(c, answered=_answered(sitting.runs, c.label, masks[c.bin])) for c in cells]
     return CrossTable(
-        metric=sitting.metric.name, unit=sitting.unit, labels=tuple(names),
-        bins=tuple(part.where for part in bins), cells=tuple(cells),
-    )  # fmt: skip
+        metric=sitting.metric.name,
+        unit=sitting.unit,
+        labels=tuple(names),
+        bins=tuple(part.where for part in bins),
+        cells=tuple(cells),
+    )
 
 
 def _label_question(examples: Sequence[Example]) -> str | None:
@@ -121,7 +128,9 @@ def confused(sitting: Sitting, how: How) -> Confusion | None:
     gold = [str(label) for label in sitting.runs[0].gold]
     answers = [[UNREAD if a is None else str(a) for a in items.answers] for items in sitting.runs]
     each = [counts_of(items) for items in sitting.runs]
-    return confusion(each, gold, answers, sitting.sample.units, resamples=how.resamples, seed=how.seed)
+    return confusion(
+        each, gold, answers, sitting.sample.units, resamples=how.resamples, seed=how.seed
+    )
 
 
 def calibrated(sitting: Sitting, how: How) -> tuple[Calibration | None, str]:
@@ -155,9 +164,12 @@ def surprised(sitting: Sitting, how: How) -> tuple[tuple[Surprise, ...], str]:
         kept = np.flatnonzero(np.isfinite(stacked).all(axis=(0, 2))).tolist()
         answers = np.stack([places(items.answers, labels)[kept] for items in sitting.runs])
         found = by_probability(
-            [sitting.examples[i] for i in kept], _spoken(sitting, labels), stacked[:, kept],
-            places(sitting.runs[0].gold, labels)[kept], answers,
-        )  # fmt: skip
+            [sitting.examples[i] for i in kept],
+            _spoken(sitting, labels),
+            stacked[:, kept],
+            places(sitting.runs[0].gold, labels)[kept],
+            answers,
+        )
         return tuple(found[: how.top]), "probability"
     details = _details(sitting)
     if details is None:

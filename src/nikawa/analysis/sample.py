@@ -57,7 +57,11 @@ def sit(loaded: Loaded, name: str, metric: str = "") -> Sitting | None:
     """The system on a set, under a metric of the task; None where no item counts."""
     task, examples = loaded.task, loaded.sets[name]
     every = [items_of(task, examples, answers) for answers in loaded.answers[name]]
-    lost = float(np.mean([sum(a is None for a in items.answers) for items in every])) if examples else 0.0
+    lost = (
+        float(np.mean([sum(a is None for a in items.answers) for items in every]))
+        if examples
+        else 0.0
+    )
     kept = _common(task, every)
     if len(kept) < (2 if task.kind == "similarity" else 1):
         return None
@@ -65,7 +69,9 @@ def sit(loaded: Loaded, name: str, metric: str = "") -> Sitting | None:
         examples, every = [examples[i] for i in kept], [_only(items, kept) for items in every]
     found = chosen(task, (metric,) if metric else task.metrics[:1], every[0])[0]
     runs = tuple(every)
-    sample = _sample([found.evaluate(items, "official") for items in runs], units_of(task, examples))
+    sample = _sample(
+        [found.evaluate(items, "official") for items in runs], units_of(task, examples)
+    )
     return Sitting(loaded, name, task, examples, runs, found, sample, len(loaded.sets[name]), lost)
 
 
@@ -81,17 +87,26 @@ def _only(items: Items, kept: Sequence[int]) -> Items:
         return [side[i] for i in kept]
 
     return Items(
-        taken(items.gold), taken(items.answers), taken(items.inputs), items.labels, taken(items.scores)
+        taken(items.gold),
+        taken(items.answers),
+        taken(items.inputs),
+        items.labels,
+        taken(items.scores),
     )
 
 
 def _sample(found: Sequence[Evaluation], units: Ints) -> Sample:
     details = [evaluation.detail for evaluation in found]
-    means = [d is not None and len(d) == len(units) and abs(float(d.mean()) - e.value) < 1e-9 for d, e in zip(details, found, strict=True)]  # fmt: skip
+    means = [
+        d is not None and len(d) == len(units) and abs(float(d.mean()) - e.value) < 1e-9
+        for d, e in zip(details, found, strict=True)
+    ]
     if not all(means):
         return Sample(found, units)
     mean = np.mean([d for d in details if d is not None], axis=0)
-    return Sample(found, units, mean, binary=len(found) == 1 and bool(np.isin(mean, (0.0, 1.0)).all()))
+    return Sample(
+        found, units, mean, binary=len(found) == 1 and bool(np.isin(mean, (0.0, 1.0)).all())
+    )
 
 
 def labels_of(task: Task, runs: Sequence[Items]) -> list[str]:

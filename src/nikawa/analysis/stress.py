@@ -17,7 +17,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from nikawa.records import Record
-from nikawa.stats.resample import RESAMPLES, Evaluation, bootstrap, count_units, group_numbers, interval
+from nikawa.stats.resample import (
+    RESAMPLES,
+    Evaluation,
+    bootstrap,
+    count_units,
+    group_numbers,
+    interval,
+)
 
 NEUTRAL = "neutral"
 
@@ -91,7 +98,11 @@ def _parts(items: Sequence[StressItem]) -> Iterator[tuple[tuple[str, str, str], 
 
 
 def _cell(
-    where: tuple[str, str, str], items: Sequence[StressItem], measure: Measure, resamples: int, seed: int
+    where: tuple[str, str, str],
+    items: Sequence[StressItem],
+    measure: Measure,
+    resamples: int,
+    seed: int,
 ) -> Cell:
     answered = [(item.before, item.after) for item in items]
     value, low, high = _measured(answered, [item.unit for item in items], measure, resamples, seed)
@@ -100,19 +111,34 @@ def _cell(
     own = _value([(item.before, item.after) for item in judged], measure)
     operation, case, gold = where
     return Cell(
-        operation=operation, case=case, gold=gold, n=len(items), value=value, low=low, high=high,
-        to_neutral=None, human=human, judged=own, human_n=len(judged),
-    )  # fmt: skip
+        operation=operation,
+        case=case,
+        gold=gold,
+        n=len(items),
+        value=value,
+        low=low,
+        high=high,
+        to_neutral=None,
+        human=human,
+        judged=own,
+        human_n=len(judged),
+    )
 
 
 def _measured(
-    pairs: Sequence[tuple[Any, Any]], units: Sequence[str], measure: Measure, resamples: int, seed: int
+    pairs: Sequence[tuple[Any, Any]],
+    units: Sequence[str],
+    measure: Measure,
+    resamples: int,
+    seed: int,
 ) -> tuple[float | None, float | None, float | None]:
     found = _evaluated(pairs, measure)
     if found is None:
         return None, None, None
     groups = group_numbers(units)
-    low, high = interval(bootstrap(found, groups, resamples=resamples, seed=seed), count_units(groups))
+    low, high = interval(
+        bootstrap(found, groups, resamples=resamples, seed=seed), count_units(groups)
+    )
     return _percent(found.value), _percent(low), _percent(high)
 
 

@@ -53,7 +53,12 @@ class Options:
 
 
 def stress(
-    original: Path, perturbed: Path, *, task: str, data: Path | None = None, options: Options | None = None
+    original: Path,
+    perturbed: Path,
+    *,
+    task: str,
+    data: Path | None = None,
+    options: Options | None = None,
 ) -> StressReport:
     """Compare answers to the originals with those to the perturbed examples: a file of one set, or a folder with a file a set."""
     how = options or Options()
@@ -88,10 +93,15 @@ def stress(
         seed=how.seed,
     )
     return StressReport(
-        task=asked.name, measure="pearson" if scored else "same", sets={n: len(e) for n, e in kept.items()},
-        absent=tuple(absent), unread=unread, left_out=len(pairs) - len(complete), cells=tuple(found),
+        task=asked.name,
+        measure="pearson" if scored else "same",
+        sets={n: len(e) for n, e in kept.items()},
+        absent=tuple(absent),
+        unread=unread,
+        left_out=len(pairs) - len(complete),
+        cells=tuple(found),
         unread_items=_unread(complete),
-    )  # fmt: skip
+    )
 
 
 def _same(before: Sequence[Any], after: Sequence[Any]) -> Evaluation:
@@ -114,7 +124,9 @@ def sets_of(dataset: Dataset, task: Task, where: str) -> Sets:
     for examples in dataset.splits.values():
         for example in examples:
             if example.origin is None or not example.origin.parents or not example.origin.step:
-                what = f"{where} holds examples that were not made from others, such as {example.id!r}"
+                what = (
+                    f"{where} holds examples that were not made from others, such as {example.id!r}"
+                )
                 raise BadInput(what, cure="say --sets FILE or FOLDER that nikawa perturb wrote")
             if task.asks(example):
                 found.setdefault(example.origin.step, []).append(example)
@@ -161,7 +173,8 @@ def _originals(sets: Sets, task: Task, data: Path | None) -> _Parents:
     sources = {parent_of(child)[0] for child in children}
     if len(sources) > 1:
         raise BadInput(
-            f"the examples come from {' and '.join(sorted(sources))}", cure="compare one split at a time"
+            f"the examples come from {' and '.join(sorted(sources))}",
+            cure="compare one split at a time",
         )
     source = sources.pop()
     name, _, split = source.partition(":")
@@ -169,18 +182,23 @@ def _originals(sets: Sets, task: Task, data: Path | None) -> _Parents:
         made = {parent_id(child): _restored(child) for child in children}
         return _Parents(replace(task, dataset=name or task.dataset), tuple(made.values()))
     own = next(
-        (t for t in benchmarks()[name].tasks if (t.kind, t.question) == (task.kind, task.question)), task
+        (t for t in benchmarks()[name].tasks if (t.kind, t.question) == (task.kind, task.question)),
+        task,
     )
     try:
         examples = load(source, data=data).splits[split]
     except BadInput:  # the published file is not here; the ids alone will do
-        return _Parents(own, tuple({parent_id(child): _restored(child) for child in children}.values()))
+        return _Parents(
+            own, tuple({parent_id(child): _restored(child) for child in children}.values())
+        )
     return _Parents(own, tuple(example for example in examples if own.asks(example)))
 
 
 def _restored(child: Example) -> Example:
     """The original as far as its child tells."""
-    inputs = {name: child.meta.get(f"original_{name}", value) for name, value in child.inputs.items()}
+    inputs = {
+        name: child.meta.get(f"original_{name}", value) for name, value in child.inputs.items()
+    }
     return replace(child, id=parent_id(child), inputs=inputs)
 
 
@@ -202,7 +220,10 @@ def _read_sets(
     if not named:
         cure = f"call them {', '.join(f'{name}.jsonl' for name in list(sets)[:3])}, …"
         raise BadInput("holds no file named after a set", file=path, cure=cure)
-    read = {name: read_answers(file, task, sets[name], form=form).predictions for name, file in named.items()}
+    read = {
+        name: read_answers(file, task, sets[name], form=form).predictions
+        for name, file in named.items()
+    }
     return dict(read), [name for name in sets if name not in named]
 
 
@@ -210,7 +231,9 @@ def _read_together(
     path: Path, task: Task, sets: Sets, dataset: str, form: str | None
 ) -> dict[str, Mapping[str, Prediction]]:
     """One file with the answers to several sets, whose ids are full references: `jsick-stress:swap-o/33`."""
-    whole = {f"{dataset}:{name}/{e.id}": (name, e) for name, examples in sets.items() for e in examples}
+    whole = {
+        f"{dataset}:{name}/{e.id}": (name, e) for name, examples in sets.items() for e in examples
+    }
     asked = [replace(example, id=key) for key, (_, example) in whole.items()]
     answers: Answers = read_answers(path, replace(task, dataset=""), asked, form=form)
     if not answers.predictions:
@@ -232,7 +255,9 @@ def _refuse_gaps(pairs: Iterable[_Pair], partial: bool, original: Path, perturbe
         missing = [pair for pair in pairs if pair[place] is None]
         if missing and len(missing) == len(list(pairs)):
             raise BadInput(
-                "answers none of the examples", file=path, cure="check the task, and which file is which"
+                "answers none of the examples",
+                file=path,
+                cure="check the task, and which file is which",
             )
         if missing and not partial:
             ids = ", ".join(f"{name}/{example.id}" for name, example, *_ in missing[:3])
@@ -261,7 +286,9 @@ def stress_item(
     assert after is not None
     assert example.origin is not None
     told = example.meta.get(f"inherited_{task.question}", example.gold.get(task.question))
-    inherited = None if example.hidden else told  # answers may be counted, but not by a label that is hidden
+    inherited = (
+        None if example.hidden else told
+    )  # answers may be counted, but not by a label that is hidden
     judged = example.origin.gold == "annotated" and f"inherited_{task.question}" in example.meta
     return StressItem(
         operation=family_of(name),

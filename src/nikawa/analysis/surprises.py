@@ -19,7 +19,11 @@ LEAST = 1e-12
 
 
 def by_probability(
-    examples: Sequence[Example], labels: Sequence[Any], probabilities: Floats, gold: Ints, answers: Ints
+    examples: Sequence[Example],
+    labels: Sequence[Any],
+    probabilities: Floats,
+    gold: Ints,
+    answers: Ints,
 ) -> list[Surprise]:
     """Wrong answers by how little probability gold got.
 
@@ -37,10 +41,15 @@ def by_probability(
         p_gold = float(mean[i, gold[i]])
         found.append(
             _surprise(
-                examples[i], labels[gold[i]], labels[answer], int(wrong[i]),
-                p_gold=p_gold, p_answer=float(mean[i, answer]), bits=-log2(max(p_gold, LEAST)),
+                examples[i],
+                labels[gold[i]],
+                labels[answer],
+                int(wrong[i]),
+                p_gold=p_gold,
+                p_answer=float(mean[i, answer]),
+                bits=-log2(max(p_gold, LEAST)),
             )
-        )  # fmt: skip
+        )
     return sorted(found, key=lambda s: (-(s.bits or 0), s.example))
 
 
@@ -60,7 +69,10 @@ def by_error(
 
 
 def by_score(
-    examples: Sequence[Example], gold: Sequence[Any], answers: Sequence[Sequence[Any]], details: Floats
+    examples: Sequence[Example],
+    gold: Sequence[Any],
+    answers: Sequence[Sequence[Any]],
+    details: Floats,
 ) -> list[Surprise]:
     """Items by what their score (runs by items, best is 1) lacks on the mean."""
     lacks = 1 - details.mean(axis=0)
@@ -68,10 +80,14 @@ def by_score(
     wrong = (details < 1).sum(axis=0)
     return [
         _surprise(
-            examples[i], gold[i], most_frequent([run[i] for run in answers]), int(wrong[i]), error=float(lacks[i])
+            examples[i],
+            gold[i],
+            most_frequent([run[i] for run in answers]),
+            int(wrong[i]),
+            error=float(lacks[i]),
         )
         for i in order
-    ]  # fmt: skip
+    ]
 
 
 def most_frequent(answers: Sequence[Any]) -> Any:
@@ -82,6 +98,12 @@ def most_frequent(answers: Sequence[Any]) -> Any:
 
 def _surprise(example: Example, gold: Any, answer: Any, wrong: int, **numbers: float) -> Surprise:
     return Surprise(
-        example=example.id, gold=gold, answer=answer, wrong=wrong, tags=tuple(sorted(example.tags)),
-        meta=example.meta, inputs=example.inputs, **numbers,
-    )  # fmt: skip
+        example=example.id,
+        gold=gold,
+        answer=answer,
+        wrong=wrong,
+        tags=tuple(sorted(example.tags)),
+        meta=example.meta,
+        inputs=example.inputs,
+        **numbers,
+    )

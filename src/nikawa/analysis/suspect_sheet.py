@@ -26,7 +26,12 @@ from nikawa.records import Example
 from nikawa.runs.habits import habit_of
 from nikawa.stats.resample import Floats, Ints
 
-FORM = {"inference": "inference", "relation": "relation", "choice": "multiple-choice", "text": "choice"}
+FORM = {
+    "inference": "inference",
+    "relation": "relation",
+    "choice": "multiple-choice",
+    "text": "choice",
+}
 RELATIONS = ("entailment", "contradiction", "neutral")
 """What the form of inference asks for."""
 PROMPTS = {
@@ -49,7 +54,9 @@ def suspects(sittings: Sequence[Sitting], how: How) -> tuple[Doubted, ...]:
             and len(_own(sitting))
             and not (_constant(sitting) or _learned(sitting))
         ):
-            ids = digest([example.id for example in sitting.examples])  # folds of a sweep leave items out
+            ids = digest(
+                [example.id for example in sitting.examples]
+            )  # folds of a sweep leave items out
             key = (sitting.task.name, sitting.loaded.names[sitting.set], ids)
             groups.setdefault(key, []).append(sitting)
     able = [part for part in map(_whole, groups.values()) if len(part) > 1 or _tells(part[0])]
@@ -58,7 +65,8 @@ def suspects(sittings: Sequence[Sitting], how: How) -> tuple[Doubted, ...]:
         name for name in names if names.count(name) > 1
     }  # such as two datasets of one's own, called the same
     places = [
-        f"{n}--{digest(p[0].loaded.stem)[:8]}" if n in again else n for n, p in zip(names, able, strict=True)
+        f"{n}--{digest(p[0].loaded.stem)[:8]}" if n in again else n
+        for n, p in zip(names, able, strict=True)
     ]
     return tuple(_suspects(part, how, place) for part, place in zip(able, places, strict=True))
 
@@ -109,21 +117,34 @@ def _suspects(part: Sequence[Sitting], how: How, place: str) -> Doubted:
     )
     limits = thresholds(mean[own], gold)
     suspected = Suspects(
-        task=first.task.name, set=first.set, systems=tuple(s.loaded.stem for s in part), n=len(gold),
-        thresholds={name: float(x) for name, x in zip(labels, limits, strict=True) if np.isfinite(x)},
-        total=len(found), items=items, sheet=f"{SUSPECTS}/{place}" if items else "",
-    )  # fmt: skip
+        task=first.task.name,
+        set=first.set,
+        systems=tuple(s.loaded.stem for s in part),
+        n=len(gold),
+        thresholds={
+            name: float(x) for name, x in zip(labels, limits, strict=True) if np.isfinite(x)
+        },
+        total=len(found),
+        items=items,
+        sheet=f"{SUSPECTS}/{place}" if items else "",
+    )
     shown = [
         _shown(first.examples[d.item], first.task.inputs, s.example)
         for d, s in zip(chosen, items, strict=True)
     ]
-    return suspected, first, sorted(shown, key=lambda e: digest(e.id))  # the order must not tell the rank
+    return (
+        suspected,
+        first,
+        sorted(shown, key=lambda e: digest(e.id)),
+    )  # the order must not tell the rank
 
 
 def _referenced(sitting: Sitting) -> str:
     """Dataset and split as references have them: one of one's own by the name on its card, wherever it lies."""
     dataset, _, split = sitting.loaded.names[sitting.set].partition(":")
-    split = "train" if split and split == habit_of(dataset).stand_in else split  # its items are rows of train
+    split = (
+        "train" if split and split == habit_of(dataset).stand_in else split
+    )  # its items are rows of train
     return f"{sitting.loaded.called if dataset == sitting.task.dataset else dataset}:{split}"
 
 
@@ -150,12 +171,21 @@ def _suspect(
     i, example = doubt.item, sitting.examples[doubt.item]
     gold = sitting.runs[0].gold[i]
     place = labels.index(str(gold)) if str(gold) in labels else -1
-    spoken = int(labels[doubt.suggested]) if sitting.task.kind == "choice" else labels[doubt.suggested]
+    spoken = (
+        int(labels[doubt.suggested]) if sitting.task.kind == "choice" else labels[doubt.suggested]
+    )
     return Suspect(
-        example=name, gold=gold, suggested=spoken, p_gold=float(mean[i, place]) if place >= 0 else 0.0,
-        p_suggested=float(mean[i, doubt.suggested]), against=int((votes[:, i] != place).sum()), systems=len(votes),
-        suggest=int((votes[:, i] == doubt.suggested).sum()), tags=tuple(sorted(example.tags)), inputs=example.inputs,
-    )  # fmt: skip
+        example=name,
+        gold=gold,
+        suggested=spoken,
+        p_gold=float(mean[i, place]) if place >= 0 else 0.0,
+        p_suggested=float(mean[i, doubt.suggested]),
+        against=int((votes[:, i] != place).sum()),
+        systems=len(votes),
+        suggest=int((votes[:, i] == doubt.suggested).sum()),
+        tags=tuple(sorted(example.tags)),
+        inputs=example.inputs,
+    )
 
 
 def _shown(example: Example, inputs: Sequence[str], name: str) -> Example:
@@ -170,11 +200,21 @@ def write_sheet(folder: Path, sitting: Sitting, examples: Sequence[Example], wor
     form = FORM[task.kind]
     form = "choice" if form == "inference" and not set(task.labels) <= set(RELATIONS) else form
     sheet = Sheet(
-        recipe="suspects", name=f"{task.name}--{sitting.set}", title=f"Second look at {_referenced(sitting)}",
-        form=form, question=task.question, prompt=PROMPTS.get(language, PROMPTS["en"]), labels=tuple(map(str, task.labels)),
-        scale=None, texts=1, workers=workers, items=len(examples), answer=FORMS[form].answer, language=language,
+        recipe="suspects",
+        name=f"{task.name}--{sitting.set}",
+        title=f"Second look at {_referenced(sitting)}",
+        form=form,
+        question=task.question,
+        prompt=PROMPTS.get(language, PROMPTS["en"]),
+        labels=tuple(map(str, task.labels)),
+        scale=None,
+        texts=1,
+        workers=workers,
+        items=len(examples),
+        answer=FORMS[form].answer,
+        language=language,
         tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
-    )  # fmt: skip
+    )
     with atomic_write(folder / TASKS) as stream:
         for example in examples:
             stream.write(fit(example)[0] + b"\n")
@@ -189,7 +229,16 @@ def collect_command(folder: Path, project: str) -> str:
     settings: dict[str, object] = {"question": sheet.question}
     settings |= {"naturalness": False} if sheet.form == "inference" else {}
     settings |= {"labels": sheet.labels} if sheet.form in ("choice", "relation") else {}
-    words = ["nikawa", "collect", "new", project, "--examples", str(folder / TASKS), "--form", sheet.form]
+    words = [
+        "nikawa",
+        "collect",
+        "new",
+        project,
+        "--examples",
+        str(folder / TASKS),
+        "--form",
+        sheet.form,
+    ]
     words += ["--workers-per-item", str(sheet.workers), "--title", sheet.title]
     words += ["--language", sheet.language if sheet.language in PROMPTS else "en"]
     said = (

@@ -60,7 +60,9 @@ def find_runs(names: Iterable[str | Path]) -> list[StoredRun]:
         for path in _matching(str(name)):
             runs = [StoredRun(path)] if (path / RUN).is_file() else stored_runs(path)
             if not runs:
-                raise BadInput("holds no run", file=path, cure="name a folder that nikawa run wrote")
+                raise BadInput(
+                    "holds no run", file=path, cure="name a folder that nikawa run wrote"
+                )
             found.update((run.path.resolve(), run) for run in runs)
     return list(found.values())
 
@@ -74,7 +76,9 @@ def _matching(name: str) -> list[Path]:
     matches = [Path(match) for match in sorted(glob(name)) if (Path(match) / RUN).is_file()]  # noqa: PTH207 — the pattern may be absolute
     if not matches:
         raise BadInput(
-            "no such folder, and no run matches", file=path, cure="name a folder that nikawa run wrote"
+            "no such folder, and no run matches",
+            file=path,
+            cure="name a folder that nikawa run wrote",
         )
     return matches
 
@@ -97,7 +101,9 @@ def by_system(runs: Sequence[StoredRun]) -> Found:
             groups.setdefault(replace(spec, seed=0).hash, {}).setdefault(spec.seed, run)
     if not groups:
         why = "; ".join(sorted(set(left_out.values()))) or "there is none"
-        raise BadInput(f"no finished run to analyse: {why}", cure="nikawa run list shows their state")
+        raise BadInput(
+            f"no finished run to analyse: {why}", cure="nikawa run list shows their state"
+        )
     return Found([[part[seed] for seed in sorted(part)] for part in groups.values()], left_out)
 
 
@@ -131,7 +137,9 @@ def load_system(runs: Sequence[StoredRun], shelf: Shelf) -> Loaded:
         for name, examples in material.sets.items()
     }
     sets = {name: [e for e in examples if not e.hidden] for name, examples in material.sets.items()}
-    names = dict(zip(material.sets, spec.protocol.evaluate, strict=False))  # folds answer the first alone
+    names = dict(
+        zip(material.sets, spec.protocol.evaluate, strict=False)
+    )  # folds answer the first alone
     card, language = card_of(material.task.dataset)
     system = _system(runs, spec, material.task, language)
     return Loaded(system, spec, material.task, sets, every, names, card.name)

@@ -146,9 +146,13 @@ def _check(tally: Tally, labels: tuple[str, ...], alpha: float) -> None:
         raise BadInput(f"alpha is {alpha}", cure="take one between 0 and 0.5, such as 0.01")
     strange = sorted(set(tally.examples) - set(labels))
     if strange:
-        raise BadInput(f"{strange[0]!r} is not one of the labels", cure=f"they are {', '.join(labels)}")
+        raise BadInput(
+            f"{strange[0]!r} is not one of the labels", cure=f"they are {', '.join(labels)}"
+        )
     if len(labels) < 2:
-        raise BadInput(f"there is only the label {', '.join(labels)!r}", cure="the test needs two or more")
+        raise BadInput(
+            f"there is only the label {', '.join(labels)!r}", cure="the test needs two or more"
+        )
 
 
 def over_the_line(table: Table) -> tuple[Pair, ...]:
@@ -159,11 +163,16 @@ def over_the_line(table: Table) -> tuple[Pair, ...]:
     tails = log_tail(n, k, 1 / len(table.labels))
     found = [
         Pair(
-            token=table.tokens[row], label=table.labels[column], n=int(n[i]), count=int(k[i]),
-            share=float(k[i] / n[i]), critical=int(line[row]), p=float(np.exp(tails[i])),
+            token=table.tokens[row],
+            label=table.labels[column],
+            n=int(n[i]),
+            count=int(k[i]),
+            share=float(k[i] / n[i]),
+            critical=int(line[row]),
+            p=float(np.exp(tails[i])),
         )
         for i, (row, column) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))
-    ]  # fmt: skip
+    ]
     order = sorted(range(len(found)), key=lambda i: (tails[i], found[i].token, found[i].label))
     return tuple(found[i] for i in order)
 
@@ -181,7 +190,9 @@ def associations(
     weight = table.counts + smoothing
     total = weight.sum()
     apart = weight.sum(axis=1, keepdims=True) * weight.sum(axis=0, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):  # without smoothing, what never met has no PMI
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # without smoothing, what never met has no PMI
         pmi = np.nan_to_num(np.log2(weight * total / apart), nan=-inf, neginf=-inf)
     return {
         label: tuple(_associations(table, pmi[:, column].tolist(), column, top))
@@ -193,4 +204,6 @@ def _associations(table: Table, pmi: list[float], column: int, top: int) -> Iter
     counts, of_label = table.counts[:, column].tolist(), max(1, int(table.examples[column]))
     order = sorted(range(len(pmi)), key=lambda i: (-pmi[i], -counts[i], table.tokens[i]))
     for i in (i for i in order[:top] if pmi[i] > -inf):
-        yield Association(token=table.tokens[i], pmi=pmi[i], count=counts[i], share=counts[i] / of_label)
+        yield Association(
+            token=table.tokens[i], pmi=pmi[i], count=counts[i], share=counts[i] / of_label
+        )

@@ -57,7 +57,8 @@ def mistyped(example: Example) -> bool:
     """
     inputs, gold = example.inputs, example.gold
     return any(name in inputs and not fits(name, inputs[name]) for name in _NAMED) or any(
-        not _is_given(value) or not _GOLD.get(name, _is_given)(value) for name, value in gold.items()
+        not _is_given(value) or not _GOLD.get(name, _is_given)(value)
+        for name, value in gold.items()
     )
 
 
@@ -86,11 +87,17 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_turn(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("role", "text"))
+    return isinstance(value, dict) and all(
+        isinstance(value.get(name), str) for name in ("role", "text")
+    )
 
 
 def _is_answer(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("text"), str) and _is_whole(value.get("start", 0))
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("text"), str)
+        and _is_whole(value.get("start", 0))
+    )
 
 
 def _is_tree(value: Any) -> bool:
@@ -113,7 +120,16 @@ def _is_given(value: Any) -> bool:
 
 
 _TEXTS, _HEADS = _list_of(_is_text), _list_of(_is_whole)
-_TEXT_INPUTS = ("text", "premise", "hypothesis", "sentence1", "sentence2", "title", "context", "question")
+_TEXT_INPUTS = (
+    "text",
+    "premise",
+    "hypothesis",
+    "sentence1",
+    "sentence2",
+    "title",
+    "context",
+    "question",
+)
 _INPUTS: dict[str, Callable[[Any], bool]] = {
     "choices": _TEXTS,
     "turns": _list_of(_is_turn),

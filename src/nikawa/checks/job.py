@@ -58,7 +58,9 @@ def check(spec: str, data: Path | None = None, progress: Progress | None = None)
     findings = list(_shape(dataset, published))
     sound = without_mistyped(dataset, findings)
     views = views_of(sound.splits, published.benchmark if published else None)
-    roots = msgspec.structs.replace(sound, splits={s: e for s, e in sound.splits.items() if s not in views})
+    roots = msgspec.structs.replace(
+        sound, splits={s: e for s, e in sound.splits.items() if s not in views}
+    )
     findings += _own(roots, published)
     if published is not None:
         findings += file_findings(published, sound, data)
@@ -168,13 +170,17 @@ def _among_siblings(dataset: Dataset, published: Named, whole: Dataset) -> Itera
     """Rows that the dataset's other published splits hold."""
     name, views, splits = published.benchmark.name, published.benchmark.views, whole.splits
     sources = {source_of(split, views) for split in dataset.splits}
-    others = {split: rows for split, rows in splits.items() if source_of(split, views) not in sources}
+    others = {
+        split: rows for split, rows in splits.items() if source_of(split, views) not in sources
+    }
     others = without_views(others, published.benchmark)
     if published.file is not None:
         yield from dataset_leaks(name, dataset.splits, name, others)
         return
     for own in dataset.splits:
-        in_place = {split: rows for split, rows in splits.items() if split in others or split == own}
+        in_place = {
+            split: rows for split, rows in splits.items() if split in others or split == own
+        }
         yield from lone_split_leaks(name, in_place, own)
 
 
@@ -191,6 +197,8 @@ def known_entries(report: Report) -> str:
     for finding in report.findings:
         tables.setdefault(f"[{name}.{finding.check}]", {})[finding.where] = finding.count
     return "\n".join(
-        "\n".join((head, *(f"{json.dumps(w, ensure_ascii=False)} = {n}" for w, n in table.items()), ""))
+        "\n".join(
+            (head, *(f"{json.dumps(w, ensure_ascii=False)} = {n}" for w, n in table.items()), "")
+        )
         for head, table in tables.items()
     )

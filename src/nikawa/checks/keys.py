@@ -121,11 +121,17 @@ SHAPES: tuple[tuple[frozenset[str], tuple[Form, ...]], ...] = (
     ),
     (
         frozenset({"context", "question"}),
-        (Form("questions", _reading, conflicts=True), Form("contexts", _one("context"), repeats=False)),
+        (
+            Form("questions", _reading, conflicts=True),
+            Form("contexts", _one("context"), repeats=False),
+        ),
     ),
     (
         frozenset({"question", "choices"}),
-        (Form("questions", _one("question")), Form("items", _choice, conflicts=True, finer="questions")),
+        (
+            Form("questions", _one("question")),
+            Form("items", _choice, conflicts=True, finer="questions"),
+        ),
     ),
     (
         frozenset({"text", "subject", "object"}),
@@ -157,7 +163,9 @@ class Keyed:
         for item in self.items:
             for form in forms_of(item.example):
                 self.forms[form.name] = form
-                self.rows.setdefault(form.name, []).append((form.key(composed(item.example.inputs)), item))
+                self.rows.setdefault(form.name, []).append(
+                    (form.key(composed(item.example.inputs)), item)
+                )
 
     def groups(self, form: str) -> dict[Hashable, list[Placed]]:
         """Key to items under the form of that name."""

@@ -27,7 +27,9 @@ def marked(names: Iterable[str], findings: Iterable[Finding], known: Known) -> I
     """The findings, each marked known where the list of one of `names` holds it with the same count."""
     lists = [known.get(name, {}) for name in names]
     for finding in findings:
-        is_known = any(listed.get(finding.check, {}).get(finding.where) == finding.count for listed in lists)
+        is_known = any(
+            listed.get(finding.check, {}).get(finding.where) == finding.count for listed in lists
+        )
         yield msgspec.structs.replace(finding, known=finding.known or is_known)
 
 
@@ -49,4 +51,6 @@ def read_known(file: Path) -> Known:
         raise BadInput(f"is not TOML ({problem})", file=file, cure="see docs/data.md") from None
     except msgspec.ValidationError as problem:
         cure = 'write [dataset.check] tables of "where" = count'
-        raise BadInput(f"is not a list of known problems ({problem})", file=file, cure=cure) from None
+        raise BadInput(
+            f"is not a list of known problems ({problem})", file=file, cure=cure
+        ) from None

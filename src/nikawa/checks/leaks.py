@@ -78,7 +78,9 @@ def _leaks(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
         if hits and form.leaks and told.get(form.finer) != len(hits):
             other = sum(only_composed(form, item, index[key]) for key, item in hits)
             rows = [item.ref for _, item in hits]
-            yield _finding(f"leaked-{form.name}", where, rows, f"{other} {COMPOSED}" if other else "")
+            yield _finding(
+                f"leaked-{form.name}", where, rows, f"{other} {COMPOSED}" if other else ""
+            )
 
 
 def _hits(
@@ -103,7 +105,9 @@ def _shared(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
         count = sum(bool(refs) for refs in found)
         if form.repeats and not form.finer and count != len(rows):
             note = f"different {form.name}, on {len(rows)} rows"
-            yield Finding(check=f"shared-{form.name}", where=where, count=count, ids=rows, note=note)
+            yield Finding(
+                check=f"shared-{form.name}", where=where, count=count, ids=rows, note=note
+            )
 
 
 def _reversed(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
@@ -118,10 +122,17 @@ def _reversed(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
 
 
 def _seen_sentences(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:
-    seen = {text for other in held.items if _first_hand(other) for text in sentences(other.example) or ()}
+    seen = {
+        text
+        for other in held.items
+        if _first_hand(other)
+        for text in sentences(other.example) or ()
+    }
     rows = [item.ref for item in items.items if _first_hand(item) and _both_in(item, seen)]
     if rows:
-        yield _finding("leaked-sentences", where, rows, "both sentences occur there, together or apart")
+        yield _finding(
+            "leaked-sentences", where, rows, "both sentences occur there, together or apart"
+        )
 
 
 def _broken_groups(items: Keyed, held: Keyed, where: str) -> Iterator[Finding]:

@@ -52,9 +52,16 @@ def _length(side: str, unit: str, label: str, counts: Counter[int]) -> Length:
         (squares * n - total * total) / (n * (n - 1)) if n > 1 else 0.0
     )  # integers up to here: no digit is lost
     return Length(
-        side=side, unit=unit, label=label, n=n, mean=total / n, sd=sqrt(spread),
-        median=_median(counts, n), least=min(counts), most=max(counts),
-    )  # fmt: skip
+        side=side,
+        unit=unit,
+        label=label,
+        n=n,
+        mean=total / n,
+        sd=sqrt(spread),
+        median=_median(counts, n),
+        least=min(counts),
+        most=max(counts),
+    )
 
 
 def _median(counts: Counter[int], n: int) -> float:

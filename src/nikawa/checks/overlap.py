@@ -50,7 +50,9 @@ def mean_share(shared: Shared, units: Ints, *, resamples: int, seed: int = 0) ->
     sums = resampled_sums(
         np.column_stack([shares, np.ones_like(shares)]), units, resamples=resamples, seed=seed
     )
-    return figure(np.array([shares.mean()]), sums[:, 0] / sums[:, 1], units=count_units(units), n=len(shares))
+    return figure(
+        np.array([shares.mean()]), sums[:, 0] / sums[:, 1], units=count_units(units), n=len(shares)
+    )
 
 
 def overlap_bins(
@@ -77,9 +79,14 @@ def _parts(shares: Floats) -> Iterator[Mask]:
 
 def _bin(shares: Floats, value: Figure) -> OverlapBin:
     return OverlapBin(
-        n=len(shares), least=float(shares.min()), most=float(shares.max()), mean=float(shares.mean()),
-        value=value.value, low=value.low, high=value.high,
-    )  # fmt: skip
+        n=len(shares),
+        least=float(shares.min()),
+        most=float(shares.max()),
+        mean=float(shares.mean()),
+        value=value.value,
+        low=value.low,
+        high=value.high,
+    )
 
 
 def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Figure:

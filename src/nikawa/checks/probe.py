@@ -100,7 +100,10 @@ class Probe:
 
 
 def artifacts(
-    spec: str, data: Path | None = None, options: Options | None = None, progress: Progress | None = None
+    spec: str,
+    data: Path | None = None,
+    options: Options | None = None,
+    progress: Progress | None = None,
 ) -> Probe:
     """Test a dataset, given as `load` takes it; a records file is streamed."""
     how = options or Options()
@@ -122,14 +125,23 @@ def artifacts(
     table = tabulate(tally, plan.labels or _labels(tally), how.alpha)
     over = over_the_line(table)
     report = ArtifactReport(
-        dataset=spec, question=plan.question, sides=sides, tokeniser=tokeniser,
-        examples=tally.examples.total(), left_out=kept.dropped,
+        dataset=spec,
+        question=plan.question,
+        sides=sides,
+        tokeniser=tokeniser,
+        examples=tally.examples.total(),
+        left_out=kept.dropped,
         labels=dict(zip(table.labels, table.examples.tolist(), strict=True)),
-        uneven=uneven_labels(table), vocabulary=len(table.tokens), alpha=how.alpha, threshold=float(table.exact_threshold),
-        over=over, tokens_over=len({pair.token for pair in over}),
+        uneven=uneven_labels(table),
+        vocabulary=len(table.tokens),
+        alpha=how.alpha,
+        threshold=float(table.exact_threshold),
+        over=over,
+        tokens_over=len({pair.token for pair in over}),
         pmi=associations(table, how.top, how.smoothing),
-        lengths=lengths(tally, table.labels), explained=explained(tally),
-    )  # fmt: skip
+        lengths=lengths(tally, table.labels),
+        explained=explained(tally),
+    )
     return Probe(report, table)
 
 

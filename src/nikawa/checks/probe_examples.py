@@ -67,16 +67,19 @@ def make_plan(spec: str, opened: Opened, question: str | None) -> Plan:
     if tasks and not asked:
         closed = [t.question for t in tasks if t.labels and _texts(t)]
         raise BadInput(
-            f"{name} has no text with one of a closed set of labels" + (f" for {question!r}" if closed else ""),
+            f"{name} has no text with one of a closed set of labels"
+            + (f" for {question!r}" if closed else ""),
             cure=f"ask for {' or '.join(closed)}" if closed else "the test needs labels",
-        )  # fmt: skip
+        )
     if asked:
         asks_for, inputs, labels = asked[0].question, _texts(asked[0]), asked[0].labels
     else:
         asks_for, inputs = _guess(spec, examples, question)
         labels = ()
     asks = [e for e in examples[:PEEK] if all(isinstance(e.inputs.get(i), str) for i in inputs)]
-    return Plan(asks_for, inputs, labels, opened.language, _is_segmented(asks, inputs, opened.language))
+    return Plan(
+        asks_for, inputs, labels, opened.language, _is_segmented(asks, inputs, opened.language)
+    )
 
 
 def _texts(task: Task) -> tuple[str, ...]:
@@ -85,7 +88,9 @@ def _texts(task: Task) -> tuple[str, ...]:
     return kinds.get(task.kind, ())
 
 
-def _guess(spec: str, examples: Iterable[Example], question: str | None) -> tuple[str, tuple[str, ...]]:
+def _guess(
+    spec: str, examples: Iterable[Example], question: str | None
+) -> tuple[str, tuple[str, ...]]:
     """The question and the texts of data that no task describes: the first example with a word as gold tells."""
     for example in examples:
         words = {name for name, gold in example.gold.items() if isinstance(gold, str)}
@@ -102,7 +107,9 @@ def _guess(spec: str, examples: Iterable[Example], question: str | None) -> tupl
 def _is_segmented(examples: Iterable[Example], inputs: tuple[str, ...], language: str) -> bool:
     """Whether white space stands between the words, as it does not in Japanese unless a tool put it there."""
     texts = [e.inputs[name].strip() for e in examples for name in inputs]
-    return language == "ja" and bool(texts) and sum(" " in text for text in texts) > 0.9 * len(texts)
+    return (
+        language == "ja" and bool(texts) and sum(" " in text for text in texts) > 0.9 * len(texts)
+    )
 
 
 def sides_of(plan: Plan, side: str) -> tuple[str, ...]:
@@ -152,7 +159,8 @@ class Kept:
         for (key, value), hits in zip(self.rules, self.hits, strict=True):
             if not hits:
                 raise BadInput(
-                    f"no example of {spec} has {key}={value}", cure=f"nikawa data show {spec} shows the meta"
+                    f"no example of {spec} has {key}={value}",
+                    cure=f"nikawa data show {spec} shows the meta",
                 )
 
 
@@ -176,5 +184,7 @@ def placed(problem: BadInput, spec: str, data: Path | None, sides: tuple[str, ..
             try:
                 cheap.analyse(text if isinstance(text, str) else "")
             except BadInput as found:
-                return BadInput(f"example {example.id!r}, {side}: {found.what}", file=spec, cure=found.cure)
+                return BadInput(
+                    f"example {example.id!r}, {side}: {found.what}", file=spec, cure=found.cure
+                )
     return problem

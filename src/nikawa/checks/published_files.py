@@ -40,7 +40,9 @@ def _files(spec: Named, data: Path | None) -> list[Path]:
 
 def _of_another_file(finding: Finding, benchmark: Benchmark, file: Path) -> bool:
     """Traps look into the repository; what they tell of its other files is not asked for."""
-    return finding.where != file.name and any(Path(p.path).name == finding.where for p in pinned(benchmark))
+    return finding.where != file.name and any(
+        Path(p.path).name == finding.where for p in pinned(benchmark)
+    )
 
 
 def pinned(benchmark: Benchmark) -> tuple[Upstream, ...]:
@@ -56,7 +58,11 @@ def changed_files(spec: Named, folder: Path, read: Iterable[Path]) -> Iterator[F
     of_split = None if spec.split is None else {path.as_posix() for path in read}
     for file in pinned(spec.benchmark):
         path = folder / file.path
-        if (of_split is None or file.path in of_split) and path.is_file() and not is_published(file, path):
+        if (
+            (of_split is None or file.path in of_split)
+            and path.is_file()
+            and not is_published(file, path)
+        ):
             yield _changed(file, file.path)
 
 
@@ -72,7 +78,9 @@ def _changed(file: Upstream, where: str) -> Finding:
     return Finding(check="not-the-published-file", where=where, count=1, ids=(where,), note=note)
 
 
-def version_findings(benchmark: Benchmark, dataset: Dataset, files: Iterable[Path]) -> Iterator[Finding]:
+def version_findings(
+    benchmark: Benchmark, dataset: Dataset, files: Iterable[Path]
+) -> Iterator[Finding]:
     """Files of different versions, or a version in the path that the content denies."""
     named = {".".join(map(str, path_version(path))) for path in files} - {""}
     if len(named) > 1:
@@ -83,4 +91,6 @@ def version_findings(benchmark: Benchmark, dataset: Dataset, files: Iterable[Pat
     told = benchmark.version_of(dataset.splits) if benchmark.version_of else None
     if told is not None and named and told not in named:
         where = f"{told} in {'+'.join(sorted(named))}"
-        yield Finding(check="version", where=where, count=1, note="the content is not of the version named")
+        yield Finding(
+            check="version", where=where, count=1, note="the content is not of the version named"
+        )

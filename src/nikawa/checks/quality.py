@@ -18,7 +18,9 @@ from nikawa.records import Example, Finding, Span
 
 Splits = Mapping[str, Sequence[Example]]
 
-_ODD = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd]")
+_ODD = re.compile(
+    "[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd]"
+)
 
 
 def _empty(example: Example) -> bool:
@@ -27,7 +29,9 @@ def _empty(example: Example) -> bool:
 
 def _short(example: Example) -> bool:
     plain = (value for value in example.inputs.values() if isinstance(value, str))
-    return any(len(value.strip()) == 1 for value in plain)  # a choice of one character is a fair answer
+    return any(
+        len(value.strip()) == 1 for value in plain
+    )  # a choice of one character is a fair answer
 
 
 def _edges(example: Example) -> bool:
@@ -58,11 +62,15 @@ def text_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
 
 def repetition_findings(dataset: str, splits: Splits) -> Iterator[Finding]:
     """Repeated items and conflicting gold, in each split and, where there are several, over all."""
-    placed = {split: [Placed(dataset, split, e) for e in examples] for split, examples in splits.items()}
+    placed = {
+        split: [Placed(dataset, split, e) for e in examples] for split, examples in splits.items()
+    }
     for split, items in placed.items():
         yield from _repetitions(split, items)
     if len(placed) > 1:
-        yield from _repetitions("+".join(placed), [item for items in placed.values() for item in items])
+        yield from _repetitions(
+            "+".join(placed), [item for items in placed.values() for item in items]
+        )
 
 
 def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
@@ -71,9 +79,13 @@ def _repetitions(where: str, items: Sequence[Placed]) -> Iterator[Finding]:
         told[form.name] = len(groups)
         if form.repeats and groups and told.get(form.finer) != len(groups):
             rows = tuple(item.ref for group in groups for item in group)
-            other = sum(any(only_composed(form, item, group[:1]) for item in group[1:]) for group in groups)
+            other = sum(
+                any(only_composed(form, item, group[:1]) for item in group[1:]) for group in groups
+            )
             note = f"{len(rows)} rows" + (f", {other} items {COMPOSED}" if other else "")
-            yield Finding(check=f"repeated-{form.name}", where=where, count=len(groups), ids=rows, note=note)
+            yield Finding(
+                check=f"repeated-{form.name}", where=where, count=len(groups), ids=rows, note=note
+            )
         if form.conflicts:
             yield from _conflicts(where, groups)
 
@@ -122,7 +134,10 @@ def _differ(examples: Sequence[Example], question: str) -> bool:
 def _answers(value: Any) -> set[str]:
     """The texts of a list of answers; an empty one stands for none."""
     listed = value if isinstance(value, list | tuple) else [value]
-    found = (answer["text"] if isinstance(answer, dict) and "text" in answer else answer for answer in listed)
+    found = (
+        answer["text"] if isinstance(answer, dict) and "text" in answer else answer
+        for answer in listed
+    )
     return {normalize("NFC", str(answer)) for answer in found} or {""}
 
 

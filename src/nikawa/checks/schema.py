@@ -138,7 +138,9 @@ def _tree(task: Task, example: Example, value: Any) -> Faults:
     heads, labels, words = value["heads"], value["labels"], example.inputs["words"]
     if not len(heads) == len(labels) == len(words):
         yield "tree-length"
-    if any(not 0 <= head <= len(heads) or head == place for place, head in enumerate(heads, start=1)):
+    if any(
+        not 0 <= head <= len(heads) or head == place for place, head in enumerate(heads, start=1)
+    ):
         yield "head-outside"
     if sum(head == 0 for head in heads) != 1:
         yield "tree-root"

@@ -18,7 +18,9 @@ __all__ = ["Edit", "Removed", "Settings", "Step", "choose", "steps"]
 @cache
 def steps() -> Registry[Step]:
     """Every step by name, in the order they run."""
-    found = [step for module in scan(sys.modules[__name__]) for step in getattr(module, "STEPS", ())]
+    found = [
+        step for module in scan(sys.modules[__name__]) for step in getattr(module, "STEPS", ())
+    ]
     table: Registry[Step] = Registry("cleaning step")
     for step in sorted(found, key=lambda step: (step.place, step.name)):
         table.add(step.name, step)

@@ -8,7 +8,9 @@ from nikawa.cleaning.base import Edit, Step
 
 _OPENING, _CLOSING = "(（[［{｛【〔「『〈《", ")）]］}｝】〕」』〉》"
 _PARTNER = dict(zip(_CLOSING, _OPENING, strict=True))
-_EMPTY = re.compile("|".join(rf"{re.escape(o)}[\s,，、;；]*+{re.escape(c)}" for c, o in _PARTNER.items()))
+_EMPTY = re.compile(
+    "|".join(rf"{re.escape(o)}[\s,，、;；]*+{re.escape(c)}" for c, o in _PARTNER.items())
+)
 _TOKEN = re.compile(
     rf"[{re.escape(_OPENING)}]|[{re.escape(_CLOSING)}]|[^\s,，、;；{re.escape(_OPENING + _CLOSING)}]+"
 )

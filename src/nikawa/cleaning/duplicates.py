@@ -45,7 +45,9 @@ class Duplicates:
     def twins(self, found: Signatures) -> Iterator[int]:
         """For each sentence in order the number (from 1) of the kept sentence it repeats, or 0: it is kept."""
         for start in range(0, len(found.values), BATCH):
-            part = Signatures(found.values[start : start + BATCH], found.bands[start : start + BATCH])
+            part = Signatures(
+                found.values[start : start + BATCH], found.bands[start : start + BATCH]
+            )
             yield from self._batch(part).tolist()
 
     def _batch(self, found: Signatures) -> NDArray[np.int64]:
@@ -56,7 +58,9 @@ class Duplicates:
         tags = found.bands >> np.uint32(self.bits) << np.uint32(self.bits)
         named = self.table[np.arange(BANDS), slots]
         places = (named ^ tags).astype(np.int64) - 1
-        alike = self._alike(places, (named > 0) & (places >= 0) & (places < self.size), found.values)
+        alike = self._alike(
+            places, (named > 0) & (places >= 0) & (places < self.size), found.values
+        )
         first = places[_rows(alike), alike.argmax(axis=1)]
         old = np.where(alike.any(axis=1), self.kept - (self.kept - 1 - first) % self.size, 0)
         keys = slots + np.arange(BANDS) * self.slots
@@ -67,7 +71,9 @@ class Duplicates:
         self._keep(found.values[kept], slots[kept], tags[kept])
         return twins
 
-    def _alike(self, places: NDArray[np.int64], named: NDArray[np.bool_], values: Bytes) -> NDArray[np.bool_]:
+    def _alike(
+        self, places: NDArray[np.int64], named: NDArray[np.bool_], values: Bytes
+    ) -> NDArray[np.bool_]:
         """Which of the places named hold a signature that agrees enough."""
         import numpy as np
 
@@ -89,7 +95,11 @@ class Duplicates:
         return np.frombuffer(b"".join(found), np.uint8).reshape(-1, HASHES)
 
     def _within(
-        self, found: Signatures, keys: NDArray[np.int64], alike: NDArray[np.bool_], old: NDArray[np.int64]
+        self,
+        found: Signatures,
+        keys: NDArray[np.int64],
+        alike: NDArray[np.bool_],
+        old: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Row to the earlier row of the batch it repeats, or -1; a slot taken within the batch hides what it named before."""
         import numpy as np
@@ -102,7 +112,9 @@ class Duplicates:
         for row in np.flatnonzero(np.isin(keys, again).any(axis=1)).tolist():
             own = keys[row].tolist()
             hidden = [latest.get(key, -1) for key in own]
-            met = (r for band, r in enumerate(hidden) if r >= 0 and tags[r, band] == tags[row, band])
+            met = (
+                r for band, r in enumerate(hidden) if r >= 0 and tags[r, band] == tags[row, band]
+            )
             twin = next((r for r in met if (values[r] == values[row]).sum() >= self.least), -1)
             if twin >= 0:
                 inner[row], old[row] = twin, 0

@@ -38,7 +38,9 @@ def detect_encoding(sample: bytes, path: Path, *, whole: bool) -> str:
     if _SHIFTED.search(sample):
         return "iso2022_jp"
     cut = sample if whole else sample[: sample.rfind(b"\n") + 1] or sample
-    if _decodes(cut, "utf-8", final=whole) and (b"\0" not in cut or _share(cut.decode(errors="ignore"))):
+    if _decodes(cut, "utf-8", final=whole) and (
+        b"\0" not in cut or _share(cut.decode(errors="ignore"))
+    ):
         return "utf-8"  # a NUL that strayed into it goes with the invisible characters
     _refuse_damaged(cut, path)
     if wide := _wide(sample, certain=b"\0" not in sample):

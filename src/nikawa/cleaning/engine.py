@@ -54,7 +54,9 @@ class Cleaner:
             yield done
             return
         parts = self._parts(done)
-        if (done is piece and len(parts) == 1 and len(parts[0].text) == len(piece.text)) or depth >= ROUNDS:
+        if (
+            done is piece and len(parts) == 1 and len(parts[0].text) == len(piece.text)
+        ) or depth >= ROUNDS:
             yield from parts
             return
         if len(parts) > 1:
@@ -77,7 +79,10 @@ class Cleaner:
     def _parts(self, piece: Piece) -> list[Piece]:
         if not self.splits:
             return [piece]
-        return [piece.cut(span.start, span.end) for span in sentences(piece.text, self.settings.language)]
+        return [
+            piece.cut(span.start, span.end)
+            for span in sentences(piece.text, self.settings.language)
+        ]
 
     def _judged(self, piece: Piece) -> Piece | Gone:
         for name, find in self.finding:

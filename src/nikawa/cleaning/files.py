@@ -45,7 +45,9 @@ def inputs_of(texts: Sequence[Path], reading: Reading, language: str = "") -> li
         raise BadInput("a file is named twice", cure="name each once")
     if reading.sources and len(texts) > 1:
         raise BadInput(
-            "a table of sources is about one file", file=reading.sources, cure="clean the files one by one"
+            "a table of sources is about one file",
+            file=reading.sources,
+            cure="clean the files one by one",
         )
     found = []
     for path in texts:
@@ -56,7 +58,9 @@ def inputs_of(texts: Sequence[Path], reading: Reading, language: str = "") -> li
     return found
 
 
-def read(files: Sequence[Input], reading: Reading, leave_out: Callable[[], None]) -> Iterator[Document]:
+def read(
+    files: Sequence[Input], reading: Reading, leave_out: Callable[[], None]
+) -> Iterator[Document]:
     """The documents of all files with their source and licence; `leave_out` hears of each not selected."""
     chosen = None if reading.only is None else _chosen(reading.only)
     for document in _all(files, reading):
@@ -78,5 +82,7 @@ def _all(files: Sequence[Input], reading: Reading) -> Iterator[Document]:
 def _chosen(path: Path) -> frozenset[str]:
     names = frozenset(line.split("\t")[0] for _, line in read_text_lines(path, "utf-8"))
     if not names - {""}:
-        raise BadInput("names no document", file=path, cure="write an id a line, as nikawa rank does")
+        raise BadInput(
+            "names no document", file=path, cure="write an id a line, as nikawa rank does"
+        )
     return names

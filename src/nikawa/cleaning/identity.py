@@ -11,7 +11,9 @@ import re
 from nikawa.cleaning._digits import plain_digits
 from nikawa.cleaning.base import Edit, Step
 
-_KOREAN = re.compile(r"(?<![\d.,-])\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?: ?- ?|)[1-8]\d{6}(?![\d-])")
+_KOREAN = re.compile(
+    r"(?<![\d.,-])\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?: ?- ?|)[1-8]\d{6}(?![\d-])"
+)
 _JAPANESE = re.compile(r"(?<![\d.,-])\d{4}([- ]?)\d{4}\1\d{4}(?![\d-]|[.,]\d)")
 _KOREAN_WEIGHTS = (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5)
 _JAPANESE_WEIGHTS = (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)

@@ -20,7 +20,9 @@ _PATTERN = re.compile(f"[{_UNSEEN}]+|\u200d(?:(?<![{_EMOJI}]\u200d)|(?![{_EMOJI}
 
 def invisible(text: str, language: str) -> list[Edit]:
     """Remove characters that take no room."""
-    if text.isprintable() and "\u3164" not in text and "\uffa0" not in text:  # the fillers count as letters
+    if (
+        text.isprintable() and "\u3164" not in text and "\uffa0" not in text
+    ):  # the fillers count as letters
         return []
     return removals(_PATTERN, text)
 

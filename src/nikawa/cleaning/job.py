@@ -114,9 +114,13 @@ def _refuse(texts: Sequence[Path], out: Path, choices: Choices) -> None:
     for path in filter(None, (out, choices.removed)):
         refuse_existing(path, choices.overwrite)
         if any(path.resolve() == text.resolve() for text in texts):
-            raise BadInput("is both read and written", file=path, cure="choose another name to write to")
+            raise BadInput(
+                "is both read and written", file=path, cure="choose another name to write to"
+            )
     if choices.removed and choices.removed.resolve() == out.resolve():
-        raise BadInput("is named twice to be written", file=out, cure="choose another name for --removed")
+        raise BadInput(
+            "is named twice to be written", file=out, cure="choose another name for --removed"
+        )
     least, most = choices.settings.min_length, choices.settings.max_length
     if least > most:
         what = f"no length is between {least} and {most}"
@@ -127,7 +131,8 @@ def _language(files: Sequence[Input]) -> str:
     found = {file.language for file in files}
     if len(found) > 1:
         raise BadInput(
-            "the files are of different languages", cure="clean each language alone, or say --language"
+            "the files are of different languages",
+            cure="clean each language alone, or say --language",
         )
     return found.pop()
 
@@ -155,7 +160,9 @@ class _Run:
         self.kept += len(part.kept)
         written.write(b"".join(encode_json(_example(s)) + b"\n" for s in part.kept))
         if dropped is not None:
-            dropped.write(b"".join(encode_json(_removed(s, step, why)) + b"\n" for s, step, why in part.gone))
+            dropped.write(
+                b"".join(encode_json(_removed(s, step, why)) + b"\n" for s, step, why in part.gone)
+            )
         self.news(self.documents, self.characters)
 
     def report(self, steps: Sequence[Step], language: str, files: Sequence[Input]) -> Report:
@@ -202,4 +209,6 @@ def _example(sentence: Sentence) -> Example:
 def _removed(sentence: Sentence, step: str, why: str) -> Removed:
     place = msgspec.structs.asdict(sentence)
     place.pop("document")
-    return Removed(document=sentence.document.name, line=sentence.document.line, step=step, why=why, **place)
+    return Removed(
+        document=sentence.document.name, line=sentence.document.line, step=step, why=why, **place
+    )

@@ -30,12 +30,12 @@ def read_origins(path: Path) -> Origins:
             first, count = int(cells[0]) + 1, int(cells[1])
             source, licence = cells[2], cells[3] if len(cells) > 3 else ""
         except (ValueError, IndexError):
-            cure = (
-                "write first line (from 0), number of lines, source and, if known, licence, with tabs between"
-            )
+            cure = "write first line (from 0), number of lines, source and, if known, licence, with tabs between"
             raise BadInput("is not a row of origins", file=path, line=number, cure=cure) from None
         if found.ends and first < found.ends[-1]:
-            raise BadInput("starts before the row above ends", file=path, line=number, cure="sort the rows")
+            raise BadInput(
+                "starts before the row above ends", file=path, line=number, cure="sort the rows"
+            )
         found.firsts.append(first)
         found.ends.append(first + count)
         found.sources.append((source, licence))

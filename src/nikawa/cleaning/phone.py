@@ -37,7 +37,9 @@ def phone(text: str, language: str) -> list[Edit]:
     if not plain:
         return []
     found = {m.span() for m in _KOREAN.finditer(plain) if not _years(m.group())}
-    found |= {m.span() for m in _JAPANESE.finditer(plain) if 9 <= len(_DIGITS.sub("", m.group())) <= 13}
+    found |= {
+        m.span() for m in _JAPANESE.finditer(plain) if 9 <= len(_DIGITS.sub("", m.group())) <= 13
+    }
     edits: list[Edit] = []
     for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
         if not edits or start >= edits[-1][1]:

@@ -26,7 +26,8 @@ def rank_articles(
     if sample is not None:
         if sample > len(found):
             raise BadInput(
-                f"cannot draw {sample} of {len(found)} articles", cure="draw fewer, or take more with -n"
+                f"cannot draw {sample} of {len(found)} articles",
+                cure="draw fewer, or take more with -n",
             )
         chosen = sorted(Random(seed).sample(range(len(found)), sample))  # noqa: S311  (a draw, not a secret)
         found = [found[i] for i in chosen]

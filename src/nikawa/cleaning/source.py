@@ -47,7 +47,9 @@ def look(path: Path, encoding: str | None) -> tuple[str, str]:
         whole = not stream.read(1)
     name = known_encoding(encoding) if encoding else detect_encoding(sample, path, whole=whole)
     start = sample.decode(name, "ignore")
-    return name, _ESCAPE.sub(lambda found: chr(int(found[1], 16)), start) if is_records(path) else start
+    return name, _ESCAPE.sub(lambda found: chr(int(found[1], 16)), start) if is_records(
+        path
+    ) else start
 
 
 def is_records(path: Path) -> bool:
@@ -115,7 +117,9 @@ def _record(line: str, path: Path, number: int, field: str) -> Document:
     text = holder.get(field)
     if not isinstance(text, str):
         what = f"has no text in the field {field!r}"
-        raise BadInput(what, file=path, line=number, cure=f"name it with --field; {suggest(field, holder)}")
+        raise BadInput(
+            what, file=path, line=number, cure=f"name it with --field; {suggest(field, holder)}"
+        )
     about = {**(meta if isinstance(meta, dict) else {}), **value}
     said = {key: str(about[key]) for key in ("source", "licence") if about.get(key)}
     own = about.get("id", about.get("title", ""))
@@ -127,7 +131,8 @@ def _cut(document: Document) -> Iterator[Document]:
     while len(text) - at > LONGEST:
         found = (text.rfind(stop, at + LONGEST // 2, at + LONGEST) + len(stop) for stop in _STOPS)
         end = next(
-            (end for stop, end in zip(_STOPS, found, strict=True) if end > at + len(stop)), at + LONGEST
+            (end for stop, end in zip(_STOPS, found, strict=True) if end > at + len(stop)),
+            at + LONGEST,
         )
         yield document._replace(text=text[at:end], base=at)
         at = end

@@ -18,8 +18,15 @@ SHOWN = 20
 
 
 def run_amend(
-    spec: str, relabel: Path | None, out: Path | None, data: Path | None, how: Options, *, json: bool, quiet: bool
-) -> None:  # fmt: skip
+    spec: str,
+    relabel: Path | None,
+    out: Path | None,
+    data: Path | None,
+    how: Options,
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
     """Amend, and tell what was corrected and which scores move."""
     from nikawa.recipes.amend import amend
 

@@ -64,10 +64,19 @@ def _title(x: Analysis) -> str:
 
 def _summary(each: Sequence[Analysis]) -> None:
     rows = [
-        (x.system.task, x.set, _title(x), x.metric, number(x.score.value, x.unit), _interval(x.score, x.unit),
-         "" if x.score.sd is None else number(x.score.sd, x.unit), len(x.system.seeds), x.n)
+        (
+            x.system.task,
+            x.set,
+            _title(x),
+            x.metric,
+            number(x.score.value, x.unit),
+            _interval(x.score, x.unit),
+            "" if x.score.sd is None else number(x.score.sd, x.unit),
+            len(x.system.seeds),
+            x.n,
+        )
         for x in each
-    ]  # fmt: skip
+    ]
     columns = ("task", "set", "model", "metric", "value", "95% interval", "sd", "seeds", "n")
     print_table(columns, rows, numbers=("value", "sd", "seeds", "n"))
 
@@ -75,16 +84,33 @@ def _summary(each: Sequence[Analysis]) -> None:
 def _slices(each: Sequence[Analysis], most: int) -> None:
     """All slices of a single analysis; of several, those that differ from the rest."""
     single = len(each) == 1
-    kept = [(x, s) for x in each for s in x.slices if single or (s.p_holm is not None and s.p_holm < ALPHA)]
+    kept = [
+        (x, s)
+        for x in each
+        for s in x.slices
+        if single or (s.p_holm is not None and s.p_holm < ALPHA)
+    ]
     if not kept:
-        return typer.echo("No slice differs from the rest (Holm, 5%)." if any(x.slices for x in each) else "")
+        return typer.echo(
+            "No slice differs from the rest (Holm, 5%)." if any(x.slices for x in each) else ""
+        )
     if not single:
         kept.sort(key=lambda pair: pair[1].p_holm or 0.0)
     rows = [
-        (x.system.task, _title(x), x.set, f"{s.by}={s.where}", s.n, number(s.value, x.unit), _interval(s, x.unit),
-         number(s.rest, x.unit), number(s.difference, x.unit), _chance(s.p_holm))
+        (
+            x.system.task,
+            _title(x),
+            x.set,
+            f"{s.by}={s.where}",
+            s.n,
+            number(s.value, x.unit),
+            _interval(s, x.unit),
+            number(s.rest, x.unit),
+            number(s.difference, x.unit),
+            _chance(s.p_holm),
+        )
         for x, s in kept
-    ]  # fmt: skip
+    ]
     columns = (
         "task",
         "model",
@@ -113,29 +139,71 @@ def _confusion(each: Sequence[Analysis], most: int) -> None:
     rows.sort(key=lambda row: -float(row[-1]))
     columns = ("task", "model", "set", "gold", "answered", "items")
     if rows:
-        print_table(columns, _cut(rows, most, "confusions"), title="Confused most often", numbers=("items",))
+        print_table(
+            columns, _cut(rows, most, "confusions"), title="Confused most often", numbers=("items",)
+        )
 
 
 def _calibration(each: Sequence[Analysis], most: int) -> None:
     rows = [
-        (x.system.task, _title(x), x.set, f"{c.accuracy:.3f}", f"{c.confidence:.3f}", f"{c.ece:.3f}", f"{c.ece_chance:.3f}",
-         number(c.brier.value, "fraction"), number(c.nll.value, "fraction"), f"{c.aurc:.3f}", f"{c.aurc_best:.3f}")
+        (
+            x.system.task,
+            _title(x),
+            x.set,
+            f"{c.accuracy:.3f}",
+            f"{c.confidence:.3f}",
+            f"{c.ece:.3f}",
+            f"{c.ece_chance:.3f}",
+            number(c.brier.value, "fraction"),
+            number(c.nll.value, "fraction"),
+            f"{c.aurc:.3f}",
+            f"{c.aurc_best:.3f}",
+        )
         for x in each
         if (c := x.calibration) is not None
-    ]  # fmt: skip
-    columns = ("task", "model", "set", "accuracy", "confidence", "ECE", "ECE by chance", "Brier", "NLL", "AURC", "best")  # fmt: skip
+    ]
+    columns = (
+        "task",
+        "model",
+        "set",
+        "accuracy",
+        "confidence",
+        "ECE",
+        "ECE by chance",
+        "Brier",
+        "NLL",
+        "AURC",
+        "best",
+    )
     if rows:
         print_table(columns, _cut(rows, most, "rows"), title="Calibration", numbers=columns[3:])
 
 
 def _overlap(each: Sequence[Analysis], most: int) -> None:
     rows = [
-        (x.system.task, _title(x), x.set, f"{o.of} in {o.inside}", o.segmentation, number(o.mean.value, "fraction"),
-         number(o.correlation.value, "fraction"), _interval(o.correlation, "fraction"))
+        (
+            x.system.task,
+            _title(x),
+            x.set,
+            f"{o.of} in {o.inside}",
+            o.segmentation,
+            number(o.mean.value, "fraction"),
+            number(o.correlation.value, "fraction"),
+            _interval(o.correlation, "fraction"),
+        )
         for x in each
         if (o := x.overlap) is not None
-    ]  # fmt: skip
-    columns = ("task", "model", "set", "tokens of", "segmentation", "mean share", "rho with score", "95% interval")  # fmt: skip
+    ]
+    columns = (
+        "task",
+        "model",
+        "set",
+        "tokens of",
+        "segmentation",
+        "mean share",
+        "rho with score",
+        "95% interval",
+    )
     if rows:
         print_table(columns, _cut(rows, most, "rows"), title="Lexical overlap", numbers=columns[5:])
 
@@ -143,33 +211,108 @@ def _overlap(each: Sequence[Analysis], most: int) -> None:
 def _across(found: Analyses, most: int) -> None:
     across = found.across
     partial = [
-        (p.task, p.set, p.model, "+".join(p.inputs), number(p.score.value), _interval(p.score, "percent"), number(p.majority),
-         number(p.difference.value), _chance(p.p_holm), number(p.full))
+        (
+            p.task,
+            p.set,
+            p.model,
+            "+".join(p.inputs),
+            number(p.score.value),
+            _interval(p.score, "percent"),
+            number(p.majority),
+            number(p.difference.value),
+            _chance(p.p_holm),
+            number(p.full),
+        )
         for p in across.partial
-    ]  # fmt: skip
-    _table("Partial inputs against the majority", ("task", "set", "model", "inputs", "accuracy", "95% interval", "majority", "difference", "p (Holm)", "all inputs"), partial, 4, most)  # fmt: skip
+    ]
+    _table(
+        "Partial inputs against the majority",
+        (
+            "task",
+            "set",
+            "model",
+            "inputs",
+            "accuracy",
+            "95% interval",
+            "majority",
+            "difference",
+            "p (Holm)",
+            "all inputs",
+        ),
+        partial,
+        4,
+        most,
+    )
     points = [
-        (c.task, c.set, c.model, p.trained, c.metric, number(p.score.value, c.unit), _interval(p.score, c.unit),
-         number(c.doubling.value, c.unit) if c.doubling is not None and p is c.points[-1] else "")
+        (
+            c.task,
+            c.set,
+            c.model,
+            p.trained,
+            c.metric,
+            number(p.score.value, c.unit),
+            _interval(p.score, c.unit),
+            number(c.doubling.value, c.unit)
+            if c.doubling is not None and p is c.points[-1]
+            else "",
+        )
         for c in across.curves
         for p in c.points
-    ]  # fmt: skip
-    _table("Learning curves", ("task", "set", "model", "learned from", "metric", "value", "95% interval", "by doubling"), points, 5, most)  # fmt: skip
+    ]
+    _table(
+        "Learning curves",
+        ("task", "set", "model", "learned from", "metric", "value", "95% interval", "by doubling"),
+        points,
+        5,
+        most,
+    )
     stress = [
-        (s.task, f"{s.model} ({s.variation})" if s.variation else s.model, c.operation, c.case, c.gold, c.n, number(c.value), _interval_of(c.low, c.high), number(c.human))
+        (
+            s.task,
+            f"{s.model} ({s.variation})" if s.variation else s.model,
+            c.operation,
+            c.case,
+            c.gold,
+            c.n,
+            number(c.value),
+            _interval_of(c.low, c.high),
+            number(c.human),
+        )
         for s in across.stress
         for c in s.cells
         if not c.gold
-    ]  # fmt: skip
-    _table("Answers that stay under perturbation (% or Pearson)", ("task", "model", "operation", "case", "gold", "n", "value", "95% interval", "people"), stress, 5, most)  # fmt: skip
-    doubts = [(s.task, s.set, len(s.systems), s.n, s.total, len(s.items), s.sheet) for s in across.suspects]
-    _table("Suspected label errors", ("task", "set", "systems", "items", "suspects", "on the sheet", "sheet"), doubts, 2, most)  # fmt: skip
+    ]
+    _table(
+        "Answers that stay under perturbation (% or Pearson)",
+        ("task", "model", "operation", "case", "gold", "n", "value", "95% interval", "people"),
+        stress,
+        5,
+        most,
+    )
+    doubts = [
+        (s.task, s.set, len(s.systems), s.n, s.total, len(s.items), s.sheet)
+        for s in across.suspects
+    ]
+    _table(
+        "Suspected label errors",
+        ("task", "set", "systems", "items", "suspects", "on the sheet", "sheet"),
+        doubts,
+        2,
+        most,
+    )
 
 
 def _interval_of(low: float | None, high: float | None) -> str:
     return "" if low is None else f"{number(low)} to {number(high)}"
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], first: int, most: int) -> None:
+def _table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], first: int, most: int
+) -> None:
     if rows:
-        print_table(columns, _cut(rows, most, "rows"), title=title, numbers=[c for c in columns[first:] if c != "sheet"])  # fmt: skip
+        print_table(
+            columns,
+            _cut(rows, most, "rows"),
+            title=title,
+            numbers=[c for c in columns[first:] if c != "sheet"],
+        )

@@ -24,7 +24,8 @@ def print_report(report: Report) -> None:
     _print_labels(report)
     findings = sorted(report.findings, key=lambda f: (f.known, f.check, f.where))
     widths = [
-        max((len(text) for text in column), default=0) for column in zip(*map(_cells, findings), strict=True)
+        max((len(text) for text in column), default=0)
+        for column in zip(*map(_cells, findings), strict=True)
     ]
     for finding in findings:
         _print_finding(finding, widths)
@@ -55,7 +56,9 @@ def _print_finding(finding: Finding, widths: Sequence[int]) -> None:
     check, where, count = _cells(finding)
     mark = Text("known", "dim") if finding.known else Text("new  ", "bold red")
     row = f"  {check:<{widths[0]}}  {where:<{widths[1]}}  {count:>{widths[2]}}"
-    out.print(mark.append(row, "default not dim not bold"), no_wrap=True, overflow="ignore", crop=False)
+    out.print(
+        mark.append(row, "default not dim not bold"), no_wrap=True, overflow="ignore", crop=False
+    )
     for line in filter(None, (finding.note, _ids(finding.ids))):
         out.print(Padding(Text(line, "dim"), (0, 0, 0, 7), expand=False))
 
@@ -76,7 +79,8 @@ def _print_labels(report: Report) -> None:
         print_table(("split", *names), rows, numbers=names)
     else:
         table = [
-            (q, label, *(counts.get(split, 0) for split in splits)) for (q, label), counts in cells.items()
+            (q, label, *(counts.get(split, 0) for split in splits))
+            for (q, label), counts in cells.items()
         ]
         print_table(("question", "gold", *splits), table, numbers=splits)
 

@@ -92,7 +92,9 @@ def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> 
     from nikawa.collect.writers import beside
 
     if pseudonymise:
-        typer.echo("note: without names, the project that judges these texts may hand writers their own")
+        typer.echo(
+            "note: without names, the project that judges these texts may hand writers their own"
+        )
     else:
         typer.echo(
             f"Who wrote them is in {beside(out)}: keep it beside them for nikawa collect new, and to yourself"
@@ -107,9 +109,17 @@ def show_status(found: dict[str, Any]) -> None:
         f" {done['asked']:,} answers, {done['in_hand']:,} in hand, {done['set_aside']:,} set aside"
     )
     rows = [
-        (w["name"], w["state"], w["answered"], w["mean_seconds"], f"{w['gold_right']}/{w['gold']}", w["earned"], w["reason"])
+        (
+            w["name"],
+            w["state"],
+            w["answered"],
+            w["mean_seconds"],
+            f"{w['gold_right']}/{w['gold']}",
+            w["earned"],
+            w["reason"],
+        )
         for w in found["workers"][-SHOWN:]
-    ]  # fmt: skip
+    ]
     columns = ("worker", "state", "answers", "seconds", "control items", "earned", "reason")
     if rows:
         print_table(columns, rows, numbers=columns[2:6])
@@ -147,7 +157,12 @@ def open_for_workers(
         if json:
             more = {"links": links} if links else {}
             print_json(
-                {"address": base, "process": os.getpid(), **more, **({} if made is None else asdict(made))}
+                {
+                    "address": base,
+                    "process": os.getpid(),
+                    **more,
+                    **({} if made is None else asdict(made)),
+                }
             )
         elif not quiet:
             for name, link in links.items():

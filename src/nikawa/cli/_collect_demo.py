@@ -13,9 +13,13 @@ from nikawa.cli._show import Json, Quiet
 
 
 def demo(
-    project: Annotated[Path, typer.Argument(help="The folder to make.")] = Path("nikawa-collect-demo"),
+    project: Annotated[Path, typer.Argument(help="The folder to make.")] = Path(
+        "nikawa-collect-demo"
+    ),
     port: Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)] = 8000,
-    start: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve it, or only make it.")] = True,
+    start: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Serve it, or only make it.")
+    ] = True,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -12,11 +12,23 @@ from nikawa.records import Card, Dataset, Example, Span, reference
 if TYPE_CHECKING:
     from rich.text import Text
 
-ORDER = ("title", "context", "premise", "hypothesis", "sentence1", "sentence2", "question", "choices", "text")
+ORDER = (
+    "title",
+    "context",
+    "premise",
+    "hypothesis",
+    "sentence1",
+    "sentence2",
+    "question",
+    "choices",
+    "text",
+)
 """The order in which a person reads the inputs; files keep them by name."""
 
 
-def print_examples(dataset: Dataset, chosen: Mapping[str, Sequence[Example]], whole: bool = True) -> None:
+def print_examples(
+    dataset: Dataset, chosen: Mapping[str, Sequence[Example]], whole: bool = True
+) -> None:
     """The chosen examples of each split; where not all was read, a split may hold more than is known."""
     from rich.text import Text
 
@@ -61,12 +73,17 @@ def _fields(example: Example) -> Iterable[tuple[str, Any]]:
             continue
         yield (
             name,
-            marked(value, marks) if name == "text" and marks and isinstance(value, str) else plain(value),
+            marked(value, marks)
+            if name == "text" and marks and isinstance(value, str)
+            else plain(value),
         )
     for name, value in example.gold.items():
         if name == "spans":
             continue
-        yield name, Text.assemble(("→ ", "green"), (visible(plain_gold(name, value, example)), "green"))
+        yield (
+            name,
+            Text.assemble(("→ ", "green"), (visible(plain_gold(name, value, example)), "green")),
+        )
     if not example.gold:
         yield "gold", Text("not published", style="dim")
 
@@ -132,7 +149,9 @@ def answer_text(value: Any, text: str = "") -> Any:
     spans = [_span(part) for part in given]
     if given and None not in spans:
         return ", ".join(_marked_place(span, text) for span in spans if span is not None)
-    return value if isinstance(value, str | int | float) or value is None else _plain_structure(value)
+    return (
+        value if isinstance(value, str | int | float) or value is None else _plain_structure(value)
+    )
 
 
 def _span(part: Any) -> Span | None:
@@ -189,8 +208,12 @@ def print_card(card: Card, json: bool) -> None:
         print_json(card)
         return
     fields = [
-        (name, getattr(card, name)) for name in card.__struct_fields__ if name not in ("title", "problems")
+        (name, getattr(card, name))
+        for name in card.__struct_fields__
+        if name not in ("title", "problems")
     ]
-    rows = [(name, ", ".join(value) if isinstance(value, tuple) else value) for name, value in fields]
+    rows = [
+        (name, ", ".join(value) if isinstance(value, tuple) else value) for name, value in fields
+    ]
     rows += [("known problem", problem) for problem in card.problems]
     _print_fields(card.title, rows)

@@ -22,7 +22,12 @@ def fetch_with_bar(
 
     from nikawa.datasets.fetch import fetch
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
     shown = sys.stderr.isatty() and not quiet
     with Progress(*columns, console=console(stderr=True), disable=not shown) as bar:
         summary = fetch(name, data, base=base, overwrite=overwrite, progress=_Bars(bar))

@@ -28,7 +28,9 @@ class Column(NamedTuple):
 
 def measured(header: str, cells: Sequence[str], limit: int) -> Column:
     """The widths of a column on a terminal of `limit` columns."""
-    natural = max((_width(line) for text in (header, *cells) for line in text.split("\n")), default=0)
+    natural = max(
+        (_width(line) for text in (header, *cells) for line in text.split("\n")), default=0
+    )
     tokens = {token for cell in cells for token in _tokens(cell)}
     heads = max((min(_width(token), LONGEST) for token in _tokens(header)), default=1)
     least = max((_whole(token) for token in tokens), default=1)
@@ -36,7 +38,9 @@ def measured(header: str, cells: Sequence[str], limit: int) -> Column:
     return Column(min(natural, limit), min(max(least, heads, 1), limit - EDGE), words)
 
 
-def fitted(header: Sequence[str], rows: Sequence[Sequence[str]], limit: int) -> list[dict[int, int]]:
+def fitted(
+    header: Sequence[str], rows: Sequence[Sequence[str]], limit: int
+) -> list[dict[int, int]]:
     """The tables a table becomes on a terminal of `limit` columns: each is its columns, by number, and their widths."""
     columns = [measured(name, [row[i] for row in rows], limit) for i, name in enumerate(header)]
     if sum(column.natural for column in columns) + GAP * (len(columns) - 1) + EDGE <= limit:

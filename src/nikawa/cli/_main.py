@@ -19,10 +19,10 @@ import typer
 from typer.main import get_command
 
 import nikawa.cli
-from nikawa import __version__
 from nikawa.cli._usage import WRONG, bad_words
 from nikawa.errors import NikawaError
 from nikawa.registry import scan
+from nikawa.version import __version__
 
 PANELS = ("Data", "Build", "Probe", "Evaluate")
 """The order in which the help screen shows the verbs; each file beside this one names its own."""
@@ -65,7 +65,11 @@ def _print_version(asked: bool) -> None:
 
 def _root(
     version: bool = typer.Option(
-        False, "--version", help="Print the version and stop.", is_eager=True, callback=_print_version
+        False,
+        "--version",
+        help="Print the version and stop.",
+        is_eager=True,
+        callback=_print_version,
     ),
 ) -> None:
     """Hold the options that belong to no verb."""
@@ -74,7 +78,9 @@ def _root(
 def main() -> None:
     """Run the command line; no traceback reaches the user for bad input."""
     _survive_any_terminal()
-    if hasattr(signal, "SIGPIPE"):  # end quietly in `nikawa … | head`; a server must take the signal back
+    if hasattr(
+        signal, "SIGPIPE"
+    ):  # end quietly in `nikawa … | head`; a server must take the signal back
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         sys.exit(_run(sys.argv[1:]))

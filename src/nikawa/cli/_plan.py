@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from nikawa.aggregation.agree import Options
     from nikawa.aggregation.plan import Plan
 
-COLUMNS = ("workers", "reliability", "95% interval", "yield", "items to judge", "answers", "cost", "")
+COLUMNS = (
+    "workers",
+    "reliability",
+    "95% interval",
+    "yield",
+    "items to judge",
+    "answers",
+    "cost",
+    "",
+)
 DEFAULT = 0.9
 
 

@@ -67,7 +67,9 @@ class Teller:
         far = f": {done:,} of {total:,}" if total else f": {done:,}" if done else ""
         made = done - self._from
         left = (
-            f"{_clock(spent * (total - done) / made)} left" if total and made > 0 else f"for {_clock(spent)}"
+            f"{_clock(spent * (total - done) / made)} left"
+            if total and made > 0
+            else f"for {_clock(spent)}"
         )
         return f"{what}{far}, {left}"
 
@@ -98,7 +100,9 @@ def show_stage(stage: str, report: Report) -> None:
         _show_text(report.text)
     if stage == "vocabulary" and report.vocabulary is not None and report.coverage is not None:
         v = report.vocabulary
-        typer.echo(f"Vocabulary: {v.size:,} pieces ({v.tokenizer}), {v.alphabet:,} characters among them")
+        typer.echo(
+            f"Vocabulary: {v.size:,} pieces ({v.tokenizer}), {v.alphabet:,} characters among them"
+        )
         if v.crowded:
             typer.echo(
                 f"No room for {_counted(v.crowded, 'character')} more that occur {v.floor} times or more: spelled in bytes; "
@@ -116,18 +120,27 @@ def _show_text(text: CorpusReport) -> None:
     for file in text.files:
         if file.broken:
             more = "" if len(file.broken_at) == file.broken else ", …"
-            typer.echo(f"{_counted(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}")
+            typer.echo(
+                f"{_counted(file.broken, 'broken line')} dropped: {', '.join(file.broken_at)}{more}"
+            )
         if file.cut:
             typer.echo(f"{file.file}: lines too long were cut at {file.cut:,} places")
         if file.outside:
             lines = f"{_counted(file.outside, 'line')} of text in no row of {text.sources}"
             typer.echo(f"{file.file}: {lines}, taken for part of the document before")
-    rows = [(step, text.changed.get(step, 0), text.removed.get(step, 0)) for step in sorted({*text.changed, *text.removed})]  # fmt: skip
+    rows = [
+        (step, text.changed.get(step, 0), text.removed.get(step, 0))
+        for step in sorted({*text.changed, *text.removed})
+    ]
     if rows:
         print_table(
-            ("step", "lines changed", "lines removed"), rows, numbers=("lines changed", "lines removed")
+            ("step", "lines changed", "lines removed"),
+            rows,
+            numbers=("lines changed", "lines removed"),
         )
-    met = [(b.benchmark, b.texts, b.lines, b.examples, ", ".join(b.ids[:3])) for b in text.benchmarks]
+    met = [
+        (b.benchmark, b.texts, b.lines, b.examples, ", ".join(b.ids[:3])) for b in text.benchmarks
+    ]
     if met:
         columns = ("benchmark", "texts", "lines removed", "examples met", "first")
         print_table(columns, met, numbers=columns[1:4])
@@ -138,7 +151,9 @@ def _show_text(text: CorpusReport) -> None:
     if not text.heldout.lines:
         many = text.train.documents >= ENOUGH
         cure = (
-            "another --seed holds out others" if many else "part documents by blank lines, or name more text"
+            "another --seed holds out others"
+            if many
+            else "part documents by blank lines, or name more text"
         )
         typer.echo(
             f"Nothing was held out of {_counted(text.train.documents, 'document')}, so no loss can be measured on "
@@ -151,17 +166,32 @@ def _counted(count: int, what: str) -> str:
 
 
 def _show_coverage(covered: CoverageReport) -> None:
-    columns = ("texts", "characters", "pieces a character", "unknown", "in bytes", "exact", "crossing")
+    columns = (
+        "texts",
+        "characters",
+        "pieces a character",
+        "unknown",
+        "in bytes",
+        "exact",
+        "crossing",
+    )
     rows: list[tuple[Any, ...]] = [
         (
-            c.texts, c.characters, f"{c.pieces_a_character:.3f}", f"{c.unknown:.4%}", f"{c.in_bytes:.4%}",
-            f"{c.exact:.2%}", "" if c.crossing is None else f"{c.crossing:.1%}",
+            c.texts,
+            c.characters,
+            f"{c.pieces_a_character:.3f}",
+            f"{c.unknown:.4%}",
+            f"{c.in_bytes:.4%}",
+            f"{c.exact:.2%}",
+            "" if c.crossing is None else f"{c.crossing:.1%}",
         )
         for c in covered.sets
-    ]  # fmt: skip
+    ]
     print_table(columns, rows, numbers=columns[1:])
     words = [piece for piece in covered.longest if len(piece.removeprefix("▁")) > 1]
-    typer.echo(f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character")
+    typer.echo(
+        f"Longest pieces: {' '.join(words)}" if words else "No piece is longer than a character"
+    )
 
 
 def _show_model(model: dict[str, Any]) -> None:

@@ -48,8 +48,10 @@ def _notes(report: RunReport) -> Iterator[str]:
     for chosen in report.chosen:
         words = _said(chosen.settings)
         where = f" ({chosen.variation})" if chosen.variation else ""
-        lost = "".join(f"; diverged: {_said(_apart(tried, chosen.settings))}" for tried in chosen.diverged)
-        yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"  # fmt: skip
+        lost = "".join(
+            f"; diverged: {_said(_apart(tried, chosen.settings))}" for tried in chosen.diverged
+        )
+        yield f"{chosen.task} {chosen.model}{where}: {words}, chosen among {chosen.among} on {chosen.on}{lost}"
     yield from _unanswered(report.cells)
     yield from (f"note: {line}" for line in report.notes)
     yield from (f"left out: {line}" for line in report.left_out)
@@ -63,7 +65,9 @@ def _said(settings: Mapping[str, Any]) -> str:
 
 def _apart(tried: Mapping[str, Any], chosen: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings that are not those that were chosen."""
-    return {name: value for name, value in tried.items() if name not in chosen or chosen[name] != value}
+    return {
+        name: value for name, value in tried.items() if name not in chosen or chosen[name] != value
+    }
 
 
 def first_of(cells: Sequence[Cell]) -> list[Cell]:
@@ -97,7 +101,9 @@ def _rows(cells: Sequence[Cell]) -> dict[Key, dict[str, Cell]]:
     rows: dict[Key, dict[str, Cell]] = {}
     for cell in cells:
         part = f"{cell.set} {cell.where}".strip()
-        rows.setdefault((cell.task, cell.variation, part, cell.metric, cell.protocol), {})[cell.model] = cell
+        rows.setdefault((cell.task, cell.variation, part, cell.metric, cell.protocol), {})[
+            cell.model
+        ] = cell
     gaps = {(cell.task, cell.variation, cell.set) for cell in cells if cell.unanswered}
     if not gaps:
         return rows
@@ -134,7 +140,9 @@ def figure(cell: Cell) -> str:
     from nikawa.metrics import metrics
 
     share = cell.unit == "fraction" and metrics()[cell.metric].scaled
-    digits, times = (4, 1.0) if cell.unit == "fraction" and not share else (2, 100.0 if share else 1.0)
+    digits, times = (
+        (4, 1.0) if cell.unit == "fraction" and not share else (2, 100.0 if share else 1.0)
+    )
     mean = f"{cell.mean * times:.{digits}f}"
     if cell.sd is not None:
         return f"{mean} ± {cell.sd * times:.{digits}f}"
@@ -165,14 +173,33 @@ def _unanswered(cells: Sequence[Cell]) -> list[str]:
 
 def show_list(rows: Sequence[Listed]) -> None:
     """A line a run."""
-    columns = ("run", "task", "model", "variation", "seed", "state", "set", "metric", "score", "protocol")
+    columns = (
+        "run",
+        "task",
+        "model",
+        "variation",
+        "seed",
+        "state",
+        "set",
+        "metric",
+        "score",
+        "protocol",
+    )
     shown = [
         (
-            r.run.rpartition("--")[2], r.task, r.model, _words(r), r.seed, r.state, r.set, r.metric,
-            _score(r), r.protocol,
+            r.run.rpartition("--")[2],
+            r.task,
+            r.model,
+            _words(r),
+            r.seed,
+            r.state,
+            r.set,
+            r.metric,
+            _score(r),
+            r.protocol,
         )
         for r in rows
-    ]  # fmt: skip
+    ]
     print_table(columns, shown, numbers=("seed", "score"))
     for row in rows:
         if row.problem:
@@ -193,11 +220,16 @@ def show_diff(found: RunDiff) -> None:
     """Three tables: what defines them, scores, answers."""
     typer.echo(f"A {found.a}\nB {found.b}")
     print_table(("what", "A", "B"), [(c.what, _cell(c.a), _cell(c.b)) for c in found.changed])
-    scores = [(s.set, s.where or "all", s.metric, _number(s.a), _number(s.b), _gap(s.a, s.b)) for s in found.scores]  # fmt: skip
+    scores = [
+        (s.set, s.where or "all", s.metric, _number(s.a), _number(s.b), _gap(s.a, s.b))
+        for s in found.scores
+    ]
     print_table(("set", "where", "metric", "A", "B", "B - A"), scores, numbers=("A", "B", "B - A"))
     print_table(
-        ("set", "n", "answers differ"), [(a.set, a.n, a.differ) for a in found.answers], numbers=("n", "answers differ")
-    )  # fmt: skip
+        ("set", "n", "answers differ"),
+        [(a.set, a.n, a.differ) for a in found.answers],
+        numbers=("n", "answers differ"),
+    )
 
 
 def _cell(value: Any) -> str:

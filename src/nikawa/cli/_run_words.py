@@ -33,7 +33,9 @@ def asked(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> Requ
         models=tuple(dict.fromkeys(models)),
         seeds=_seeds(words["seeds"]),
         settings={name: value(text) for name, text in settings.items()},
-        grid={name: tuple(map(value, split(text))) for name, text in map(pair, words["grid"] or ())},
+        grid={
+            name: tuple(map(value, split(text))) for name, text in map(pair, words["grid"] or ())
+        },
         inputs=tuple(split(words["inputs"] or "")),
         shares=tuple(map(_share, split(words["share"]))),
         shots=words["shots"],
@@ -77,7 +79,9 @@ def _share(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise BadInput(f"{text!r} is no share", cure="write numbers up to 1: 0.25,0.5,1.0") from None
+        raise BadInput(
+            f"{text!r} is no share", cure="write numbers up to 1: 0.25,0.5,1.0"
+        ) from None
 
 
 def _seeds(text: str | None) -> tuple[int, ...]:
@@ -89,7 +93,9 @@ def _seeds(text: str | None) -> tuple[int, ...]:
     if not words or not all(word.isdecimal() for word in words) or (counted and int(words[0]) < 1):
         raise BadInput(f"{text!r} tells no seeds", cure="write how many (5) or which (7,8)")
     if counted and int(words[0]) > MOST:
-        raise BadInput(f"{text} seeds are too many", cure=f"write up to {MOST:,}; {text}, names the one")
+        raise BadInput(
+            f"{text} seeds are too many", cure=f"write up to {MOST:,}; {text}, names the one"
+        )
     if max(map(int, words)) > LARGEST:
         raise BadInput(f"a seed of {text!r} is too large", cure=f"write numbers up to {LARGEST}")
     return tuple(range(int(words[0]))) if counted else _unique(map(int, words))
@@ -111,5 +117,7 @@ def _default(field: Any) -> Any:
     if field.default is not msgspec.NODEFAULT:
         return msgspec.to_builtins(field.default)
     return (
-        None if field.default_factory is msgspec.NODEFAULT else msgspec.to_builtins(field.default_factory())
+        None
+        if field.default_factory is msgspec.NODEFAULT
+        else msgspec.to_builtins(field.default_factory())
     )

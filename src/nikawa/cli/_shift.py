@@ -21,20 +21,31 @@ if TYPE_CHECKING:
     from nikawa.scoring.shift import ShiftReport
     from nikawa.scoring.shift_parts import Part
 
-Dataset = Annotated[str, typer.Argument(help="A dataset, folder or records file.", autocompletion=complete_datasets)]  # fmt: skip
+Dataset = Annotated[
+    str, typer.Argument(help="A dataset, folder or records file.", autocompletion=complete_datasets)
+]
 
 
 def shift(
     before: Dataset,
     after: Dataset,
-    question: Annotated[str | None, typer.Option(help="The gold to compare; label unless said.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Parts to tell apart: split, tag or a key of the meta; may be repeated.")] = None,
-    n: Annotated[int, typer.Option("-n", help="How many of the examples that differ are listed.", min=0)] = 0,
-    style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv: the table by part alone.")] = None,
+    question: Annotated[
+        str | None, typer.Option(help="The gold to compare; label unless said.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Parts to tell apart: split, tag or a key of the meta; may be repeated."),
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", help="How many of the examples that differ are listed.", min=0)
+    ] = 0,
+    style: Annotated[
+        str | None, typer.Option("--as", help="markdown, latex or csv: the table by part alone.")
+    ] = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Tell how gold differs between a dataset and its translation, or between two versions."""
     from nikawa.scoring.shift import as_json
     from nikawa.scoring.shift import shift as run
@@ -48,7 +59,9 @@ def shift(
     elif style is not None:
         columns, rows = _by_part(report)
         text = str if style == "csv" else _text  # a program reads the one, people the others
-        print_rendered(columns, [[text(cell) for cell in row] for row in rows], style, numbers=columns[1:])
+        print_rendered(
+            columns, [[text(cell) for cell in row] for row in rows], style, numbers=columns[1:]
+        )
     else:
         _show(report, n)
 
@@ -74,7 +87,9 @@ def _show_rest(report: ShiftReport, n: int) -> None:
         print_table(("example", report.before, report.after, "tags"), listed)
     for count, name in ((report.only_before, report.before), (report.only_after, report.after)):
         if count:
-            typer.echo(f"{counted(count, 'example')} {'is' if count == 1 else 'are'} in {name} only")
+            typer.echo(
+                f"{counted(count, 'example')} {'is' if count == 1 else 'are'} in {name} only"
+            )
     if report.without_gold:
         typer.echo(f"{counted(report.without_gold, 'shared example')} without gold on either side")
 
@@ -82,7 +97,17 @@ def _show_rest(report: ShiftReport, n: int) -> None:
 def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """A row a part: how many differ, and from what to what, or by how much."""
     if report.parts[0].numbers is not None:
-        columns: tuple[str, ...] = ("part", "n", "differ", "percent", "mean before", "mean after", "shift", "distance", "pearson")  # fmt: skip
+        columns: tuple[str, ...] = (
+            "part",
+            "n",
+            "differ",
+            "percent",
+            "mean before",
+            "mean after",
+            "shift",
+            "distance",
+            "pearson",
+        )
         return columns, [(*_head(part), *_figures(part)) for part in report.parts]
     table = report.parts[0].table
     moves = [(one, other) for one in table for other in table if one != other and table[one][other]]
@@ -96,9 +121,14 @@ def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]
         *(f"{one} > {other}" for one, other in moves),
     )
     rows = [
-        (*_head(part), f"{100 * part.low:.1f}-{100 * part.high:.1f}", _decimals(part.kappa), *_counts(part, moves))
+        (
+            *_head(part),
+            f"{100 * part.low:.1f}-{100 * part.high:.1f}",
+            _decimals(part.kappa),
+            *_counts(part, moves),
+        )
         for part in report.parts
-    ]  # fmt: skip
+    ]
     return columns, rows
 
 

@@ -37,7 +37,9 @@ def complete_tasks(incomplete: str) -> list[str]:
     """Task, dataset and suite names."""
     from nikawa.datasets import benchmarks, suites, tasks
 
-    return sorted({name for name in (*tasks(), *benchmarks(), *suites()) if name.startswith(incomplete)})
+    return sorted(
+        {name for name in (*tasks(), *benchmarks(), *suites()) if name.startswith(incomplete)}
+    )
 
 
 def complete_from(*words: str) -> Callable[[str], list[str]]:
@@ -72,7 +74,11 @@ def print_json(value: Any) -> None:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str = "", numbers: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    title: str = "",
+    numbers: Sequence[str] = (),
 ) -> None:
     """Print an aligned table; columns named in `numbers` are right-aligned. Full-width text lines up.
 
@@ -85,7 +91,9 @@ def print_table(
     from nikawa.cli._fit import fitted
 
     screen = console()
-    cells = [[cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row] for row in rows]
+    cells = [
+        [cell if isinstance(cell, Text) else Text(_cell(cell)) for cell in row] for row in rows
+    ]
     for short in (row for row in cells if len(row) < len(columns)):
         short.extend([Text()] * (len(columns) - len(short)))
     parts: list[dict[int, int]] = [dict.fromkeys(range(len(columns)), WHOLE)]
@@ -114,7 +122,11 @@ def _folded(cell: Text, width: int) -> Text:
 
 
 def print_rendered(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], notation: str, *, numbers: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    notation: str,
+    *,
+    numbers: Sequence[str] = (),
 ) -> None:
     """Print a table as Markdown, LaTeX or CSV."""
     from nikawa.errors import unknown
@@ -139,11 +151,25 @@ def _cell(value: Any) -> str:
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Any]:
     """A progress display on stderr: shown on a terminal only, gone when done."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(
-        *columns, console=console(stderr=True), transient=True, disable=quiet or not sys.stderr.isatty()
+        *columns,
+        console=console(stderr=True),
+        transient=True,
+        disable=quiet or not sys.stderr.isatty(),
     ) as bar:
         yield bar
 

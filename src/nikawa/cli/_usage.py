@@ -33,7 +33,9 @@ def bad_words(problem: Exception, words: Sequence[str], root: Any) -> BadInput |
 
 
 def _no_option(name: str, words: Sequence[str], path: str, command: Any) -> BadInput:
-    typed = next((word for word in words if not name.startswith("--") and word.startswith(name)), name)
+    typed = next(
+        (word for word in words if not name.startswith("--") and word.startswith(name)), name
+    )
     known = [option for param in command.params for option in (*param.opts, *param.secondary_opts)]
     near = _near(typed, {*known, "--help"})
     cure = f"did you mean {near}?" if near else _help(path)
@@ -78,9 +80,13 @@ def _wrong_value(problem: Any, path: str) -> BadInput:
 def _other(said: str, path: str, command: Any) -> BadInput:
     if found := re.match(r"No such command (['\"])(.*?)\1", said):
         verb = f"{path} {found[2]}".removeprefix("nikawa ")
-        return BadInput(f"there is no verb {_quoted(verb)}", cure=suggest(found[2], command.commands))
+        return BadInput(
+            f"there is no verb {_quoted(verb)}", cure=suggest(found[2], command.commands)
+        )
     if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", said):
-        return BadInput(f"{_quoted(found[1])} is more than {path} takes", cure=_example(path, command))
+        return BadInput(
+            f"{_quoted(found[1])} is more than {path} takes", cure=_example(path, command)
+        )
     return BadInput(said, cure=_help(path))
 
 

@@ -27,8 +27,29 @@ if TYPE_CHECKING:
 
 PANEL = "Build"
 NUMBERS = ("items", "accepted", "dropped", "tied", "settled", "answers", "value", "as published")
-FIGURES = ("worker", "answers", "r", "agreement", "alpha", "known", "accuracy", "seconds", "run", "odd")
-EFFECTS = ("left out", "why", "answers", "kept", "fewest", "gold changed", "lost", "gained", "mean change")
+FIGURES = (
+    "worker",
+    "answers",
+    "r",
+    "agreement",
+    "alpha",
+    "known",
+    "accuracy",
+    "seconds",
+    "run",
+    "odd",
+)
+EFFECTS = (
+    "left out",
+    "why",
+    "answers",
+    "kept",
+    "fewest",
+    "gold changed",
+    "lost",
+    "gained",
+    "mean change",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,28 +62,93 @@ def register(app: typer.Typer) -> None:
 
 
 def aggregate(
-    judgements: Annotated[str, typer.Argument(help="judgements.jsonl, a platform's sheet, or a dataset (jsick, klue-sts, mini-ja).", autocompletion=complete_datasets)],
-    rule: Annotated[list[str] | None, typer.Option(help="majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3, dawid-skene, mace, …; QUESTION=RULE where there are several.", autocompletion=complete_from("majority", "votes:3/5", "mean", "median", "dawid-skene", "mace"))] = None,
-    ties: Annotated[str, typer.Option(help="drop, adjudicate or prefer:LABEL.", autocompletion=complete_from("drop", "adjudicate", "prefer:"))] = "adjudicate",
-    question: Annotated[str | None, typer.Option(help="The question, where there are several.")] = None,
-    examples: Annotated[str | None, typer.Option(help="The examples: gold is merged into them, and held against what they have.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for gold, reasons, ties and agreement.", metavar="DIR")] = None,
-    adjudicated: Annotated[Path | None, typer.Option(help="The sheet of ties, filled in.", metavar="FILE")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Leave workers out: r<0.80, alpha<0.20, accuracy<0.9, seconds<2; may be repeated.")] = None,
-    workers: Annotated[bool, typer.Option("--workers", help="Show how well each worker works instead.")] = False,
-    known: Annotated[Path | None, typer.Option(help="Known answers, for accuracy (sheet example, answer; or examples with gold).", metavar="FILE")] = None,
-    pass_mark: Annotated[float | None, typer.Option(help="With --known: the share of right answers that passes.", min=0, max=1)] = None,
-    human: Annotated[bool, typer.Option("--human", help="Show how people score against each other instead.")] = False,
-    task: Annotated[str | None, typer.Option(help="With --human: the task whose metrics to use.")] = None,
-    as_published: Annotated[bool, typer.Option("--as-published", help="Only the answers a published gold was made from.")] = False,
-    workers_are_columns: Annotated[bool, typer.Option("--workers-are-columns", help="A worker is only a column of the file, not a person.")] = False,
-    columns: Annotated[str | None, typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label.")] = None,
-    form: Annotated[str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")] = None,
+    judgements: Annotated[
+        str,
+        typer.Argument(
+            help="judgements.jsonl, a platform's sheet, or a dataset (jsick, klue-sts, mini-ja).",
+            autocompletion=complete_datasets,
+        ),
+    ],
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3, dawid-skene, mace, …; QUESTION=RULE where there are several.",
+            autocompletion=complete_from(
+                "majority", "votes:3/5", "mean", "median", "dawid-skene", "mace"
+            ),
+        ),
+    ] = None,
+    ties: Annotated[
+        str,
+        typer.Option(
+            help="drop, adjudicate or prefer:LABEL.",
+            autocompletion=complete_from("drop", "adjudicate", "prefer:"),
+        ),
+    ] = "adjudicate",
+    question: Annotated[
+        str | None, typer.Option(help="The question, where there are several.")
+    ] = None,
+    examples: Annotated[
+        str | None,
+        typer.Option(
+            help="The examples: gold is merged into them, and held against what they have."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for gold, reasons, ties and agreement.", metavar="DIR"),
+    ] = None,
+    adjudicated: Annotated[
+        Path | None, typer.Option(help="The sheet of ties, filled in.", metavar="FILE")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Leave workers out: r<0.80, alpha<0.20, accuracy<0.9, seconds<2; may be repeated."
+        ),
+    ] = None,
+    workers: Annotated[
+        bool, typer.Option("--workers", help="Show how well each worker works instead.")
+    ] = False,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            help="Known answers, for accuracy (sheet example, answer; or examples with gold).",
+            metavar="FILE",
+        ),
+    ] = None,
+    pass_mark: Annotated[
+        float | None,
+        typer.Option(help="With --known: the share of right answers that passes.", min=0, max=1),
+    ] = None,
+    human: Annotated[
+        bool, typer.Option("--human", help="Show how people score against each other instead.")
+    ] = False,
+    task: Annotated[
+        str | None, typer.Option(help="With --human: the task whose metrics to use.")
+    ] = None,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="Only the answers a published gold was made from."),
+    ] = False,
+    workers_are_columns: Annotated[
+        bool,
+        typer.Option(
+            "--workers-are-columns", help="A worker is only a column of the file, not a person."
+        ),
+    ] = False,
+    columns: Annotated[
+        str | None,
+        typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Make gold of judgements by a named rule; ties are never settled in silence."""
     from nikawa.aggregation.job import Options
     from nikawa.io.judgements import How, parse_map
@@ -71,9 +157,17 @@ def aggregate(
     if question is not None:
         how = How(form=how.form, mapping=how.mapping, question=question)
     options = Options(
-        rules=tuple(rule or ("majority",)), ties=ties, question=question, examples=examples, adjudicated=adjudicated,
-        exclude=tuple(exclude or ()), known=known, as_published=as_published, columns=workers_are_columns, how=how,
-    )  # fmt: skip
+        rules=tuple(rule or ("majority",)),
+        ties=ties,
+        question=question,
+        examples=examples,
+        adjudicated=adjudicated,
+        exclude=tuple(exclude or ()),
+        known=known,
+        as_published=as_published,
+        columns=workers_are_columns,
+        how=how,
+    )
     if workers and human:
         raise BadInput("--workers and --human are two reports", cure="ask for one of them")
     if workers:
@@ -82,13 +176,18 @@ def aggregate(
         return _human(judgements, data, options, task, (json, quiet))
     if not rule:
         raise BadInput(
-            "which rule makes the gold?", cure="say --rule majority, votes:3/5, mean, dawid-skene, …"
+            "which rule makes the gold?",
+            cure="say --rule majority, votes:3/5, mean, dawid-skene, …",
         )
     return _gold(judgements, data, options, (out, overwrite), (json, quiet))
 
 
 def _gold(
-    spec: str, data: Path | None, options: Options, target: tuple[Path | None, bool], how: tuple[bool, bool]
+    spec: str,
+    data: Path | None,
+    options: Options,
+    target: tuple[Path | None, bool],
+    how: tuple[bool, bool],
 ) -> None:
     from nikawa.aggregation.files import write
     from nikawa.aggregation.job import aggregate as run
@@ -107,7 +206,16 @@ def _gold(
 
 def show(report: AggregateReport) -> None:
     """What each rule made, what exclusions changed, what is left to decide."""
-    columns = ("question", "rule", "items", "accepted", "dropped", "tied", "settled", "as published")
+    columns = (
+        "question",
+        "rule",
+        "items",
+        "accepted",
+        "dropped",
+        "tied",
+        "settled",
+        "as published",
+    )
     print_table(columns, [_rule(r) for r in report.rules], numbers=NUMBERS)
     if report.excluded:
         _effects(report.excluded)
@@ -118,7 +226,9 @@ def show(report: AggregateReport) -> None:
         typer.echo(f"{note.what}: {note.count:,} ({note.done})")
     if report.unjudged:
         typer.echo(f"{report.unjudged:,} of the examples were judged by nobody.")
-    typer.echo(f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers.")
+    typer.echo(
+        f"{report.kept:,} of {report.items:,} items have gold, from {report.answers:,} answers."
+    )
 
 
 def _rule(r: RuleReport) -> tuple[object, ...]:
@@ -133,7 +243,9 @@ def _lines(r: RuleReport) -> list[str]:
         lines.append(f"{r.question}: {r.tied:,} ties to adjudicate ({shown})")
     if r.published is not None and r.published.differing:
         shown = ", ".join(r.published.different[:5]) + (", …" if r.published.differing > 5 else "")
-        lines.append(f"{r.question}: {r.published.differing:,} differ from the examples' gold ({shown})")
+        lines.append(
+            f"{r.question}: {r.published.differing:,} differ from the examples' gold ({shown})"
+        )
     return lines
 
 
@@ -157,11 +269,19 @@ def _workers(
 def _show_workers(report: WorkersReport) -> None:
     rows = [
         (
-            w.worker, w.answers, _number(w.r), _number(w.agreement), _number(w.alpha), w.gold_items,
-            _number(w.accuracy), _number(w.seconds, 1), w.longest_run, ", ".join(w.flags),
+            w.worker,
+            w.answers,
+            _number(w.r),
+            _number(w.agreement),
+            _number(w.alpha),
+            w.gold_items,
+            _number(w.accuracy),
+            _number(w.seconds, 1),
+            w.longest_run,
+            ", ".join(w.flags),
         )
         for w in report.workers
-    ]  # fmt: skip
+    ]
     print_table(FIGURES, rows, title=report.question, numbers=FIGURES[1:-1])
     if report.trials:
         columns = ("worker", "right", "asked", "share", "95% interval", "passed")
@@ -179,16 +299,25 @@ def _effects(excluded: tuple[object, ...]) -> None:
 
     rows = [
         (
-            c.worker or "all of them", ", ".join(c.why), c.answers, c.answers_kept, c.fewest, c.changed, c.lost,
-            c.gained, _number(c.mean_change),
+            c.worker or "all of them",
+            ", ".join(c.why),
+            c.answers,
+            c.answers_kept,
+            c.fewest,
+            c.changed,
+            c.lost,
+            c.gained,
+            _number(c.mean_change),
         )
         for c in excluded
         if isinstance(c, Change)
-    ]  # fmt: skip
+    ]
     print_table(EFFECTS, rows, title="what leaving workers out changes", numbers=EFFECTS[2:])
 
 
-def _human(spec: str, data: Path | None, options: Options, task: str | None, how: tuple[bool, bool]) -> None:
+def _human(
+    spec: str, data: Path | None, options: Options, task: str | None, how: tuple[bool, bool]
+) -> None:
     from nikawa.aggregation.worker_report import human
 
     with status(f"scoring the workers of {spec}", any(how)):
@@ -200,13 +329,19 @@ def _human(spec: str, data: Path | None, options: Options, task: str | None, how
 
 
 def _show_human(report: HumanReport) -> None:
-    rows = [(s.metric, s.where or "all", _score(s), _interval(s.low, s.high), s.n) for s in report.scores]
+    rows = [
+        (s.metric, s.where or "all", _score(s), _interval(s.low, s.high), s.n)
+        for s in report.scores
+    ]
     columns = ("metric", "answers", "people", "95% interval", "n")
-    print_table(columns, rows, title=f"{report.task}, each answer against the rest", numbers=columns[2:])
+    print_table(
+        columns, rows, title=f"{report.task}, each answer against the rest", numbers=columns[2:]
+    )
     if report.by_worker:
         names = list(dict.fromkeys(name for values in report.by_worker.values() for name in values))
         each = [
-            (w, *(_number(values.get(name), 2) for name in names)) for w, values in report.by_worker.items()
+            (w, *(_number(values.get(name), 2) for name in names))
+            for w, values in report.by_worker.items()
         ]
         print_table(("worker", *names), each, numbers=names)
     if report.tied:

@@ -29,37 +29,102 @@ COLUMNS = ("measure", "level", "value", "95% interval")
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
     app.command(
-        "agree", rich_help_panel=PANEL, epilog="Example: nikawa agree judgements.jsonl --question label"
+        "agree",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa agree judgements.jsonl --question label",
     )(agree)
 
 
 def agree(
-    judgements: Annotated[str, typer.Argument(help="judgements.jsonl, a platform's sheet, Label Studio or doccano files, or a dataset (jsick, klue-sts, mini-ja).", autocompletion=complete_datasets)],
-    question: Annotated[str | None, typer.Option(help="The question, where there are several.")] = None,
-    level: Annotated[str | None, typer.Option(help="nominal, ordinal, interval or ratio; else all that fit.", autocompletion=complete_from("nominal", "ordinal", "interval", "ratio"))] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Slice by tag, source, …; may be repeated.")] = None,
-    author: Annotated[str | None, typer.Option(help="The worker who wrote the items, to be held against the validators.")] = None,
-    examples: Annotated[str | None, typer.Option(help="The examples: answers about others are refused, slices are made by them.")] = None,
-    each: Annotated[int | None, typer.Option(help="Answers asked for an item: fewer make it incomplete. Else guessed.", min=2)] = None,
-    columns: Annotated[str | None, typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label.")] = None,
-    form: Annotated[str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a sheet, where the detected one is wrong.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Write a page of plots to this folder.", metavar="DIR")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the judgements to this file.", metavar="FILE")] = None,
-    save_as: Annotated[str | None, typer.Option(help="Form of --save: label-studio, doccano, yahoo, lancers, selectstar; else by suffix.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --page and --save find.")] = False,
-    plan: Annotated[bool, typer.Option("--plan", help="Take the judgements for a pilot: how many workers does an item need?")] = False,
-    reliability: Annotated[float | None, typer.Option(help="With --plan: the wished reliability, 0.9 unless --yield is wished.")] = None,
-    wished_yield: Annotated[float | None, typer.Option("--yield", help="With --plan: the wished share of items that get gold.")] = None,
-    rule: Annotated[str | None, typer.Option(help="With --plan: the rule of aggregation, such as votes:{half}/{k}.")] = None,
-    items: Annotated[int, typer.Option(help="With --plan: items with gold that are wanted.", min=1)] = 1000,
+    judgements: Annotated[
+        str,
+        typer.Argument(
+            help="judgements.jsonl, a platform's sheet, Label Studio or doccano files, or a dataset (jsick, klue-sts, mini-ja).",
+            autocompletion=complete_datasets,
+        ),
+    ],
+    question: Annotated[
+        str | None, typer.Option(help="The question, where there are several.")
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            help="nominal, ordinal, interval or ratio; else all that fit.",
+            autocompletion=complete_from("nominal", "ordinal", "interval", "ratio"),
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Slice by tag, source, …; may be repeated.")
+    ] = None,
+    author: Annotated[
+        str | None,
+        typer.Option(help="The worker who wrote the items, to be held against the validators."),
+    ] = None,
+    examples: Annotated[
+        str | None,
+        typer.Option(
+            help="The examples: answers about others are refused, slices are made by them."
+        ),
+    ] = None,
+    each: Annotated[
+        int | None,
+        typer.Option(
+            help="Answers asked for an item: fewer make it incomplete. Else guessed.", min=2
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--map", help="Columns of a sheet: example=task_id,worker=user,answer=label."),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="records, sheet, label-studio, doccano; else by content.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of a sheet, where the detected one is wrong.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page of plots to this folder.", metavar="DIR")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the judgements to this file.", metavar="FILE")
+    ] = None,
+    save_as: Annotated[
+        str | None,
+        typer.Option(
+            help="Form of --save: label-studio, doccano, yahoo, lancers, selectstar; else by suffix."
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what --page and --save find.")
+    ] = False,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Take the judgements for a pilot: how many workers does an item need?"
+        ),
+    ] = False,
+    reliability: Annotated[
+        float | None,
+        typer.Option(help="With --plan: the wished reliability, 0.9 unless --yield is wished."),
+    ] = None,
+    wished_yield: Annotated[
+        float | None,
+        typer.Option("--yield", help="With --plan: the wished share of items that get gold."),
+    ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(help="With --plan: the rule of aggregation, such as votes:{half}/{k}."),
+    ] = None,
+    items: Annotated[
+        int, typer.Option(help="With --plan: items with gold that are wanted.", min=1)
+    ] = 1000,
     price: Annotated[float, typer.Option(help="With --plan: paid for one answer.", min=0)] = 0.0,
     resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=10)] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 0,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
     from nikawa.aggregation.agree import Options
     from nikawa.aggregation.agree import agree as run
@@ -68,9 +133,16 @@ def agree(
     mapping = parse_map(columns) if columns else None
     how = How(form=form, mapping=mapping, question=question or QUESTION, encoding=encoding)
     options = Options(
-        question=question, level=level, by=tuple(by or ()), author=author, examples=examples, how=how,
-        resamples=resamples, seed=seed, each=each,
-    )  # fmt: skip
+        question=question,
+        level=level,
+        by=tuple(by or ()),
+        author=author,
+        examples=examples,
+        how=how,
+        resamples=resamples,
+        seed=seed,
+        each=each,
+    )
     if plan:
         wish = (reliability, wished_yield, rule, items, price)
         return show_plan(judgements, data, options, wish, json=json, quiet=quiet)
@@ -127,7 +199,9 @@ def sentences(report: AgreeReport) -> list[str]:
         f"{report.answers:,} answers; {report.form}."
     ]
     if report.counts:
-        lines.append(", ".join(f"{count:,} {name}" for name, count in report.counts.items() if count) + ".")
+        lines.append(
+            ", ".join(f"{count:,} {name}" for name, count in report.counts.items() if count) + "."
+        )
     if report.missing:
         lines.append(f"{report.missing:,} judgements hold no answer and are left out.")
     lines += report.remarks

@@ -22,32 +22,79 @@ def register(app: typer.Typer) -> None:
 
 
 def clean(
-    texts: Annotated[list[Path] | None, typer.Argument(help="Plain text (a document a line) or JSON lines; .gz, .zst, .xz too; - reads what is piped in. Without one, the steps are shown.")] = None,
+    texts: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Plain text (a document a line) or JSON lines; .gz, .zst, .xz too; - reads what is piped in. Without one, the steps are shown."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the candidates to this file.")] = None,
-    language: Annotated[str, typer.Option(help="ja or ko; else it is told from the text.", autocompletion=complete_from("ja", "ko"))] = "",
-    steps: Annotated[str | None, typer.Option(help="Run these steps only, by name, commas between.")] = None,
+    language: Annotated[
+        str,
+        typer.Option(
+            help="ja or ko; else it is told from the text.",
+            autocompletion=complete_from("ja", "ko"),
+        ),
+    ] = "",
+    steps: Annotated[
+        str | None, typer.Option(help="Run these steps only, by name, commas between.")
+    ] = None,
     without: Annotated[str, typer.Option(help="Leave these steps out.")] = "",
     min_length: Annotated[int, typer.Option(help="Fewest characters of a sentence.", min=1)] = 20,
     max_length: Annotated[int, typer.Option(help="Most characters of a sentence.", min=1)] = 90,
-    max_other: Annotated[int, typer.Option(help="Most characters of the neighbours' scripts.", min=0)] = 10,
-    min_own: Annotated[float, typer.Option(help="Least share of letters of the language's own script.", min=0, max=1)] = 0.5,
-    pii: Annotated[str, typer.Option(help="drop: a sentence with personal data goes; replace: the data becomes <email> and so on.", autocompletion=complete_from("drop", "replace"))] = "drop",
-    similar: Annotated[float, typer.Option(help="Similarity from which a sentence is a near-duplicate.", min=0.5, max=1)] = 0.8,
-    window: Annotated[int, typer.Option(help="Kept sentences in which near-duplicates are looked for.", min=1, max=1 << 26)] = 1 << 20,
-    toxicity: Annotated[str | None, typer.Option(help="A command that reads a sentence a line and writes a score a line.")] = None,
+    max_other: Annotated[
+        int, typer.Option(help="Most characters of the neighbours' scripts.", min=0)
+    ] = 10,
+    min_own: Annotated[
+        float,
+        typer.Option(help="Least share of letters of the language's own script.", min=0, max=1),
+    ] = 0.5,
+    pii: Annotated[
+        str,
+        typer.Option(
+            help="drop: a sentence with personal data goes; replace: the data becomes <email> and so on.",
+            autocompletion=complete_from("drop", "replace"),
+        ),
+    ] = "drop",
+    similar: Annotated[
+        float,
+        typer.Option(help="Similarity from which a sentence is a near-duplicate.", min=0.5, max=1),
+    ] = 0.8,
+    window: Annotated[
+        int,
+        typer.Option(
+            help="Kept sentences in which near-duplicates are looked for.", min=1, max=1 << 26
+        ),
+    ] = 1 << 20,
+    toxicity: Annotated[
+        str | None,
+        typer.Option(help="A command that reads a sentence a line and writes a score a line."),
+    ] = None,
     toxic: Annotated[float, typer.Option(help="Score from which a sentence is toxic.")] = 0.5,
     licence: Annotated[str, typer.Option(help="Licence of texts that do not name their own.")] = "",
     source: Annotated[str, typer.Option(help="Source of texts that do not name their own.")] = "",
-    sources: Annotated[Path | None, typer.Option(help="A table of first line (from 0), lines, source, licence.")] = None,
-    only: Annotated[Path | None, typer.Option(help="Take only the documents this file names (see nikawa rank).")] = None,
-    field: Annotated[str, typer.Option(help="The field of JSON lines that holds the text.")] = "text",
-    encoding: Annotated[str | None, typer.Option(help="Encoding of the files, where it cannot be told.")] = None,
-    removed: Annotated[Path | None, typer.Option(help="Write what was removed, and why, to this file.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes; the result is the same for any number.", min=1)] = 1,
+    sources: Annotated[
+        Path | None, typer.Option(help="A table of first line (from 0), lines, source, licence.")
+    ] = None,
+    only: Annotated[
+        Path | None, typer.Option(help="Take only the documents this file names (see nikawa rank).")
+    ] = None,
+    field: Annotated[
+        str, typer.Option(help="The field of JSON lines that holds the text.")
+    ] = "text",
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of the files, where it cannot be told.")
+    ] = None,
+    removed: Annotated[
+        Path | None, typer.Option(help="Write what was removed, and why, to this file.")
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help="Processes; the result is the same for any number.", min=1)
+    ] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Split texts into sentences, take noise and personal data out, and count what each step did."""
     from nikawa.cleaning import Settings
     from nikawa.cleaning.job import Choices, Reading
@@ -58,16 +105,28 @@ def clean(
     if out is None:
         raise BadInput("nowhere to write to", cure="say --out candidates.jsonl")
     settings = Settings(
-        language=language, min_length=min_length, max_length=max_length, max_other=max_other, min_own=min_own,
-        pii=_pii(pii), similar=similar, window=window, toxic=toxic,
-    )  # fmt: skip
+        language=language,
+        min_length=min_length,
+        max_length=max_length,
+        max_other=max_other,
+        min_own=min_own,
+        pii=_pii(pii),
+        similar=similar,
+        window=window,
+        toxic=toxic,
+    )
     reading = Reading(
         encoding=encoding, field=field, licence=licence, source=source, sources=sources, only=only
     )
     chosen = Choices(
-        settings=settings, steps=_names(steps) if steps is not None else None, without=_names(without),
-        reading=reading, removed=removed, workers=workers, overwrite=overwrite,
-    )  # fmt: skip
+        settings=settings,
+        steps=_names(steps) if steps is not None else None,
+        without=_names(without),
+        reading=reading,
+        removed=removed,
+        workers=workers,
+        overwrite=overwrite,
+    )
     report = _run(texts, out, chosen, toxicity, quiet or json)
     if json:
         print_json(report)
@@ -91,7 +150,9 @@ def _pii(said: str) -> Literal["drop", "replace"]:
     raise unknown("way with personal data", said, ("drop", "replace"))
 
 
-def _run(texts: list[Path], out: Path, chosen: Choices, toxicity: str | None, quiet: bool) -> Report:
+def _run(
+    texts: list[Path], out: Path, chosen: Choices, toxicity: str | None, quiet: bool
+) -> Report:
     from nikawa.cleaning.job import clean as run
     from nikawa.cleaning.toxicity import by_command
 
@@ -109,9 +170,14 @@ def _run(texts: list[Path], out: Path, chosen: Choices, toxicity: str | None, qu
 def show(report: Report) -> None:
     """The counts of each step, then the sum."""
     rows = [
-        (s.step, s.title, s.changed, s.removed, s.examples[0] if s.examples else "") for s in report.steps
+        (s.step, s.title, s.changed, s.removed, s.examples[0] if s.examples else "")
+        for s in report.steps
     ]
-    print_table(("step", "what", "changed", "removed", "first example"), rows, numbers=("changed", "removed"))
+    print_table(
+        ("step", "what", "changed", "removed", "first example"),
+        rows,
+        numbers=("changed", "removed"),
+    )
     for file in report.files:
         typer.echo(f"{file.path}: {file.language}, {file.encoding}")
     skipped = f", {report.unselected:,} not selected" if report.unselected else ""
@@ -125,7 +191,8 @@ def _steps(json: bool) -> None:
     from nikawa.cleaning import steps
 
     rows: list[dict[str, Any]] = [
-        {"step": step.name, "what": step.title, "personal data": step.pii} for step in steps().values()
+        {"step": step.name, "what": step.title, "personal data": step.pii}
+        for step in steps().values()
     ]
     if json:
         return print_json(rows)

@@ -35,16 +35,22 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is th
 
 def register(app: typer.Typer) -> None:
     """Attach the verb and its parts."""
-    verb = typer.Typer(help="Collect judgements: annotation pages for workers.", no_args_is_help=True)
+    verb = typer.Typer(
+        help="Collect judgements: annotation pages for workers.", no_args_is_help=True
+    )
     start = "Example: nikawa collect"
     verb.command("new", epilog=f"{start} new my-round --examples pairs.jsonl --form choice")(new)
     verb.command("serve", epilog=f"{start} serve my-round --port 8000")(serve)
     verb.command("links", epilog=f"{start} links my-round hanako taro")(links)
     verb.command("status", epilog=f"{start} status my-round")(status_)
-    verb.command("export", epilog=f"{start} export my-round --out judgements.jsonl --pseudonymise")(export)
+    verb.command("export", epilog=f"{start} export my-round --out judgements.jsonl --pseudonymise")(
+        export
+    )
     verb.command("import", epilog=f"{start} import my-round results.csv")(import_)
     verb.command("backup", epilog=f"{start} backup my-round --out collect-backup.db")(backup)
-    verb.command("password", epilog=f"{start} password my-round --name reviewer-1 --role reviewer")(password)
+    verb.command("password", epilog=f"{start} password my-round --name reviewer-1 --role reviewer")(
+        password
+    )
     verb.command("forms", epilog=f"{start} forms")(forms)
     verb.command("demo", epilog=f"{start} demo")(demo)
     app.add_typer(verb, name="collect", rich_help_panel=PANEL)
@@ -52,17 +58,45 @@ def register(app: typer.Typer) -> None:
 
 def new(
     project: Project,
-    examples: Annotated[str, typer.Option(help="What is judged: a dataset, folder or records file.")],
-    form: Annotated[str, typer.Option(help="The form of the question; nikawa collect forms lists them. A task sheet (sheet.json beside tasks.jsonl) says it, and its settings, too.", show_default=False)] = "",
-    workers: Annotated[int | None, typer.Option("--workers-per-item", "-k", help="Workers that judge each item; as the task sheet says, else 3.", show_default=False)] = None,
-    language: Annotated[str, typer.Option(help="Of the pages: ja, ko or en; that of the task sheet or the texts without it.", autocompletion=complete_from("ja", "ko", "en"), show_default=False)] = "",
-    title: Annotated[str, typer.Option(help="What workers see on top; the folder's name without it.")] = "",
-    settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the form, NAME=VALUE; may be repeated.")] = None,
+    examples: Annotated[
+        str, typer.Option(help="What is judged: a dataset, folder or records file.")
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            help="The form of the question; nikawa collect forms lists them. A task sheet (sheet.json beside tasks.jsonl) says it, and its settings, too.",
+            show_default=False,
+        ),
+    ] = "",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers-per-item",
+            "-k",
+            help="Workers that judge each item; as the task sheet says, else 3.",
+            show_default=False,
+        ),
+    ] = None,
+    language: Annotated[
+        str,
+        typer.Option(
+            help="Of the pages: ja, ko or en; that of the task sheet or the texts without it.",
+            autocompletion=complete_from("ja", "ko", "en"),
+            show_default=False,
+        ),
+    ] = "",
+    title: Annotated[
+        str, typer.Option(help="What workers see on top; the folder's name without it.")
+    ] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the form, NAME=VALUE; may be repeated."),
+    ] = None,
     database: Database = "",
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Make a project: a folder with settings, guidelines, items, control items and a pilot to fill in."""
     from nikawa.collect.job import New
     from nikawa.collect.job import new as run
@@ -75,7 +109,9 @@ def new(
 
 def serve(
     project: Project,
-    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for all.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="The address to listen at; 0.0.0.0 for all.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for a free one.", min=0, max=65535)] = 8000,
     database: Database = "",
     json: Json = False,
@@ -118,7 +154,9 @@ def links(
     return None
 
 
-def status_(project: Project, database: Database = "", json: Json = False, quiet: Quiet = False) -> None:
+def status_(
+    project: Project, database: Database = "", json: Json = False, quiet: Quiet = False
+) -> None:
     """How far a project is; it may be served meanwhile."""
     from nikawa.collect.job import status as run
 
@@ -132,15 +170,30 @@ def status_(project: Project, database: Database = "", json: Json = False, quiet
 
 def export(
     project: Project,
-    out: Annotated[Path, typer.Option(help="judgements.jsonl, .jsonl.zst, .tsv, .parquet or .csv.")],
-    include: Annotated[list[str] | None, typer.Option(help="Further parts: gold, pilot, surplus, withdrawn, excluded, decisions; may be repeated.")] = None,
-    pseudonymise: Annotated[bool, typer.Option("--pseudonymise", help="Write other names for the workers.")] = False,
-    form: Annotated[str | None, typer.Option("--to", help="csv, yahoo, lancers, selectstar, label-studio or doccano, else by the suffix; examples: what workers wrote, for others to judge, and beside it who wrote it; decisions: a sheet for nikawa aggregate --adjudicated.")] = None,
+    out: Annotated[
+        Path, typer.Option(help="judgements.jsonl, .jsonl.zst, .tsv, .parquet or .csv.")
+    ],
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Further parts: gold, pilot, surplus, withdrawn, excluded, decisions; may be repeated."
+        ),
+    ] = None,
+    pseudonymise: Annotated[
+        bool, typer.Option("--pseudonymise", help="Write other names for the workers.")
+    ] = False,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            help="csv, yahoo, lancers, selectstar, label-studio or doccano, else by the suffix; examples: what workers wrote, for others to judge, and beside it who wrote it; decisions: a sheet for nikawa aggregate --adjudicated.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write the judgements so far, as nikawa aggregate reads them, while people work."""
     from nikawa.collect.job import Out
     from nikawa.collect.job import export as run
@@ -156,22 +209,39 @@ def export(
 
 def import_(
     project: Project,
-    file: Annotated[Path | None, typer.Argument(help="Judgements made elsewhere: records, a sheet, Label Studio, doccano.")] = None,
-    examples: Annotated[str | None, typer.Option(help="Further examples: a dataset, folder or file.")] = None,
-    form: Annotated[str | None, typer.Option("--form", help="records, sheet, label-studio or doccano; else told by the content.")] = None,
-    mapping: Annotated[str | None, typer.Option("--map", help="Columns of a sheet: example=ID,worker=USER,answer=LABEL.")] = None,
-    question: Annotated[str, typer.Option(help="The question of a sheet that names none.")] = "label",
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Judgements made elsewhere: records, a sheet, Label Studio, doccano."),
+    ] = None,
+    examples: Annotated[
+        str | None, typer.Option(help="Further examples: a dataset, folder or file.")
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--form", help="records, sheet, label-studio or doccano; else told by the content."
+        ),
+    ] = None,
+    mapping: Annotated[
+        str | None,
+        typer.Option("--map", help="Columns of a sheet: example=ID,worker=USER,answer=LABEL."),
+    ] = None,
+    question: Annotated[
+        str, typer.Option(help="The question of a sheet that names none.")
+    ] = "label",
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Add judgements made elsewhere, or further examples; all of a file or nothing."""
     from nikawa.collect.job import take
     from nikawa.errors import BadInput
     from nikawa.io.judgements import How, parse_map
 
     if file is None and examples is None:
-        raise BadInput("there is nothing to import", cure="name a file of judgements, or --examples FILE")
+        raise BadInput(
+            "there is nothing to import", cure="name a file of judgements, or --examples FILE"
+        )
     how = How(form, parse_map(mapping) if mapping else None, question)
     report = take(project, file, how, examples, database)
     if json:
@@ -206,12 +276,17 @@ def backup(
 def password(
     project: Project,
     name: Annotated[str, typer.Option(help="Who logs in.")] = "owner",
-    role: Annotated[str, typer.Option(help="owner or reviewer.", autocompletion=complete_from("owner", "reviewer"))] = "owner",
-    ask: Annotated[bool, typer.Option("--ask", help="Type the password instead of getting one.")] = False,
+    role: Annotated[
+        str,
+        typer.Option(help="owner or reviewer.", autocompletion=complete_from("owner", "reviewer")),
+    ] = "owner",
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Type the password instead of getting one.")
+    ] = False,
     database: Database = "",
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Add an owner or reviewer, or give them a new password; their sessions end."""
     from nikawa.collect.job import password as run
 
@@ -221,7 +296,9 @@ def password(
         print_json({"name": name, "role": role, "password": None if ask else made})
     elif not quiet:
         typer.echo(
-            f"{name} is {role}" if ask else f"{name} is {role}, with the password {made} (shown this once)"
+            f"{name} is {role}"
+            if ask
+            else f"{name} is {role}, with the password {made} (shown this once)"
         )
 
 
@@ -231,7 +308,17 @@ def forms(json: Json = False, quiet: Quiet = False) -> None:
 
     found = table().values()
     if json:
-        return print_json([{"name": f.name, "title": dict(f.title), "questions": f.questions, "inputs": f.inputs} for f in found])  # fmt: skip
+        return print_json(
+            [
+                {
+                    "name": f.name,
+                    "title": dict(f.title),
+                    "questions": f.questions,
+                    "inputs": f.inputs,
+                }
+                for f in found
+            ]
+        )
     if not quiet:
         rows = [(f.name, f.title["en"], ", ".join(f.inputs), ", ".join(f.questions)) for f in found]
         print_table(("form", "title", "inputs", "questions"), rows)

@@ -29,15 +29,58 @@ if TYPE_CHECKING:
 
 SYSTEMS = ("task", "metric", "system", "score", "sd", "runs", "ties")
 PAIRS = (
-    "task", "metric", "pair", "n", "difference", "95% interval", "p", "p (Holm)", "McNemar", "effect", "detectable",
+    "task",
+    "metric",
+    "pair",
+    "n",
+    "difference",
+    "95% interval",
+    "p",
+    "p (Holm)",
+    "McNemar",
+    "effect",
+    "detectable",
     "won/lost/tied",
-)  # fmt: skip
-NUMBERS = ("score", "sd", "runs", "n", "difference", "effect", "p", "p (Holm)", "McNemar", "detectable")
+)
+NUMBERS = (
+    "score",
+    "sd",
+    "runs",
+    "n",
+    "difference",
+    "effect",
+    "p",
+    "p (Holm)",
+    "McNemar",
+    "detectable",
+)
 CSV = (
-    "task", "metric", "unit", "first", "second", "n", "first_score", "first_sd", "first_runs", "first_ties",
-    "second_score", "second_sd", "second_runs", "second_ties", "difference", "low", "high", "p", "p_holm",
-    "p_mcnemar", "effect", "detectable", "won", "lost", "tied",
-)  # fmt: skip
+    "task",
+    "metric",
+    "unit",
+    "first",
+    "second",
+    "n",
+    "first_score",
+    "first_sd",
+    "first_runs",
+    "first_ties",
+    "second_score",
+    "second_sd",
+    "second_runs",
+    "second_ties",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "p_mcnemar",
+    "effect",
+    "detectable",
+    "won",
+    "lost",
+    "tied",
+)
 SMALLEST_P = 0.0001
 
 
@@ -47,23 +90,47 @@ PANEL = "Evaluate"
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
     app.command(
-        "compare", rich_help_panel=PANEL, epilog="Example: nikawa compare a.jsonl b.jsonl --task jnli"
+        "compare",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa compare a.jsonl b.jsonl --task jnli",
     )(compare)
 
 
 def compare(
-    systems: Annotated[list[str], typer.Argument(help="Answer files; NAME=FILE names one; a comma joins seeds: b=1.jsonl,2.jsonl.")],
-    task: Annotated[list[str], typer.Option(help="The task; may be repeated, then each system is a folder.", autocompletion=complete_tasks)],
-    split: Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Count wins and losses by tag, source, …")] = None,
-    items: Annotated[int, typer.Option(help="How many of the items where they differ to list.", min=0)] = 0,
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="Answer files; NAME=FILE names one; a comma joins seeds: b=1.jsonl,2.jsonl."
+        ),
+    ],
+    task: Annotated[
+        list[str],
+        typer.Option(
+            help="The task; may be repeated, then each system is a folder.",
+            autocompletion=complete_tasks,
+        ),
+    ],
+    split: Annotated[
+        str | None, typer.Option(help="The split; else the one whose ids fit.")
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Count wins and losses by tag, source, …")
+    ] = None,
+    items: Annotated[
+        int, typer.Option(help="How many of the items where they differ to list.", min=0)
+    ] = 0,
     rounds: Annotated[int, typer.Option(help="Resamples and random swaps.", min=100)] = 10_000,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Compare on hidden items too: only for whoever holds their labels.")] = False,
+    hidden: Annotated[
+        bool,
+        typer.Option(
+            "--hidden", help="Compare on hidden items too: only for whoever holds their labels."
+        ),
+    ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Compare systems on the same items: paired tests, intervals, ties."""
     from nikawa.scoring.compare import compare as run
     from nikawa.scoring.score import Options
@@ -111,7 +178,15 @@ def _show(found: Comparison, style: str | None, items: int) -> None:
     if style == "csv":
         return print_rendered(CSV, [_data(found, pair) for pair in found.pairs], style)
     systems = [
-        (s.task, s.metric, s.system, _number(s.value, s.unit), _number(s.sd, s.unit), str(s.runs), s.ties)
+        (
+            s.task,
+            s.metric,
+            s.system,
+            _number(s.value, s.unit),
+            _number(s.sd, s.unit),
+            str(s.runs),
+            s.ties,
+        )
         for s in found.systems
     ]
     pairs = [_pair(pair) for pair in found.pairs]
@@ -122,8 +197,13 @@ def _show(found: Comparison, style: str | None, items: int) -> None:
     print_table(SYSTEMS, systems, numbers=NUMBERS)
     print_table(PAIRS, pairs, numbers=NUMBERS)
     if found.slices:
-        rows = [(s.task, f"{s.second} - {s.first}", s.where, s.wins, s.losses, s.ties) for s in found.slices]
-        print_table(("task", "pair", "where", "won", "lost", "tied"), rows, numbers=("won", "lost", "tied"))
+        rows = [
+            (s.task, f"{s.second} - {s.first}", s.where, s.wins, s.losses, s.ties)
+            for s in found.slices
+        ]
+        print_table(
+            ("task", "pair", "where", "won", "lost", "tied"), rows, numbers=("won", "lost", "tied")
+        )
     for title, ids in found.differing.items():
         shown = f": {', '.join(ids[:items])}" if items else ""
         typer.echo(f"{title}: they differ on {len(ids):,} items{shown}")
@@ -183,9 +263,28 @@ def _data(found: Comparison, pair: PairResult) -> tuple[str, ...]:
     one, two = both[pair.first], both[pair.second]
     counted = pair.wins + pair.losses + pair.ties
     values = (
-        pair.task, pair.metric, pair.unit, pair.first, pair.second, pair.n,
-        one.value, one.sd, one.runs, one.ties, two.value, two.sd, two.runs, two.ties,
-        pair.difference, pair.low, pair.high, pair.p, pair.p_holm, pair.p_mcnemar, pair.effect, pair.smallest,
+        pair.task,
+        pair.metric,
+        pair.unit,
+        pair.first,
+        pair.second,
+        pair.n,
+        one.value,
+        one.sd,
+        one.runs,
+        one.ties,
+        two.value,
+        two.sd,
+        two.runs,
+        two.ties,
+        pair.difference,
+        pair.low,
+        pair.high,
+        pair.p,
+        pair.p_holm,
+        pair.p_mcnemar,
+        pair.effect,
+        pair.smallest,
         *((pair.wins, pair.losses, pair.ties) if counted else (None, None, None)),
-    )  # fmt: skip
+    )
     return tuple(map(plain, values))

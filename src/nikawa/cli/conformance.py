@@ -18,9 +18,9 @@ PANEL = "Data"
 
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("conformance", rich_help_panel=PANEL, epilog="Example: nikawa conformance golden.json")(
-        conformance
-    )
+    app.command(
+        "conformance", rich_help_panel=PANEL, epilog="Example: nikawa conformance golden.json"
+    )(conformance)
 
 
 def conformance(
@@ -45,7 +45,12 @@ def _print(report: Report) -> None:
     from rich.text import Text
 
     rows = [
-        (g.name, g.cases, Text(str(g.passed), "bold red" if g.failures else "green"), first_failure(g))
+        (
+            g.name,
+            g.cases,
+            Text(str(g.passed), "bold red" if g.failures else "green"),
+            first_failure(g),
+        )
         for g in report.groups
     ]
     print_table(("group", "cases", "passed", "first failure"), rows, numbers=("cases", "passed"))

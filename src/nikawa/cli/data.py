@@ -51,8 +51,12 @@ def register(app: typer.Typer) -> None:
     data.command("show", epilog="Example: nikawa data show mini-ja --split dev -n 3")(show)
     data.command("check", epilog="Example: nikawa data check jsick")(check)
     data.command("fetch", epilog="Example: nikawa data fetch jnli")(fetch)
-    data.command("card", epilog="Example: nikawa data card my-data --say licence='CC BY 4.0'")(write_card)
-    data.command("export", epilog="Example: nikawa data export mini-ja --to hf --out mini-ja-hf")(export)
+    data.command("card", epilog="Example: nikawa data card my-data --say licence='CC BY 4.0'")(
+        write_card
+    )
+    data.command("export", epilog="Example: nikawa data export mini-ja --to hf --out mini-ja-hf")(
+        export
+    )
     data.command("shift", epilog="Example: nikawa data shift jsick-en jsick")(shift)
     app.add_typer(data, name="data", rich_help_panel=PANEL)
 
@@ -70,7 +74,9 @@ def list_datasets(data: Data = None, json: Json = False, quiet: Quiet = False) -
         columns = ("dataset", "language", "version", "here", "absent")
         print_table(columns, [tuple(_joined(row[c]) for c in columns) for row in rows])
         missing = "" if data_root(data).is_dir() else ", which does not exist"
-        typer.echo(f"Data folder: {data_root(data)}{missing}  (set NIKAWA_DATA or say --data to change it)")
+        typer.echo(
+            f"Data folder: {data_root(data)}{missing}  (set NIKAWA_DATA or say --data to change it)"
+        )
 
 
 def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
@@ -135,7 +141,9 @@ def picked(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, list[Ex
     """The first `n` examples of each split, or those with the given ids."""
     if not ids:
         return {split: list(examples[:n]) for split, examples in dataset.splits.items()}
-    found = {split: [e for e in examples if e.id in ids] for split, examples in dataset.splits.items()}
+    found = {
+        split: [e for e in examples if e.id in ids] for split, examples in dataset.splits.items()
+    }
     missing = set(ids) - {e.id for examples in found.values() for e in examples}
     if missing:
         raise BadInput(
@@ -156,7 +164,9 @@ def with_split(spec: str, split: str | None) -> str:
     if split is None:
         return spec
     name, at, path = (
-        spec.partition("@") if spec.partition("@")[0].partition(":")[0] in _names() else (spec, "", "")
+        spec.partition("@")
+        if spec.partition("@")[0].partition(":")[0] in _names()
+        else (spec, "", "")
     )
     if name not in _names() and name.partition(":")[0] not in _names():
         return f"{spec}:{split}"
@@ -175,7 +185,9 @@ def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = Fals
         report = run(
             name,
             data,
-            lambda what, done, total: bar.update(row, description=what, completed=done, total=total),
+            lambda what, done, total: bar.update(
+                row, description=what, completed=done, total=total
+            ),
         )
     if json:
         print_json(report)
@@ -188,15 +200,20 @@ def fetch(
     name: Annotated[
         str,
         typer.Argument(
-            help="A dataset, a suite (jglue, klue, jsick, jamp), or all.", autocompletion=complete_tasks
+            help="A dataset, a suite (jglue, klue, jsick, jamp), or all.",
+            autocompletion=complete_tasks,
         ),
     ],
     data: Data = None,
     base: Annotated[
         str | None,
-        typer.Option(help="Where from; default: the authors' repositories.", envvar="NIKAWA_UPSTREAM"),
+        typer.Option(
+            help="Where from; default: the authors' repositories.", envvar="NIKAWA_UPSTREAM"
+        ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that differ.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that differ.")
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -211,7 +228,10 @@ def fetch(
 def export(
     name: Name,
     to: Annotated[
-        str, typer.Option(help="parquet, jsonl, hf or croissant.", autocompletion=complete_from(*FORMATS))
+        str,
+        typer.Option(
+            help="parquet, jsonl, hf or croissant.", autocompletion=complete_from(*FORMATS)
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
     data: Data = None,
@@ -232,7 +252,13 @@ def export(
     if json:
         sizes = {split: len(examples) for split, examples in dataset.splits.items()}
         print_json(
-            {"dataset": dataset.name, "version": dataset.version, "to": to, "out": str(out), "splits": sizes}
+            {
+                "dataset": dataset.name,
+                "version": dataset.version,
+                "to": to,
+                "out": str(out),
+                "splits": sizes,
+            }
         )
     elif not quiet:
         typer.echo(f"{len(dataset):,} examples of {dataset.name} written to {out}")

@@ -23,10 +23,12 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the dataset, the runs and the report it leaves behind.")] = Path("nikawa-demo"),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the dataset, the runs and the report it leaves behind.")
+    ] = Path("nikawa-demo"),
     quiet: Quiet = False,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Take a tour of a benchmark's whole life: embedded data, no network; it leaves one folder with the report."""
     from nikawa.demo.job import demo as run
 
@@ -50,7 +52,9 @@ def _show(number: int, step: Step, outcome: Outcome) -> None:
     out = console()
     title = Text(f"{number}. {step.title}", style="bold")
     # A panel breaks its own lines; only the tables below may run past the edge of a pipe.
-    out.print(Panel(step.why, title=title, title_align="left", width=min(out.width, 100)), soft_wrap=False)
+    out.print(
+        Panel(step.why, title=title, title_align="left", width=min(out.width, 100)), soft_wrap=False
+    )
     for command in step.command.split(" && "):  # outside the panel, whole: it is there to be copied
         out.print(Text.assemble(("$ ", "dim"), (command, "cyan")), soft_wrap=True)
     for table in outcome.tables:

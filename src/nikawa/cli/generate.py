@@ -35,29 +35,69 @@ def register(app: typer.Typer) -> None:
 
 
 def generate(
-    pack: Annotated[str, typer.Argument(help="A pack that ships (temporal-ja, temporal-ko, comparative-ja, jamp), a pack folder or a template file.", autocompletion=complete_packs)],
+    pack: Annotated[
+        str,
+        typer.Argument(
+            help="A pack that ships (temporal-ja, temporal-ko, comparative-ja, jamp), a pack folder or a template file.",
+            autocompletion=complete_packs,
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the dataset.")],
-    n: Annotated[list[str] | None, typer.Option("-n", help="Problems of each cell: 10 for the first split, test=2 for another; else as the pack says.")] = None,
+    n: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-n",
+            help="Problems of each cell: 10 for the first split, test=2 for another; else as the pack says.",
+        ),
+    ] = None,
     per: Annotated[str, typer.Option(help="What -n counts: cell, or total.")] = "cell",
     seed: Annotated[int, typer.Option(help="Other words, other times.")] = 0,
-    split: Annotated[list[str] | None, typer.Option(help="Write a training split of the pack beside the whole (template-easy, …; all); may be repeated.")] = None,
-    gate: Annotated[bool, typer.Option("--gate", help="Go on until the artifact test passes, or say why it cannot.")] = False,
-    gate_over: Annotated[int, typer.Option(help="Pairs over the line that the gate lets pass.", metavar="N", min=0)] = 0,
-    tokeniser: Annotated[str | None, typer.Option("--tokeniser", "--tokenizer", "-t", help="What the gate cuts texts with; else the language's own.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes; the bytes are the same with any number.", min=1)] = 1,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the dataset that is there.")] = False,
+    split: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Write a training split of the pack beside the whole (template-easy, …; all); may be repeated."
+        ),
+    ] = None,
+    gate: Annotated[
+        bool,
+        typer.Option("--gate", help="Go on until the artifact test passes, or say why it cannot."),
+    ] = False,
+    gate_over: Annotated[
+        int, typer.Option(help="Pairs over the line that the gate lets pass.", metavar="N", min=0)
+    ] = 0,
+    tokeniser: Annotated[
+        str | None,
+        typer.Option(
+            "--tokeniser",
+            "--tokenizer",
+            "-t",
+            help="What the gate cuts texts with; else the language's own.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help="Processes; the bytes are the same with any number.", min=1)
+    ] = 1,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the dataset that is there.")
+    ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Generate a dataset from a pack of templates: the same number of problems from every cell."""
     from nikawa.generation.job import Options
     from nikawa.generation.job import generate as run
 
     how = Options(
-        counts=dict(map(_count, n or ())), per=per, seed=seed, splits=tuple(split or ()), workers=workers,
-        overwrite=overwrite, gate=gate_over if gate else None, tokeniser=tokeniser,
-    )  # fmt: skip
+        counts=dict(map(_count, n or ())),
+        per=per,
+        seed=seed,
+        splits=tuple(split or ()),
+        workers=workers,
+        overwrite=overwrite,
+        gate=gate_over if gate else None,
+        tokeniser=tokeniser,
+    )
     try:
         with progress(quiet or json) as bar:
             report = run(pack, out, data=data, options=how, progress=_teller(bar))
@@ -101,7 +141,9 @@ def _print(report: GenerateReport) -> None:
     columns = ("split", "problems", "cells", *LABELS)
     print_table(columns, rows, numbers=columns[1:])
     if report.unreachable:
-        typer.echo(f"Out of reach: {counted(len(report.unreachable), 'cell')}, {_some(report.unreachable)}")
+        typer.echo(
+            f"Out of reach: {counted(len(report.unreachable), 'cell')}, {_some(report.unreachable)}"
+        )
     if report.short:
         named = [f"{name} ({n})" for name, n in report.short.items()]
         typer.echo(f"Fewer problems than asked for: {counted(len(named), 'cell')}, {_some(named)}")

@@ -21,23 +21,35 @@ def register(app: typer.Typer) -> None:
         epilog="Example: nikawa lexicon show ja",
         no_args_is_help=True,
     )
-    lexicon.command("build", epilog="Example: nikawa lexicon build novel.txt --out my-lexicon")(build)
+    lexicon.command("build", epilog="Example: nikawa lexicon build novel.txt --out my-lexicon")(
+        build
+    )
     lexicon.command("show", epilog="Example: nikawa lexicon show ja --verb 読む")(show)
     app.add_typer(lexicon, name="lexicon", rich_help_panel="Probe")
 
 
 def build(
-    texts: Annotated[list[Path], typer.Argument(help="Japanese text files: plain, .gz, .zst or .xz.")],
+    texts: Annotated[
+        list[Path], typer.Argument(help="Japanese text files: plain, .gz, .zst or .xz.")
+    ],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
-    method: Annotated[str, typer.Option(help="adjacency, or ginza (slow, an extra).")] = "adjacency",
-    min_count: Annotated[int, typer.Option(help="A verb with a noun must be seen this often.", min=1)] = 2,
+    method: Annotated[
+        str, typer.Option(help="adjacency, or ginza (slow, an extra).")
+    ] = "adjacency",
+    min_count: Annotated[
+        int, typer.Option(help="A verb with a noun must be seen this often.", min=1)
+    ] = 2,
     min_verb: Annotated[int, typer.Option(help="A verb must be seen this often.", min=1)] = 10,
     min_nouns: Annotated[int, typer.Option(help="A frame needs this many nouns.", min=1)] = 3,
     exclude: Annotated[
         Path | None, typer.Option(help="Words to leave out, instead of the shipped list.")
     ] = None,
-    agents: Annotated[Path | None, typer.Option(help="Names of agents, instead of the shipped ones.")] = None,
-    licence: Annotated[str | None, typer.Option(help="Licence of the texts, kept with the lexicon.")] = None,
+    agents: Annotated[
+        Path | None, typer.Option(help="Names of agents, instead of the shipped ones.")
+    ] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="Licence of the texts, kept with the lexicon.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder.")] = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -58,7 +70,11 @@ def build(
     with progress(quiet or json) as bar:
         task = bar.add_task("counting lines", total=None)
         report = build_lexicon(
-            texts, out, choices, overwrite=overwrite, news=lambda lines: bar.update(task, completed=lines)
+            texts,
+            out,
+            choices,
+            overwrite=overwrite,
+            news=lambda lines: bar.update(task, completed=lines),
         )
     if json:
         print_json(report)
@@ -90,7 +106,9 @@ _CURE = "Give more text, or lower --min-nouns, --min-count or --min-verb."
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="A shipped lexicon (ja, ko) or a lexicon folder.")] = "ja",
+    name: Annotated[
+        str, typer.Argument(help="A shipped lexicon (ja, ko) or a lexicon folder.")
+    ] = "ja",
     verb: Annotated[str | None, typer.Option(help="Show the frames of one verb.")] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -149,4 +167,6 @@ def _print_frames(frames: list[Frame]) -> None:
         )
         for frame in frames
     ]
-    print_table(("verb", "cases", "kind", "times", "units", "state", "nouns, the first eight"), rows)
+    print_table(
+        ("verb", "cases", "kind", "times", "units", "state", "nouns, the first eight"), rows
+    )

@@ -17,14 +17,18 @@ PANEL = "Build"
 
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("lineage", rich_help_panel=PANEL, epilog="Example: nikawa lineage dev/3 --in my-jnli")(
-        lineage
-    )
+    app.command(
+        "lineage", rich_help_panel=PANEL, epilog="Example: nikawa lineage dev/3 --in my-jnli"
+    )(lineage)
 
 
 def lineage(
-    example: Annotated[str, typer.Argument(help="jnli:dev/3, dev/3, or 3 where one split alone has it.")],
-    folder: Annotated[Path, typer.Option("--in", help="A dataset folder that nikawa build made.")] = Path(),
+    example: Annotated[
+        str, typer.Argument(help="jnli:dev/3, dev/3, or 3 where one split alone has it.")
+    ],
+    folder: Annotated[
+        Path, typer.Option("--in", help="A dataset folder that nikawa build made.")
+    ] = Path(),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -51,16 +55,28 @@ def show(found: Lineage) -> None:
             (name, answer_text(value, text))
             for name, value in sorted(found.inputs.items(), key=reading_order)
         ),
-        *((f"gold {question}", answer_text(answer, text)) for question, answer in found.gold.items()),
+        *(
+            (f"gold {question}", answer_text(answer, text))
+            for question, answer in found.gold.items()
+        ),
         ("tags", ", ".join(found.tags) or "none"),
     ]
     print_table(("field", "value"), rows)
     changed = [
-        (c.version, c.question, answer_text(c.before, text), answer_text(c.after, text), c.why, c.by)
+        (
+            c.version,
+            c.question,
+            answer_text(c.before, text),
+            answer_text(c.after, text),
+            c.why,
+            c.by,
+        )
         for c in found.changes
     ]
     if changed:
-        print_table(("version", "question", "before", "after", "why", "by"), changed, title="Corrected")
+        print_table(
+            ("version", "question", "before", "after", "why", "by"), changed, title="Corrected"
+        )
     names = list(dict.fromkeys(key for source in found.sources for key in source))
     if names:
         cells = [[source.get(name, "") for name in names] for source in found.sources]

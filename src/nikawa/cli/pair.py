@@ -32,21 +32,52 @@ def complete_methods(incomplete: str) -> list[str]:
 
 
 def pair(
-    method: Annotated[str | None, typer.Argument(help="greedy, greedy-global, same-image, different-image, same-intent, different-intent or round-trip. Without one, all are listed.", autocompletion=complete_methods)] = None,
-    file: Annotated[Path | None, typer.Argument(help="A text file, one sentence a line, or a records file.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Argument(
+            help="greedy, greedy-global, same-image, different-image, same-intent, different-intent or round-trip. Without one, all are listed.",
+            autocompletion=complete_methods,
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="A text file, one sentence a line, or a records file.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the pairs to this records file.")] = None,
-    rouge: Annotated[str, typer.Option(help="Greedy matching by ROUGE 1, 2 or L.", autocompletion=complete_from("1", "2", "L"))] = "L",
-    units: Annotated[str, typer.Option(help="ROUGE of words (between blanks), characters, or the morphemes of an analyser (ja, ko, …).", autocompletion=complete_from("words", "characters", "ja", "ko"))] = "words",
-    field: Annotated[str | None, typer.Option(help="The meta value that names the image or intent.")] = None,
-    within: Annotated[str | None, typer.Option(help="Pair only sentences that share this meta value (topic, …).")] = None,
+    rouge: Annotated[
+        str,
+        typer.Option(
+            help="Greedy matching by ROUGE 1, 2 or L.", autocompletion=complete_from("1", "2", "L")
+        ),
+    ] = "L",
+    units: Annotated[
+        str,
+        typer.Option(
+            help="ROUGE of words (between blanks), characters, or the morphemes of an analyser (ja, ko, …).",
+            autocompletion=complete_from("words", "characters", "ja", "ko"),
+        ),
+    ] = "words",
+    field: Annotated[
+        str | None, typer.Option(help="The meta value that names the image or intent.")
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option(help="Pair only sentences that share this meta value (topic, …).")
+    ] = None,
     most: Annotated[int, typer.Option(help="Pairs of one image or intent.", min=1)] = 1,
-    translator: Annotated[list[str] | None, typer.Option(help="A command that translates line by line; twice for there and back.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="How long a translator may take; as long as it will when left out.", min=0.1)] = None,
+    translator: Annotated[
+        list[str] | None,
+        typer.Option(help="A command that translates line by line; twice for there and back."),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="How long a translator may take; as long as it will when left out.", min=0.1
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed draws others.", min=0)] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Pair sentences for a similarity or inference task, the similar ones and the less similar."""
     from nikawa.errors import BadInput
     from nikawa.pairing import METHODS
@@ -57,9 +88,17 @@ def pair(
     if file is None:
         raise BadInput(f"{method}: of which file?", cure="nikawa pair METHOD FILE --out PAIRS")
     how = Options(
-        rouge=rouge, units=units, field=field, within=within, most=most, translators=tuple(translator or ()),
-        seconds=seconds, seed=seed, out=out, overwrite=overwrite,
-    )  # fmt: skip
+        rouge=rouge,
+        units=units,
+        field=field,
+        within=within,
+        most=most,
+        translators=tuple(translator or ()),
+        seconds=seconds,
+        seed=seed,
+        out=out,
+        overwrite=overwrite,
+    )
     report = _run(method, file, how, quiet or json)
     if json:
         print_json(report)
@@ -83,9 +122,25 @@ def _run(method: str, file: Path, how: Options, quiet: bool) -> PairReport:
 
 def show(report: PairReport) -> None:
     """Counts, and how alike the pairs are."""
-    columns = ("method", "sentences", "pairs", "paired", "left alone", "mean ROUGE", "share nothing")
+    columns = (
+        "method",
+        "sentences",
+        "pairs",
+        "paired",
+        "left alone",
+        "mean ROUGE",
+        "share nothing",
+    )
     mean = "" if report.mean is None else f"{report.mean:.4f}"
-    row = (report.method, report.sentences, report.pairs, report.paired, report.left, mean, report.zero)
+    row = (
+        report.method,
+        report.sentences,
+        report.pairs,
+        report.paired,
+        report.left,
+        mean,
+        report.zero,
+    )
     print_table(columns, [row], numbers=columns[1:])
     for note in report.notes:
         typer.echo(note)

@@ -44,21 +44,54 @@ def complete_operations(incomplete: str) -> list[str]:
 
 
 def perturb(
-    operation: Annotated[str | None, typer.Argument(help="scramble, swap, delete, particles, surface, or one by its name; several joined by commas. Without one, all are listed.", autocompletion=complete_operations)] = None,
-    dataset: Annotated[str | None, typer.Argument(help="A dataset, folder or records file.", autocompletion=complete_datasets)] = None,
-    case: Annotated[list[str] | None, typer.Option("--case", "-c", help="o, ni or de (Korean: eul, e or eseo); may be repeated. All when left out.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write to this records file, or to a dataset folder with a split an operation.")] = None,
+    operation: Annotated[
+        str | None,
+        typer.Argument(
+            help="scramble, swap, delete, particles, surface, or one by its name; several joined by commas. Without one, all are listed.",
+            autocompletion=complete_operations,
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Argument(help="A dataset, folder or records file.", autocompletion=complete_datasets),
+    ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--case",
+            "-c",
+            help="o, ni or de (Korean: eul, e or eseo); may be repeated. All when left out.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write to this records file, or to a dataset folder with a split an operation."
+        ),
+    ] = None,
     split: Annotated[str | None, typer.Option(help="Take this split only.")] = None,
-    inputs: Annotated[list[str] | None, typer.Option("--input", help="Change this input (premise, hypothesis, …); may be repeated.")] = None,
-    assume: Annotated[bool, typer.Option("--assume-eligible", help="Rewrite every text that can be rewritten at all.")] = False,
-    augment: Annotated[int | None, typer.Option(help="Write so many training additions of each kind.", min=1)] = None,
-    augment_gold: Annotated[AugmentGold, typer.Option(help="Label of additions whose meaning changed.")] = AugmentGold.random,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", help="Change this input (premise, hypothesis, …); may be repeated."
+        ),
+    ] = None,
+    assume: Annotated[
+        bool,
+        typer.Option("--assume-eligible", help="Rewrite every text that can be rewritten at all."),
+    ] = False,
+    augment: Annotated[
+        int | None, typer.Option(help="Write so many training additions of each kind.", min=1)
+    ] = None,
+    augment_gold: Annotated[
+        AugmentGold, typer.Option(help="Label of additions whose meaning changed.")
+    ] = AugmentGold.random,
     seed: Annotated[int, typer.Option(help="Another seed draws others.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Rewrite examples and link each to its original: does the model read the particles?"""
     from nikawa.errors import BadInput
     from nikawa.perturbation.job import Options
@@ -68,9 +101,16 @@ def perturb(
     if dataset is None:
         raise BadInput(f"{operation}: of which dataset?", cure="nikawa perturb OPERATION DATASET")
     how = Options(
-        cases=tuple(case or ()), split=split, inputs=tuple(inputs or ()), assume_eligible=assume, seed=seed,
-        augment=augment, augment_gold=augment_gold.value, out=out, overwrite=overwrite,
-    )  # fmt: skip
+        cases=tuple(case or ()),
+        split=split,
+        inputs=tuple(inputs or ()),
+        assume_eligible=assume,
+        seed=seed,
+        augment=augment,
+        augment_gold=augment_gold.value,
+        out=out,
+        overwrite=overwrite,
+    )
     report = _run(operation, dataset, data, how, quiet or json)
     if json:
         print_json(report)
@@ -79,7 +119,9 @@ def perturb(
     return None
 
 
-def _run(operation: str, dataset: str, data: Path | None, how: Options, quiet: bool) -> PerturbReport:
+def _run(
+    operation: str, dataset: str, data: Path | None, how: Options, quiet: bool
+) -> PerturbReport:
     from nikawa.perturbation.job import perturb as run
 
     with progress(quiet) as bar:
@@ -95,12 +137,17 @@ def show(report: PerturbReport) -> None:
     """Counts by operation, and some of the texts."""
     columns = ("operation", "label", "examples", "eligible", "rewritten", "skipped")
     rows = [
-        (o.operation, o.effect, o.examples, o.eligible, o.rewritten, o.skipped) for o in report.operations
+        (o.operation, o.effect, o.examples, o.eligible, o.rewritten, o.skipped)
+        for o in report.operations
     ]
     print_table(columns, rows, numbers=columns[2:])
     _why(report)
     most = 3 if len(report.operations) <= 3 else 1
-    texts = [(o.operation, s.example, s.before, s.after) for o in report.operations for s in o.samples[:most]]
+    texts = [
+        (o.operation, s.example, s.before, s.after)
+        for o in report.operations
+        for s in o.samples[:most]
+    ]
     if texts:
         print_table(("operation", "id", "original", "rewritten"), texts)
     if report.out is not None:

@@ -29,23 +29,55 @@ def register(app: typer.Typer) -> None:
 
 
 def artifacts(
-    dataset: Annotated[str, typer.Argument(help="A dataset (jamp:train), a dataset folder, a records file, or jamp@FILE.")],
-    tokeniser: Annotated[str | None, typer.Option("--tokeniser", "--tokenizer", "-t", help="whitespace, ipadic, unidic, kiwi, characters, …; else the language's own.")] = None,
-    side: Annotated[str, typer.Option(help="premise, hypothesis (any input that is text), or both.")] = "both",
-    without: Annotated[list[str] | None, typer.Option(help="Leave out examples by meta: template=20; may be repeated.")] = None,
-    question: Annotated[str | None, typer.Option(help="The question whose gold is the label, where there are several.")] = None,
-    alpha: Annotated[float, typer.Option(help="Level of the test before it is divided by the vocabulary.")] = 0.01,
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="A dataset (jamp:train), a dataset folder, a records file, or jamp@FILE."
+        ),
+    ],
+    tokeniser: Annotated[
+        str | None,
+        typer.Option(
+            "--tokeniser",
+            "--tokenizer",
+            "-t",
+            help="whitespace, ipadic, unidic, kiwi, characters, …; else the language's own.",
+        ),
+    ] = None,
+    side: Annotated[
+        str, typer.Option(help="premise, hypothesis (any input that is text), or both.")
+    ] = "both",
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out examples by meta: template=20; may be repeated."),
+    ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(help="The question whose gold is the label, where there are several."),
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option(help="Level of the test before it is divided by the vocabulary.")
+    ] = 0.01,
     top: Annotated[int, typer.Option(help="Tokens to list for each label by PMI.", min=0)] = 10,
     smoothing: Annotated[float, typer.Option(help="Added to every count for PMI.", min=0)] = 100.0,
-    rows: Annotated[int, typer.Option("-n", help="How many pairs over the line to show.", min=0)] = 50,
-    fail_over: Annotated[int | None, typer.Option(help="Status 1 when more than N pairs are over the line.", metavar="N", min=0)] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw share against examples to this SVG file.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the plot that is there.")] = False,
+    rows: Annotated[
+        int, typer.Option("-n", help="How many pairs over the line to show.", min=0)
+    ] = 50,
+    fail_over: Annotated[
+        int | None,
+        typer.Option(help="Status 1 when more than N pairs are over the line.", metavar="N", min=0),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw share against examples to this SVG file.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the plot that is there.")
+    ] = False,
     workers: Annotated[int, typer.Option(help="Processes that cut texts into tokens.", min=1)] = 1,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Test whether tokens tell the label: one-sided binomial test, Bonferroni, PMI, lengths."""
     from nikawa.checks.probe import Options
     from nikawa.checks.probe import artifacts as run
@@ -53,18 +85,28 @@ def artifacts(
     if plot is not None and plot.suffix.lower() != ".svg":
         from nikawa.errors import BadInput
 
-        raise BadInput("only SVG is drawn", file=plot, cure=f"say --plot {plot.with_suffix('.svg')}")
+        raise BadInput(
+            "only SVG is drawn", file=plot, cure=f"say --plot {plot.with_suffix('.svg')}"
+        )
     how = Options(
-        side=side, tokeniser=tokeniser, without=tuple(without or ()), question=question, alpha=alpha,
-        top=top, smoothing=smoothing, workers=workers,
-    )  # fmt: skip
+        side=side,
+        tokeniser=tokeniser,
+        without=tuple(without or ()),
+        question=question,
+        alpha=alpha,
+        top=top,
+        smoothing=smoothing,
+        workers=workers,
+    )
     with progress(quiet or json) as bar:
         task = bar.add_task(f"testing the tokens of {dataset}", total=None)
         found = run(dataset, data, how, lambda done, of: bar.update(task, completed=done, total=of))
     if plot is not None:
         from nikawa.reporting.scatter import write_scatter
 
-        write_scatter(plot, found.table, found.report.over, title=_title(found.report), overwrite=overwrite)
+        write_scatter(
+            plot, found.table, found.report.over, title=_title(found.report), overwrite=overwrite
+        )
     if json:
         print_json(found.report)
     elif not quiet:
@@ -79,7 +121,15 @@ def _title(report: ArtifactReport) -> str:
 def _show(report: ArtifactReport, rows: int, fail_over: int | None) -> None:
     if report.over:
         pairs = [
-            (p.token, p.label, p.n, p.count, f"{p.share:.3f}", f"{p.critical / p.n:.3f}", f"{p.p:.1e}")
+            (
+                p.token,
+                p.label,
+                p.n,
+                p.count,
+                f"{p.share:.3f}",
+                f"{p.critical / p.n:.3f}",
+                f"{p.p:.1e}",
+            )
             for p in report.over[:rows]
         ]
         print_table(OVER, pairs, title="Over the line", numbers=OVER[2:])
@@ -92,10 +142,14 @@ def _show(report: ArtifactReport, rows: int, fail_over: int | None) -> None:
             f"{label} is the label of {share:.1f}% of all examples: frequent tokens are over the line for that."
         )
     if len(report.over) > rows:
-        typer.echo(f"{len(report.over) - rows:,} more pairs are not shown; -n shows more, --json all.")
+        typer.echo(
+            f"{len(report.over) - rows:,} more pairs are not shown; -n shows more, --json all."
+        )
     if fail_over is not None:
         passed = len(report.over) <= fail_over
-        typer.echo(f"Gate: {'passed' if passed else 'failed'}, at most {fail_over:,} pairs are allowed.")
+        typer.echo(
+            f"Gate: {'passed' if passed else 'failed'}, at most {fail_over:,} pairs are allowed."
+        )
 
 
 def _show_pmi(report: ArtifactReport) -> None:

@@ -16,14 +16,18 @@ SHOWN = 20
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
     app.command(
-        "rank", rich_help_panel=PANEL, epilog="Example: nikawa rank links.tsv -n 10000 --out articles.tsv"
+        "rank",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa rank links.tsv -n 10000 --out articles.tsv",
     )(rank)
 
 
 def rank(
     links: Annotated[Path, typer.Argument(help="A link a line: from, tab, to.")],
     count: Annotated[int, typer.Option("-n", help="How many of the best to take.", min=1)] = 10_000,
-    sample: Annotated[int | None, typer.Option(help="Of these, draw so many at random.", min=1)] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Of these, draw so many at random.", min=1)
+    ] = None,
     seed: Annotated[int, typer.Option(help="What the draw depends on.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write name and rank to this file (for clean --only).")

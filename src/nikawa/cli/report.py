@@ -17,32 +17,54 @@ PANEL = "Evaluate"
 
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("report", rich_help_panel=PANEL, epilog="Example: nikawa report runs --out report --open")(
-        report
-    )
+    app.command(
+        "report", rich_help_panel=PANEL, epilog="Example: nikawa report runs --out report --open"
+    )(report)
 
 
 def report(
     runs: Annotated[list[str], typer.Argument(help="Runs: folders, folders of runs, or patterns.")],
-    out: Annotated[Path, typer.Option(help="Write the page and what stands beside it to this folder.")] = Path("report"),
+    out: Annotated[
+        Path, typer.Option(help="Write the page and what stands beside it to this folder.")
+    ] = Path("report"),
     title: Annotated[str, typer.Option(help="The title of the page.")] = "",
-    digits: Annotated[int, typer.Option(help="Decimals of percentages; fractions get two more.", min=0, max=6)] = 1,
-    rounds: Annotated[int | None, typer.Option(help="Resamples of paired tests; else 2,000, more for many tests.", min=100)] = None,
-    analyses: Annotated[bool, typer.Option(help="Analyse the runs: slices, confusion, calibration, …")] = True,
-    dataset: Annotated[bool, typer.Option(help="Tell of the dataset: agreement of workers, artifacts.")] = True,
-    stamp: Annotated[bool, typer.Option("--stamp", help="Say on the page when it was made.")] = False,
+    digits: Annotated[
+        int, typer.Option(help="Decimals of percentages; fractions get two more.", min=0, max=6)
+    ] = 1,
+    rounds: Annotated[
+        int | None,
+        typer.Option(help="Resamples of paired tests; else 2,000, more for many tests.", min=100),
+    ] = None,
+    analyses: Annotated[
+        bool, typer.Option(help="Analyse the runs: slices, confusion, calibration, …")
+    ] = True,
+    dataset: Annotated[
+        bool, typer.Option(help="Tell of the dataset: agreement of workers, artifacts.")
+    ] = True,
+    stamp: Annotated[
+        bool, typer.Option("--stamp", help="Say on the page when it was made.")
+    ] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the page.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier report.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier report.")
+    ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write a page about runs: scores with intervals and ties, slices, calibration, every example; tables for a paper."""
     from nikawa.reporting.job import Options
 
     how = Options(
-        data, title, digits, rounds, analyses=analyses, dataset=dataset, made=_now() if stamp else "", overwrite=overwrite
-    )  # fmt: skip
+        data,
+        title,
+        digits,
+        rounds,
+        analyses=analyses,
+        dataset=dataset,
+        made=_now() if stamp else "",
+        overwrite=overwrite,
+    )
     found = _run(runs, out, how, quiet or json)
     if json:
         print_json(found)

@@ -7,12 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, complete_from, print_json, print_rendered, print_table, status
+from nikawa.cli._show import (
+    Data,
+    Json,
+    Quiet,
+    complete_from,
+    print_json,
+    print_rendered,
+    print_table,
+    status,
+)
 
 if TYPE_CHECKING:
     from nikawa.reproduce.job import FigureResult
 
-STYLES = {"equal": "green", "slip": "yellow", "version": "cyan", "absent": "dim", "differs": "bold red"}
+STYLES = {
+    "equal": "green",
+    "slip": "yellow",
+    "version": "cyan",
+    "absent": "dim",
+    "differs": "bold red",
+}
 PAPERS = ("jglue", "klue", "jsick", "jamp")
 COLUMNS = ("figure", "paper", "recomputed", "verdict", "note")
 
@@ -22,19 +37,22 @@ PANEL = "Data"
 
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
-    app.command("reproduce", rich_help_panel=PANEL, epilog="Example: nikawa reproduce jsick --markdown")(
-        reproduce
-    )
+    app.command(
+        "reproduce", rich_help_panel=PANEL, epilog="Example: nikawa reproduce jsick --markdown"
+    )(reproduce)
 
 
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(help="jglue, klue, jsick or jamp.", autocompletion=complete_from(*PAPERS))
+        str,
+        typer.Argument(help="jglue, klue, jsick or jamp.", autocompletion=complete_from(*PAPERS)),
     ],
     data: Data = None,
     verdict: Annotated[
         str | None,
-        typer.Option(help="Show only figures with this verdict.", autocompletion=complete_from(*STYLES)),
+        typer.Option(
+            help="Show only figures with this verdict.", autocompletion=complete_from(*STYLES)
+        ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     json: Json = False,
@@ -68,7 +86,13 @@ def _print(shown: list[FigureResult], results: list[FigureResult]) -> None:
     from rich.text import Text
 
     rows = [
-        (r.figure, number(r.paper), number(r.recomputed), Text(r.verdict, STYLES[r.verdict]), r.note)
+        (
+            r.figure,
+            number(r.paper),
+            number(r.recomputed),
+            Text(r.verdict, STYLES[r.verdict]),
+            r.note,
+        )
         for r in shown
     ]
     print_table(COLUMNS, rows, numbers=COLUMNS[1:3])

@@ -17,8 +17,12 @@ PANEL = "Evaluate"
 Out = Annotated[Path, typer.Option(help="Folder of the runs.")]
 Tasks = Annotated[
     list[str] | None,
-    typer.Option("--tasks", help="Tasks, datasets or suites (jnli,jsts or jglue), or a dataset folder of your own.", autocompletion=complete_tasks),
-]  # fmt: skip
+    typer.Option(
+        "--tasks",
+        help="Tasks, datasets or suites (jnli,jsts or jglue), or a dataset folder of your own.",
+        autocompletion=complete_tasks,
+    ),
+]
 RUNS = Path("runs")
 
 
@@ -33,7 +37,9 @@ def complete_models(incomplete: str) -> list[str]:
 def register(app: typer.Typer) -> None:
     """Attach the verb, which runs by itself, and its parts."""
     example = "Example: nikawa run --model baseline --tasks mini-ja --seeds 3 --out runs"
-    group = typer.Typer(epilog=example, invoke_without_command=True, subcommand_metavar="[list|diff|remove|models]")  # fmt: skip
+    group = typer.Typer(
+        epilog=example, invoke_without_command=True, subcommand_metavar="[list|diff|remove|models]"
+    )
     group.callback()(start)
     group.command("start", epilog=example.replace("run --", "run start --"))(start)
     group.command("list", epilog="Example: nikawa run list --out runs --task jnli")(list_)
@@ -45,30 +51,80 @@ def register(app: typer.Typer) -> None:
 
 def start(
     context: typer.Context,
-    model: Annotated[list[str] | None, typer.Option(help="A model, such as baseline or replay:FILE, or one you name: NAME=replay:FILE; may be repeated.", autocompletion=complete_models)] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A model, such as baseline or replay:FILE, or one you name: NAME=replay:FILE; may be repeated.",
+            autocompletion=complete_models,
+        ),
+    ] = None,
     tasks: Tasks = None,
     seeds: Annotated[str | None, typer.Option(help="How many seeds, or which: 5, or 7,8.")] = None,
     out: Out = RUNS,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the models that have it: KEY=VALUE; may be repeated.")] = None,
-    grid: Annotated[list[str] | None, typer.Option(help="Settings to choose among on dev: KEY=V1,V2; may be repeated.")] = None,
-    choose_seeds: Annotated[int, typer.Option(help="How many of the seeds choose among them; 0: all.", min=0)] = 0,
-    preset: Annotated[str | None, typer.Option(help="Choices by name (learning-curve, …) or from a TOML file.")] = None,
-    inputs: Annotated[str | None, typer.Option(help="The inputs that are kept: hypothesis.")] = None,
-    share: Annotated[str, typer.Option(help="Shares of the training data, each run apart: 0.25,0.5,1.0.")] = "1.0",
-    train: Annotated[str | None, typer.Option(help="Other training sets, by name or file: jsick,jnli.")] = None,
-    label: Annotated[list[str] | None, typer.Option(help="What a label of such a set stands for: OLD=NEW; may be repeated.")] = None,
-    shots: Annotated[int, typer.Option(help="Training examples a label, by seed; 0 for all.", min=0)] = 0,
-    base_url: Annotated[str | None, typer.Option(help="The server of a chat model: http://localhost:8000/v1.")] = None,
-    workers: Annotated[int, typer.Option(help="Runs at a time; 0: as many as processors, 1 for chat and encoder models.", min=0)] = 0,
-    threads: Annotated[int, typer.Option(help="Threads of numerical libraries in a run; 0: 1, or all for encoder models.", min=0)] = 0,
-    executor: Annotated[str | None, typer.Option(help="Where runs are done: pool, here, or one of your own.")] = None,
-    keep_state: Annotated[bool, typer.Option("--keep-state", help="Keep what models wrote while at work.")] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="A setting of the models that have it: KEY=VALUE; may be repeated."
+        ),
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(help="Settings to choose among on dev: KEY=V1,V2; may be repeated."),
+    ] = None,
+    choose_seeds: Annotated[
+        int, typer.Option(help="How many of the seeds choose among them; 0: all.", min=0)
+    ] = 0,
+    preset: Annotated[
+        str | None, typer.Option(help="Choices by name (learning-curve, …) or from a TOML file.")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="The inputs that are kept: hypothesis.")
+    ] = None,
+    share: Annotated[
+        str, typer.Option(help="Shares of the training data, each run apart: 0.25,0.5,1.0.")
+    ] = "1.0",
+    train: Annotated[
+        str | None, typer.Option(help="Other training sets, by name or file: jsick,jnli.")
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="What a label of such a set stands for: OLD=NEW; may be repeated."),
+    ] = None,
+    shots: Annotated[
+        int, typer.Option(help="Training examples a label, by seed; 0 for all.", min=0)
+    ] = 0,
+    base_url: Annotated[
+        str | None, typer.Option(help="The server of a chat model: http://localhost:8000/v1.")
+    ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="Runs at a time; 0: as many as processors, 1 for chat and encoder models.", min=0
+        ),
+    ] = 0,
+    threads: Annotated[
+        int,
+        typer.Option(
+            help="Threads of numerical libraries in a run; 0: 1, or all for encoder models.", min=0
+        ),
+    ] = 0,
+    executor: Annotated[
+        str | None, typer.Option(help="Where runs are done: pool, here, or one of your own.")
+    ] = None,
+    keep_state: Annotated[
+        bool, typer.Option("--keep-state", help="Keep what models wrote while at work.")
+    ] = False,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
-    main: Annotated[bool, typer.Option("--main", help="The table has the first metric of each task alone, on whole sets.")] = False,
+    main: Annotated[
+        bool,
+        typer.Option(
+            "--main", help="The table has the first metric of each task alone, on whole sets."
+        ),
+    ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Run models on tasks: scores with intervals, mean and deviation over seeds; what is done is not done again."""
     if context.invoked_subcommand is not None:
         return
@@ -80,9 +136,18 @@ def start(
 
     checked(style)
     words = {
-        "settings": settings, "grid": grid, "preset": preset, "inputs": inputs, "share": share, "train": train,
-        "label": label, "shots": shots, "base_url": base_url, "seeds": seeds, "choose_seeds": choose_seeds,
-    }  # fmt: skip
+        "settings": settings,
+        "grid": grid,
+        "preset": preset,
+        "inputs": inputs,
+        "share": share,
+        "train": train,
+        "label": label,
+        "shots": shots,
+        "base_url": base_url,
+        "seeds": seeds,
+        "choose_seeds": choose_seeds,
+    }
     request = asked(model or [], tasks or [], words)
     how = Options(out, data, workers, threads, executor or "", keep_state)
     try:
@@ -171,15 +236,21 @@ def diff(
 
 
 def remove(
-    runs: Annotated[list[str] | None, typer.Argument(help="Runs: folders, or the beginnings of hashes.")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="Runs: folders, or the beginnings of hashes.")
+    ] = None,
     out: Out = RUNS,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Those that were not finished.")] = False,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Those that were not finished.")
+    ] = False,
     task: Annotated[str | None, typer.Option(help="Those of this task.")] = None,
     model: Annotated[str | None, typer.Option(help="Those of this model.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them; without it they are only named.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Remove them; without it they are only named.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Remove runs, answers and all; without --yes only tell which."""
     from nikawa.runs.manage import remove_runs, to_remove
 
@@ -191,7 +262,9 @@ def remove(
     elif not quiet:
         for run in found:
             typer.echo(run.path)
-        typer.echo(f"{len(found)} runs removed" if yes else f"{len(found)} runs; say --yes to remove them")
+        typer.echo(
+            f"{len(found)} runs removed" if yes else f"{len(found)} runs; say --yes to remove them"
+        )
 
 
 def list_models(json: Json = False, quiet: Quiet = False) -> None:
@@ -206,8 +279,12 @@ def list_models(json: Json = False, quiet: Quiet = False) -> None:
         return None
     columns = ("model", "kinds", "settings", "title")
     shown = [
-        (r["model"], ", ".join(r["kinds"]) if len(r["kinds"]) < 9 else "all",
-         ", ".join(f"{k}={v}" for k, v in r["settings"].items()), r["title"])
+        (
+            r["model"],
+            ", ".join(r["kinds"]) if len(r["kinds"]) < 9 else "all",
+            ", ".join(f"{k}={v}" for k, v in r["settings"].items()),
+            r["title"],
+        )
         for r in rows
-    ]  # fmt: skip
+    ]
     return print_table(columns, shown)

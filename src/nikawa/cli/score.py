@@ -41,40 +41,82 @@ PANEL = "Evaluate"
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
     app.command(
-        "score", rich_help_panel=PANEL, epilog="Example: nikawa score jsquad answers.jsonl --by article"
+        "score",
+        rich_help_panel=PANEL,
+        epilog="Example: nikawa score jsquad answers.jsonl --by article",
     )(score)
 
 
 def score(
-    task: Annotated[str, typer.Argument(help="A task, with a split if you like: jnli, jnli:dev; or a dataset folder of your own.", autocompletion=complete_tasks)],
-    answers: Annotated[Path, typer.Argument(help="A file or folder of answers, of any tool (see docs/answers.md).")],
-    split: Annotated[str | None, typer.Option(help="The split; else the one whose ids fit.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Slice by tag, gold, source, category, …; may be repeated.")] = None,
-    metric: Annotated[list[str] | None, typer.Option(help="Metrics instead of the task's own; may be repeated.")] = None,
-    form: Annotated[str | None, typer.Option(help="The form of the file, where its content does not tell.")] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Score what is answered and say so.")] = False,
-    versions: Annotated[bool, typer.Option("--versions", help="Score against every version that is here.")] = False,
-    confusion: Annotated[bool, typer.Option("--confusion", help="Show which label was answered for which.")] = False,
-    per_item: Annotated[Path | None, typer.Option(help="Write the detail of every item to this file.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --per-item finds.")] = False,
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A task, with a split if you like: jnli, jnli:dev; or a dataset folder of your own.",
+            autocompletion=complete_tasks,
+        ),
+    ],
+    answers: Annotated[
+        Path, typer.Argument(help="A file or folder of answers, of any tool (see docs/answers.md).")
+    ],
+    split: Annotated[
+        str | None, typer.Option(help="The split; else the one whose ids fit.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Slice by tag, gold, source, category, …; may be repeated."),
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Metrics instead of the task's own; may be repeated.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="The form of the file, where its content does not tell.")
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Score what is answered and say so.")
+    ] = False,
+    versions: Annotated[
+        bool, typer.Option("--versions", help="Score against every version that is here.")
+    ] = False,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Show which label was answered for which.")
+    ] = False,
+    per_item: Annotated[
+        Path | None, typer.Option(help="Write the detail of every item to this file.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what --per-item finds.")
+    ] = False,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Score hidden items too: only for whoever holds their labels.")] = False,
+    hidden: Annotated[
+        bool,
+        typer.Option(
+            "--hidden", help="Score hidden items too: only for whoever holds their labels."
+        ),
+    ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Score answers exactly as the official scorer does, with 95% intervals."""
     from nikawa.io.atomic import refuse_existing
     from nikawa.scoring.score import Options
     from nikawa.scoring.score import score as run
     from nikawa.scoring.versions import score_versions
 
-    how = Options(by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden)
+    how = Options(
+        by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
+    )
     if versions:
         _refuse_items(per_item)
         with status(f"scoring {answers}", quiet or json):
             found = score_versions(task, answers, split=split, data=data, options=how)
-        return print_json(found) if json else None if quiet else _show_versions(found, style, confusion)
+        return (
+            print_json(found)
+            if json
+            else None
+            if quiet
+            else _show_versions(found, style, confusion)
+        )
     if per_item is not None:
         refuse_existing(per_item, overwrite, [Path(answers)])
     with status(f"scoring {answers}", quiet or json):
@@ -134,7 +176,10 @@ def _undefined(report: ScoreReport) -> Iterator[str]:
 def _show_confusion(report: ScoreReport, style: str | None, gold: str = "gold") -> None:
     answers = list(next(iter(report.confusion.values())))
     columns, numbers = (f"{gold} \\ answer", *answers, "total"), (*answers, "total")
-    rows = [(gold, *(row[a] for a in answers), sum(row.values())) for gold, row in report.confusion.items()]
+    rows = [
+        (gold, *(row[a] for a in answers), sum(row.values()))
+        for gold, row in report.confusion.items()
+    ]
     if style is None:
         return print_table(columns, rows, numbers=numbers)
     typer.echo()
@@ -183,7 +228,9 @@ def counted(report: ScoreReport) -> str:
     return ", ".join(parts) + ("; partial: the missing ones are left out" if report.partial else "")
 
 
-def _table(report: ScoreReport, style: str | None = None) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+def _table(
+    report: ScoreReport, style: str | None = None
+) -> tuple[Sequence[str], list[tuple[str, ...]]]:
     """The scores for people; as CSV they are data, with all digits."""
     if style == "csv":
         return DATA, [_data(s) for s in report.scores]
@@ -253,4 +300,6 @@ def _render_versions(
         _show_confusion(report, style, f"gold in {version}")
     if moved[1]:
         typer.echo()
-        print_rendered(moved[0], [["" if c is None else str(c) for c in row] for row in moved[1]], style)
+        print_rendered(
+            moved[0], [["" if c is None else str(c) for c in row] for row in moved[1]], style
+        )

@@ -34,26 +34,68 @@ def complete_ways(incomplete: str) -> list[str]:
 
 
 def split(
-    dataset: Annotated[str | None, typer.Argument(help="A dataset, folder or records file. Without one, the ways to split are listed.", autocompletion=complete_datasets)] = None,
-    by: Annotated[str, typer.Option(help="random, stratified, group, date, flat, balanced, least-artifact or entities.", autocompletion=complete_ways)] = "random",
-    sizes: Annotated[str, typer.Option(help="Shares (0.8,0.1,0.1) or counts (rest,500,500).")] = "0.8,0.1,0.1",
-    names: Annotated[str | None, typer.Option(help="Names of the parts, when not train,dev,test or train,test.")] = None,
-    field: Annotated[list[str] | None, typer.Option(help="The value to group, balance or date by: a meta value, an input or group; may be repeated.")] = None,
-    question: Annotated[str, typer.Option(help="The gold to look at, where there are several.")] = "",
-    after: Annotated[str, typer.Option(help="By date: all from this date on is for evaluation.")] = "",
-    unseen: Annotated[float, typer.Option(help="By date: share of evaluation examples that are older but hold terms met nowhere else.", min=0, max=1)] = 0.1,
-    analyser: Annotated[str, typer.Option(help="What cuts texts into words (ja, ko, …); blanks when left out.")] = "",
+    dataset: Annotated[
+        str | None,
+        typer.Argument(
+            help="A dataset, folder or records file. Without one, the ways to split are listed.",
+            autocompletion=complete_datasets,
+        ),
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="random, stratified, group, date, flat, balanced, least-artifact or entities.",
+            autocompletion=complete_ways,
+        ),
+    ] = "random",
+    sizes: Annotated[
+        str, typer.Option(help="Shares (0.8,0.1,0.1) or counts (rest,500,500).")
+    ] = "0.8,0.1,0.1",
+    names: Annotated[
+        str | None, typer.Option(help="Names of the parts, when not train,dev,test or train,test.")
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The value to group, balance or date by: a meta value, an input or group; may be repeated."
+        ),
+    ] = None,
+    question: Annotated[
+        str, typer.Option(help="The gold to look at, where there are several.")
+    ] = "",
+    after: Annotated[
+        str, typer.Option(help="By date: all from this date on is for evaluation.")
+    ] = "",
+    unseen: Annotated[
+        float,
+        typer.Option(
+            help="By date: share of evaluation examples that are older but hold terms met nowhere else.",
+            min=0,
+            max=1,
+        ),
+    ] = 0.1,
+    analyser: Annotated[
+        str, typer.Option(help="What cuts texts into words (ja, ko, …); blanks when left out.")
+    ] = "",
     scale: Annotated[str, typer.Option(help="Flat: lowest and highest score.")] = "0,5",
     bins: Annotated[int, typer.Option(help="Flat: number of bins.", min=2)] = 51,
-    model: Annotated[str, typer.Option(help="Least-artifact: the hypothesis-only model.")] = "char-linear",
+    model: Annotated[
+        str, typer.Option(help="Least-artifact: the hypothesis-only model.")
+    ] = "char-linear",
     seed: Annotated[int, typer.Option(help="Another seed draws others.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write a dataset folder.")] = None,
-    card: Annotated[list[str] | None, typer.Option(help="What the card is to say: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.", metavar="FIELD=TEXT")] = None,
+    card: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the card is to say: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.",
+            metavar="FIELD=TEXT",
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Split a dataset, say what each part holds, and check what leaks from one into another."""
     if dataset is None:
         return _list(json)
@@ -63,20 +105,34 @@ def split(
 
     low, high = _scale(scale)
     options = Options(
-        seed=seed, question=question, fields=tuple(field or ()), after=after, unseen=unseen, scale=(low, high),
+        seed=seed,
+        question=question,
+        fields=tuple(field or ()),
+        after=after,
+        unseen=unseen,
+        scale=(low, high),
         bins=bins,
-    )  # fmt: skip
+    )
     request = Request(
-        by=by, sizes=sizes, names=tuple(names.split(",")) if names else (), options=options, analyser=analyser,
-        model=model, out=out, overwrite=overwrite, card=fields_said(card or (), "--card"),
-    )  # fmt: skip
+        by=by,
+        sizes=sizes,
+        names=tuple(names.split(",")) if names else (),
+        options=options,
+        analyser=analyser,
+        model=model,
+        out=out,
+        overwrite=overwrite,
+        card=fields_said(card or (), "--card"),
+    )
     with progress(quiet or json) as bar:
         row = bar.add_task(f"splitting {dataset}", total=None)
         report = run(
             dataset,
             data=data,
             request=request,
-            progress=lambda what, done, total: bar.update(row, description=what, completed=done, total=total),
+            progress=lambda what, done, total: bar.update(
+                row, description=what, completed=done, total=total
+            ),
         )
     if json:
         print_json(report)
@@ -91,7 +147,9 @@ def _scale(text: str) -> tuple[float, float]:
     try:
         low, high = (float(word) for word in text.split(","))
     except ValueError:
-        raise BadInput(f"{text!r} is no scale", cure="write the lowest and the highest score: 0,5") from None
+        raise BadInput(
+            f"{text!r} is no scale", cure="write the lowest and the highest score: 0,5"
+        ) from None
     if not low < high:
         raise BadInput(f"{text!r} is no scale", cure="the lowest score comes first")
     return low, high
@@ -104,7 +162,12 @@ def show(report: SplitReport) -> None:
     extra = list(dict.fromkeys(name for found in report.measured.values() for name in found))
     columns = ("part", "asked", "examples", *extra)
     rows = [
-        (name, report.asked[name], size, *(_percent(report.measured.get(name, {}).get(w)) for w in extra))
+        (
+            name,
+            report.asked[name],
+            size,
+            *(_percent(report.measured.get(name, {}).get(w)) for w in extra),
+        )
         for name, size in report.sizes.items()
     ]
     print_table(columns, rows, numbers=columns[1:])
@@ -113,7 +176,9 @@ def show(report: SplitReport) -> None:
         found = [(leak.check, leak.where, leak.count, leak.note) for leak in report.leaks]
         print_table(("leak", "where", "count", "note"), found, numbers=("count",))
         if any(leak.check == "broken-groups" for leak in report.leaks):
-            typer.echo("to keep groups whole, split by them: --by group (--field names what makes one)")
+            typer.echo(
+                "to keep groups whole, split by them: --by group (--field names what makes one)"
+            )
     else:
         typer.echo("nothing leaks from one part into another")
     if report.out is not None:
@@ -124,7 +189,11 @@ def _labels(report: SplitReport) -> list[tuple[str, ...]]:
     """A row a label, a column a part."""
     found = dict.fromkeys((q, k) for part in report.labels.values() for q in part for k in part[q])
     return [
-        (q, label, *(_percent(report.labels[name].get(q, {}).get(label, 0.0)) for name in report.sizes))
+        (
+            q,
+            label,
+            *(_percent(report.labels[name].get(q, {}).get(label, 0.0)) for name in report.sizes),
+        )
         for q, label in found
     ]
 

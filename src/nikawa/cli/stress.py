@@ -41,18 +41,35 @@ def register(app: typer.Typer) -> None:
 
 def stress(
     original: Annotated[Path, typer.Argument(help="Answers to the original examples.")],
-    perturbed: Annotated[Path, typer.Argument(help="Answers to the perturbed ones: a file, or a folder with a file a set (swap-o.jsonl, …).")],
-    task: Annotated[str, typer.Option(help="The task that was answered.", autocompletion=complete_tasks)],
-    sets: Annotated[str | None, typer.Option(help="The perturbed examples, as nikawa perturb wrote them; else the task's own dataset.")] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Leave out examples without an answer.")] = False,
-    form: Annotated[str | None, typer.Option(help="The form of the answer files, where their content does not tell.")] = None,
+    perturbed: Annotated[
+        Path,
+        typer.Argument(
+            help="Answers to the perturbed ones: a file, or a folder with a file a set (swap-o.jsonl, …)."
+        ),
+    ],
+    task: Annotated[
+        str, typer.Option(help="The task that was answered.", autocompletion=complete_tasks)
+    ],
+    sets: Annotated[
+        str | None,
+        typer.Option(
+            help="The perturbed examples, as nikawa perturb wrote them; else the task's own dataset."
+        ),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Leave out examples without an answer.")
+    ] = False,
+    form: Annotated[
+        str | None,
+        typer.Option(help="The form of the answer files, where their content does not tell."),
+    ] = None,
     resamples: Annotated[int, typer.Option(help="Resamples of the intervals.", min=100)] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 0,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Compare answers to originals and to their perturbed versions, beside those of people."""
     from nikawa.analysis.stress_job import Options
     from nikawa.analysis.stress_job import stress as run
@@ -124,7 +141,9 @@ def _number(value: float | None) -> str:
 def _notes(report: StressReport) -> list[str]:
     same = "Share of answers that stay the same (%), by the original's label and in all"
     pearson = "Pearson correlation of the scores before and after (times 100)"
-    notes = [f"{same if report.measure == 'same' else pearson}; scrambling should change none of them."]
+    notes = [
+        f"{same if report.measure == 'same' else pearson}; scrambling should change none of them."
+    ]
     if any(cell.human_n for cell in report.cells):
         notes.append("human: people on the items they judged; on judged: the model on those items.")
     if any(cell.value is not None and cell.low is None for cell in report.cells):
@@ -140,5 +159,7 @@ def _notes(report: StressReport) -> list[str]:
         for x in report.unread_items[:NAMED]
     ]
     if len(report.unread_items) > NAMED:
-        notes.append(f"unreadable: and {len(report.unread_items) - NAMED:,} more (--json names all)")
+        notes.append(
+            f"unreadable: and {len(report.unread_items) - NAMED:,} more (--json names all)"
+        )
     return notes

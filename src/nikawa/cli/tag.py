@@ -20,23 +20,45 @@ SHOWN = 20
 def register(app: typer.Typer) -> None:
     """Attach the verb."""
     app.command(
-        "tag", rich_help_panel="Probe", epilog="Example: nikawa tag mini-ja --pack jsick --out tagged"
+        "tag",
+        rich_help_panel="Probe",
+        epilog="Example: nikawa tag mini-ja --pack jsick --out tagged",
     )(tag)
 
 
 def tag(
-    dataset: Annotated[str | None, typer.Argument(help="A dataset, folder or records file; without one, the packs are shown.")] = None,
-    pack: Annotated[str | None, typer.Option(help="A tag pack by name or file (docs/tags.md); none counts the data's own tags.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the tagged records to this file, or dataset folder.")] = None,
-    compare: Annotated[bool, typer.Option("--compare", help="Tell how the tags found differ from those the data carries.")] = False,
-    instead: Annotated[bool, typer.Option("--replace", help="Drop the tags the data carries instead of adding to them.")] = False,
-    inputs: Annotated[list[str] | None, typer.Option("--input", help="Look at this input only; may be repeated.")] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Argument(help="A dataset, folder or records file; without one, the packs are shown."),
+    ] = None,
+    pack: Annotated[
+        str | None,
+        typer.Option(
+            help="A tag pack by name or file (docs/tags.md); none counts the data's own tags."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the tagged records to this file, or dataset folder.")
+    ] = None,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="Tell how the tags found differ from those the data carries."
+        ),
+    ] = False,
+    instead: Annotated[
+        bool,
+        typer.Option("--replace", help="Drop the tags the data carries instead of adding to them."),
+    ] = False,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", help="Look at this input only; may be repeated.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     style: Annotated[str | None, typer.Option("--as", help="markdown, latex or csv.")] = None,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Find phenomena (negation, passive, …) in the texts, and count them by split."""
     from nikawa.tagging.job import Options
 
@@ -77,7 +99,9 @@ def show(report: TagReport, style: str | None) -> None:
     ]
     numbers = (*splits, "total")
     if style is not None:
-        return print_rendered(columns, [[str(cell) for cell in row] for row in rows], style, numbers=numbers)
+        return print_rendered(
+            columns, [[str(cell) for cell in row] for row in rows], style, numbers=numbers
+        )
     print_table(columns, rows, numbers=numbers)
     n, tagged = sum(report.sizes.values()), sum(report.tagged.values())
     typer.echo(f"{report.dataset}: {n:,} examples, {tagged:,} with at least one tag")

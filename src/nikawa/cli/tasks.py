@@ -38,7 +38,13 @@ def tasks(
     if quiet:
         return
     rows = [
-        (task.name, task.kind, ", ".join(task.inputs), len(task.labels) or "", ", ".join(task.metrics))
+        (
+            task.name,
+            task.kind,
+            ", ".join(task.inputs),
+            len(task.labels) or "",
+            ", ".join(task.metrics),
+        )
         for task in found
     ]
     print_table(("task", "kind", "inputs", "labels", "metrics"), rows, numbers=("labels",))

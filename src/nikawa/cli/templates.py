@@ -17,16 +17,22 @@ if TYPE_CHECKING:
 SHOWN = 5
 """Rows named of each finding; all of them are in the JSON."""
 Templates = Annotated[
-    str, typer.Argument(help="A pack's name or folder, a template file, or jamp for the published templates.")
+    str,
+    typer.Argument(
+        help="A pack's name or folder, a template file, or jamp for the published templates."
+    ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Attach the verb and its parts."""
     templates = typer.Typer(
-        help="Check, show and audit templates; review what was made from them.", no_args_is_help=True
+        help="Check, show and audit templates; review what was made from them.",
+        no_args_is_help=True,
     )
-    templates.command("check", epilog="Example: nikawa templates check my-pack/templates.txt")(check)
+    templates.command("check", epilog="Example: nikawa templates check my-pack/templates.txt")(
+        check
+    )
     templates.command("show", epilog="Example: nikawa templates show 25 jamp")(show)
     templates.command("audit", epilog="Example: nikawa templates audit jamp jamp:train")(audit)
     templates.command(
@@ -37,7 +43,9 @@ def register(app: typer.Typer) -> None:
 
 def check(
     file: Templates,
-    strict: Annotated[bool, typer.Option("--strict", help="Status 1 for warnings as well.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Status 1 for warnings as well.")
+    ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -99,18 +107,27 @@ def _print_template(shown: Shown) -> None:
     print_table(("", ""), rows)
     columns = ("label", "format", "span", "premise", "hypothesis")
     print_table(
-        columns, [(s.label, s.time_format, s.time_span, s.premise, s.hypothesis) for s in shown.samples]
+        columns,
+        [(s.label, s.time_format, s.time_span, s.premise, s.hypothesis) for s in shown.samples],
     )
 
 
 def audit(
     templates: Templates,
-    dataset: Annotated[str, typer.Argument(help="What was made from them: jamp:train, a published .tsv, a records file.")],
-    compat: Annotated[bool, typer.Option("--compat", help="Compute with the base-100 numbers of JAMP's own generator.")] = False,
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="What was made from them: jamp:train, a published .tsv, a records file."
+        ),
+    ],
+    compat: Annotated[
+        bool,
+        typer.Option("--compat", help="Compute with the base-100 numbers of JAMP's own generator."),
+    ] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Read problems back through their templates and compute the labels again; status 1 when one disagrees."""
     from nikawa.generation.templates import audit as run
 
@@ -138,17 +155,28 @@ def _named(ids: tuple[str, ...]) -> str:
 
 
 def review(
-    dataset: Annotated[str, typer.Argument(help="A generated dataset: a folder or a records file.")],
-    export: Annotated[Path | None, typer.Option(help="Write a sheet (.tsv) for people to fill, the doubtful first.")] = None,
-    import_: Annotated[Path | None, typer.Option("--import", help="Read the decisions of a filled sheet.")] = None,
+    dataset: Annotated[
+        str, typer.Argument(help="A generated dataset: a folder or a records file.")
+    ],
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write a sheet (.tsv) for people to fill, the doubtful first."),
+    ] = None,
+    import_: Annotated[
+        Path | None, typer.Option("--import", help="Read the decisions of a filled sheet.")
+    ] = None,
     n: Annotated[int | None, typer.Option("-n", help="Rows of the sheet at most.", min=1)] = None,
-    pack: Annotated[str | None, typer.Option(help="The pack it was made from; else the one the data names.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the dataset without what was dropped.")] = None,
+    pack: Annotated[
+        str | None, typer.Option(help="The pack it was made from; else the one the data names.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the dataset without what was dropped.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     data: Data = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Hand problems to people as a sheet (keep or drop, with one of three reasons), and take their decisions."""
     from nikawa.errors import BadInput
     from nikawa.generation.review import apply
@@ -175,7 +203,11 @@ def _print_review(report: ReviewReport, exported: bool) -> None:
         )
         typer.echo("Fill the column decision with keep or drop, and reason where you drop.")
         return
-    typer.echo(f"{counted(report.rows, 'decision')}: {report.kept:,} kept, {report.dropped:,} dropped.")
+    typer.echo(
+        f"{counted(report.rows, 'decision')}: {report.kept:,} kept, {report.dropped:,} dropped."
+    )
     if report.reasons:
         print_table(("reason", "dropped"), report.reasons.items(), numbers=("dropped",))
-        print_table(("template", "dropped"), list(report.templates.items())[:SHOWN], numbers=("dropped",))
+        print_table(
+            ("template", "dropped"), list(report.templates.items())[:SHOWN], numbers=("dropped",)
+        )

@@ -60,13 +60,17 @@ def answer(turn: Turn, given: Given) -> Plan[Saved]:
         return Saved(duplicate=True, surplus=turn.before[1])
     lease, worker = turn.leased(), turn.worker
     held = lease.state == "open"
-    surplus = worker.state not in ("pilot", "active") or not (held or lease.kind != "main" or lease.room)
+    surplus = worker.state not in ("pilot", "active") or not (
+        held or lease.kind != "main" or lease.room
+    )
     turn.later("UPDATE leases SET state = 'answered' WHERE id = ?", given.lease)
     if held or not surplus:
         turn.later(
             "UPDATE items SET leased = leased - ?, done = done + ? WHERE id = ?",
-            int(held), int(not surplus), lease.item,
-        )  # fmt: skip
+            int(held),
+            int(not surplus),
+            lease.item,
+        )
     if lease.draft:
         turn.later("DELETE FROM drafts WHERE lease = ?", given.lease)
     turn.ended()
@@ -87,9 +91,21 @@ def _record(turn: Turn, given: Given, lease: Leased, surplus: bool) -> None:
     turn.later(
         "INSERT INTO answers (item, worker, lease, key, kind, body, comment, seconds, elapsed, at, surplus,"
         " correct, quick, pay) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        lease.item, worker.id, given.lease, given.key, lease.kind, given.body, given.comment, seconds, elapsed,
-        turn.now, int(surplus), correct, int(quick), pay,
-    )  # fmt: skip
+        lease.item,
+        worker.id,
+        given.lease,
+        given.key,
+        lease.kind,
+        given.body,
+        given.comment,
+        seconds,
+        elapsed,
+        turn.now,
+        int(surplus),
+        correct,
+        int(quick),
+        pay,
+    )
     worker.earned += pay
     if not surplus:
         _count(worker, lease.kind, 1, (correct or 0, int(quick), seconds))
@@ -141,7 +157,11 @@ def undo(turn: Turn, key: str) -> Plan[None]:
         raise Refused("nothing_to_undo")
     seq, item, kind, correct, quick, seconds, pay, _ = row
     turn.later(
-        "INSERT INTO withdrawals (answer, worker, key, at) VALUES (?, ?, ?, ?)", seq, worker.id, key, turn.now
+        "INSERT INTO withdrawals (answer, worker, key, at) VALUES (?, ?, ?, ?)",
+        seq,
+        worker.id,
+        key,
+        turn.now,
     )
     turn.later("UPDATE items SET done = done - 1, leased = leased + 1 WHERE id = ?", item)
     worker.earned -= pay
@@ -158,8 +178,10 @@ def draft(turn: Turn, name: str, body: str) -> bool:
     turn.later(
         "INSERT INTO drafts (lease, body, at) VALUES (?, ?, ?)"
         " ON CONFLICT (lease) DO UPDATE SET body = excluded.body, at = excluded.at",
-        name, body, turn.now,
-    )  # fmt: skip
+        name,
+        body,
+        turn.now,
+    )
     if held:
         expires = turn.now + turn.settings.assign.lease_minutes * 60
         turn.later("UPDATE leases SET expires = ? WHERE id = ?", expires, name)
@@ -189,13 +211,22 @@ def report(turn: Turn, given: Report) -> Plan[Saved]:
     turn.later("UPDATE leases SET state = 'reported' WHERE id = ?", given.lease)
     turn.later(
         "INSERT INTO reports (item, worker, lease, key, code, comment, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        lease.item, worker.id, given.lease, given.key, given.code, given.comment, turn.now,
-    )  # fmt: skip
+        lease.item,
+        worker.id,
+        given.lease,
+        given.key,
+        given.code,
+        given.comment,
+        turn.now,
+    )
     turn.later(
         "UPDATE items SET leased = leased - ?, reports = reports + 1,"
         " held = CASE WHEN kind = 'main' AND ? = 1 AND reports + 1 >= ? THEN 1 ELSE held END WHERE id = ?",
-        int(lease.state == "open"), int(heard), turn.settings.limits.reports_per_item, lease.item,
-    )  # fmt: skip
+        int(lease.state == "open"),
+        int(heard),
+        turn.settings.limits.reports_per_item,
+        lease.item,
+    )
     turn.ended()
     if lease.kind == "pilot":
         worker.pilot += 1

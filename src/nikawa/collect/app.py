@@ -130,7 +130,9 @@ def _handlers(site: Site) -> dict[Any, Callable[[Request, Exception], Awaitable[
     from starlette.exceptions import HTTPException
 
     def told(request: Request, problem: Refused) -> Response:
-        language = accepted(request.headers.get("accept-language", ""), site.project.settings.language)
+        language = accepted(
+            request.headers.get("accept-language", ""), site.project.settings.language
+        )
         html = request.method == "GET" and "text/html" in request.headers.get("accept", "")
         response = site.refusal(problem, language, html)
         if problem.status == 429:
@@ -158,7 +160,9 @@ def _handlers(site: Site) -> dict[Any, Callable[[Request, Exception], Awaitable[
     return {Refused: refused, Unavailable: unavailable, HTTPException: http, Exception: broken}
 
 
-def run(app: Headers, host: str, port: int, *, started: Callable[[int], None] | None = None) -> None:
+def run(
+    app: Headers, host: str, port: int, *, started: Callable[[int], None] | None = None
+) -> None:
     """Serve until interrupted. Addresses are not logged: they hold the workers' links."""
     import signal
 
@@ -171,9 +175,14 @@ def run(app: Headers, host: str, port: int, *, started: Callable[[int], None] | 
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     listening = _listen(host, port)
     config = uvicorn.Config(
-        app, access_log=False, log_level="warning", server_header=False,
-        timeout_keep_alive=75, proxy_headers=True, timeout_graceful_shutdown=10,
-    )  # fmt: skip
+        app,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=75,
+        proxy_headers=True,
+        timeout_graceful_shutdown=10,
+    )
 
     patience = Patience()
 
@@ -198,4 +207,6 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as problem:
         what = f"cannot listen at {host}, port {port}: {problem.strerror or problem}"
-        raise BadInput(what, cure="choose another port with --port, or another address with --host") from None
+        raise BadInput(
+            what, cure="choose another port with --port, or another address with --host"
+        ) from None

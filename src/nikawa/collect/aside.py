@@ -78,7 +78,9 @@ def _blocks(task: Task) -> Iterator[bytes]:
             told = process.stderr.read().decode(errors="replace").strip().splitlines()
             if process.wait():
                 raise Failed(
-                    told[-1] if told else f"a process beside the server ended with {process.returncode}"
+                    told[-1]
+                    if told
+                    else f"a process beside the server ended with {process.returncode}"
                 )
         finally:
             if process.poll() is None:

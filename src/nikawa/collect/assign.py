@@ -24,9 +24,7 @@ OVERDUE = 1000
 """Overdue leases one request takes back at most."""
 
 _UNSEEN = "NOT EXISTS (SELECT 1 FROM seen s WHERE s.worker = ? AND s.item = i.id)"
-_NEW_GROUP = (
-    " AND (i.grp IS NULL OR NOT EXISTS (SELECT 1 FROM seen_groups g WHERE g.worker = ? AND g.grp = i.grp))"
-)
+_NEW_GROUP = " AND (i.grp IS NULL OR NOT EXISTS (SELECT 1 FROM seen_groups g WHERE g.worker = ? AND g.grp = i.grp))"
 _HELD = (
     "SELECT l.id, l.item, i.kind, l.expires, t.body, t.gold, d.body, a.body FROM leases l"
     " JOIN items i ON i.id = l.item JOIN texts t ON t.item = l.item LEFT JOIN drafts d ON d.lease = l.id"
@@ -122,8 +120,13 @@ def add_lease(turn: Turn, item: int, redo: int | None = None) -> str:
     name = secrets.token_urlsafe(18)
     turn.later(
         "INSERT INTO leases (id, item, worker, issued, expires, state, redo) VALUES (?, ?, ?, ?, ?, 'open', ?)",
-        name, item, turn.worker.id, turn.now, _end(turn), redo,
-    )  # fmt: skip
+        name,
+        item,
+        turn.worker.id,
+        turn.now,
+        _end(turn),
+        redo,
+    )
     return name
 
 
@@ -206,11 +209,17 @@ def _first(turn: Turn, kind: str, spots: list[int]) -> Plan[Chosen | None]:
         return None
     marks = ", ".join("?" * len(spots))
     order = " ".join(f"WHEN ? THEN {step}" for step in range(len(spots)))
-    return (yield from _pick(
-        f"i.kind = ? AND i.position IN ({marks}) AND (i.open = 1 OR i.kind <> 'main') AND {_UNSEEN}"
-        f"{_groups(turn.settings, kind)} ORDER BY CASE i.position {order} END",
-        kind, *spots, turn.worker.id, *_group_values(turn, kind), *spots,
-    ))  # fmt: skip
+    return (
+        yield from _pick(
+            f"i.kind = ? AND i.position IN ({marks}) AND (i.open = 1 OR i.kind <> 'main') AND {_UNSEEN}"
+            f"{_groups(turn.settings, kind)} ORDER BY CASE i.position {order} END",
+            kind,
+            *spots,
+            turn.worker.id,
+            *_group_values(turn, kind),
+            *spots,
+        )
+    )
 
 
 def _from(turn: Turn, column: str, start: int) -> Plan[Chosen | None]:
@@ -218,8 +227,10 @@ def _from(turn: Turn, column: str, start: int) -> Plan[Chosen | None]:
     for sign in (">=", "<"):
         chosen = yield from _pick(
             f"i.open = 1 AND {column} {sign} ? AND {_UNSEEN}{_groups(turn.settings, 'main')} ORDER BY {column}",
-            start, turn.worker.id, *_group_values(turn, "main"),
-        )  # fmt: skip
+            start,
+            turn.worker.id,
+            *_group_values(turn, "main"),
+        )
         if chosen is not None:
             return chosen
     return None
@@ -238,6 +249,7 @@ def others_hold(link: Link, worker: Worker) -> bool:
     row = link.one(
         "SELECT 1 FROM leases l JOIN items i ON i.id = l.item WHERE l.state = 'open' AND l.worker <> ?"  # noqa: S608
         f" AND i.kind = 'main' AND i.held = 0 AND {_UNSEEN} LIMIT 1",
-        worker.id, worker.id,
-    )  # fmt: skip
+        worker.id,
+        worker.id,
+    )
     return row is not None

@@ -23,18 +23,25 @@ Tell = Callable[[Problem], str]
 
 _STANDS = " AND a.surplus = 0 AND x.answer IS NULL AND w.state <> 'excluded'"
 _ANSWERS = "answers a JOIN workers w ON w.id = a.worker LEFT JOIN withdrawals x ON x.answer = a.seq"
-_UNEQUAL = (
-    f" AND i.done > 1 AND (SELECT count(DISTINCT a.body) FROM {_ANSWERS} WHERE a.item = i.id{_STANDS}) > 1"  # noqa: S608
-)
+_UNEQUAL = f" AND i.done > 1 AND (SELECT count(DISTINCT a.body) FROM {_ANSWERS} WHERE a.item = i.id{_STANDS}) > 1"  # noqa: S608
 _UNDECIDED = " AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.item = i.id)"
-_ITEM = "SELECT i.ref, i.id, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main'"
+_ITEM = (
+    "SELECT i.ref, i.id, t.body FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = 'main'"
+)
 
 
 def disagreements(
-    link: Link, project: Project, after: str = "", *, undecided: bool = False, tell: Tell | None = None
+    link: Link,
+    project: Project,
+    after: str = "",
+    *,
+    undecided: bool = False,
+    tell: Tell | None = None,
 ) -> dict[str, Any]:
     """A page of items whose answers disagree, or whose written texts break a rule; `after` is None at the end."""
-    rule = (" AND i.done > 0" if project.form.writes else _UNEQUAL) + (_UNDECIDED if undecided else "")
+    rule = (" AND i.done > 0" if project.form.writes else _UNEQUAL) + (
+        _UNDECIDED if undecided else ""
+    )
     cases: list[dict[str, Any]] = []
     for _ in range(0, LOOKED, CHUNK):
         rows = link.rows(f"{_ITEM} AND i.ref > ?{rule} ORDER BY i.ref LIMIT ?", after, CHUNK)
@@ -70,9 +77,12 @@ def _case(link: Link, project: Project, row: Row, tell: Tell | None) -> dict[str
     """As workers saw the item, with their answers and all decisions, the last first."""
     ref, item, body = row
     example = example_of(body)
-    decisions = [_decision(found) for found in link.rows(
-        "SELECT person, body, reason, at FROM decisions WHERE item = ? ORDER BY seq DESC", item
-    )]  # fmt: skip
+    decisions = [
+        _decision(found)
+        for found in link.rows(
+            "SELECT person, body, reason, at FROM decisions WHERE item = ? ORDER BY seq DESC", item
+        )
+    ]
     return {
         "ref": ref,
         "inputs": project.form.view(project.form, example, project.options),
@@ -82,7 +92,9 @@ def _case(link: Link, project: Project, row: Row, tell: Tell | None) -> dict[str
     }
 
 
-def _sides(link: Link, project: Project, item: int, example: Example, tell: Tell) -> list[dict[str, Any]]:
+def _sides(
+    link: Link, project: Project, item: int, example: Example, tell: Tell
+) -> list[dict[str, Any]]:
     rows = link.rows(
         f"SELECT w.name, a.body, a.comment, a.seconds FROM {_ANSWERS} WHERE a.item = ?{_STANDS} ORDER BY a.seq",  # noqa: S608
         item,
@@ -90,9 +102,18 @@ def _sides(link: Link, project: Project, item: int, example: Example, tell: Tell
     found = []
     for worker, body, comment, seconds in rows:
         answer: Answer = msgspec.json.decode(body)
-        problems = [tell(problem) for problem in project.form.validate(answer, example, project.options)]
-        found.append({"worker": worker, "answer": answer, "comment": comment, "seconds": seconds,
-                      "problems": problems})  # fmt: skip
+        problems = [
+            tell(problem) for problem in project.form.validate(answer, example, project.options)
+        ]
+        found.append(
+            {
+                "worker": worker,
+                "answer": answer,
+                "comment": comment,
+                "seconds": seconds,
+                "problems": problems,
+            }
+        )
     return found
 
 
@@ -101,4 +122,9 @@ def _code(problem: Problem) -> str:
 
 
 def _decision(row: Sequence[Any]) -> dict[str, Any]:
-    return {"person": row[0], "answer": msgspec.json.decode(row[1]), "reason": row[2], "at": stamp(row[3])}
+    return {
+        "person": row[0],
+        "answer": msgspec.json.decode(row[1]),
+        "reason": row[2],
+        "at": stamp(row[3]),
+    }

@@ -47,7 +47,9 @@ class Desk:
         """Take an answer; the next item comes along."""
 
         def plan(link: Link) -> Plan[tuple[tuple[Saved, Standing], Turn]]:
-            turn = yield from turn_of(link, token, self.settings, now, lease=given.lease, key=given.key)
+            turn = yield from turn_of(
+                link, token, self.settings, now, lease=given.lease, key=given.key
+            )
             saved = yield from answer(turn, given)
             return (saved, (yield from self._standing(turn))), turn
 
@@ -110,7 +112,9 @@ class Desk:
             "progress": {
                 "answered": worker.answered,
                 "left": max(0, limit - worker.answered) if limit else None,
-                "pilot_left": max(0, standing.pilot - worker.pilot) if worker.state == "pilot" else 0,
+                "pilot_left": max(0, standing.pilot - worker.pilot)
+                if worker.state == "pilot"
+                else 0,
             },
             "earned": {
                 "amount": round(worker.earned, 4),

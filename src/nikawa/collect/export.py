@@ -53,7 +53,12 @@ def _answers(link: Link, project: Project, wanted: set[str], name: Name) -> Iter
         shown, when = name(worker), stamp(at)
         for question, answer in split(body):
             yield Judgement(
-                example=ref, worker=shown, question=question, answer=answer, seconds=seconds, at=when
+                example=ref,
+                worker=shown,
+                question=question,
+                answer=answer,
+                seconds=seconds,
+                at=when,
             )
 
 
@@ -85,7 +90,11 @@ def _decisions(link: Link, project: Project) -> Iterator[Judgement]:
     ):
         for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
             yield Judgement(
-                example=ref, worker=f"decision:{person}", question=question, answer=answer, at=stamp(at)
+                example=ref,
+                worker=f"decision:{person}",
+                question=question,
+                answer=answer,
+                at=stamp(at),
             )
 
 
@@ -164,8 +173,12 @@ def take_in(
     by_worker = sorted(grouped.items(), key=lambda pair: pair[0][0])
     for worker, theirs in groupby(by_worker, key=lambda pair: pair[0][0]):
         token = hashed(project.token(worker))
-        person = add_worker(link, worker, token, "import", language=project.settings.language, now=now)
-        added += _add(link, project, person.id, [(*items[ref], found) for (_, ref), found in theirs], now)
+        person = add_worker(
+            link, worker, token, "import", language=project.settings.language, now=now
+        )
+        added += _add(
+            link, project, person.id, [(*items[ref], found) for (_, ref), found in theirs], now
+        )
     link.settle("answers", "seen")
     audit(link, "command", "import", {"file": file, "answers": added}, now)
     return added, len(grouped) - added
@@ -180,7 +193,10 @@ def _add(
 ) -> int:
     """Add a worker's answers to items they have none for; how many."""
     known = {
-        item for (item,) in link.rows("SELECT item FROM answers WHERE worker = ? AND surplus = 0", worker)
+        item
+        for (item,) in link.rows(
+            "SELECT item FROM answers WHERE worker = ? AND surplus = 0", worker
+        )
     }
     fresh = [one for one in theirs if one[0] not in known]
     link.load(
@@ -198,16 +214,36 @@ def _add(
 def _hand_in(link: Link, worker: int, items: set[int]) -> None:
     """What the worker holds of these items is answered now: nobody judges an item twice."""
     held = link.rows(
-        "SELECT id, item, state FROM leases WHERE worker = ? AND state IN ('open', 'expired', 'lost')", worker
+        "SELECT id, item, state FROM leases WHERE worker = ? AND state IN ('open', 'expired', 'lost')",
+        worker,
     )
     theirs = [(lease, item, state) for lease, item, state in held if item in items]
-    link.many("UPDATE leases SET state = 'answered' WHERE id = ?", [(lease,) for lease, _, _ in theirs])
+    link.many(
+        "UPDATE leases SET state = 'answered' WHERE id = ?", [(lease,) for lease, _, _ in theirs]
+    )
     opened = [(item,) for _, item, state in theirs if state == "open"]
     link.many("UPDATE items SET leased = leased - 1 WHERE id = ?", opened)
 
 
-def _row(project: Project, worker: int, item: int, found: list[Judgement], now: float) -> tuple[Any, ...]:
-    body = project.form.from_judgements([(judgement.question, judgement.answer) for judgement in found])
+def _row(
+    project: Project, worker: int, item: int, found: list[Judgement], now: float
+) -> tuple[Any, ...]:
+    body = project.form.from_judgements(
+        [(judgement.question, judgement.answer) for judgement in found]
+    )
     text, first = msgspec.json.encode(body).decode(), found[0]
     lease, key = f"import {worker} {item}", f"import {item}"
-    return item, worker, lease, key, "main", text, "", first.seconds, moment(first.at, now), 0, 0, 0.0
+    return (
+        item,
+        worker,
+        lease,
+        key,
+        "main",
+        text,
+        "",
+        first.seconds,
+        moment(first.at, now),
+        0,
+        0,
+        0.0,
+    )

@@ -160,16 +160,22 @@ class Form:
         kind = self.settings
         if kind is None:
             if table:
-                raise self._wrong("the form has no settings", file, (), "empty the table [form_settings]")
+                raise self._wrong(
+                    "the form has no settings", file, (), "empty the table [form_settings]"
+                )
             return None
         known = {found.encode_name for found in msgspec.structs.fields(kind)}
         for name in table:
             if name not in known:
-                raise self._wrong(f"there is no setting {name!r}", file, (name,), suggest(name, known))
+                raise self._wrong(
+                    f"there is no setting {name!r}", file, (name,), suggest(name, known)
+                )
         try:
             return msgspec.convert(dict(table), kind)
         except (msgspec.ValidationError, ValueError) as problem:
-            raise self._wrong(str(problem), file, named_in(str(problem))[:1], "correct it") from None
+            raise self._wrong(
+                str(problem), file, named_in(str(problem))[:1], "correct it"
+            ) from None
 
     def _wrong(self, what: str, file: Path | None, names: Sequence[str], cure: str) -> BadInput:
         text = file.read_text("utf-8-sig") if file is not None else ""
@@ -220,7 +226,8 @@ class Form:
             return ""
         for question, right in gold.items():
             if any(
-                problem.where == question for problem in self.validate({question: right}, example, options)
+                problem.where == question
+                for problem in self.validate({question: right}, example, options)
             ):
                 return f"the gold {right!r} is no answer to {question!r}"
         return ""

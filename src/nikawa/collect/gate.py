@@ -58,12 +58,15 @@ def gate(project: Project, store: Store) -> dict[str, Any]:
     labelled = all(text.label for text in texts) and len({text.label for text in texts}) > 1
     right = _guesses(texts) if labelled else None
     told: dict[str, Any] = {
-        "texts": len(texts), "batch": BATCH, "tokeniser": name, "labelled": labelled,
+        "texts": len(texts),
+        "batch": BATCH,
+        "tokeniser": name,
+        "labelled": labelled,
         "needed": max(0, FEWEST - len(texts)) if labelled else 0,
         "guessed": None if right is None else _guessed(texts, right),
         "batches": [] if right is None else list(_batches(right)),
         "writers": _writers(cut, right),
-    }  # fmt: skip
+    }
     told |= _by_label(cut) if labelled else {"words": _added(cut), "lengths": []}
     return told
 
@@ -78,7 +81,9 @@ def _cut(texts: Sequence[Text], language: str) -> tuple[str, Cut]:
         tool = analyser(name)
 
     def tokens(given: Iterator[str]) -> list[list[str]]:
-        return [[token.form or token.surface for token in found] for found in tool.analyse_many(given)]
+        return [
+            [token.form or token.surface for token in found] for found in tool.analyse_many(given)
+        ]
 
     own = tokens(text.text for text in texts)
     known = dict.fromkeys(text.source for text in texts)
@@ -94,9 +99,14 @@ def _guesses(texts: Sequence[Text]) -> list[bool] | None:
         return None
     labels = tuple(sorted({text.label for text in last}))
     task = Task(
-        name="text alone", dataset="project", kind="inference", question="label", inputs=(SIDE,),
-        labels=labels, metrics=(),
-    )  # fmt: skip
+        name="text alone",
+        dataset="project",
+        kind="inference",
+        question="label",
+        inputs=(SIDE,),
+        labels=labels,
+        metrics=(),
+    )
     examples = [
         Example(id=str(n), inputs={SIDE: text.text}, gold={"label": text.label})
         for n, text in enumerate(last)
@@ -139,10 +149,14 @@ def _by_label(cut: Cut) -> dict[str, Any]:
         "labels": dict(zip(table.labels, table.examples.tolist(), strict=True)),
         "words": [_word(pair, cut) for pair in over_the_line(table)[:WORDS]],
         "near": msgspec.to_builtins(associations(table, 5)),
-        "lengths": [msgspec.to_builtins(row) for row in lengths(tally, table.labels) if row.unit == "characters"],
+        "lengths": [
+            msgspec.to_builtins(row)
+            for row in lengths(tally, table.labels)
+            if row.unit == "characters"
+        ],
         "explained": next(row.share for row in explained(tally) if row.unit == "characters"),
         "overlap": _overlap_by_label(cut),
-    }  # fmt: skip
+    }
 
 
 def _word(pair: Pair, cut: Cut) -> dict[str, Any]:
@@ -151,7 +165,7 @@ def _word(pair: Pair, cut: Cut) -> dict[str, Any]:
         n
         for n, text in enumerate(cut.texts)
         if text.label == pair.label and pair.token in cut.tokens[n]
-    ]  # fmt: skip
+    ]
     writers = Counter(cut.texts[n].writer for n in places if cut.texts[n].writer)
     recent = sum(n >= (len(cut.texts) - 1) // BATCH * BATCH for n in places)
     return {**msgspec.to_builtins(pair), "writers": as_names(writers), "recent": recent}
@@ -175,11 +189,17 @@ def _added(cut: Cut) -> list[dict[str, Any]]:
     most = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:WORDS]
     total = len(cut.texts)
     return [
-        {"token": token, "label": "", "count": count, "n": total, "share": count / total,
-         "writers": as_names(writers[token])}
+        {
+            "token": token,
+            "label": "",
+            "count": count,
+            "n": total,
+            "share": count / total,
+            "writers": as_names(writers[token]),
+        }
         for token, count in most
         if count > 1
-    ]  # fmt: skip
+    ]
 
 
 def _writers(cut: Cut, right: Sequence[bool] | None) -> list[dict[str, Any]]:
@@ -193,12 +213,20 @@ def _writers(cut: Cut, right: Sequence[bool] | None) -> list[dict[str, Any]]:
     rows = []
     for writer, places in own.items():
         hits = [right[n - shift] for n in places if n >= shift] if right else []
-        odd = [*_odd(long, places, ("long", "short")), *_odd(cut.shared.shares, places, ("copies", "strays"))]
-        rows.append({
-            "writer": writer, "texts": len(places), "characters": float(long[places].mean()),
-            "overlap": float(cut.shared.shares[places].mean()), "flags": odd,
-            "guessed": sum(hits) / len(hits) if hits else None,
-        })  # fmt: skip
+        odd = [
+            *_odd(long, places, ("long", "short")),
+            *_odd(cut.shared.shares, places, ("copies", "strays")),
+        ]
+        rows.append(
+            {
+                "writer": writer,
+                "texts": len(places),
+                "characters": float(long[places].mean()),
+                "overlap": float(cut.shared.shares[places].mean()),
+                "flags": odd,
+                "guessed": sum(hits) / len(hits) if hits else None,
+            }
+        )
     return sorted(rows, key=lambda row: (-len(row["flags"]), -row["texts"], row["writer"]))
 
 

@@ -26,7 +26,9 @@ def table(language: str, form: Form) -> dict[str, str]:
     return {**messages(language), **form.words.get(language, form.words.get("en", {}))}
 
 
-def say(language: str, key: str, values: Mapping[str, Any] | None = None, form: Form | None = None) -> str:
+def say(
+    language: str, key: str, values: Mapping[str, Any] | None = None, form: Form | None = None
+) -> str:
     """A message with its values filled in; a key nobody wrote a message for is shown as it is."""
     text = (messages(language) if form is None else table(language, form)).get(key, key)
     given = values or {}

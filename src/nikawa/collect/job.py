@@ -106,7 +106,9 @@ def new(folder: Path, examples: str, how: New, *, data: Path | None = None) -> N
     except BaseException:
         shutil.rmtree(folder)  # a database that does not answer leaves no half of a project
         raise
-    return NewReport(str(folder), how.form, count, workers, OWNER, chosen, how.language, _notes(project))
+    return NewReport(
+        str(folder), how.form, count, workers, OWNER, chosen, how.language, _notes(project)
+    )
 
 
 def _notes(project: Project) -> tuple[str, ...]:
@@ -127,7 +129,11 @@ def _first_start(folder: Path, chosen: str, database: str) -> int:
     with opened(folder, database) as (_, store):
         kept, now = hash_password(chosen), time.time()
         store.do(lambda link: set_person(link, OWNER, "owner", kept, now))
-        return int(store.ask(lambda link: link.rows("SELECT count(*) FROM items WHERE kind = 'main'"))[0][0])
+        return int(
+            store.ask(lambda link: link.rows("SELECT count(*) FROM items WHERE kind = 'main'"))[0][
+                0
+            ]
+        )
 
 
 def status(folder: Path, database: str = "") -> dict[str, Any]:
@@ -146,14 +152,18 @@ class Links:
     """What they begin with."""
 
 
-def links(folder: Path, names: Sequence[str], address: str | None = None, database: str = "") -> Links:
+def links(
+    folder: Path, names: Sequence[str], address: str | None = None, database: str = ""
+) -> Links:
     """Make links for workers; the same name gets the same link every time.
 
     They begin with `address`, else with that of project.toml, else with the one the server was last started at.
     """
     for name in names:
         if not can_be_called(name):
-            raise BadInput(f"{name!r} cannot be a worker's name", cure="use 1 to 200 printable characters")
+            raise BadInput(
+                f"{name!r} cannot be a worker's name", cure="use 1 to 200 printable characters"
+            )
     with opened(folder, database) as (project, store):
         base = (_address(project, store) if address is None else address).rstrip("/")
         made = (
@@ -168,10 +178,14 @@ def links(folder: Path, names: Sequence[str], address: str | None = None, databa
 
 def _address(project: Project, store: Store) -> str:
     row = store.ask(lambda link: link.one("SELECT value FROM meta WHERE key = ?", ADDRESS))
-    return project.settings.address or (Serving().base(Serving.port) if row is None else str(row[0]))
+    return project.settings.address or (
+        Serving().base(Serving.port) if row is None else str(row[0])
+    )
 
 
-def password(folder: Path, name: str, role: str, secret: str | None = None, database: str = "") -> str:
+def password(
+    folder: Path, name: str, role: str, secret: str | None = None, database: str = ""
+) -> str:
     """Add an owner or reviewer, or give them a new password, which is returned."""
     if not can_be_called(name):
         raise BadInput(f"{name!r} cannot log in", cure="use 1 to 200 printable characters")
@@ -218,7 +232,9 @@ def demo(folder: Path) -> NewReport:
     dataset = load("mini-ja")
     pairs = {
         split: [
-            replace(example, id=reference(dataset.name, split, example.id), meta={}, tags=frozenset())
+            replace(
+                example, id=reference(dataset.name, split, example.id), meta={}, tags=frozenset()
+            )
             for example in examples
             if {"premise", "hypothesis"} <= example.inputs.keys() and "label" in example.gold
         ]
@@ -227,7 +243,10 @@ def demo(folder: Path) -> NewReport:
     train = pairs["train"]
     labels = sorted({str(example.gold["label"]) for example in train})
     settings = Settings(
-        title="Nikawa demo", form="choice", assign=Assign(workers_per_item=3), options={"labels": labels}
+        title="Nikawa demo",
+        form="choice",
+        assign=Assign(workers_per_item=3),
+        options={"labels": labels},
     )
     project = create_project(folder, settings, pairs["test"])
     for name, chosen in (("gold", train[3:13]), ("pilot", train[:3])):

@@ -100,9 +100,13 @@ def _comparable(answer: Any, ordered: bool) -> Any:
 
 def _agreement(table: Table) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "question": table.question, "items": len(table.items), "workers": len(table.workers),
-        "answers": len(table), "measures": [], "counts": {},
-    }  # fmt: skip
+        "question": table.question,
+        "items": len(table.items),
+        "workers": len(table.workers),
+        "answers": len(table),
+        "measures": [],
+        "counts": {},
+    }
     try:
         told["measures"] = [msgspec.to_builtins(row) for row in measured(table, Options())]
     except BadInput:  # no item has two answers yet
@@ -139,9 +143,16 @@ def _mark(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         share, flags = row.setdefault("agreement", None), list(row.get("flags", ()))
         row["low"], row["high"] = (
-            (None, None) if share is None else wilson(round(share * row["compared"]), row["compared"])
+            (None, None)
+            if share is None
+            else wilson(round(share * row["compared"]), row["compared"])
         )
-        if usual is not None and share is not None and row["compared"] >= FEWEST and row["high"] < usual:
+        if (
+            usual is not None
+            and share is not None
+            and row["compared"] >= FEWEST
+            and row["high"] < usual
+        ):
             flags.append("disagrees")
         row["flags"] = flags
 
@@ -173,7 +184,9 @@ def _items(store: Store, table: Table | None, compared: bool) -> list[dict[str, 
         for ref, flag in _odd(table, compared):
             row = why.setdefault(ref, {"ref": ref, "flags": [], "reports": 0})
             row["flags"].append(flag)
-    return sorted(why.values(), key=lambda row: (-len(row["flags"]), -row["reports"], row["ref"]))[:LISTED]
+    return sorted(why.values(), key=lambda row: (-len(row["flags"]), -row["reports"], row["ref"]))[
+        :LISTED
+    ]
 
 
 def _odd(table: Table, compared: bool) -> Iterator[tuple[str, str]]:
@@ -191,4 +204,6 @@ def _odd(table: Table, compared: bool) -> Iterator[tuple[str, str]]:
 
 def as_names(found: Mapping[str, int], most: int = 3) -> list[list[Any]]:
     """The most frequent names with their counts."""
-    return [list(pair) for pair in sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most]]
+    return [
+        list(pair) for pair in sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
+    ]

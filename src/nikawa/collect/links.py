@@ -7,7 +7,9 @@ from nikawa.collect.project import Project, hashed
 from nikawa.collect.workers import add_worker, audit
 
 
-def make_links(link: Link, project: Project, names: list[str], who: str, now: float) -> list[tuple[str, str]]:
+def make_links(
+    link: Link, project: Project, names: list[str], who: str, now: float
+) -> list[tuple[str, str]]:
     """Workers with these names, and the token of each."""
     made = []
     for name in names:

@@ -28,7 +28,9 @@ CHUNK = 20_000
 
 def sync(project: Project, store: Store) -> dict[str, int]:
     """Add what the files gained since the last time, and follow the number of workers asked for; what was added."""
-    added = {kind: _sync(project, store, kind, project.folder / name) for kind, name in KINDS.items()}
+    added = {
+        kind: _sync(project, store, kind, project.folder / name) for kind, name in KINDS.items()
+    }
     _ask(project.settings.assign.workers_per_item, store)
     return added
 
@@ -106,7 +108,8 @@ def _rows(project: Project, kind: str, path: Path, known: set[str]) -> Iterator[
 def _correct(link: Link, project: Project, kind: str, path: Path) -> None:
     """A control or pilot item that was corrected in its file is corrected: wrong gold would exclude good workers."""
     rows = link.rows(
-        "SELECT i.ref, i.id, t.body, t.gold FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = ?", kind
+        "SELECT i.ref, i.id, t.body, t.gold FROM items i JOIN texts t ON t.item = i.id WHERE i.kind = ?",
+        kind,
     )
     before = {ref: (item, body, gold) for ref, item, body, gold in rows}
     changed = [
@@ -134,4 +137,6 @@ def _checked(project: Project, kind: str, example: Example, path: Path) -> str |
     if fault:
         cure = "correct the example, or take it out of the file"
         raise BadInput(f"example {example.id!r}: {fault}", file=path, cure=cure)
-    return None if kind == "main" else msgspec.json.encode(form.known(example.gold, options)).decode()
+    return (
+        None if kind == "main" else msgspec.json.encode(form.known(example.gold, options)).decode()
+    )

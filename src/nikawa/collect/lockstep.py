@@ -19,7 +19,9 @@ Outcome = tuple[Any, Exception | None]
 class _March:
     """The plans of a batch, each at its next question."""
 
-    def __init__(self, link: Link, plans: Sequence[Planned[Any]], lost: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self, link: Link, plans: Sequence[Planned[Any]], lost: tuple[type[Exception], ...]
+    ) -> None:
         self._plans: list[Plan[tuple[Any, Turn]]] = [planned.plan(link) for planned in plans]
         self._lost = lost
         self.asked: list[tuple[int, tuple[Any, ...]]] = []
@@ -52,7 +54,9 @@ def in_step(
         march.step(number, None)
     while march.asked:
         asked, march.asked = march.asked, []
-        for (number, _), row in zip(asked, link.each([question for _, question in asked]), strict=True):
+        for (number, _), row in zip(
+            asked, link.each([question for _, question in asked]), strict=True
+        ):
             march.step(number, row)
     outcomes: list[Outcome | None] = [None] * len(plans)
     for number, problem in march.refused.items():

@@ -46,7 +46,9 @@ def render(text: str) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    return "\n".join(_block(block.strip("\n")) for block in re.split(r"\n\s*\n", text) if block.strip())
+    return "\n".join(
+        _block(block.strip("\n")) for block in re.split(r"\n\s*\n", text) if block.strip()
+    )
 
 
 def _block(block: str) -> str:
@@ -82,7 +84,9 @@ def _quote(lines: list[str]) -> str:
 def _table(lines: list[str]) -> str:
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
     head = "".join(f"<th>{_inline(cell)}</th>" for cell in rows[0])
-    body = "".join(f"<tr>{''.join(f'<td>{_inline(cell)}</td>' for cell in row)}</tr>" for row in rows[2:])
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_inline(cell)}</td>' for cell in row)}</tr>" for row in rows[2:]
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

@@ -64,12 +64,24 @@ _CASE = {
 _CASES = {
     "type": "object",
     "required": ["cases", "after"],
-    "properties": {"cases": {"type": "array", "items": _CASE}, "after": {"type": ["string", "null"]}},
+    "properties": {
+        "cases": {"type": "array", "items": _CASE},
+        "after": {"type": ["string", "null"]},
+    },
 }
-_TOKEN = {"name": "token", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+_TOKEN = {
+    "name": "token",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "minLength": 1},
+}
 
 _POSTS: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
-    "/w/{token}/answer": (bodies.AnswerBody, _SAVED, "Hand in an answer; a key sent twice counts once."),
+    "/w/{token}/answer": (
+        bodies.AnswerBody,
+        _SAVED,
+        "Hand in an answer; a key sent twice counts once.",
+    ),
     "/w/{token}/draft": (bodies.DraftBody, _ANY, "Keep half-written work and prolong the lease."),
     "/w/{token}/undo": (bodies.UndoBody, _ANY, "Withdraw the last answer."),
     "/w/{token}/report": (bodies.ReportBody, _SAVED, "Hand an item back with a reason."),
@@ -116,9 +128,12 @@ def document(title: str) -> dict[str, Any]:
     }
 
 
-def _operation(path: str, about: str, schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _operation(
+    path: str, about: str, schema: dict[str, Any], names: tuple[str, ...]
+) -> dict[str, Any]:
     parameters: list[dict[str, Any]] = [
-        {"name": name, "in": "query", "required": False, "schema": {"type": "string"}} for name in names
+        {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
+        for name in names
     ]
     if "{token}" in path:
         parameters.append(_TOKEN)

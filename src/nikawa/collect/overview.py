@@ -85,8 +85,9 @@ def reports(link: Link, after: int = 0) -> list[dict[str, Any]]:
     rows = link.rows(
         "SELECT r.seq, i.ref, w.name, r.code, r.comment, r.at, i.held FROM reports r JOIN items i ON i.id = r.item"
         " JOIN workers w ON w.id = r.worker WHERE r.seq > ? ORDER BY r.seq LIMIT ?",
-        after, PAGE,
-    )  # fmt: skip
+        after,
+        PAGE,
+    )
     names = ("seq", "ref", "worker", "code", "comment")
     return [
         {**dict(zip(names, row, strict=False)), "at": stamp(row[5]), "set_aside": bool(row[6])}
@@ -110,10 +111,18 @@ def items(link: Link, state: str = "", after: str = "", limit: int = PAGE) -> li
     rows = link.rows(
         "SELECT i.ref, i.asked, i.done, i.leased, i.reports, i.held, i.open FROM items i"  # noqa: S608
         f" WHERE i.kind = 'main' AND i.ref > ? AND {_ITEM_STATES[state]} ORDER BY i.ref LIMIT ?",
-        after, limit,
-    )  # fmt: skip
+        after,
+        limit,
+    )
     return [
-        {"ref": r[0], "asked": r[1], "done": r[2], "leased": r[3], "reports": r[4], "state": _state(r)}
+        {
+            "ref": r[0],
+            "asked": r[1],
+            "done": r[2],
+            "leased": r[3],
+            "reports": r[4],
+            "state": _state(r),
+        }
         for r in rows
     ]
 
@@ -163,7 +172,9 @@ def resolve(link: Link, ref: str, action: str, reason: str, *, who: str, now: fl
 
 
 def _item_state(link: Link, item: int) -> str:
-    row = found(link, "SELECT ref, asked, done, leased, reports, held, open FROM items WHERE id = ?", item)
+    row = found(
+        link, "SELECT ref, asked, done, leased, reports, held, open FROM items WHERE id = ?", item
+    )
     return _state(row)
 
 
@@ -172,10 +183,17 @@ def audit_rows(link: Link, after: int = 0, *, latest: bool = False) -> list[dict
     order = "DESC" if latest else "ASC"
     rows = link.rows(
         f"SELECT seq, at, who, what, detail FROM audit WHERE seq > ? ORDER BY seq {order} LIMIT ?",  # noqa: S608
-        after, PAGE,
-    )  # fmt: skip
+        after,
+        PAGE,
+    )
     return [
-        {"seq": r[0], "at": stamp(r[1]), "who": r[2], "what": r[3], "detail": msgspec.json.decode(r[4])}
+        {
+            "seq": r[0],
+            "at": stamp(r[1]),
+            "who": r[2],
+            "what": r[3],
+            "detail": msgspec.json.decode(r[4]),
+        }
         for r in rows
     ]
 

@@ -46,7 +46,9 @@ def _nobody() -> str:
 def hash_password(password: str) -> str:
     """What is kept of a password."""
     if len(password) < SHORTEST:
-        raise BadInput(f"the password is shorter than {SHORTEST} characters", cure="choose a longer one")
+        raise BadInput(
+            f"the password is shorter than {SHORTEST} characters", cure="choose a longer one"
+        )
     return cast(str, _hasher().hash(password))
 
 
@@ -57,8 +59,11 @@ def set_person(link: Link, name: str, role: str, password_hash: str, now: float)
     link.run(
         "INSERT INTO people (name, role, password, created) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (name) DO UPDATE SET role = excluded.role, password = excluded.password",
-        name, role, password_hash, now,
-    )  # fmt: skip
+        name,
+        role,
+        password_hash,
+        now,
+    )
     link.run("DELETE FROM sessions WHERE person = ?", name)
     audit(link, "command", "set person", {"name": name, "role": role}, now)
 
@@ -85,8 +90,11 @@ def start_session(link: Link, name: str, now: float) -> str:
     link.run("DELETE FROM sessions WHERE expires <= ?", now)
     link.run(
         "INSERT INTO sessions (id, person, csrf, expires) VALUES (?, ?, ?, ?)",
-        hashed(cookie), name, csrf, now + SESSION,
-    )  # fmt: skip
+        hashed(cookie),
+        name,
+        csrf,
+        now + SESSION,
+    )
     audit(link, name, "log in", {}, now)
     return cookie
 
@@ -96,8 +104,9 @@ def person_of(link: Link, cookie: str, now: float) -> Person:
     row = link.one(
         "SELECT p.name, p.role, s.csrf FROM sessions s JOIN people p ON p.name = s.person"
         " WHERE s.id = ? AND s.expires > ?",
-        hashed(cookie), now,
-    )  # fmt: skip
+        hashed(cookie),
+        now,
+    )
     if row is None:
         raise Refused("not_allowed", 401)
     return Person(*row)

@@ -44,7 +44,9 @@ class PostgresLink:
         from psycopg.types.numeric import Int8Dumper
 
         self._raw = psycopg.connect(url, autocommit=True, connect_timeout=10, prepare_threshold=2)
-        self._raw.adapters.register_dumper(int, Int8Dumper)  # else each size of number is another statement
+        self._raw.adapters.register_dumper(
+            int, Int8Dumper
+        )  # else each size of number is another statement
         digest = blake2b(schema.encode(), digest_size=8).digest()
         self._lock = int.from_bytes(digest, signed=True)
         self._writes = self._mark = 0
@@ -112,7 +114,10 @@ class PostgresLink:
     def load(self, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
         """Add many rows by COPY."""
         self._writes += 1
-        with self._raw.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+        with (
+            self._raw.cursor() as cursor,
+            cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy,
+        ):
             for row in rows:
                 copy.write_row(row)
 

@@ -76,16 +76,22 @@ class Project:
         for choice in (language, self.settings.language, *LANGUAGES):
             path = self.folder / f"guideline.{choice}.md"
             if path.is_file():
-                return path.read_text("utf-8", errors="replace")  # it may be saved anew while workers read it
+                return path.read_text(
+                    "utf-8", errors="replace"
+                )  # it may be saved anew while workers read it
         return ""
 
     def _keyed(self, purpose: str, text: str) -> bytes:
-        return hmac.digest(self.secret, f"{purpose}\0{text}".encode("utf-8", "surrogatepass"), "sha256")
+        return hmac.digest(
+            self.secret, f"{purpose}\0{text}".encode("utf-8", "surrogatepass"), "sha256"
+        )
 
 
 def can_be_called(name: str) -> bool:
     """Whether a person may go by a name: something to see, and nothing unseen but blanks, wide ones too."""
-    return 0 < len(name) <= NAME and bool(name.strip()) and name.replace("\u3000", " ").isprintable()
+    return (
+        0 < len(name) <= NAME and bool(name.strip()) and name.replace("\u3000", " ").isprintable()
+    )
 
 
 def hashed(token: str) -> str:
@@ -142,5 +148,7 @@ def _shown(examples: Iterable[Example], chosen: Form, options: Any) -> Iterable[
     for example in examples:
         fault = chosen.faults(example, options)
         if fault:
-            raise BadInput(f"example {example.id!r}: {fault}", cure="choose another form, or other examples")
+            raise BadInput(
+                f"example {example.id!r}: {fault}", cure="choose another form, or other examples"
+            )
         yield example

@@ -42,13 +42,20 @@ class LoginRoutes:
             raise Refused("not_allowed", 403)
         if request.method == "POST":
             refuse_elsewhere(request)
-            if not hmac.compare_digest(request.headers.get(FIELD, "").encode(), person.csrf.encode()):
+            if not hmac.compare_digest(
+                request.headers.get(FIELD, "").encode(), person.csrf.encode()
+            ):
                 raise Refused("not_allowed", 403)
         return person
 
     def _cookie(self, request: Request, response: Response, name: str, value: str) -> None:
         response.set_cookie(
-            name, value, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/"
+            name,
+            value,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+            path="/",
         )
 
     async def login_page(self, request: Request) -> Response:
@@ -57,7 +64,9 @@ class LoginRoutes:
 
     def _login(self, request: Request, text: str, status: int) -> Response:
         csrf = secrets.token_urlsafe(24)
-        response = self.site.page("login.html", self._language(request), status, csrf=csrf, text=text)
+        response = self.site.page(
+            "login.html", self._language(request), status, csrf=csrf, text=text
+        )
         self._cookie(request, response, LOGIN, csrf)
         return response
 
@@ -75,7 +84,9 @@ class LoginRoutes:
         name, now = form.get("name", "")[:200].replace("\0", ""), self.site.clock()
         stored = await self.site.read(lambda link: people.password_of(link, name))
         if not await run_in_threadpool(people.matches, stored, form.get("password", "")[:1000]):
-            await self.site.write(lambda link: audit(link, "?", "log in refused", {"name": name}, now))
+            await self.site.write(
+                lambda link: audit(link, "?", "log in refused", {"name": name}, now)
+            )
             return self._login(request, say(self._language(request), "login_failed"), 401)
         cookie = await self.site.write(lambda link: people.start_session(link, name, now))
         response = RedirectResponse("/owner", 303)

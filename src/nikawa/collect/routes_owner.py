@@ -54,19 +54,26 @@ class OwnerRoutes(LoginRoutes):
             raise
         user = {"name": person.name, "role": person.role}
         language = self._language(request)
-        return self.site.page(name, language, csrf=person.csrf, user=user, words=dict(words(language)))
+        return self.site.page(
+            name, language, csrf=person.csrf, user=user, words=dict(words(language))
+        )
 
     async def data(self, request: Request) -> Response:
         """What a dashboard shows: figures of now, and the last analyses, of which newer ones may be under way."""
         await self.person(request)
         found = await self.site.once(
-            "overview", FRESH, lambda: self.store.ask(lambda link: overview.overview(link, self.project))
+            "overview",
+            FRESH,
+            lambda: self.store.ask(lambda link: overview.overview(link, self.project)),
         )
         names = list(self.site.analyses)
         kept = await asyncio.gather(
             *(self.site.latest.get(name, ANALYSED, self._analysis(name)) for name in names)
         )
-        told = {name: {"at": one.at, "working": one.working} for name, one in zip(names, kept, strict=True)}
+        told = {
+            name: {"at": one.at, "working": one.working}
+            for name, one in zip(names, kept, strict=True)
+        }
         values = {name: one.value for name, one in zip(names, kept, strict=True)}
         return answer({**found, "analyses": values, "analysed": told})
 
@@ -93,7 +100,9 @@ class OwnerRoutes(LoginRoutes):
         undecided = request.query_params.get("undecided", "") in ("1", "true")
         tell = partial(self.site.said, language)
         found = await self.site.read(
-            lambda link: cases.disagreements(link, self.project, after, undecided=undecided, tell=tell)
+            lambda link: cases.disagreements(
+                link, self.project, after, undecided=undecided, tell=tell
+            )
         )
         return answer(found)
 
@@ -106,8 +115,13 @@ class OwnerRoutes(LoginRoutes):
     async def audit(self, request: Request) -> Response:
         """Who did what."""
         await self.person(request, "owner")
-        after, latest = number(request, "after"), request.query_params.get("latest", "") in ("1", "true")
-        return answer(await self.site.read(lambda link: overview.audit_rows(link, after, latest=latest)))
+        after, latest = (
+            number(request, "after"),
+            request.query_params.get("latest", "") in ("1", "true"),
+        )
+        return answer(
+            await self.site.read(lambda link: overview.audit_rows(link, after, latest=latest))
+        )
 
     async def decide(self, request: Request) -> Response:
         """Take a decision; it is held to the form's rules as any answer."""
@@ -119,7 +133,9 @@ class OwnerRoutes(LoginRoutes):
             return self.site.faults(self._language(request), problems)
         made = msgspec.json.encode(body.answer, order="deterministic").decode()
         seq = await self.site.write(
-            lambda link: overview.decide(link, body.ref, made, body.reason, who=person.name, now=now)
+            lambda link: overview.decide(
+                link, body.ref, made, body.reason, who=person.name, now=now
+            )
         )
         return answer({"seq": seq})
 
@@ -150,7 +166,9 @@ class OwnerRoutes(LoginRoutes):
         person, now = await self.person(request), self.site.clock()
         body = await self.site.body(request, ResolveBody)
         state = await self.site.write(
-            lambda link: overview.resolve(link, body.ref, body.action, body.reason, who=person.name, now=now)
+            lambda link: overview.resolve(
+                link, body.ref, body.action, body.reason, who=person.name, now=now
+            )
         )
         return answer({"ref": body.ref, "state": state})
 

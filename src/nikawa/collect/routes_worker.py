@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nikawa.collect.answers import Given, Report, leased
-from nikawa.collect.bodies import AnswerBody, CheckBody, DraftBody, LanguageBody, ReportBody, UndoBody
+from nikawa.collect.bodies import (
+    AnswerBody,
+    CheckBody,
+    DraftBody,
+    LanguageBody,
+    ReportBody,
+    UndoBody,
+)
 from nikawa.collect.form import Problem
 from nikawa.collect.guard import sender_of
 from nikawa.collect.i18n import accepted
@@ -57,7 +64,9 @@ class WorkerRoutes:
         """The page itself; the script asks for the item."""
         token = self.token(request)
         worker = await self.site.read(lambda link: by_link(link, token))
-        return self.site.page("worker.html", worker.language, base=f"/w/{request.path_params['token']}")
+        return self.site.page(
+            "worker.html", worker.language, base=f"/w/{request.path_params['token']}"
+        )
 
     async def next(self, request: Request) -> Response:
         """The item in hand, or a fresh one."""
@@ -77,7 +86,9 @@ class WorkerRoutes:
         given = Given(body.lease, body.key, text, body.comment, body.seconds, correct)
         saved, standing = await self.site.write(self.desk.answer(token, given, now))
         state = self.desk.state(standing)
-        return answer({"saved": True, "duplicate": saved.duplicate, "surplus": saved.surplus, "state": state})
+        return answer(
+            {"saved": True, "duplicate": saved.duplicate, "surplus": saved.surplus, "state": state}
+        )
 
     def _look(
         self, link: Link, token: str, body: AnswerBody | CheckBody
@@ -98,7 +109,9 @@ class WorkerRoutes:
         token = self.token(request)
         body = await self.site.body(request, CheckBody)
         worker, problems, _ = await self.site.read(lambda link: self._look(link, token, body))
-        return answer({"problems": [self.site.told(worker.language, problem) for problem in problems]})
+        return answer(
+            {"problems": [self.site.told(worker.language, problem) for problem in problems]}
+        )
 
     async def draft(self, request: Request) -> Response:
         """Keep half-written work."""
@@ -122,7 +135,9 @@ class WorkerRoutes:
         self._refuse_long(body.comment)
         given = Report(body.lease, body.key, body.code, body.comment)
         saved, standing = await self.site.write(self.desk.report(token, given, now))
-        return answer({"saved": True, "duplicate": saved.duplicate, "state": self.desk.state(standing)})
+        return answer(
+            {"saved": True, "duplicate": saved.duplicate, "state": self.desk.state(standing)}
+        )
 
     async def language(self, request: Request) -> Response:
         """Another language for the pages."""
@@ -153,6 +168,8 @@ class WorkerRoutes:
         if worker.created == now:
             wanted = accepted(request.headers.get("accept-language", ""), settings.language)
             await self.site.write(
-                lambda link: link.run("UPDATE workers SET language = ? WHERE id = ?", wanted, worker.id)
+                lambda link: link.run(
+                    "UPDATE workers SET language = ? WHERE id = ?", wanted, worker.id
+                )
             )
         return RedirectResponse(f"/w/{token}", 303)

@@ -154,7 +154,9 @@ def written(settings: Settings) -> str:
     )
     if not settings.options:
         return text
-    lines = "\n".join(f"{_name(name)} = {_quoted(value)}" for name, value in settings.options.items())
+    lines = "\n".join(
+        f"{_name(name)} = {_quoted(value)}" for name, value in settings.options.items()
+    )
     return f"{text}\n[form_settings]             # what the form takes\n{lines}\n"
 
 
@@ -189,7 +191,9 @@ def read_settings(path: Path) -> Settings:
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as problem:
         line = line_of(text, named_in(str(problem)))
-        raise BadInput(f"a setting is wrong: {problem}", file=path, line=line, cure="correct it") from None
+        raise BadInput(
+            f"a setting is wrong: {problem}", file=path, line=line, cure="correct it"
+        ) from None
 
 
 def _refuse_unknown(table: dict[str, Any], path: Path, text: str) -> None:
@@ -197,7 +201,9 @@ def _refuse_unknown(table: dict[str, Any], path: Path, text: str) -> None:
     for name, value in table.items():
         if name not in known:
             line = line_of(text, (name,))
-            raise BadInput(f"there is no setting {name!r}", file=path, line=line, cure=suggest(name, known))
+            raise BadInput(
+                f"there is no setting {name!r}", file=path, line=line, cure=suggest(name, known)
+            )
         kind = known[name]
         if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, _Table):
             inner = {found.encode_name for found in msgspec.structs.fields(kind)}
@@ -216,7 +222,9 @@ def line_of(text: str, names: Sequence[str]) -> int | None:
             section = stripped.strip("[]# ").split("]")[0]
             if section == ".".join(names):
                 return number
-        elif stripped.split("=")[0].strip().strip("\"'") == names[-1] and section == ".".join(names[:-1]):
+        elif stripped.split("=")[0].strip().strip("\"'") == names[-1] and section == ".".join(
+            names[:-1]
+        ):
             return number
     return None
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 LOOKED_AT = 200
 """Examples that tell the language."""
 WORKERS = 3
-_HANGUL, _KANA = re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]"), re.compile(r"[\u3041-\u30ff]")
+_HANGUL, _KANA = (
+    re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]"),
+    re.compile(r"[\u3041-\u30ff]"),
+)
 
 
 def completed(how: New, spec: str, examples: Iterable[Example]) -> tuple[New, Iterator[Example]]:
@@ -75,7 +78,9 @@ def _options(sheet: Sheet) -> dict[str, Any]:
     given["texts"] = given["most"] = sheet.texts
     given["naturalness"] = False
     if sheet.form == "choice" or sheet.question != known.get("question"):
-        given["prompt"] = sheet.prompt  # else the words of the page itself, in each worker's language
+        given["prompt"] = (
+            sheet.prompt
+        )  # else the words of the page itself, in each worker's language
     return {name: value for name, value in given.items() if name in known}
 
 

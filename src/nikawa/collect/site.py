@@ -74,7 +74,10 @@ class Site:
     async def body(self, request: Request, kind: type[S]) -> S:
         """The JSON body of a POST, checked."""
         refuse_elsewhere(request)
-        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+        if (
+            request.headers.get("content-type", "").split(";")[0].strip().lower()
+            != "application/json"
+        ):
             raise Refused("bad_request", 415)
         raw = await body_of(request, self.limit)
         if b"\\u0000" in raw:  # no database keeps it in a text, and no keyboard makes it
@@ -101,8 +104,12 @@ class Site:
     def static(self) -> tuple[str, dict[str, bytes]]:
         """The version in the address of the static files, and their contents."""
         folder = Path(str(files("nikawa.collect") / "pages" / "static"))
-        contents = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
-        digest = sha256(b"\0".join(name.encode() + data for name, data in contents.items())).hexdigest()
+        contents = {
+            path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()
+        }
+        digest = sha256(
+            b"\0".join(name.encode() + data for name, data in contents.items())
+        ).hexdigest()
         return digest[:12], contents
 
     @cached_property
@@ -111,7 +118,9 @@ class Site:
         found, waiting = list[str](), [self.project.form.code, "collect.js"]
         while waiting:
             source = self.static[1].get(waiting.pop(), b"").decode()
-            fresh = [name for name in re.findall(r'from "\./([\w-]+\.js)"', source) if name not in found]
+            fresh = [
+                name for name in re.findall(r'from "\./([\w-]+\.js)"', source) if name not in found
+            ]
             found += fresh
             waiting += fresh
         return found
@@ -122,7 +131,9 @@ class Site:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
         folder = str(files("nikawa.collect") / "pages")
-        return Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined)
+        return Environment(
+            loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined
+        )
 
     async def warm(self) -> None:
         """Have ready what the first visitor would wait for."""
@@ -138,7 +149,11 @@ class Site:
 
         settings = self.project.settings
         context = {
-            "project": {"title": settings.title, "form": settings.form, "language": settings.language},
+            "project": {
+                "title": settings.title,
+                "form": settings.form,
+                "language": settings.language,
+            },
             "form": self.project.form,
             "settings": msgspec.to_builtins(self.project.options) or {},
             "language": language,
@@ -158,21 +173,32 @@ class Site:
 
     def told(self, language: str, problem: Problem) -> dict[str, Any]:
         """A problem as the pages get it."""
-        return {"code": problem.code, "message": self.said(language, problem), "values": problem.values,
-                "where": problem.where, "warning": problem.warning}  # fmt: skip
+        return {
+            "code": problem.code,
+            "message": self.said(language, problem),
+            "values": problem.values,
+            "where": problem.where,
+            "warning": problem.warning,
+        }
 
     def faults(self, language: str, problems: list[Problem]) -> Response:
         """Why an answer is not taken."""
         first = next(problem for problem in problems if not problem.warning)
         told = [self.told(language, problem) for problem in problems]
-        return answer({"error": first.code, "message": self.said(language, first), "problems": told}, 422)
+        return answer(
+            {"error": first.code, "message": self.said(language, first), "problems": told}, 422
+        )
 
     def refusal(self, problem: Refused, language: str, html: bool = False) -> Response:
         """What somebody gets whose request cannot be done: a code and a sentence, nothing else."""
         if html:
             text = say(language, problem.code)
-            return self.page("message.html", language, problem.status, heading=problem.status, text=text)
-        return answer({"error": problem.code, "message": say(language, problem.code)}, problem.status)
+            return self.page(
+                "message.html", language, problem.status, heading=problem.status, text=text
+            )
+        return answer(
+            {"error": problem.code, "message": say(language, problem.code)}, problem.status
+        )
 
 
 def answer(value: Any, status: int = 200) -> Response:

@@ -20,7 +20,9 @@ class SqliteLink:
     """An open file."""
 
     def __init__(self, path: Path) -> None:
-        self._raw = sqlite3.connect(path, timeout=WAIT / 1000, isolation_level=None, check_same_thread=False)
+        self._raw = sqlite3.connect(
+            path, timeout=WAIT / 1000, isolation_level=None, check_same_thread=False
+        )
         self._raw.execute("PRAGMA journal_mode=WAL")
         self._raw.execute("PRAGMA synchronous=FULL")
         self._raw.execute("PRAGMA cache_size=-65536")

@@ -43,7 +43,12 @@ def export(folder: Path, out: Path, how: Out | None = None, database: str = "") 
         if form == "csv" or (form is None and ".jsonl" in out.name):
             _write_text(out, counted, form == "csv", chosen.overwrite)
             return counted.count
-        sheet = out.name.endswith(".tsv") or form not in (None, "records", "label-studio", "doccano")
+        sheet = out.name.endswith(".tsv") or form not in (
+            None,
+            "records",
+            "label-studio",
+            "doccano",
+        )
         rows = harmless(found) if sheet else found
         examples = None
         if form in ("label-studio", "doccano"):
@@ -108,12 +113,16 @@ def _more(folder: Path, spec: str) -> int:
     for example in fresh:
         fault = project.form.faults(example)
         if fault:
-            raise BadInput(f"example {example.id!r}: {fault}", file=spec, cure="name other examples")
+            raise BadInput(
+                f"example {example.id!r}: {fault}", file=spec, cure="name other examples"
+            )
     if fresh:
         wrote = writers_beside(spec)
         if wrote:
             known_writers = read_writers(project.folder / WRITERS)
-            write_writers(project.folder / WRITERS, {**wrote, **known_writers}.values(), overwrite=True)
+            write_writers(
+                project.folder / WRITERS, {**wrote, **known_writers}.values(), overwrite=True
+            )
         write_records(path, [*before, *fresh], overwrite=True)
     return len(fresh)
 

@@ -111,9 +111,20 @@ class Turn:
 
 def _values(worker: Worker, now: float) -> tuple[Any, ...]:
     return (
-        worker.state, worker.serial, worker.place, worker.answered, worker.pilot, worker.pilot_right, worker.gold,
-        worker.gold_right, worker.quick, worker.seconds, worker.earned, now, worker.id,
-    )  # fmt: skip
+        worker.state,
+        worker.serial,
+        worker.place,
+        worker.answered,
+        worker.pilot,
+        worker.pilot_right,
+        worker.gold,
+        worker.gold_right,
+        worker.quick,
+        worker.seconds,
+        worker.earned,
+        now,
+        worker.id,
+    )
 
 
 def turn_of(
@@ -130,7 +141,9 @@ def turn_of(
     if row is None:
         raise Refused("link_unknown", 404)
     told, surplus, item, state, issued, kind, room, draft, mine, overdue, *sizes = row[_WIDTH:]
-    held = None if item is None else Leased(item, state, issued, kind, bool(room), draft is not None)
+    held = (
+        None if item is None else Leased(item, state, issued, kind, bool(room), draft is not None)
+    )
     worker = Worker(*row[:_WIDTH])
     return Turn(
         link=link,
@@ -142,7 +155,9 @@ def turn_of(
         mine=int(mine),
         overdue=bool(overdue),
         sizes=dict(zip(("main", "gold", "pilot"), map(int, sizes), strict=True)),
-        touched={("worker", worker.id)} if held is None else {("worker", worker.id), ("item", held.item)},
+        touched={("worker", worker.id)}
+        if held is None
+        else {("worker", worker.id), ("item", held.item)},
     )
 
 

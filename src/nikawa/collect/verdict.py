@@ -40,10 +40,15 @@ def _counts(value: str) -> dict[str, int]:
 def _fault(settings: Settings, record: dict[str, int], more: str = "") -> str:
     """Why somebody with this record is excluded; empty where nothing speaks against them."""
     gold, speed = settings.gold, settings.speed
-    if record["gold"] >= gold.after and record["gold_right"] < gold.pass_mark * record["gold"] - 1e-9:
+    if (
+        record["gold"] >= gold.after
+        and record["gold_right"] < gold.pass_mark * record["gold"] - 1e-9
+    ):
         return f"{record['gold_right']} of {record['gold']} control items right{more}"
     if record["answered"] >= speed.after and record["quick"] > speed.share * record["answered"]:
-        return f"{record['quick']} of {record['answered']} answers under {speed.min_seconds:g} s{more}"
+        return (
+            f"{record['quick']} of {record['answered']} answers under {speed.min_seconds:g} s{more}"
+        )
     return ""
 
 

@@ -82,7 +82,9 @@ def all_workers(link: Link) -> list[Worker]:
     return [Worker(*row) for row in link.rows(f"SELECT {COLUMNS} FROM workers ORDER BY id")]  # noqa: S608
 
 
-def add_worker(link: Link, name: str, hashed: str, origin: str, *, language: str, now: float) -> Worker:
+def add_worker(
+    link: Link, name: str, hashed: str, origin: str, *, language: str, now: float
+) -> Worker:
     """The worker of a name, made where there is none; the pilot comes first where there is one."""
     known = by_name(link, name)
     if known is not None and known.origin == AUTHOR and origin == "link":
@@ -93,8 +95,14 @@ def add_worker(link: Link, name: str, hashed: str, origin: str, *, language: str
     state = "pilot" if link.one("SELECT 1 FROM items WHERE kind = 'pilot' LIMIT 1") else "active"
     link.run(
         "INSERT INTO workers (name, link, origin, state, language, created, last) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        name, hashed, origin, "active" if origin == "import" else state, language, now, now,
-    )  # fmt: skip
+        name,
+        hashed,
+        origin,
+        "active" if origin == "import" else state,
+        language,
+        now,
+        now,
+    )
     made = by_name(link, name)
     assert made is not None
     return made
@@ -148,8 +156,9 @@ def reinstate(link: Link, worker: Worker, reason: str, who: str, now: float) -> 
         "SELECT 1 FROM items i WHERE kind = 'pilot' AND NOT EXISTS (SELECT 1 FROM answers a"
         " LEFT JOIN withdrawals w ON w.answer = a.seq WHERE a.item = i.id AND a.worker = ?"
         " AND w.answer IS NULL) AND NOT EXISTS (SELECT 1 FROM reports r WHERE r.item = i.id AND r.worker = ?) LIMIT 1",
-        worker.id, worker.id,
-    )  # fmt: skip
+        worker.id,
+        worker.id,
+    )
     worker.state = "pilot" if pilot and worker.origin != "import" else "active"
     link.run("UPDATE workers SET state = ?, reason = '' WHERE id = ?", worker.state, worker.id)
     keep(link, taken_back(worker), msgspec.json.encode(worker.record).decode())
@@ -165,8 +174,9 @@ def keep(link: Link, key: str, value: str) -> None:
     """Keep a value of the project, in place of an earlier one."""
     link.run(
         "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        key, value,
-    )  # fmt: skip
+        key,
+        value,
+    )
 
 
 def audited(who: str, what: str, detail: dict[str, Any], now: float) -> Step:

@@ -34,7 +34,9 @@ _LAST = (
 )
 
 
-def write_sheet(link: Link, project: Project, out: Path, form: str, *, hidden: bool, overwrite: bool) -> int:
+def write_sheet(
+    link: Link, project: Project, out: Path, form: str, *, hidden: bool, overwrite: bool
+) -> int:
     """Write one of `SHEETS`; how many examples or decisions."""
     if form == "examples":
         refuse_existing(out, overwrite)
@@ -79,6 +81,8 @@ def _decisions(link: Link, project: Project) -> Iterator[str]:
     """The last decision of each item, a line a question, as `nikawa aggregate --adjudicated` reads it."""
     for ref, body, person, reason in link.stream(_LAST):
         for question, answer in project.form.to_judgements(msgspec.json.decode(body)):
-            value = safe(answer) if isinstance(answer, str) else msgspec.json.encode(answer).decode()
+            value = (
+                safe(answer) if isinstance(answer, str) else msgspec.json.encode(answer).decode()
+            )
             cells = (safe(ref), question, value, safe(person), safe(reason))
             yield "\t".join(" ".join(str(cell).split()) for cell in cells)

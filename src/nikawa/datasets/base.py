@@ -62,4 +62,6 @@ class Benchmark:
 
     def split_names(self) -> list[str]:
         """The splits it is published with, each once."""
-        return list(dict.fromkeys(split for source in self.sources for split in source.splits if split))
+        return list(
+            dict.fromkeys(split for source in self.sources for split in source.splits if split)
+        )

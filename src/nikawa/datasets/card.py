@@ -27,11 +27,15 @@ class CardReport(Record, frozen=True, kw_only=True):
     """Fields of which nothing is stated yet."""
 
 
-def make_card(folder: Path, said: Mapping[str, str] | None = None, *, overwrite: bool = False) -> CardReport:
+def make_card(
+    folder: Path, said: Mapping[str, str] | None = None, *, overwrite: bool = False
+) -> CardReport:
     """Write the card of a folder of splits; with `overwrite` one that is there is completed and keeps what it says."""
     if not folder.is_dir() or not split_files(folder):
         cure = "name a folder with train.jsonl, dev.jsonl, test.jsonl or other splits in it"
-        raise BadInput("holds no split" if folder.is_dir() else "is no folder", file=folder, cure=cure)
+        raise BadInput(
+            "holds no split" if folder.is_dir() else "is no folder", file=folder, cure=cure
+        )
     if (folder / CARD).exists() and not overwrite:
         cure = "--overwrite adds the fields it lacks, and keeps what it says"
         raise BadInput("exists already", file=folder / CARD, cure=cure)
@@ -55,7 +59,11 @@ def _given(folder: Path) -> dict[str, object]:
 
 def _said(blank: Card, given: Mapping[str, object], said: Mapping[str, str]) -> Card:
     """The card with what was there, then what is said now; the title follows the name."""
-    values = {**msgspec.to_builtins(blank), **({"title": given["name"]} if "name" in given else {}), **given}
+    values = {
+        **msgspec.to_builtins(blank),
+        **({"title": given["name"]} if "name" in given else {}),
+        **given,
+    }
     card = msgspec.convert(values, Card)
     whole = Dataset(name=card.name, language="", version=card.version, card=card, splits={})
     return described(whole, None, said).card
@@ -63,5 +71,7 @@ def _said(blank: Card, given: Mapping[str, object], said: Mapping[str, str]) -> 
 
 def _language(folder: Path) -> str:
     """The language of the first examples."""
-    found = (guess_language(islice(read_examples(file), PEEKED)) for file in split_files(folder).values())
+    found = (
+        guess_language(islice(read_examples(file), PEEKED)) for file in split_files(folder).values()
+    )
     return next((language for language in found if language != "und"), "und")

@@ -43,12 +43,16 @@ def named_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
         return own_tasks(name, read)
     for place in (found.start() for found in reversed(list(re.finditer("-", name)))):
         if name[:place].strip() and Path(name[:place]).exists():
-            asked = [task for task in own_tasks(name[:place], read) if task.question == name[place + 1 :]]
+            asked = [
+                task for task in own_tasks(name[:place], read) if task.question == name[place + 1 :]
+            ]
             if asked:
                 return asked
     head, colon, _ = name.partition(":")
     if colon and head.strip() and Path(head).exists():
-        raise BadInput(f"{name} names a split", cure=f"a task is asked of a whole dataset: write {head}")
+        raise BadInput(
+            f"{name} names a split", cure=f"a task is asked of a whole dataset: write {head}"
+        )
     if "/" in name:
         raise BadInput("no such file or folder", file=name, cure="check the path")
     return tasks_of(name)
@@ -60,7 +64,9 @@ def own_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]:
     place = place if place not in benchmarks() else f"./{place}"
     if ":" in place:
         raise BadInput(
-            "has a colon in its name, which parts a dataset from its split", file=place, cure="rename it"
+            "has a colon in its name, which parts a dataset from its split",
+            file=place,
+            cure="rename it",
         )
     dataset = read(place)
     found = _read(dataset)
@@ -70,7 +76,8 @@ def own_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]:
         raise _nothing(dataset, found, place)
     name = _name(place)
     return [
-        replace(t, name=name if len(asked) == 1 else f"{name}-{t.question}", dataset=place) for t in asked
+        replace(t, name=name if len(asked) == 1 else f"{name}-{t.question}", dataset=place)
+        for t in asked
     ]
 
 
@@ -89,9 +96,12 @@ def name_of(dataset: str) -> str:
 def _name(place: str) -> str:
     base = Path(place).resolve().name
     plain = (
-        re.sub(r"[^\w.-]+", "-", base if Path(place).is_dir() else base.split(".")[0]).strip("-.") or "own"
+        re.sub(r"[^\w.-]+", "-", base if Path(place).is_dir() else base.split(".")[0]).strip("-.")
+        or "own"
     )
-    return f"own-{plain}" if plain in tasks() or plain in benchmarks() or plain in suites() else plain
+    return (
+        f"own-{plain}" if plain in tasks() or plain in benchmarks() or plain in suites() else plain
+    )
 
 
 def _read(dataset: Dataset) -> Found:
@@ -102,7 +112,9 @@ def _read(dataset: Dataset) -> Found:
                 continue
             for question, value in example.gold.items():
                 kinds = found.setdefault(question, {})
-                kinds.setdefault(kind_of(example.inputs, question, value), []).append((split, example))
+                kinds.setdefault(kind_of(example.inputs, question, value), []).append(
+                    (split, example)
+                )
     return found
 
 
@@ -130,12 +142,20 @@ def _task(dataset: Dataset, kind: Kind, question: str, examples: Sequence[Exampl
     labels = labels_of(kind, question, examples)
     metrics = metrics_of(kind, labels, dataset.language)
     return Task(
-        name="", dataset="", kind=kind, question=question, inputs=inputs_of(kind, examples), labels=labels, metrics=metrics,
+        name="",
+        dataset="",
+        kind=kind,
+        question=question,
+        inputs=inputs_of(kind, examples),
+        labels=labels,
+        metrics=metrics,
         scale=scale_of([e.gold[question] for e in examples]) if kind == "similarity" else None,
-    )  # fmt: skip
+    )
 
 
-def _mixed(question: str, kinds: Mapping[Kind | None, Sequence[tuple[str, Example]]], place: str) -> BadInput:
+def _mixed(
+    question: str, kinds: Mapping[Kind | None, Sequence[tuple[str, Example]]], place: str
+) -> BadInput:
     shown = [
         f"{pairs[0][0]}/{pairs[0][1].id} {'has another shape' if kind is None else f'is {kind}'}"
         for kind, pairs in kinds.items()

@@ -42,7 +42,9 @@ class Download:
     @property
     def cure(self) -> str:
         """What to look at when the address gives nothing."""
-        return f"check {self.setting}, or fetch again later" if self.setting else "fetch again later"
+        return (
+            f"check {self.setting}, or fetch again later" if self.setting else "fetch again later"
+        )
 
 
 class Unreachable(BadInput):
@@ -94,9 +96,17 @@ def _attempt(job: Download, progress: Callable[[int, int | None], None]) -> None
     except urllib.error.HTTPError as problem:
         with problem:
             _refused(job, problem.code, have)
-    except (ValueError, http.client.InvalidURL) as problem:  # of a redirection, or of what no one can look up
+    except (
+        ValueError,
+        http.client.InvalidURL,
+    ) as problem:  # of a redirection, or of what no one can look up
         raise BadInput(f"{job.url} leads to no address ({problem})", cure=job.cure) from None
-    except (http.client.HTTPException, urllib.error.URLError, TimeoutError, ConnectionError) as problem:
+    except (
+        http.client.HTTPException,
+        urllib.error.URLError,
+        TimeoutError,
+        ConnectionError,
+    ) as problem:
         reason = getattr(problem, "reason", problem)
         raise Interrupted(str(reason) or type(reason).__name__) from None
 
@@ -204,7 +214,11 @@ def disk_fault(problem: OSError, target: Path) -> DiskFault:
         cure = "make room and fetch again: what has come is kept"
         return DiskFault("the disk is full", file=target, cure=cure)
     if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
-        return DiskFault("may not be written", file=target, cure="check permissions, or name another --data")
+        return DiskFault(
+            "may not be written", file=target, cure="check permissions, or name another --data"
+        )
     return DiskFault(
-        f"cannot be written ({problem.strerror or problem})", file=target, cure="name another --data"
+        f"cannot be written ({problem.strerror or problem})",
+        file=target,
+        cure="name another --data",
     )

@@ -25,7 +25,9 @@ INHERITED = "inherited_"
 Writer = Callable[[Dataset, Sequence[Task], Path], None]
 
 
-def export(dataset: Dataset, tasks: Sequence[Task], to: str, out: Path, *, overwrite: bool = False) -> None:
+def export(
+    dataset: Dataset, tasks: Sequence[Task], to: str, out: Path, *, overwrite: bool = False
+) -> None:
     """Write `dataset` to the folder `out` as `jsonl`, `parquet`, `hf` or `croissant`; labels that are hidden stay behind."""
     if to not in WRITERS:
         raise unknown("export format", to, WRITERS)
@@ -71,4 +73,9 @@ def _croissant(dataset: Dataset, tasks: Sequence[Task], folder: Path) -> None:
     write_croissant(dataset, layout, folder)
 
 
-WRITERS: dict[str, Writer] = {"jsonl": _jsonl, "parquet": _parquet, "hf": _hf, "croissant": _croissant}
+WRITERS: dict[str, Writer] = {
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+    "hf": _hf,
+    "croissant": _croissant,
+}

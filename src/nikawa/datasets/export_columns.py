@@ -39,17 +39,24 @@ class Layout:
 
 def lay_out(dataset: Dataset) -> Layout:
     """Flatten every split into columns that all splits share."""
-    flat = {split: [flatten(example) for example in examples] for split, examples in dataset.splits.items()}
+    flat = {
+        split: [flatten(example) for example in examples]
+        for split, examples in dataset.splits.items()
+    }
     everything = [row for rows in flat.values() for row in rows]
     sources = columns_of(everything)
     names = column_names(sources)
     columns = tuple(
         Column(
-            names[source], source, simple(column_shape(row[source] for row in everything if source in row))
+            names[source],
+            source,
+            simple(column_shape(row[source] for row in everything if source in row)),
         )
         for source in sources
     )
-    splits = distinct(dataset.splits, lambda split: SPLIT_NAMES.get(split, re.sub(r"\W+", "_", split)))
+    splits = distinct(
+        dataset.splits, lambda split: SPLIT_NAMES.get(split, re.sub(r"\W+", "_", split))
+    )
     rows = {splits[split]: [_renamed(row, names) for row in rows] for split, rows in flat.items()}
     return Layout(columns, splits, rows)
 
@@ -60,7 +67,10 @@ def _renamed(row: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
 
 def column_names(sources: Sequence[str]) -> dict[str, str]:
     """Inputs and gold under their own names, gold as `gold_…` where an input has the name; meta as `meta_…`."""
-    taken = {*FIXED, *(source.partition(".")[2] for source in sources if source.startswith("inputs."))}
+    taken = {
+        *FIXED,
+        *(source.partition(".")[2] for source in sources if source.startswith("inputs.")),
+    }
     return distinct(sources, lambda source: _wish(source, taken))
 
 
@@ -87,7 +97,9 @@ def simple(shape: Shape) -> Shape:
     """`shape` if others can describe it (values, lists of them, mappings of those, lists of mappings), else JSON text."""
     inner = shape.item if isinstance(shape, ListOf) else shape
     if isinstance(inner, Struct):
-        plain = all(_is_values(part) and re.fullmatch(r"[A-Za-z_]\w*", name) for name, part in inner.fields)
+        plain = all(
+            _is_values(part) and re.fullmatch(r"[A-Za-z_]\w*", name) for name, part in inner.fields
+        )
         return shape if plain else "json"
     return shape if _is_values(inner) else "json"
 

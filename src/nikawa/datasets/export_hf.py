@@ -27,7 +27,13 @@ CATEGORIES: dict[Kind, str] = {
     "tree": "token-classification",
     "dialogue": "other",
 }
-SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e7, "1M<n<10M"))
+SIZES = (
+    (1e3, "n<1K"),
+    (1e4, "1K<n<10K"),
+    (1e5, "10K<n<100K"),
+    (1e6, "100K<n<1M"),
+    (1e7, "1M<n<10M"),
+)
 LICENCES = ("apache-2.0", "mit", "bsd-3-clause", "bsd-2-clause", "cc0-1.0")
 
 
@@ -88,7 +94,10 @@ def body(dataset: Dataset, layout: Layout) -> Iterator[str]:
     yield from ("", "## Columns", "", "| column | holds | from |", "|---|---|---|")
     for column in layout.columns:
         yield f"| {column.name} | {_cell(type_words(column.shape))} | {_cell(column.source)} |"
-    yield from ("", "A value that an example does not have is null; gold that is hidden is null too.")
+    yield from (
+        "",
+        "A value that an example does not have is null; gold that is hidden is null too.",
+    )
     yield from _sections(card)
 
 
@@ -97,7 +106,8 @@ def _sections(card: Card) -> Iterator[str]:
         "How the labels were made": card.labels,
         "Workers": card.workers,
         "Source of the texts": card.source,
-        "Known problems": "\n".join(f"- {problem}" for problem in card.problems) or "None recorded.",
+        "Known problems": "\n".join(f"- {problem}" for problem in card.problems)
+        or "None recorded.",
         "Licence": card.licence,
         **({"Procedure": after_paper(card)} if built(card) else {"Citation": card.citation}),
         "Homepage": card.homepage,
@@ -113,9 +123,7 @@ def built(card: Card) -> bool:
 
 def after_paper(card: Card) -> str:
     """What a dataset made here says in the place of a citation."""
-    return (
-        f"This is a dataset of its own, {card.name} {card.version}, made by the procedure of: {card.citation}"
-    )
+    return f"This is a dataset of its own, {card.name} {card.version}, made by the procedure of: {card.citation}"
 
 
 def _cell(text: str) -> str:

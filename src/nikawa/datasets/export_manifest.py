@@ -28,7 +28,9 @@ def write_manifest(folder: Path) -> None:
     """List what lies in `folder`."""
     files = files_in(folder)
     with atomic_write(folder / MANIFEST) as stream:
-        stream.write(encode_json(Manifest(files={name: sha256(folder / name) for name in files})) + b"\n")
+        stream.write(
+            encode_json(Manifest(files={name: sha256(folder / name) for name in files})) + b"\n"
+        )
 
 
 def files_in(folder: Path) -> list[str]:

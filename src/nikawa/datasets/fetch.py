@@ -76,7 +76,9 @@ def fetch(
     if not names:
         return Summary(files=(), notes=(f"{name} comes with Nikawa, nothing to fetch",))
     wanted = {file.place: file for dataset in names for file in files_of(dataset)}
-    job = Job(root, base, overwrite, patience or Patience(), progress or (lambda place, done, total: None))
+    job = Job(
+        root, base, overwrite, patience or Patience(), progress or (lambda place, done, total: None)
+    )
     files = _fetch_all(list(wanted.values()), job)
     notes = tuple(f"{dataset}: {WITHDRAWN[dataset]}" for dataset in names if dataset in WITHDRAWN)
     return Summary(files=files, notes=notes)
@@ -85,7 +87,9 @@ def fetch(
 def _fetch_all(wanted: Sequence[Upstream], job: Job) -> tuple[Fetched, ...]:
     """Fetch what can be fetched; one error tells of all that could not, after the last."""
     for file in wanted:
-        url_of(file, job.base)  # a wrong address is wrong for all, and told before anything is asked for
+        url_of(
+            file, job.base
+        )  # a wrong address is wrong for all, and told before anything is asked for
     came: list[Fetched] = []
     failed: dict[str, BadInput] = {}
     silent = 0
@@ -195,7 +199,9 @@ def _existing(file: Upstream, target: Path, overwrite: bool) -> int | None:
 def _bring(file: Upstream, target: Path, job: Job) -> Fetched:
     part, url = target.with_name(target.name + ".part"), url_of(file, job.base)
     wait = job.patience
-    task = Download(url, part, file.size, wait.timeout, wait.tries, wait.sleep, setting_of(job.base))
+    task = Download(
+        url, part, file.size, wait.timeout, wait.tries, wait.sleep, setting_of(job.base)
+    )
     resumed = part.exists()
     if not _came_right(task, file, job) and not (resumed and _came_right(task, file, job)):
         raise BadInput(
@@ -252,7 +258,9 @@ def _fault(url: str) -> str:
     if not host:
         return "it names no server"
     return (
-        "" if url.isascii() and url.isprintable() and " " not in url else "it holds characters no address has"
+        ""
+        if url.isascii() and url.isprintable() and " " not in url
+        else "it holds characters no address has"
     )
 
 

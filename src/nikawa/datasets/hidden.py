@@ -37,7 +37,9 @@ def veiled(dataset: Dataset, place: Path | None = None, *, data: Path | None = N
     return _veiled(dataset, place, data, frozenset())
 
 
-def _veiled(dataset: Dataset, place: Path | None, data: Path | None, seen: frozenset[Path]) -> Dataset:
+def _veiled(
+    dataset: Dataset, place: Path | None, data: Path | None, seen: frozenset[Path]
+) -> Dataset:
     names = {dataset.name, dataset.card.name}
     known: set[str] = set()
     if place is not None and (away := _away(dataset)):
@@ -62,14 +64,20 @@ def _veiled(dataset: Dataset, place: Path | None, data: Path | None, seen: froze
 
 def _hidden(dataset: Dataset, names: Iterable[str]) -> set[str]:
     """Full references of the examples whose labels are hidden."""
-    places = [(split, e.id) for split, examples in dataset.splits.items() for e in examples if e.hidden]
+    places = [
+        (split, e.id) for split, examples in dataset.splits.items() for e in examples if e.hidden
+    ]
     return {reference(name, split, example) for name in names for split, example in places}
 
 
 def _covered(examples: Iterable[Example], known: set[str]) -> Iterator[Example]:
     for example in examples:
         origin = example.origin
-        tells = origin is not None and origin.gold == "inherited" and not known.isdisjoint(origin.parents)
+        tells = (
+            origin is not None
+            and origin.gold == "inherited"
+            and not known.isdisjoint(origin.parents)
+        )
         if origin is not None and tells:
             yield replace(example, origin=replace(origin, gold="hidden"))
         else:
@@ -101,7 +109,9 @@ def _originals(
             return
     here = place.resolve().parent
     for path in dict.fromkeys(
-        path for folder in dict.fromkeys((here, here.parent, Path.cwd())) for path in _called(name, folder)
+        path
+        for folder in dict.fromkeys((here, here.parent, Path.cwd()))
+        for path in _called(name, folder)
     ):
         found = None if path.resolve() in seen else _loaded(path, data)
         if found is not None:

@@ -12,7 +12,13 @@ from typing import NamedTuple
 import msgspec
 
 from nikawa.datasets.base import Benchmark
-from nikawa.datasets.locate import missing_data, missing_version, path_version, present, repository_folder
+from nikawa.datasets.locate import (
+    missing_data,
+    missing_version,
+    path_version,
+    present,
+    repository_folder,
+)
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, split_name, tasks
 from nikawa.datasets.recognise import declared_split, hinted
 from nikawa.errors import BadInput, MissingData, unknown
@@ -41,7 +47,9 @@ def named(spec: str) -> Named | None:
         what = "file after @" if at else "split after :"
         raise BadInput(f"{spec!r} names no {what}", cure="write NAME, NAME:SPLIT or NAME@FILE")
     benchmark = benchmarks()[name]
-    return Named(benchmark, split_name(benchmark, split) if colon else None, Path(path) if at else None)
+    return Named(
+        benchmark, split_name(benchmark, split) if colon else None, Path(path) if at else None
+    )
 
 
 def load(spec: str, *, data: Path | None = None, version: str | None = None) -> Dataset:
@@ -85,7 +93,9 @@ def own_path(spec: str) -> tuple[Path, str]:
     raise unknown("dataset", name, benchmarks())
 
 
-def load_task(name: str, split: str, *, data: Path | None = None) -> tuple[Task, tuple[Example, ...]]:
+def load_task(
+    name: str, split: str, *, data: Path | None = None
+) -> tuple[Task, tuple[Example, ...]]:
     """A task and the examples of one split it can be asked of."""
     task = tasks()[name]
     dataset = load(f"{task.dataset}:{split}", data=data)
@@ -93,7 +103,9 @@ def load_task(name: str, split: str, *, data: Path | None = None) -> tuple[Task,
     return task, tuple(example for example in examples if task.asks(example))
 
 
-def read_judgements(spec: str, *, data: Path | None = None, counted: bool = False) -> Iterator[Judgement]:
+def read_judgements(
+    spec: str, *, data: Path | None = None, counted: bool = False
+) -> Iterator[Judgement]:
     """Every published worker's answer of a dataset (`jsick`) or of one split (`jsick:test`).
 
     With `counted` only those that the published gold was made from.
@@ -102,7 +114,8 @@ def read_judgements(spec: str, *, data: Path | None = None, counted: bool = Fals
     name = benchmark.name
     if file is not None:
         raise BadInput(
-            f"{spec!r} names a file", cure=f"workers' answers lie beside it: write {name}, and --data"
+            f"{spec!r} names a file",
+            cure=f"workers' answers lie beside it: write {name}, and --data",
         )
     if benchmark.judgements is None:
         have = [b.name for b in benchmarks().values() if b.judgements is not None]
@@ -122,7 +135,9 @@ def _of_split(found: Iterator[Judgement], benchmark: Benchmark, split: str) -> I
             yield judgement
         elif judgement.example.startswith(unsaid):
             what = f"the file that tells the splits of {benchmark.name}'s judgements is not here"
-            raise MissingData(what, cure=f"run: nikawa data fetch {benchmark.name}, or leave out :{split}")
+            raise MissingData(
+                what, cure=f"run: nikawa data fetch {benchmark.name}, or leave out :{split}"
+            )
 
 
 def _load_published(
@@ -130,7 +145,9 @@ def _load_published(
 ) -> Dataset:
     files = present(benchmark, data, version)
     if not files:
-        raise missing_version(benchmark, data, version) if version else missing_data(benchmark, data)
+        raise (
+            missing_version(benchmark, data, version) if version else missing_data(benchmark, data)
+        )
     if wanted is not None and (benchmark.split_of is None or wanted in files):
         _require(wanted, benchmark, files, data)
         files = {wanted: files[wanted]}
@@ -154,7 +171,9 @@ def _require(split: str, benchmark: Benchmark, have: Iterable[str], data: Path |
     raise unknown(f"split of {benchmark.name}", split, have | declared)
 
 
-def _read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str, tuple[Example, ...]]:
+def _read_splits(
+    benchmark: Benchmark, files: dict[str, list[Path]]
+) -> dict[str, tuple[Example, ...]]:
     splits: dict[str, list[Example]] = {}
     homes: dict[tuple[str, str], Path] = {}
     for split, paths in files.items():
@@ -181,15 +200,21 @@ def unique(examples: Iterable[Example], path: Path) -> Iterator[Example]:
     for example in examples:
         if example.id in seen:
             raise BadInput(
-                f"id {example.id!r} occurs twice", file=path, cure="the file is not the published one"
+                f"id {example.id!r} occurs twice",
+                file=path,
+                cure="the file is not the published one",
             )
         seen.add(example.id)
         yield example
     if not seen:
-        raise BadInput("holds no rows", file=path, cure="fetch it again, or name a file that holds some")
+        raise BadInput(
+            "holds no rows", file=path, cure="fetch it again, or name a file that holds some"
+        )
 
 
-def _dataset(benchmark: Benchmark, splits: dict[str, tuple[Example, ...]], files: Iterable[Path]) -> Dataset:
+def _dataset(
+    benchmark: Benchmark, splits: dict[str, tuple[Example, ...]], files: Iterable[Path]
+) -> Dataset:
     """The dataset with its version: as the content tells, else as its files are called, else the card's."""
     version = benchmark.version_of(splits) if benchmark.version_of else None
     if version is None:
@@ -211,7 +236,9 @@ def _load_file(benchmark: Benchmark, wanted: str | None, path: Path) -> Dataset:
         found = (benchmark.split_of(example) if benchmark.split_of else "") or told
         splits.setdefault(found, []).append(example)
     called = [Path(path.name)] if declared_split(benchmark, path) else []
-    dataset = _dataset(benchmark, {name: tuple(examples) for name, examples in splits.items()}, called)
+    dataset = _dataset(
+        benchmark, {name: tuple(examples) for name, examples in splits.items()}, called
+    )
     return dataset if wanted is None else pick_split(dataset, wanted, path)
 
 
@@ -219,7 +246,9 @@ def pick_split(dataset: Dataset, split: str, path: Path | str) -> Dataset:
     """The dataset with one split alone."""
     wanted = split if split in dataset.splits else SPLIT_ALIASES.get(split, split)
     if wanted not in dataset.splits:
-        raise BadInput(f"holds no split {split!r}", file=path, cure=f"it holds: {', '.join(dataset.splits)}")
+        raise BadInput(
+            f"holds no split {split!r}", file=path, cure=f"it holds: {', '.join(dataset.splits)}"
+        )
     return msgspec.structs.replace(dataset, splits={wanted: dataset.splits[wanted]})
 
 
@@ -227,7 +256,8 @@ def guess_split(path: Path) -> str:
     """The split a file name speaks of, else `all`."""
     words = re.findall(r"[a-z]+", path.name.lower())
     return next(
-        (SPLIT_ALIASES.get(w, w) for w in words if w in {"train", "dev", "test", *SPLIT_ALIASES}), "all"
+        (SPLIT_ALIASES.get(w, w) for w in words if w in {"train", "dev", "test", *SPLIT_ALIASES}),
+        "all",
     )
 
 
@@ -247,8 +277,12 @@ def _load_path(path: Path, first: int | None) -> Dataset:
 def loose_dataset(path: Path, examples: tuple[Example, ...]) -> Dataset:
     """A dataset around a single records file, which has no card of its own."""
     name, language = path.name.split(".")[0], guess_language(examples)
-    card = msgspec.structs.replace(blank_card(name, language), description=f"records of {path.name}")
-    return Dataset(name=name, language=language, version="0", card=card, splits={guess_split(path): examples})
+    card = msgspec.structs.replace(
+        blank_card(name, language), description=f"records of {path.name}"
+    )
+    return Dataset(
+        name=name, language=language, version="0", card=card, splits={guess_split(path): examples}
+    )
 
 
 def guess_language(examples: Iterable[Example]) -> str:

@@ -98,7 +98,9 @@ def present(
         sources = [source for source in benchmark.sources if source.fallback is fallback]
         found = {source.split: find_files(source, folder, version) for source in sources}
         if any(found.values()):
-            return {split: files[:1] if fallback else files for split, files in found.items() if files}
+            return {
+                split: files[:1] if fallback else files for split, files in found.items() if files
+            }
     return {}
 
 
@@ -114,7 +116,12 @@ def missing_data(benchmark: Benchmark, data: Path | None, what: str = "") -> Mis
 def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> MissingData:
     """The error for a version none of whose files is here: which ones are, and which can be fetched."""
     folder = repository_folder(benchmark, data)
-    paths = [path for source in benchmark.sources for p in source.patterns for path in matching(p, folder)]
+    paths = [
+        path
+        for source in benchmark.sources
+        for p in source.patterns
+        for path in matching(p, folder)
+    ]
     here = _versions(path.relative_to(folder) for path in paths)
     pinned = files_of(benchmark.name) if benchmark.name in FILES else ()
     fetched = _versions(Path(file.path) for file in pinned)
@@ -128,4 +135,7 @@ def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> Mi
 
 def _versions(paths: Iterable[Path]) -> list[str]:
     """The versions that paths name, oldest first."""
-    return [".".join(map(str, version)) for version in sorted({path_version(path) for path in paths} - {()})]
+    return [
+        ".".join(map(str, version))
+        for version in sorted({path_version(path) for path in paths} - {()})
+    ]

@@ -42,11 +42,15 @@ RELATIONS = ("relation-micro-f1", "macro-f1")
 
 def kind_of(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None:
     """The kind of task that has such inputs and such gold."""
-    shape = next((kind for kind, names in SHAPES.items() if all(name in inputs for name in names)), None)
+    shape = next(
+        (kind for kind, names in SHAPES.items() if all(name in inputs for name in names)), None
+    )
     if shape is None or question == "binary":  # a similarity cut in two, told beside it
         return None
     if shape in ("inference", "similarity"):
-        return "inference" if isinstance(value, str) else "similarity" if _is_number(value) else None
+        return (
+            "inference" if isinstance(value, str) else "similarity" if _is_number(value) else None
+        )
     if shape == "text":
         return "text" if isinstance(value, str) else "tagging" if _is_spans(value) else None
     return shape if FITS[shape](value) else None
@@ -100,7 +104,9 @@ def scale_of(values: Sequence[float]) -> tuple[float, float]:
     """The usual scale that holds all scores: 0 or 1 to 1 or 5; else their own bounds."""
     low, high = min(values), max(values)
     least = floor(low) if low < 0 else float(low >= 1)
-    return float(least), 1.0 if high <= 1 and least <= 0 else 5.0 if high <= 5 else float(ceil(high))
+    return float(least), 1.0 if high <= 1 and least <= 0 else 5.0 if high <= 5 else float(
+        ceil(high)
+    )
 
 
 def metrics_of(kind: Kind, labels: Sequence[str], language: str) -> tuple[str, ...]:

@@ -42,7 +42,9 @@ class Shelf:
         files = present(benchmark, self.root)
         if not files:
             raise missing_data(benchmark, self.root)
-        declared = [name for source in benchmark.sources if source.split in files for name in source.splits]
+        declared = [
+            name for source in benchmark.sources if source.split in files for name in source.splits
+        ]
         return [name for name in dict.fromkeys(declared) if name not in benchmark.views]
 
     def own(self, name: str) -> Dataset:
@@ -73,7 +75,9 @@ class Shelf:
         dataset, _, split = name.partition(":")
         habit = habit_of(dataset)
         if dataset in benchmarks() and habit.read is not None:
-            return habit.read(split or "train", lambda part: self._split(dataset, part), self.splits(dataset))
+            return habit.read(
+                split or "train", lambda part: self._split(dataset, part), self.splits(dataset)
+            )
         if dataset in benchmarks():
             return self._split(dataset, split or "train")
         return _only(self.own(name), name)
@@ -134,7 +138,9 @@ def _stamp(spec: str, root: Path) -> Stamp:
 def _described(root: Path, name: str, _stamp: Stamp) -> DataSet:
     shelf = Shelf(root)
     examples = shelf.all(name)
-    return DataSet(name=name, version=shelf.version(name), digest=content_of(examples), n=len(examples))
+    return DataSet(
+        name=name, version=shelf.version(name), digest=content_of(examples), n=len(examples)
+    )
 
 
 def content_of(examples: Examples) -> str:
@@ -153,7 +159,11 @@ def _only(dataset: Dataset, name: str) -> Examples:
     if len(dataset.splits) > 1 and "train" not in dataset.splits:
         cure = f"name one: {name}:SPLIT with {', '.join(dataset.splits)}"
         raise BadInput(f"{name} holds {len(dataset.splits)} splits", cure=cure)
-    return dataset.splits["train"] if "train" in dataset.splits else next(iter(dataset.splits.values()))
+    return (
+        dataset.splits["train"]
+        if "train" in dataset.splits
+        else next(iter(dataset.splits.values()))
+    )
 
 
 def source_task(name: str, task: Task) -> Task:
@@ -179,7 +189,10 @@ def adapted(name: str, task: Task, examples: Examples, labels: dict[str, str]) -
 
 
 def _adapted(
-    example: Example, between: tuple[str, Task, Task], renamed: dict[str, str], labels: dict[str, str]
+    example: Example,
+    between: tuple[str, Task, Task],
+    renamed: dict[str, str],
+    labels: dict[str, str],
 ) -> Example:
     name, source, task = between
     inputs = {renamed.get(key, key): value for key, value in example.inputs.items()}
@@ -192,7 +205,9 @@ def _adapted(
         gold = labels.get(gold, gold)
         if gold not in task.labels:
             what = f"{name} has the label {gold!r}, {task.name} has {', '.join(task.labels)}"
-            raise BadInput(what, cure=f"tell what it stands for: --label {gold}={task.labels[0]}, say")
+            raise BadInput(
+                what, cure=f"tell what it stands for: --label {gold}={task.labels[0]}, say"
+            )
     elif source.scale != task.scale and source.scale is not None and task.scale is not None:
         (low, high), (least, most) = source.scale, task.scale
         gold = least + (gold - low) * (most - least) / (high - low)
@@ -201,4 +216,6 @@ def _adapted(
 
 def said(name: str, example: Example) -> Example:
     """An example under its full reference, so that sets can be mixed."""
-    return replace(example, id=f"{name}/{example.id}", group=f"{name}/{example.group or example.id}")
+    return replace(
+        example, id=f"{name}/{example.id}", group=f"{name}/{example.group or example.id}"
+    )

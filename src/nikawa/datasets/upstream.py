@@ -105,7 +105,9 @@ def files_of(dataset: str) -> tuple[Upstream, ...]:
     if dataset not in FILES:
         raise unknown("published dataset", dataset, FILES)
     return tuple(
-        file for file in upstream_files() if any(fnmatchcase(file.place, glob) for glob in FILES[dataset])
+        file
+        for file in upstream_files()
+        if any(fnmatchcase(file.place, glob) for glob in FILES[dataset])
     )
 
 

@@ -96,14 +96,18 @@ def _possible_source(name: str) -> str:
 def _is_part(part: Sequence[Example], whole: Sequence[Example]) -> bool:
     """Whether all records of a split, of which there are some, stand in another under their ids."""
     held = {example.id: example for example in whole}
-    return bool(part) and all(example.id in held and _is_same(example, held[example.id]) for example in part)
+    return bool(part) and all(
+        example.id in held and _is_same(example, held[example.id]) for example in part
+    )
 
 
 def _is_same(one: Example, other: Example) -> bool:
     """Whether two records are the same; one of them may be segmented by blanks."""
     if one == other:
         return True
-    return replace(one, inputs={}) == replace(other, inputs={}) and _bare(one.inputs) == _bare(other.inputs)
+    return replace(one, inputs={}) == replace(other, inputs={}) and _bare(one.inputs) == _bare(
+        other.inputs
+    )
 
 
 def _bare(value: Any) -> Any:

@@ -80,4 +80,6 @@ def _problems(test: tuple[Example, ...]) -> Table:
         (e.meta["category"], f"{e.inputs['premise']}\n→ {e.inputs['hypothesis']}", e.gold["label"])
         for e in chosen
     )
-    return Table(title="ten problems", columns=("category", "premise and hypothesis", "gold"), rows=rows)
+    return Table(
+        title="ten problems", columns=("category", "premise and hypothesis", "gold"), rows=rows
+    )

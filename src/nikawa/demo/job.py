@@ -167,7 +167,9 @@ def demo(
             began = perf_counter()
             outcome = _taken(step, out or Path(folder))
             seconds = round(perf_counter() - began, 3)
-            done.append(Done(title=step.title, command=step.command, seconds=seconds, outcome=outcome))
+            done.append(
+                Done(title=step.title, command=step.command, seconds=seconds, outcome=outcome)
+            )
             if show is not None:
                 show(number, step, outcome)
     return tuple(done)

@@ -27,7 +27,9 @@ def count_tags(out: Path) -> Outcome:
 
     reports = [tag(name) for name in (*DATASETS, f"{temporal(out)}:test")]
     names = list(dict.fromkeys(name for report in reports for name in report.found))
-    rows = tuple((name, *(sum(report.found.get(name, {}).values()) for report in reports)) for name in names)
+    rows = tuple(
+        (name, *(sum(report.found.get(name, {}).values()) for report in reports)) for name in names
+    )
     columns = (*DATASETS, f"{DATA}:test")
     table = Table(columns=("phenomenon", *columns), rows=rows, numbers=columns)
     return Outcome(tables=(table,), figures={"tags": len(names)})
@@ -81,14 +83,18 @@ def score_and_compare() -> Outcome:
             for i, (name, system) in enumerate(systems.items())
         }
         found = compare([TASK], files, split="train", rounds=2000)
-    scores = tuple((s.system, f"{s.value:.1f}", s.ties) for s in found.systems if s.metric == "pearson")
+    scores = tuple(
+        (s.system, f"{s.value:.1f}", s.ties) for s in found.systems if s.metric == "pearson"
+    )
     pair = found.pairs[0]
     line = (
         f"Difference {pair.difference:+.1f} ({pair.low:+.1f} to {pair.high:+.1f}), p = {pair.p:.3f}; "
         f"differences below {pair.smallest:.0f} could hardly be told from chance with so few items."
     )
     table = Table(columns=("system", "Pearson", "ties"), rows=scores, numbers=("Pearson",))
-    return Outcome(tables=(table,), lines=(line,), figures={"p": pair.p, "difference": pair.difference})
+    return Outcome(
+        tables=(table,), lines=(line,), figures={"p": pair.p, "difference": pair.difference}
+    )
 
 
 def _length(example: Example) -> float:

@@ -42,7 +42,9 @@ def simulate_round(out: Path) -> Outcome:
     with atomic_write(path, overwrite=True) as stream:
         for judgement in _judged(examples):
             stream.write(encode_json(judgement) + b"\n")
-    write_card(restruct(dataset.card, workers=SIMULATED, workers_are="simulated"), folder, overwrite=True)
+    write_card(
+        restruct(dataset.card, workers=SIMULATED, workers_are="simulated"), folder, overwrite=True
+    )
     return _weighed(path, {reference(PACK, "test", e.id): e.gold["label"] for e in examples})
 
 
@@ -54,7 +56,9 @@ def _judged(examples: tuple[Example, ...]) -> Iterator[Judgement]:
             others = [label for label in LABELS if label != gold]
             answer = gold if draw.random() < right else draw.choice(others)
             full = reference(PACK, "test", example.id)
-            yield Judgement(example=full, worker=f"simulated-{worker}", question="label", answer=answer)
+            yield Judgement(
+                example=full, worker=f"simulated-{worker}", question="label", answer=answer
+            )
 
 
 def _weighed(path: Path, gold: dict[str, str]) -> Outcome:
@@ -64,14 +68,20 @@ def _weighed(path: Path, gold: dict[str, str]) -> Outcome:
     found = agree(str(path)).report
     verdicts = aggregate(str(path)).verdicts["label"]
     right = sum(
-        value == gold[item] for item, value in zip(verdicts.table.items, verdicts.answers(), strict=True)
+        value == gold[item]
+        for item, value in zip(verdicts.table.items, verdicts.answers(), strict=True)
     )
     rows = tuple(
-        (m.name, m.level, _figure(m.value), f"{_figure(m.low)} to {_figure(m.high)}") for m in found.measures
+        (m.name, m.level, _figure(m.value), f"{_figure(m.low)} to {_figure(m.high)}")
+        for m in found.measures
     )
-    table = Table(columns=("agreement", "level", "value", "95% interval"), rows=rows, numbers=("value",))
+    table = Table(
+        columns=("agreement", "level", "value", "95% interval"), rows=rows, numbers=("value",)
+    )
     line = f"The workers are simulated: no person was asked. The majority finds the computed gold of {right:,} of {len(gold):,} problems."
-    return Outcome(tables=(table,), lines=(line,), figures={"problems": len(gold), "gold_again": right})
+    return Outcome(
+        tables=(table,), lines=(line,), figures={"problems": len(gold), "gold_again": right}
+    )
 
 
 def _figure(value: float | None) -> str:
@@ -130,7 +140,9 @@ def _scores(cells: Sequence[Cell]) -> Table:
     rows: dict[str, dict[str, str]] = {}
     for cell in cells:
         rows.setdefault(_system(cell), {})[cell.metric] = _with_deviation(cell)
-    shown = tuple((system, *(found.get(name, "") for name in metrics)) for system, found in rows.items())
+    shown = tuple(
+        (system, *(found.get(name, "") for name in metrics)) for system, found in rows.items()
+    )
     title = f"{cells[0].n:,} test problems, {len(SEEDS)} seeds, percent"
     return Table(title=title, columns=("system", *metrics), rows=shown, numbers=metrics)
 

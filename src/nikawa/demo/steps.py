@@ -45,7 +45,8 @@ def list_tasks() -> Outcome:
     data = {name: load(name) for name in DATASETS}
     tasks = tasks_of("demo")
     rows = tuple(
-        (task.name, task.kind, *_sizes(task, data[task.dataset]), ", ".join(task.metrics)) for task in tasks
+        (task.name, task.kind, *_sizes(task, data[task.dataset]), ", ".join(task.metrics))
+        for task in tasks
     )
     table = Table(
         columns=("task", "kind", "train", "dev", "test", "metrics"),
@@ -53,7 +54,8 @@ def list_tasks() -> Outcome:
         numbers=("train", "dev", "test"),
     )
     return Outcome(
-        tables=(table,), figures={"tasks": len(tasks), "examples": sum(len(d) for d in data.values())}
+        tables=(table,),
+        figures={"tasks": len(tasks), "examples": sum(len(d) for d in data.values())},
     )
 
 
@@ -125,7 +127,9 @@ def weigh_judgements() -> Outcome:
         columns = ("worker", "inference: agrees with gold", "similarity: mean distance")
         tables.append(Table(title=name, columns=columns, rows=tuple(rows), numbers=columns[1:]))
         figures[name] = {"judged": remade[1], "gold_remade": remade[0]}
-    told = ", ".join(f"{f['gold_remade']} of {f['judged']} in {name}" for name, f in figures.items())
+    told = ", ".join(
+        f"{f['gold_remade']} of {f['judged']} in {name}" for name, f in figures.items()
+    )
     lines = (
         "The workers are simulated; no person was asked.",
         f"Gold made again by majority and mean: {told}.",
@@ -154,7 +158,9 @@ def _workers(
         label = judgement.question == "label"
         value = judgement.answer == gold[key] if label else abs(judgement.answer - gold[key])
         near[judgement.worker][judgement.question].append(float(value))
-    rows = [(w, f"{fmean(n['label']):.0%}", f"{fmean(n['score']):.2f}") for w, n in sorted(near.items())]
+    rows = [
+        (w, f"{fmean(n['label']):.0%}", f"{fmean(n['score']):.2f}") for w, n in sorted(near.items())
+    ]
     remade = sum(_aggregate(key[1], given) == gold[key] for key, given in answers.items())
     return rows, (remade, len(answers))
 
@@ -174,9 +180,13 @@ def analyse_sentences() -> Outcome:
     for language, sentence in SENTENCES.items():
         tool = analyser(language)
         tokens = tool.analyse(sentence)
-        rows = tuple((t.surface, t.base, " ".join(_fields(t.pos)), f"{t.start}–{t.end}") for t in tokens)
+        rows = tuple(
+            (t.surface, t.base, " ".join(_fields(t.pos)), f"{t.start}–{t.end}") for t in tokens
+        )
         tables.append(
-            Table(title=sentence, columns=("surface", "base", "part of speech", "offsets"), rows=rows)
+            Table(
+                title=sentence, columns=("surface", "base", "part of speech", "offsets"), rows=rows
+            )
         )
         figures[language] = {"analyser": tool.name, "tokens": len(tokens)}
     told = ", ".join(f"{f['analyser']} for {language}" for language, f in figures.items())

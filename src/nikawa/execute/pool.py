@@ -84,8 +84,12 @@ class _Crew:
     def __init__(self, work: Work, workers: int, threads: int) -> None:
         self._work, self._workers, self._threads = work, max(1, workers), threads
         self._around = ExitStack()
-        self._around.enter_context(broken_pipes_told())  # one that ended must not end this one, whenever that is noticed  # fmt: skip
-        self._pool = ProcessPoolExecutor(self._workers, multiprocessing.get_context("spawn"), start_helper)
+        self._around.enter_context(
+            broken_pipes_told()
+        )  # one that ended must not end this one, whenever that is noticed
+        self._pool = ProcessPoolExecutor(
+            self._workers, multiprocessing.get_context("spawn"), start_helper
+        )
         self._own: set[BaseProcess] = set()
         self.under_way: dict[Future[Outcome], RunSpec] = {}
 

@@ -120,7 +120,9 @@ def _within(parsed: Parsed, fmt: Format, span: Span) -> bool:
     """Whether points share a window, and intervals have a length of the span."""
     points = [value for value in parsed.values.values() if isinstance(value, tuple)]
     sizes = [value for key, value in parsed.values.items() if key.startswith("interval")]
-    return all(size in span.lengths() for size in sizes) and _close(points, span.window.get(fmt.smallest))
+    return all(size in span.lengths() for size in sizes) and _close(
+        points, span.window.get(fmt.smallest)
+    )
 
 
 def _close(points: Sequence[Point], width: int | None) -> bool:
@@ -146,7 +148,9 @@ def _report(tally: _Tally, where: str) -> Report:
         rows=tally.rows,
         parsed=tally.parsed,
         agree=tally.agree,
-        disagree=tuple(int(row) if row.isdecimal() else row for row in tally.found.get("label", ())),
+        disagree=tuple(
+            int(row) if row.isdecimal() else row for row in tally.found.get("label", ())
+        ),
         findings=tuple(_findings(tally, where)),
     )
 
@@ -157,4 +161,6 @@ def _findings(tally: _Tally, where: str) -> Iterator[Finding]:
         if rows:
             counts = tally.details.get(check, Counter()).most_common()
             more = f" ({', '.join(f'{what} {n}' for what, n in counts)})" if counts else ""
-            yield Finding(check=check, where=where, count=len(rows), ids=tuple(rows), note=note + more)
+            yield Finding(
+                check=check, where=where, count=len(rows), ids=tuple(rows), note=note + more
+            )

@@ -28,12 +28,21 @@ from nikawa.generation.time import INTERVALS, POINTS, UNITS, Format, formats
 from nikawa.io.by_hand import read_rows as read_table
 
 COLUMNS = (
-    "id", "premise", "hypothesis", "entailment", "contradiction", "ng time unit", "test time format", "category",
-)  # fmt: skip
+    "id",
+    "premise",
+    "hypothesis",
+    "entailment",
+    "contradiction",
+    "ng time unit",
+    "test time format",
+    "category",
+)
 CASES = ("ガ", "ヲ", "ニ", "マデ", "ノ~ヲ")
 _KINDS = ("agent", "np", "place", "vp_ta", "vp_zi", "stative_vp_zi", "tp", "interval", "time_unit")
 _ARGUMENT = re.compile(r"(agent|np|place)_(\d+)(?:\[([^\[\]:]*):(\d+)\])?")
-_VERB = re.compile(r"(stative_)?vp_(ta|zi)_(\d+)(?:_([a-z]+))?(?:\[([^\[\]:]*):([^\[\]:]*):(\d+)\])?")
+_VERB = re.compile(
+    r"(stative_)?vp_(ta|zi)_(\d+)(?:_([a-z]+))?(?:\[([^\[\]:]*):([^\[\]:]*):(\d+)\])?"
+)
 _TIME = re.compile(r"tp_(\d+)(-1day|!=tp_(\d+)-1day)?|(interval|time_unit)_(\d+)")
 _FORMS = {None: "dictionary", "past": "past", "prog": "te", "coni": "stem"}
 _WANTS = {"": "", "tp": "point", "nint": "within", "cint": "during"}
@@ -65,7 +74,9 @@ def _parsed(row: dict[str, str], places: dict[str, At], faults: Faults) -> Templ
     both = (*premise, *hypothesis)
     faults.hide_times = bool(faults)  # what could not be read may be a time
     faults.tried(lambda: refuse_too_many(both, places["id"]), None)
-    conditions = [_condition(row[name], places[name], faults) for name in ("entailment", "contradiction")]
+    conditions = [
+        _condition(row[name], places[name], faults) for name in ("entailment", "contradiction")
+    ]
     banned, test = "ng time unit", "test time format"
     return Template(
         id=row["id"],
@@ -108,7 +119,9 @@ def _once(element: Element, known: dict[str, bool | None]) -> Element:
 
 def _given(premise: Side) -> tuple[Condition, ...]:
     times = inferred(premise)
-    return () if times is None else (Compare("<=", Edge(times[0], "start"), Edge(times[1], "start")),)
+    return (
+        () if times is None else (Compare("<=", Edge(times[0], "start"), Edge(times[1], "start")),)
+    )
 
 
 def _side(text: str, at: At, faults: Faults) -> Side:
@@ -144,11 +157,16 @@ def _unknown(word: str, at: At) -> Mistake:
     name = re.match(r"[A-Za-z_]*[A-Za-z]", word)
     if name and name[0] in _KINDS:
         return Mistake(
-            "syntax", f"{word!r} cannot be read", at, "a slot is written like np_1[ヲ格:1] or vp_ta_1_past"
+            "syntax",
+            f"{word!r} cannot be read",
+            at,
+            "a slot is written like np_1[ヲ格:1] or vp_ta_1_past",
         )
     start = re.search(r"[A-Za-z\[\]_]", word)
     cure = suggest(name[0], _KINDS) if name else "separate slots from text by spaces"
-    return Mistake("unknown-slot", f"{word!r} is not a slot", at.later(start.start() if start else 0), cure)
+    return Mistake(
+        "unknown-slot", f"{word!r} is not a slot", at.later(start.start() if start else 0), cure
+    )
 
 
 def _choice(word: str, at: At) -> Choice:
@@ -161,7 +179,9 @@ def _choice(word: str, at: At) -> Choice:
 def _case(text: str, at: At) -> str:
     found = re.fullmatch(r"(.+?)格(\d?)", text.replace("格~", "~"))
     if found is None or found[1] not in CASES:
-        raise Mistake("case", f"{text!r} is not a case", at, suggest(text, [f"{case}格" for case in CASES]))
+        raise Mistake(
+            "case", f"{text!r} is not a case", at, suggest(text, [f"{case}格" for case in CASES])
+        )
     return found[1] + found[2]
 
 
@@ -172,7 +192,10 @@ def _verb(found: re.Match[str], at: At) -> Word:
         raise Mistake("form", f"{form!r} is not a form", at.later(found.start(4)), cure)
     if (wants or "") not in _WANTS:
         raise Mistake(
-            "syntax", f"{wants!r} is not a time type", at.later(found.start(6)), suggest(wants, _WANTS)
+            "syntax",
+            f"{wants!r} is not a time type",
+            at.later(found.start(6)),
+            suggest(wants, _WANTS),
         )
     frame, column = [], found.start(5)
     for case in (cases or "").split(",") if cases is not None else ():
@@ -185,11 +208,21 @@ def _verb(found: re.Match[str], at: At) -> Word:
     )
     if name is None:
         raise Mistake(
-            "form", f"a state has no form {form!r}", at.later(found.start(4)), "leave it out, or write past"
+            "form",
+            f"a state has no form {form!r}",
+            at.later(found.start(4)),
+            "leave it out, or write past",
         )
     return Word(
-        "verb", int(index), name, frame=tuple(frame), transitive=voice == "ta", wants=_WANTS[wants or ""], at=at, written=found[0]
-    )  # fmt: skip
+        "verb",
+        int(index),
+        name,
+        frame=tuple(frame),
+        transitive=voice == "ta",
+        wants=_WANTS[wants or ""],
+        at=at,
+        written=found[0],
+    )
 
 
 def _time(found: re.Match[str], at: At) -> Time:

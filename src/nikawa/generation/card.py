@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from shlex import join
 from typing import TYPE_CHECKING
 
-from nikawa import __version__
 from nikawa.errors import listed
 from nikawa.generation.engine import Generator
 from nikawa.records import Card
+from nikawa.version import __version__
 
 if TYPE_CHECKING:
     from nikawa.generation.job import GenerateReport, Options

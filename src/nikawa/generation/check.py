@@ -58,7 +58,9 @@ def check_template(template: Template) -> Iterator[Trouble]:
         yield from _conditions(template)
 
 
-def _trouble(template: Template, check: str, at: At, what: str, cure: str, level: str = "error") -> Trouble:
+def _trouble(
+    template: Template, check: str, at: At, what: str, cure: str, level: str = "error"
+) -> Trouble:
     return Trouble(
         check=check,
         level="warning" if level == "warning" else "error",
@@ -106,7 +108,12 @@ def _slots(template: Template) -> Iterator[Trouble]:
         if slot.kind == "verb" and not slot.frame:
             what, cure = f"{slot.name} has no frame", "name the cases it takes at its first use"
             yield _trouble(
-                template, "frame", template.places.get("premise", template.at), what, cure, "warning"
+                template,
+                "frame",
+                template.places.get("premise", template.at),
+                what,
+                cure,
+                "warning",
             )
 
 
@@ -115,7 +122,9 @@ def _days(template: Template) -> Iterator[Trouble]:
     for use in template.uses:
         if isinstance(use, Time) and (use.days or use.apart):
             if use.days > 0 or (use.apart and use.apart[1] != -1):
-                yield _trouble(template, "format", use.at, "only -1day can be written", "write -1day")
+                yield _trouble(
+                    template, "format", use.at, "only -1day can be written", "write -1day"
+                )
             without = [f.name(template.language) for f in template.formats if "day" not in f.units]
             if without:
                 at = template.places.get("formats", template.at)
@@ -130,7 +139,9 @@ def _tested(template: Template) -> Iterator[Trouble]:
         offered = " ".join(f.name(template.language) for f in template.formats)
         what = f"the test format {fmt.name(template.language)} is none of the formats of its times"
         at = template.places.get("test", template.at)
-        yield _trouble(template, "format", at, what, f"choose one of {offered}, or add it to formats")
+        yield _trouble(
+            template, "format", at, what, f"choose one of {offered}, or add it to formats"
+        )
 
 
 def _conditions(template: Template) -> Iterator[Trouble]:
@@ -145,10 +156,14 @@ def _conditions(template: Template) -> Iterator[Trouble]:
         if not list(leaves(condition)):
             if not compiled(condition, CALENDAR, "")({}):
                 what = f"the {_LABEL[field]} condition is a long way to say never"
-                yield _trouble(template, "never", at, what, "write never, if that is meant", "warning")
+                yield _trouble(
+                    template, "never", at, what, "write never, if that is meant", "warning"
+                )
         elif _witness(template, condition) is None:
             what = f"the {_LABEL[field]} condition can never hold"
-            yield _trouble(template, "never", at, what, "look for comparisons that exclude each other")
+            yield _trouble(
+                template, "never", at, what, "look for comparisons that exclude each other"
+            )
         elif _witness(template, Every((condition, *template.given)), template.spec.allowed) is None:
             what = f"the {_LABEL[field]} condition never holds: {_excluded(template, condition)}"
             yield _trouble(template, "never", at, what, "write never, if that is meant", "warning")
@@ -218,7 +233,9 @@ def _assignments(
     spec: TimeSpec, names: set[str] | None, fmt: Format | None, size: Size
 ) -> Iterator[tuple[dict[str, Value], dict[str, int]]]:
     """Assignments of the slots in `names` (all when None), and what compiled conditions read of them."""
-    points, sizes = ([n for n in some if names is None or n in names] for some in (spec.points, spec.sizes))
+    points, sizes = (
+        [n for n in some if names is None or n in names] for some in (spec.points, spec.sizes)
+    )
     if fmt is None or not (points or sizes):
         yield {}, {}
         return

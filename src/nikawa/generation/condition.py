@@ -11,8 +11,13 @@ from nikawa.generation.mistakes import At
 from nikawa.generation.time import Clock, Format, Value
 
 COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 Env = Mapping[str, int]
 """`time_1.start`, `time_1.end`, `interval_1`, `number_1` to integers."""
 Test = Callable[[Env], bool]
@@ -121,7 +126,10 @@ def bind(values: Mapping[str, Value], fmt: Format | None, clock: Clock) -> dict[
     for name, value in values.items():
         if isinstance(value, tuple):
             assert fmt is not None
-            env[f"{name}.start"], env[f"{name}.end"] = clock.start(value, fmt), clock.end(value, fmt)
+            env[f"{name}.start"], env[f"{name}.end"] = (
+                clock.start(value, fmt),
+                clock.end(value, fmt),
+            )
         else:
             env[name] = value
     return env

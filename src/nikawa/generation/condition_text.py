@@ -36,7 +36,16 @@ from nikawa.generation.time import UNITS
 ALIASES = {"tp": "time", "np": "noun", "time_unit": "unit"}
 """The authors' words for slots to ours."""
 _SLOT = re.compile(r"([A-Za-z]+(?:_[A-Za-z]+)*?)_?([0-9]{0,3})")
-_SYNONYMS = {"=": "==", "before": "<", "after": ">", "≤": "<=", "≥": ">=", "≠": "!=", "＜": "<", "＞": ">"}
+_SYNONYMS = {
+    "=": "==",
+    "before": "<",
+    "after": ">",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "＜": "<",
+    "＞": ">",
+}
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<number>[0-9]{1,9})|(?P<name>[A-Za-z][A-Za-z0-9_]*(?:\.\w+)?)"
     r"|(?P<mark><=|>=|==|!=|[<>=≤≥≠＜＞(),+*-])"
@@ -74,27 +83,37 @@ class _Parser:
             if found is None:
                 what = f"{text[position]!r} has no place in a condition"
                 raise Mistake(
-                    "syntax", what, self.at.later(position), "compare times with < <= > >= == !=, join with and, or"
-                )  # fmt: skip
+                    "syntax",
+                    what,
+                    self.at.later(position),
+                    "compare times with < <= > >= == !=, join with and, or",
+                )
             if found.lastgroup != "space":
                 yield str(found.lastgroup), found[0], self.at.later(position)
             position = found.end()
 
     def whole(self) -> Condition:
         if not self.tokens:
-            raise Mistake("syntax", "the condition is empty", self.at, "write always, never, or a comparison")
+            raise Mistake(
+                "syntax", "the condition is empty", self.at, "write always, never, or a comparison"
+            )
         result = self.joined(",", self.clause, Every)
         if self.place < len(self.tokens):
             _, word, at = self.tokens[self.place]
             raise Mistake(
-                "syntax", f"{word!r} is not expected here", at, "join comparisons with and, or, a comma"
+                "syntax",
+                f"{word!r} is not expected here",
+                at,
+                "join comparisons with and, or, a comma",
             )
         return result
 
     def clause(self) -> Condition:
         return self.joined("or", lambda: self.joined("and", self.one, Every), Some)
 
-    def joined(self, word: str, part: Callable[[], Condition], make: type[Every] | type[Some]) -> Condition:
+    def joined(
+        self, word: str, part: Callable[[], Condition], make: type[Every] | type[Some]
+    ) -> Condition:
         parts = [part()]
         while self.takes(word):
             parts.append(part())
@@ -126,7 +145,12 @@ class _Parser:
             if not self.takes(")"):
                 raise Mistake("syntax", "a bracket is not closed", self.peek()[2], "write )")
             return inside
-        for word, value in (("True", ALWAYS), ("always", ALWAYS), ("False", NEVER), ("never", NEVER)):
+        for word, value in (
+            ("True", ALWAYS),
+            ("always", ALWAYS),
+            ("False", NEVER),
+            ("never", NEVER),
+        ):
             if self.takes(word):
                 return value
         return self.chain()
@@ -141,7 +165,10 @@ class _Parser:
             parts.append(Compare(op, terms[-2], terms[-1]))
         if not parts:
             raise Mistake(
-                "syntax", "a comparison is missing", self.peek()[2], "write for example time1 < time2"
+                "syntax",
+                "a comparison is missing",
+                self.peek()[2],
+                "write for example time1 < time2",
             )
         return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
@@ -171,7 +198,9 @@ class _Parser:
             return Size("", int(word), unit if unit in UNITS else "", at)
         if kind == "name":
             return _named(word, at)
-        raise Mistake("syntax", "a time, an interval or a number is missing", at, "write for example time1")
+        raise Mistake(
+            "syntax", "a time, an interval or a number is missing", at, "write for example time1"
+        )
 
 
 def _named(word: str, at: At) -> Edge | Size:
@@ -186,7 +215,10 @@ def _named(word: str, at: At) -> Edge | Size:
         return Edge(key, side or "start", at)
     if dot:
         raise Mistake(
-            "syntax", f"{name} has no {side!r}", at.later(len(name) + 1), "only a time has .start and .end"
+            "syntax",
+            f"{name} has no {side!r}",
+            at.later(len(name) + 1),
+            "only a time has .start and .end",
         )
     return Size(key, 0, "", at)
 

@@ -165,7 +165,9 @@ class Generator:
             text, pick = line
             filled = enumerate(self._filled(split, place.cell, items), start=start + 1)
             return "".join([text % (i, *pick(fillers)) for i, fillers in filled]).encode()
-        return b"".join(_encode(found) + b"\n" for found in self.problems(split, place, start, stop))
+        return b"".join(
+            _encode(found) + b"\n" for found in self.problems(split, place, start, stop)
+        )
 
     @cached_property
     def _written_as_they_are(self) -> bool:
@@ -207,7 +209,10 @@ class Generator:
 
         share = self._share(cell, split)
         fresh = range(items.start, max(items.start, min(items.stop, share.size)))
-        if len(fresh) >= batch.LEAST and max(share.space.size, fresh.stop * share.cells) < batch.MOST:
+        if (
+            len(fresh) >= batch.LEAST
+            and max(share.space.size, fresh.stop * share.cells) < batch.MOST
+        ):
             yield from self._filled_together(split, cell, fresh)
             items = range(fresh.stop, items.stop)
         if items:
@@ -238,7 +243,8 @@ class Generator:
         share = self._share(cell, split)
         if not share.size:
             raise BadInput(
-                f"{cell.name}: the lexicon has too few words for {split}", cure="add nouns, or agents"
+                f"{cell.name}: the lexicon has too few words for {split}",
+                cure="add nouns, or agents",
             )
         words, dice = self._keys(split, cell)
         drawn = _drawer(self._draw(cell), dice, share.size)
@@ -280,7 +286,8 @@ class Generator:
         names = list(self.pack.head.cells)
         if len(names) > SIDES:
             raise BadInput(
-                f"{self.pack.name} has {len(names)} splits", cure=f"at most {SIDES} can be kept apart"
+                f"{self.pack.name} has {len(names)} splits",
+                cure=f"at most {SIDES} can be kept apart",
             )
         rest = tuple(range(SIDES - len(names) + 1))
         return {name: rest if i == 0 else (SIDES - i,) for i, name in enumerate(names)}
@@ -296,7 +303,9 @@ class Generator:
             mates: dict[Span | None, list[str]] = {}
             for other in template.cells(spans=self.pack.spans):
                 if unit_of(other) == unit:
-                    mates.setdefault(other.span if space.size > FEW_WAYS else None, []).append(other.name)
+                    mates.setdefault(other.span if space.size > FEW_WAYS else None, []).append(
+                        other.name
+                    )
             self._spaces[where] = space, list(mates.values())
         space, order = self._spaces[where]
         span = next(i for i, names in enumerate(order) if cell.name in names)
@@ -367,7 +376,11 @@ def _line(example: Example, template: Template) -> Line | None:
     if any(_escaped(text) for text in known) or any(_escaped(o) for o in _options(template)):
         return None
     inputs = {"premise": _PREMISE, "hypothesis": _HYPOTHESIS}
-    text = (_encode(replace(example, id=example.id + _ID, inputs=inputs)) + b"\n").decode().replace("%", "%%")
+    text = (
+        (_encode(replace(example, id=example.id + _ID, inputs=inputs)) + b"\n")
+        .decode()
+        .replace("%", "%%")
+    )
     sides = {"\\u0002": template.premise, "\\u0003": template.hypothesis}
     marks = sorted(sides, key=text.index)
     keys = [e.key for mark in marks for e in sides[mark] if not isinstance(e, Literal)]

@@ -35,7 +35,9 @@ _SHORT, _STEP = np.uint64(SHORT), np.uint64(STEP)
 def shuffled(places: Numbers, sizes: Numbers, seeds: Numbers) -> Numbers:
     """`engine_chance.shuffled` of each place, with a size and a seed of its own."""
     known, where = np.unique(sizes, return_inverse=True)
-    sides = np.array([rectangle(int(size)) for size in known], dtype=np.uint64).reshape(-1, 2)[where]
+    sides = np.array([rectangle(int(size)) for size in known], dtype=np.uint64).reshape(-1, 2)[
+        where
+    ]
     found, left = _passed(places, sides, seeds), None
     while (left := np.flatnonzero(found >= sizes)).size:
         found[left] = _passed(found[left], sides[left], seeds[left])
@@ -110,7 +112,9 @@ def _rows(seed: int, start: int, stop: int, width: int) -> list[list[float]]:
     state = _scrambled(items * _STEP + np.uint64(seed & MASK))
     state = state[:, None] + np.arange(1, width + 1, dtype=np.uint64) * _STEP
     state = _scrambled(state)
-    rows: list[list[float]] = (((state ^ (state >> np.uint64(31))) >> np.uint64(11)) * FRACTION).tolist()
+    rows: list[list[float]] = (
+        ((state ^ (state >> np.uint64(31))) >> np.uint64(11)) * FRACTION
+    ).tolist()
     return rows
 
 

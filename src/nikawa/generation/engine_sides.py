@@ -51,7 +51,9 @@ Sides = tuple[frozenset[str], frozenset[str]]
 """The slots of the premise and of the hypothesis."""
 
 
-def stages(lists: Sequence[Words], sides: Sides, owned: tuple[int, ...]) -> tuple[tuple[Stage, ...], int]:
+def stages(
+    lists: Sequence[Words], sides: Sides, owned: tuple[int, ...]
+) -> tuple[tuple[Stage, ...], int]:
     """The stages in which slots are filled, and how many ways there are."""
     found: list[Stage] = []
     placed: list[Words] = []

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nikawa.errors import BadInput
 from nikawa.generation.engine_chance import SHORT, STEP, key, shuffled
-from nikawa.generation.engine_sides import Sides, Stage, Words, in_turns, residues_of, stages, unfolded
+from nikawa.generation.engine_sides import (
+    Sides,
+    Stage,
+    Words,
+    in_turns,
+    residues_of,
+    stages,
+    unfolded,
+)
 from nikawa.generation.lexicon import Frame, Lexicon
 from nikawa.generation.template import TIME_KINDS, Slot, Template, Word, bare_case
 from nikawa.generation.times import Cell
@@ -46,10 +54,14 @@ class _Ways(NamedTuple):
 class WordSpace:
     """Every way to fill the word slots of a template, for one split."""
 
-    def __init__(self, template: Template, lexicon: Lexicon, unit: str, owned: Sequence[int]) -> None:
+    def __init__(
+        self, template: Template, lexicon: Lexicon, unit: str, owned: Sequence[int]
+    ) -> None:
         self._language = lexicon.language
         words = [use for use in template.uses if isinstance(use, Word)]
-        self._particles = list({u.key: (u.key, u.slot, u.particle) for u in words if u.particle}.values())
+        self._particles = list(
+            {u.key: (u.key, u.slot, u.particle) for u in words if u.particle}.values()
+        )
         self._forms = [use for use in words if use.form]
         self._inflected = [use for use in self._forms if use.kind != "verb"]
         frames = _frames(template, lexicon, unit)
@@ -57,7 +69,9 @@ class WordSpace:
             _sides(template),
             NO_SIDES,
         ):  # too few words to keep each side apart: keep whole problems apart
-            found = [self._ways(template, lexicon, chosen, (sides, tuple(owned))) for chosen in frames]
+            found = [
+                self._ways(template, lexicon, chosen, (sides, tuple(owned))) for chosen in frames
+            ]
             self._all = sorted((w for w in found if w.total), key=lambda w: w.total)
             if self._all:
                 break
@@ -72,7 +86,9 @@ class WordSpace:
         turn += base
         chosen = first + shuffled(place, len(self._all) - first, (seed + turn * STEP) >> 16 & SHORT)
         total = self._all[chosen].total
-        return self._texts(chosen, shuffled(turn, total, (seed ^ (chosen + 1) * STEP) >> 16 & SHORT))
+        return self._texts(
+            chosen, shuffled(turn, total, (seed ^ (chosen + 1) * STEP) >> 16 & SHORT)
+        )
 
     def fill_many(self, numbers: Numbers, seed: int) -> Iterator[dict[str, str]]:
         """`fill` of all these numbers, together."""
@@ -80,7 +96,9 @@ class WordSpace:
 
         from nikawa.generation import engine_batch as batch
 
-        starts, firsts = (np.array(found, dtype=np.uint64) for found in (self._starts, self._firsts))
+        starts, firsts = (
+            np.array(found, dtype=np.uint64) for found in (self._starts, self._firsts)
+        )
         segments = np.searchsorted(starts, numbers, side="right") - 1
         first = firsts[segments, 0]
         width = np.uint64(len(self._all)) - first
@@ -112,7 +130,9 @@ class WordSpace:
         apart: tuple[Sides, tuple[int, ...]],
     ) -> _Ways:
         texts = {
-            use.key: inflected(frames[use.slot].verb, use.form, frames[use.slot].ctype, self._language)
+            use.key: inflected(
+                frames[use.slot].verb, use.form, frames[use.slot].ctype, self._language
+            )
             for use in self._forms
             if use.slot in frames
         }
@@ -156,7 +176,9 @@ def _frames(template: Template, lexicon: Lexicon, unit: str) -> list[dict[str, F
     ]
     if not found:
         what = f"template {template.id} has a verb that no frame of the lexicon {lexicon.about.name!r} suits"
-        raise BadInput(what, cure=f"it asks for {', '.join(map(_asked, verbs))}: change it, or add frames")
+        raise BadInput(
+            what, cure=f"it asks for {', '.join(map(_asked, verbs))}: change it, or add frames"
+        )
     return found
 
 
@@ -210,12 +232,18 @@ def _lists(template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> li
     return lists
 
 
-def _nouns(slot: Slot, template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> tuple[str, ...]:
+def _nouns(
+    slot: Slot, template: Template, lexicon: Lexicon, frames: dict[str, Frame]
+) -> tuple[str, ...]:
     """The nouns of the slot's case in the frame of its verb; without a verb, the class or the kind of its name."""
     for verb, frame in frames.items():
         if slot.case and slot.case in template.slots[verb].frame:
             words = frame.nouns[bare_case(slot.case)]
-            return words if slot.kind in ANY else tuple(w for w in words if lexicon.kinds.get(w) == slot.kind)
+            return (
+                words
+                if slot.kind in ANY
+                else tuple(w for w in words if lexicon.kinds.get(w) == slot.kind)
+            )
     words = of_kind(lexicon, slot.kind)
     if not words:
         what = f"template {template.id} asks for {slot.name}, of which the lexicon {lexicon.about.name!r} has none"

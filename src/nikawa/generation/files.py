@@ -69,7 +69,9 @@ def prepare(folder: Path, settings: str, overwrite: bool) -> Journal:
         cure = "repeat the command that began it, choose another folder, or say --overwrite"
         raise Unusable("holds an unfinished run with other settings", file=folder, cure=cure)
     if folder.is_dir() and split_files(folder) and not overwrite:
-        raise BadInput("holds splits already", file=folder, cure="choose another folder, or say --overwrite")
+        raise BadInput(
+            "holds splits already", file=folder, cure="choose another folder, or say --overwrite"
+        )
     clear(folder)
     return Journal(settings=settings)
 
@@ -80,7 +82,9 @@ def _journal(path: Path) -> Journal:
     except BadInput as problem:
         cure = "say --overwrite to begin again, or choose another folder"
         raise Unusable(
-            f"the journal of an unfinished run cannot be read ({problem.what})", file=path, cure=cure
+            f"the journal of an unfinished run cannot be read ({problem.what})",
+            file=path,
+            cure=cure,
         ) from None
 
 
@@ -88,7 +92,11 @@ def clear(folder: Path) -> None:
     """Remove a dataset and all that unfinished runs left; other files stay."""
     if folder.is_dir():
         (folder / CARD).unlink(missing_ok=True)
-        for file in (*split_files(folder).values(), *folder.glob(f".*{UNFINISHED}"), folder / JOURNAL):
+        for file in (
+            *split_files(folder).values(),
+            *folder.glob(f".*{UNFINISHED}"),
+            folder / JOURNAL,
+        ):
             file.unlink(missing_ok=True)
 
 
@@ -129,7 +137,9 @@ class Files:
         for stream in filter(None, self._streams.values()):
             stream.flush()
             os.fsync(stream.fileno())
-        sizes = {split: stream.tell() for split, stream in self._streams.items() if stream is not None}
+        sizes = {
+            split: stream.tell() for split, stream in self._streams.items() if stream is not None
+        }
         self.journal = replace(self.journal, chunks=self._chunks, sizes=sizes)
         with atomic_write(self.folder / JOURNAL, overwrite=True) as out:
             out.write(msgspec.json.encode(self.journal) + b"\n")
@@ -147,6 +157,8 @@ class Files:
         for split, stream in self._streams.items():
             if stream is not None:
                 part(self.folder, split).replace(whole(self.folder, split))
-        for stale in self.folder.glob(f".chunk-*{UNFINISHED}"):  # of a run that was killed with its workers
+        for stale in self.folder.glob(
+            f".chunk-*{UNFINISHED}"
+        ):  # of a run that was killed with its workers
             stale.unlink(missing_ok=True)
         sync_folder(self.folder)

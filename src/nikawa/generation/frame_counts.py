@@ -59,7 +59,9 @@ class FrameCounts:
         verb_total, case_total = self.by_verb[verb, case], self.by_case[case]
         types = len(self.by_noun) + 1
         share = (self.by_noun[case, noun] + 1) / (case_total + types)
-        given = (self.counts.get((verb, case, noun), 0) + STRENGTH * share) / (verb_total + STRENGTH)
+        given = (self.counts.get((verb, case, noun), 0) + STRENGTH * share) / (
+            verb_total + STRENGTH
+        )
         return log2(given / share)
 
 

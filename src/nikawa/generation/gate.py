@@ -101,13 +101,20 @@ def _culprits(
             named = tuple(name for name in templates if labels[name][pair.label])
             found.append(
                 Culprit(
-                    token=pair.token, label=pair.label, n=n, count=count, critical=critical, templates=named
+                    token=pair.token,
+                    label=pair.label,
+                    n=n,
+                    count=count,
+                    critical=critical,
+                    templates=named,
                 )
             )
     return tuple(found)
 
 
-def _literals(maker: Generator, places: Sequence[Place], tokeniser: str) -> dict[str, frozenset[str]]:
+def _literals(
+    maker: Generator, places: Sequence[Place], tokeniser: str
+) -> dict[str, frozenset[str]]:
     """Template to the tokens all of its problems hold."""
     from nikawa.text import analyser
 

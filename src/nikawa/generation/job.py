@@ -14,7 +14,6 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from nikawa import __version__
 from nikawa.errors import BadInput, unknown
 from nikawa.generation.card import command, describe
 from nikawa.generation.engine import Generator, Place, lexicon_of
@@ -31,6 +30,7 @@ from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.staged import staged_files
 from nikawa.records import Record
 from nikawa.text import analyser
+from nikawa.version import __version__
 
 CHUNK = 5_000
 """Problems a process makes at a time."""
@@ -145,7 +145,8 @@ def _generate(
     per, views = _numbers(pack, how), _views(pack, how.splits)
     if next(iter(pack.head.cells)) not in per and (views or how.gate is not None):
         raise BadInput(
-            "training splits and the gate need problems of the first split", cure="ask for 1 or more of them"
+            "training splits and the gate need problems of the first split",
+            cure="ask for 1 or more of them",
         )
     plan = Job(pack, f"{how.seed}", per, views)
     refuse_empty(plan)
@@ -157,7 +158,9 @@ def _generate(
         verdict = None
         if how.gate is not None:
             first = job.maker.first_split
-            verdict = judge(job.maker, job.places[first], whole(out, first), how.gate, how.tokeniser)
+            verdict = judge(
+                job.maker, job.places[first], whole(out, first), how.gate, how.tokeniser
+            )
         report = job.report(how.seed, journal.attempt, out, verdict)
         report = replace(report, repeated=repeated(job, out), asked=_missed(report, how))
         if verdict is None or verdict.passed:
@@ -176,7 +179,9 @@ def _missed(report: GenerateReport, how: Options) -> dict[str, int]:
         return {}
     named = {name or next(iter(report.splits)): n for name, n in (how.counts or {}).items()}
     return {
-        name: n for name, n in named.items() if name in report.splits and report.splits[name].problems < n
+        name: n
+        for name, n in named.items()
+        if name in report.splits and report.splits[name].problems < n
     }
 
 
@@ -209,7 +214,9 @@ def _numbers(pack: Pack, how: Options) -> dict[str, int]:
                     f"{name}: {n:,} problems do not reach {cells[name]:,} cells",
                     cure="ask for more, or --per cell",
                 )
-        found = {name: n // max(1, cells[name]) if name in given else n for name, n in found.items()}
+        found = {
+            name: n // max(1, cells[name]) if name in given else n for name, n in found.items()
+        }
     elif how.per != "cell":
         raise unknown("way to count", how.per, ("cell", "total"))
     if not any(found.values()):
@@ -252,7 +259,9 @@ class Piece(NamedTuple):
 class Job:
     """The plan of one run: which cell gives which problems to which file."""
 
-    def __init__(self, pack: Pack, seed: str, per: Mapping[str, int], views: tuple[str, ...]) -> None:
+    def __init__(
+        self, pack: Pack, seed: str, per: Mapping[str, int], views: tuple[str, ...]
+    ) -> None:
         self.maker = Generator(pack, lexicon_of(pack), seed)
         self.per = per
         self.remake: tuple[str, Path | None] = (str(pack.folder), None)
@@ -299,7 +308,9 @@ class Job:
         for piece, text in zip(chunk, texts, strict=True):
             yield piece.split, text
             if piece.split == self.maker.first_split:
-                yield from ((view, text) for view, kept in self.views.items() if piece.place in kept)
+                yield from (
+                    (view, text) for view, kept in self.views.items() if piece.place in kept
+                )
 
     def report(self, seed: int, attempt: int, out: Path, verdict: Verdict | None) -> GenerateReport:
         """What came of it."""
@@ -318,7 +329,9 @@ class Job:
             },
             unreachable=tuple(cell.name for cell in self.maker.pack.unreachable(first)),
             short={
-                place.cell.name: place.n for place in self.places.get(first, ()) if place.n < self.per[first]
+                place.cell.name: place.n
+                for place in self.places.get(first, ())
+                if place.n < self.per[first]
             },
             untested=untested(self),
             folder=str(out),

@@ -33,9 +33,20 @@ from nikawa.generation.lexicon_files import (
 )
 
 __all__ = [
-    "FOLDER", "FRAME_COLUMNS", "SUBJECTS", "TIMES", "UNITS", "About", "Frame", "Lexicon", "NounClass", "excluded_words",
-    "load_lexicon", "shipped", "word_list",
-]  # fmt: skip
+    "FOLDER",
+    "FRAME_COLUMNS",
+    "SUBJECTS",
+    "TIMES",
+    "UNITS",
+    "About",
+    "Frame",
+    "Lexicon",
+    "NounClass",
+    "excluded_words",
+    "load_lexicon",
+    "shipped",
+    "word_list",
+]
 FOLDER = Path(__file__).parent / "lexicons"
 
 
@@ -78,7 +89,9 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def kind_of(self, frame: Frame, case: str) -> str:
         """What the nouns of a case mostly are; empty where the lexicon does not say."""
-        kinds = Counter(kind for noun in frame.nouns.get(case, ()) if (kind := self.kinds.get(noun)))
+        kinds = Counter(
+            kind for noun in frame.nouns.get(case, ()) if (kind := self.kinds.get(noun))
+        )
         return min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
 
     @cached_property
@@ -93,14 +106,21 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return read_counts(path) if path.exists() else FrameCounts({})
 
     def choose(
-        self, cases: Iterable[str], *, transitive: bool | None = None, wants: str = "", state: bool = False,
+        self,
+        cases: Iterable[str],
+        *,
+        transitive: bool | None = None,
+        wants: str = "",
+        state: bool = False,
         kinds: Mapping[str, str] | None = None,
-    ) -> tuple[Frame, ...]:  # fmt: skip
+    ) -> tuple[Frame, ...]:
         """The frames with exactly these cases (numbers after an agent's case do not count) that suit what is asked.
 
         `wants` is one of `TIMES`; `kinds` asks that the nouns of a case be of a kind, such as {"ニ": "place"}.
         """
-        asked = frozenset(case.rstrip("0123456789") for case in cases) | {SUBJECTS.get(self.language, "ガ")}
+        asked = frozenset(case.rstrip("0123456789") for case in cases) | {
+            SUBJECTS.get(self.language, "ガ")
+        }
         return tuple(
             frame
             for frame in self._by_cases.get(asked, ())
@@ -146,6 +166,8 @@ def _load(folder: Path) -> Lexicon:
         about=about,
         agents=word_list(folder / "agents.txt"),
         classes=classes,
-        frames=tuple(read_frames(folder / "frames.tsv", classes, SUBJECTS.get(about.language, "ガ"))),
+        frames=tuple(
+            read_frames(folder / "frames.tsv", classes, SUBJECTS.get(about.language, "ガ"))
+        ),
         folder=folder,
     )

@@ -14,8 +14,16 @@ from nikawa.generation.frame_counts import Triple
 from nikawa.text import Token
 
 CASES = {
-    "が": "ガ", "を": "ヲ", "に": "ニ", "で": "デ", "から": "カラ", "まで": "マデ", "へ": "ヘ", "と": "ト", "より": "ヨリ",
-}  # fmt: skip
+    "が": "ガ",
+    "を": "ヲ",
+    "に": "ニ",
+    "で": "デ",
+    "から": "カラ",
+    "まで": "マデ",
+    "へ": "ヘ",
+    "と": "ト",
+    "より": "ヨリ",
+}
 VOICE = frozenset({"れる", "られる", "せる", "させる"})
 _NOUNS = frozenset({"一般", "サ変接続", "固有名詞", "形容動詞語幹", "接尾", "ナイ形容詞語幹"})
 _SUFFIXES = frozenset({"一般", "地域", "サ変接続", "人名"})
@@ -80,7 +88,12 @@ def _after_noun(tokens: Sequence[Token], i: int, noun: str, chain: dict[str, str
     if token.surface in CASES and token.pos[0] == "助詞" and token.pos[1:3] in _CASE_TAGS:
         _extend(chain, CASES[token.surface], noun, owner)
         return i + 1
-    if token.pos[0] == "動詞" and token.base == "する" and noun and tokens[i - 1].pos[1] == "サ変接続":
+    if (
+        token.pos[0] == "動詞"
+        and token.base == "する"
+        and noun
+        and tokens[i - 1].pos[1] == "サ変接続"
+    ):
         return -i
     chain.clear()
     return i
@@ -126,7 +139,11 @@ def parsed(tokens: Sequence[Token]) -> Iterator[Triple]:
 
 def _governor(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -> str:
     """The verb at `i`, empty where it is none or not in the active voice."""
-    helpers = [tokens[c] for c in children.get(i, ()) if tokens[c].deprel in ("aux", "aux:pass", "compound")]
+    helpers = [
+        tokens[c]
+        for c in children.get(i, ())
+        if tokens[c].deprel in ("aux", "aux:pass", "compound")
+    ]
     if any(h.base in VOICE for h in helpers):
         return ""
     if tokens[i].pos[0] == "動詞":
@@ -140,7 +157,8 @@ def _compound(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -
     first = min(parts, default=i)
     return (
         "".join(token.surface for token in tokens[first : i + 1])
-        if len(parts) == i - first and all(a.end == b.start for a, b in pairwise(tokens[first : i + 1]))
+        if len(parts) == i - first
+        and all(a.end == b.start for a, b in pairwise(tokens[first : i + 1]))
         else tokens[i].surface
     )
 

@@ -111,7 +111,9 @@ def read_classes(path: Path) -> dict[str, NounClass]:
             )
         if len(set(nouns)) != len(nouns):
             twice = next(noun for noun in nouns if nouns.count(noun) > 1)
-            raise BadInput(f"{twice!r} stands twice in {name!r}", file=path, line=number, cure="remove one")
+            raise BadInput(
+                f"{twice!r} stands twice in {name!r}", file=path, line=number, cure="remove one"
+            )
         classes[name] = NounClass(kind=row["kind"], nouns=nouns)
     return classes
 
@@ -141,7 +143,9 @@ def _flag(row: dict[str, str], column: str, path: Path, line: int) -> bool:
 def _words(text: str, known: tuple[str, ...], path: Path, line: int) -> tuple[str, ...]:
     for word in (words := tuple(text.split())):
         if word not in known:
-            raise BadInput(f"{word!r} is not known here", file=path, line=line, cure=suggest(word, known))
+            raise BadInput(
+                f"{word!r} is not known here", file=path, line=line, cure=suggest(word, known)
+            )
     return words
 
 
@@ -156,14 +160,18 @@ def _nouns(
             if word.startswith("@"):
                 if word[1:] not in classes:
                     cure = suggest(word[1:], classes)
-                    raise BadInput(f"there is no noun class {word[1:]!r}", file=path, line=line, cure=cure)
+                    raise BadInput(
+                        f"there is no noun class {word[1:]!r}", file=path, line=line, cure=cure
+                    )
                 found.update(dict.fromkeys(classes[word[1:]].nouns))
             elif word.startswith("-"):
                 found.pop(_spaced(word[1:]), None)
             else:
                 found[_spaced(word)] = None
         if not equals or not found:
-            raise BadInput(f"{part!r} has no nouns", file=path, line=line, cure="write CASE=noun noun")
+            raise BadInput(
+                f"{part!r} has no nouns", file=path, line=line, cure="write CASE=noun noun"
+            )
         yield case.strip(), tuple(found)
 
 

@@ -19,7 +19,10 @@ from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.lines import read_lines
 from nikawa.records import Record
 
-METHODS: dict[str, tuple[str, Extractor]] = {"adjacency": ("ja", adjacent), "ginza": ("ginza", parsed)}
+METHODS: dict[str, tuple[str, Extractor]] = {
+    "adjacency": ("ja", adjacent),
+    "ginza": ("ginza", parsed),
+}
 """Method to the analyser it needs and the function that finds the triples."""
 MOST_TYPES = 3_000_000
 """Different triples held at once; beyond it those seen once so far are dropped."""
@@ -97,7 +100,9 @@ def build_lexicon(
 
 
 def count_frames(
-    texts: Iterable[Path], method: str = "adjacency", news: Callable[[int], None] = lambda lines: None
+    texts: Iterable[Path],
+    method: str = "adjacency",
+    news: Callable[[int], None] = lambda lines: None,
 ) -> tuple[Counter[Triple], Counter[str]]:
     """The triples of the texts, and how many lines and sentences were read and types pruned."""
     from nikawa.text import analyser
@@ -162,9 +167,7 @@ def _frame_lines(kept: dict[Triple, int], least: int) -> Iterator[str]:
 def _refuse_nothing(first: Path, counts: Counter[Triple]) -> None:
     """Text of another language has sentences, but no noun, particle and verb of Japanese."""
     if not counts:
-        cure = (
-            "give Japanese text with verbs and their nouns; lexicons of other languages are written by hand"
-        )
+        cure = "give Japanese text with verbs and their nouns; lexicons of other languages are written by hand"
         raise BadInput("no noun stands with a verb in the text", file=first, cure=cure)
 
 
@@ -181,12 +184,24 @@ def _commonest(nouns: list[tuple[int, str]]) -> list[str]:
 
 def _frame_line(verb: str, transitive: bool, nouns: dict[str, list[str]]) -> str:
     listed = ";".join(f"{case}={' '.join(found)}" for case, found in nouns.items())
-    cells = (verb, "", "yes" if transitive else "no", " ".join(TIMES), " ".join(UNITS), "no", listed)
+    cells = (
+        verb,
+        "",
+        "yes" if transitive else "no",
+        " ".join(TIMES),
+        " ".join(UNITS),
+        "no",
+        listed,
+    )
     return "\t".join(cells)
 
 
 def _report(
-    seen: Counter[str], counts: Counter[Triple], kept: dict[Triple, int], dropped: dict[str, int], frames: int
+    seen: Counter[str],
+    counts: Counter[Triple],
+    kept: dict[Triple, int],
+    dropped: dict[str, int],
+    frames: int,
 ) -> Report:
     return Report(
         lines=seen["lines"],

@@ -18,7 +18,9 @@ def only_run(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise BadInput("is a file, not a folder", file=folder, cure="choose another place") from None
+        raise BadInput(
+            "is a file, not a folder", file=folder, cure="choose another place"
+        ) from None
     descriptor = _locked(folder)
     try:
         yield

@@ -38,7 +38,9 @@ class Trouble(Record, frozen=True, kw_only=True):
 
     def sentence(self, file: str | Path) -> str:
         """`file, line 3, column 14: what; cure`."""
-        return str(Mistake(self.check, self.what, At(self.line, self.column), self.cure).within(file))
+        return str(
+            Mistake(self.check, self.what, At(self.line, self.column), self.cure).within(file)
+        )
 
 
 class Mistake(BadInput):
@@ -47,13 +49,19 @@ class Mistake(BadInput):
     others: tuple[Mistake, ...] = ()
     """Further faults of the same template."""
 
-    def __init__(self, check: str, what: str, at: At, cure: str = "", file: str | Path | None = None) -> None:
+    def __init__(
+        self, check: str, what: str, at: At, cure: str = "", file: str | Path | None = None
+    ) -> None:
         self.check, self.at = check, at
         super().__init__(what, file=file, line=at.line, cure=cure)
 
     def __str__(self) -> str:
         place = f"line {self.at.line}, column {self.at.column}"
-        text = f"{self.file}, {place}: {self.what}" if self.file is not None else f"{place}: {self.what}"
+        text = (
+            f"{self.file}, {place}: {self.what}"
+            if self.file is not None
+            else f"{place}: {self.what}"
+        )
         return " ".join((f"{text}; {self.cure}" if self.cure else text).split())
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:

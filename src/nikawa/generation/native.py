@@ -77,12 +77,17 @@ def read_blocks(path: Path) -> Iterator[Block | Mistake]:
 def _add(block: Block | None, line: str, at: At, last: str) -> str:
     """Put a line into its field; returns the field's name."""
     if block is None:
-        raise Mistake("syntax", "a template must begin first", at, "write a line such as: template my-first")
+        raise Mistake(
+            "syntax", "a template must begin first", at, "write a line such as: template my-first"
+        )
     found = _FIELD.match(line)
     if found is None:
         if not last or not line[:1].isspace():
             raise Mistake(
-                "syntax", "a field name is missing", at, f"begin the line with one of: {', '.join(FIELDS)}"
+                "syntax",
+                "a field name is missing",
+                at,
+                f"begin the line with one of: {', '.join(FIELDS)}",
             )
         text, first = block.fields[last]
         block.fields[last] = (text + ("\n" if last == "note" else "") + line.strip(), first)
@@ -90,10 +95,15 @@ def _add(block: Block | None, line: str, at: At, last: str) -> str:
     name = FIELDS.get(" ".join(found[1].lower().split()))
     if name is None:
         raise Mistake(
-            "syntax", f"{found[1]!r} is not a field", at.later(found.start(1)), suggest(found[1], FIELDS)
+            "syntax",
+            f"{found[1]!r} is not a field",
+            at.later(found.start(1)),
+            suggest(found[1], FIELDS),
         )
     if name in block.fields:
-        raise Mistake("syntax", f"{found[1]!r} is given twice", at.later(found.start(1)), "keep one of them")
+        raise Mistake(
+            "syntax", f"{found[1]!r} is given twice", at.later(found.start(1)), "keep one of them"
+        )
     block.fields[name] = (line[found.end() :].rstrip(), at.later(found.end()))
     return name
 
@@ -149,7 +159,9 @@ def _formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, 
     offered: tuple[Format, ...] = ()
     if "number" in kinds:
         if kinds & {"time", "interval", "unit"}:
-            raise Mistake("format", "numbers and times in one template", block.at, "split it in two")
+            raise Mistake(
+                "format", "numbers and times in one template", block.at, "split it in two"
+            )
         offered = tuple(notation.measures.values())
     elif kinds:
         pool = POINTS if "time" in kinds else INTERVALS
@@ -163,7 +175,9 @@ def _formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, 
     return offered
 
 
-def _chosen(text: str, at: At, notation: Notation, offered: tuple[Format, ...]) -> tuple[Format, ...]:
+def _chosen(
+    text: str, at: At, notation: Notation, offered: tuple[Format, ...]
+) -> tuple[Format, ...]:
     """The formats a line names, or all but those."""
     but = re.match(r"all but\s+", text)
     start = but.end() if but else 0

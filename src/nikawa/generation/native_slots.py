@@ -29,7 +29,14 @@ CASES = {
     "ko": ("이/가", "을/를", "에", "에서", "에게", "와/과", "(으)로", "까지", "부터", "보다"),
 }
 """Cases by language; a number after one tells several agents of one verb apart."""
-VOICES = {"他": True, "自": False, "transitive": True, "intransitive": False, "타": True, "자": False}
+VOICES = {
+    "他": True,
+    "自": False,
+    "transitive": True,
+    "intransitive": False,
+    "타": True,
+    "자": False,
+}
 WANTS = ("point", "within", "during", "again")
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _APART = re.compile(r"!=([A-Za-z]+_?\d*)([+-]\d+)days?")
@@ -83,7 +90,9 @@ def _literal(text: str, at: At, faults: Faults) -> Literal:
     wide = [found.start() for found in re.finditer("｛", text)] or [text.find("｝")]
     for position in (place for place in wide if place >= 0):
         what = f"a full-width {text[position]!r}"
-        faults.append(Mistake("syntax", what, at.later(position), "write { and }, which a slot stands in"))
+        faults.append(
+            Mistake("syntax", what, at.later(position), "write { and }, which a slot stands in")
+        )
     for mark in "{}" if max(wide) < 0 else "":
         if mark in text:
             cure = "close it with }" if mark == "{" else "open it with {"
@@ -108,7 +117,9 @@ def _slot(inside: str, at: At, notation: Notation, faults: Faults) -> Element:
     known = (*notation.kinds, *TIME_KINDS)
     if name is None or name[0] not in known:
         kind = re.sub(r"[_\d]+$", "", head)
-        faults.append(Mistake("unknown-slot", f"{head!r} is not a slot", place, suggest(kind, known)))
+        faults.append(
+            Mistake("unknown-slot", f"{head!r} is not a slot", place, suggest(kind, known))
+        )
         faults.hide_times |= bool(get_close_matches(kind, TIME_KINDS))
         return Literal("")
     written = f"{{{inside}}}"
@@ -124,7 +135,9 @@ def _time(time: Time, words: list[tuple[str, At]], faults: Faults) -> Time:
             time = replace(time, days=int(found[1]))
         elif (found := _APART.fullmatch(word)) and time.kind == "time":
             other = slot_name(found[1])
-            time = replace(time, apart=(f"{other[0]}_{other[1]}" if other else found[1], int(found[2])))
+            time = replace(
+                time, apart=(f"{other[0]}_{other[1]}" if other else found[1], int(found[2]))
+            )
         elif word.startswith("+"):
             time = replace(time, particle=word[1:])
         else:
@@ -142,7 +155,9 @@ def _word(word: Word, words: list[tuple[str, At]], notation: Notation, faults: F
             word = replace(word, particle=text[1:])
         elif bare in cases:
             word = (
-                replace(word, frame=(*word.frame, text)) if word.kind == "verb" else replace(word, case=text)
+                replace(word, frame=(*word.frame, text))
+                if word.kind == "verb"
+                else replace(word, case=text)
             )
         elif word.kind == "verb" and text in VOICES:
             word = replace(word, transitive=VOICES[text])

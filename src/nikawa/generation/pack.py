@@ -62,13 +62,17 @@ class Pack:
     def cells(self, split: str = "train") -> tuple[Cell, ...]:
         """The cells a split is made of, in template order."""
         return tuple(
-            cell for t in self.templates for cell in cells_of(t, self._formats(t, split), self.spans)
+            cell
+            for t in self.templates
+            for cell in cells_of(t, self._formats(t, split), self.spans)
         )
 
     def unreachable(self, split: str = "train") -> tuple[Cell, ...]:
         """Cells of a label the template has elsewhere, but not in this format and span."""
         return tuple(
-            cell for t in self.templates for cell in unreachable_cells(t, self._formats(t, split), self.spans)
+            cell
+            for t in self.templates
+            for cell in unreachable_cells(t, self._formats(t, split), self.spans)
         )
 
     def _formats(self, template: Template, split: str) -> tuple[Format, ...] | None:
@@ -82,7 +86,9 @@ class Pack:
         """Whether problems of this kind are in the training data of a split of `[split.…]`."""
         if split not in self.rules:
             raise unknown(f"training split of {self.name}", split, self.rules)
-        return not any(str(meta.get(column)) in words for column, words in self.rules[split].items())
+        return not any(
+            str(meta.get(column)) in words for column, words in self.rules[split].items()
+        )
 
 
 def pack_names() -> tuple[str, ...]:
@@ -94,11 +100,15 @@ def load_pack(spec: str | Path, *, find: Find | None = None) -> Pack:
     """A shipped pack by name, a pack folder, or a template file alone (the authors' .tsv or the native notation)."""
     pack, troubles = survey(spec, find=find)
     for path, trouble in troubles:
-        raise Mistake(trouble.check, trouble.what, At(trouble.line, trouble.column), trouble.cure, path)
+        raise Mistake(
+            trouble.check, trouble.what, At(trouble.line, trouble.column), trouble.cure, path
+        )
     return pack
 
 
-def survey(spec: str | Path, *, find: Find | None = None) -> tuple[Pack, list[tuple[Path, Trouble]]]:
+def survey(
+    spec: str | Path, *, find: Find | None = None
+) -> tuple[Pack, list[tuple[Path, Trouble]]]:
     """The pack as far as it can be read, and every fault met on the way."""
     root, head = _head_of(_folder(spec))
     notation = notation_of(head, root / HEAD)
@@ -152,5 +162,7 @@ def _located(name: str, root: Path, find: Find | None) -> Path:
     if not name.startswith(DATA):
         return root / name
     if find is None:
-        raise BadInput(f"{name} lies with the published data", file=root / HEAD, cure="say where the data is")
+        raise BadInput(
+            f"{name} lies with the published data", file=root / HEAD, cure="say where the data is"
+        )
     return find(name.removeprefix(DATA))

@@ -113,11 +113,15 @@ class Head(_Part, frozen=True, kw_only=True):
 def read_head(path: Path) -> Head:
     """The head of a pack as written."""
     if not path.is_file():
-        raise BadInput(f"holds no {HEAD}", file=path.parent, cure="see docs/templates.md for what a pack is")
+        raise BadInput(
+            f"holds no {HEAD}", file=path.parent, cure="see docs/templates.md for what a pack is"
+        )
     try:
         return msgspec.convert(tomllib.loads(read_whole(path)), Head)
     except tomllib.TOMLDecodeError as problem:
-        raise BadInput(f"is not TOML: {problem}", file=path, cure="mend the line it names") from None
+        raise BadInput(
+            f"is not TOML: {problem}", file=path, cure="mend the line it names"
+        ) from None
     except msgspec.ValidationError as problem:
         raise BadInput(
             str(problem), file=path, cure="see docs/templates.md for what pack.toml holds"
@@ -128,7 +132,9 @@ def notation_of(head: Head, path: Path) -> Notation:
     """What the templates of a pack may say."""
     if head.language not in SURFACES:
         raise BadInput(
-            f"there is no language {head.language!r}", file=path, cure=suggest(head.language, SURFACES)
+            f"there is no language {head.language!r}",
+            file=path,
+            cure=suggest(head.language, SURFACES),
         )
     known = formats(head.language)
     for name in head.formats:
@@ -137,7 +143,9 @@ def notation_of(head: Head, path: Path) -> Notation:
     measures = {name: _measure(name, table, path) for name, table in head.measure.items()}
     for kind in head.slots:
         if kind in TIME_KINDS or not kind.isascii() or not kind.isalpha():
-            raise BadInput(f"{kind!r} cannot name a slot", file=path, cure="use a word of Latin letters")
+            raise BadInput(
+                f"{kind!r} cannot name a slot", file=path, cure="use a word of Latin letters"
+            )
     chosen = {name: known[name] for name in head.formats or known}
     return Notation(head.language, (*WORD_KINDS, *head.slots), chosen, measures)
 
@@ -145,13 +153,17 @@ def notation_of(head: Head, path: Path) -> Notation:
 def _measure(name: str, table: MeasureTable, path: Path) -> Format:
     if table.text.count("{}") != 1:
         raise BadInput(
-            f"the text of measure {name!r} needs one {{}}", file=path, cure="put it where the number goes"
+            f"the text of measure {name!r} needs one {{}}",
+            file=path,
+            cure="put it where the number goes",
         )
     if not (0 <= table.low <= table.high and table.step > 0 and table.near > 0):
         raise BadInput(
             f"measure {name!r} has no values", file=path, cure="low <= high, step and near above 0"
         )
-    return Format("number", (name,), Measure(name, table.text, table.low, table.high, table.step, table.near))
+    return Format(
+        "number", (name,), Measure(name, table.text, table.low, table.high, table.step, table.near)
+    )
 
 
 def spans_of(head: Head, path: Path) -> tuple[Span, ...]:
@@ -174,7 +186,9 @@ def _span(name: str, table: SpanTable, path: Path) -> Span:
         and all(n > 0 for n in table.window.values())
     ):
         raise BadInput(
-            f"span {name!r} has no values", file=path, cure="write the smaller number first, none below 1"
+            f"span {name!r} has no values",
+            file=path,
+            cure="write the smaller number first, none below 1",
         )
     starts = {unit: _starts(unit, width, table.years) for unit, width in table.window.items()}
     return Span(name, table.interval, table.window, starts, table.years)
@@ -191,9 +205,13 @@ def rules_of(head: Head, path: Path) -> dict[str, Rule]:
     return {name: dict(_rule(head, name, path, ())) for name in head.split}
 
 
-def _rule(head: Head, name: str, path: Path, below: tuple[str, ...]) -> Iterator[tuple[str, frozenset[str]]]:
+def _rule(
+    head: Head, name: str, path: Path, below: tuple[str, ...]
+) -> Iterator[tuple[str, frozenset[str]]]:
     if name not in head.split or name in below:
-        raise BadInput(f"split {name!r} cannot be extended", file=path, cure=suggest(name, head.split))
+        raise BadInput(
+            f"split {name!r} cannot be extended", file=path, cure=suggest(name, head.split)
+        )
     dropped: dict[str, frozenset[str]] = {}
     for column, words in head.split[name].items():
         if column == "extends" and isinstance(words, str):

@@ -28,7 +28,9 @@ def placeholder_words(cell: Cell, chance: Chance) -> dict[str, str]:
     template = cell.template
     chosen = _chosen(template, below(chance, 12))
     return {
-        use.key: _text(use, template, chosen, chance) for use in template.uses if not isinstance(use, Time)
+        use.key: _text(use, template, chosen, chance)
+        for use in template.uses
+        if not isinstance(use, Time)
     }
 
 

@@ -153,16 +153,27 @@ def _decision(row: dict[str, str], path: Path, line: int) -> Decision | None:
     said, reason = row["decision"].strip().lower(), row["reason"].strip().lower()
     if said not in DECISIONS:
         raise BadInput(
-            f"the decision is {said!r}", file=path, line=line, cure="write keep or drop, or leave it empty"
+            f"the decision is {said!r}",
+            file=path,
+            line=line,
+            cure="write keep or drop, or leave it empty",
         )
     if reason and reason not in REASONS:
-        raise BadInput(f"the reason is {reason!r}", file=path, line=line, cure=suggest(reason, REASONS))
+        raise BadInput(
+            f"the reason is {reason!r}", file=path, line=line, cure=suggest(reason, REASONS)
+        )
     if said == "drop" and not reason:
         raise BadInput(
-            "a row is dropped without a reason", file=path, line=line, cure=f"one of: {', '.join(REASONS)}"
+            "a row is dropped without a reason",
+            file=path,
+            line=line,
+            cure=f"one of: {', '.join(REASONS)}",
         )
     if said != "drop" and reason:
         raise BadInput(
-            "a reason stands without drop", file=path, line=line, cure="write drop, or clear the reason"
+            "a reason stands without drop",
+            file=path,
+            line=line,
+            cure="write drop, or clear the reason",
         )
     return Decision(id=unescape(row["id"]), keep=said == "keep", reason=reason) if said else None

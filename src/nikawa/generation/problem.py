@@ -93,7 +93,9 @@ class Reader:
         points = {fmt for fmt, value in read.values() if isinstance(value, tuple)}
         fmt = next(iter(points), None) or next((fmt for fmt, _ in read.values()), None)
         values = {
-            key: value for key, (_, value) in read.items() if "-" not in key and not key.startswith("unit")
+            key: value
+            for key, (_, value) in read.items()
+            if "-" not in key and not key.startswith("unit")
         }
         return Parsed(texts, values, fmt, tuple(self._faults(read, fmt)))
 

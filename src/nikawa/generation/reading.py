@@ -28,7 +28,9 @@ def read_file(
         name, at, parse = entry
         if name in seen:
             what = f"template {name} was in {seen[name]} already"
-            troubles.append(Mistake("duplicate-id", what, at, "give each template its own id").trouble(name))
+            troubles.append(
+                Mistake("duplicate-id", what, at, "give each template its own id").trouble(name)
+            )
             continue
         seen[name] = f"line {at.line}"
         try:

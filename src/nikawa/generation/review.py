@@ -41,9 +41,14 @@ class ReviewReport(Record, frozen=True, kw_only=True):
 
 
 def export(
-    spec: str, sheet: Path, *, data: Path | None = None, pack: str | None = None, most: int | None = None,
+    spec: str,
+    sheet: Path,
+    *,
+    data: Path | None = None,
+    pack: str | None = None,
+    most: int | None = None,
     overwrite: bool = False,
-) -> ReviewReport:  # fmt: skip
+) -> ReviewReport:
     """Write the sheet of a dataset, the least plausible problems first; `most` keeps the sheet short."""
     dataset = load(spec, data=data)
     known = pack or _recipe(dataset)
@@ -60,7 +65,12 @@ def export(
 
 
 def apply(
-    spec: str, sheet: Path, *, data: Path | None = None, out: Path | None = None, overwrite: bool = False
+    spec: str,
+    sheet: Path,
+    *,
+    data: Path | None = None,
+    out: Path | None = None,
+    overwrite: bool = False,
 ) -> ReviewReport:
     """Take the decisions of a sheet; `out` is a folder for the dataset without the problems that were dropped."""
     dataset = load(spec, data=data)
@@ -68,7 +78,9 @@ def apply(
     examples = {example.id: example for example in _referenced(dataset)}
     for name in decisions:
         if name not in examples:
-            raise BadInput(f"{dataset.name} has no {name!r}", file=sheet, cure="review the data it came from")
+            raise BadInput(
+                f"{dataset.name} has no {name!r}", file=sheet, cure="review the data it came from"
+            )
     dropped = [d for d in decisions.values() if not d.keep]
     templates = Counter(str(examples[d.id].meta.get("template", "")) for d in dropped)
     if out is not None:

@@ -33,7 +33,9 @@ def refuse_empty(job: Job) -> None:
             continue
         leave = f"leave it out with -n {split}=0"
         if not places:
-            raise BadInput(f"{split}: no times fill any of its cells", cure=f"change the formats, or {leave}")
+            raise BadInput(
+                f"{split}: no times fill any of its cells", cure=f"change the formats, or {leave}"
+            )
         apart = "" if split == first else f" that would keep it apart from {first}"
         what = f"{split}: no problem can be made, the templates have no words{apart}"
         raise BadInput(what, cure=f"add an {{agent}} or a {{noun}}, or {leave}")
@@ -58,7 +60,9 @@ def repeated(job: Job, out: Path) -> dict[str, int]:
     found: dict[str, int] = {}
     decode = msgspec.json.Decoder(_Problem).decode
     for split, places in job.places.items():
-        doubtful = {f"{place.number}".encode() for place in places if job.maker.returns(split, place)}
+        doubtful = {
+            f"{place.number}".encode() for place in places if job.maker.returns(split, place)
+        }
         if not doubtful:
             continue
         seen: set[int] = set()

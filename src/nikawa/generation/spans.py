@@ -88,7 +88,9 @@ class Span:
     def size(self, fmt: Format) -> int:
         """How many points there are."""
         hours = fmt.smallest == "hour"
-        return len(_points(fmt.units[:-1] if hours else fmt.units, self.years)) * (24 if hours else 1)
+        return len(_points(fmt.units[:-1] if hours else fmt.units, self.years)) * (
+            24 if hours else 1
+        )
 
     def finder(self, fmt: Format) -> Callable[[int], Point]:
         """What gives the point at a place, from the earliest on."""

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 from nikawa.errors import suggest
 from nikawa.generation.condition import NEVER, Condition, bind, compiled, leaves
 from nikawa.generation.mistakes import At, Faults, Mistake, Trouble
-from nikawa.generation.time import CALENDAR, SURFACES, Clock, Format, Value, render_interval, render_point
+from nikawa.generation.time import (
+    CALENDAR,
+    SURFACES,
+    Clock,
+    Format,
+    Value,
+    render_interval,
+    render_point,
+)
 
 if TYPE_CHECKING:
     from nikawa.generation.spans import Span
@@ -202,7 +210,9 @@ class Template:
         if fmt is None:
             return {}
         times = (use for use in self.uses if isinstance(use, Time))
-        return {use.key: _attached(self._time_text(use, values, fmt), use.particle) for use in times}
+        return {
+            use.key: _attached(self._time_text(use, values, fmt), use.particle) for use in times
+        }
 
     def _time_text(self, use: Time, values: Mapping[str, Value], fmt: Format) -> str:
         from nikawa.generation.times import moved
@@ -216,7 +226,9 @@ class Template:
             return fmt.measure.text.replace("{}", str(value))
         return render_interval(value, fmt.largest, self.language)
 
-    def label(self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR) -> str:
+    def label(
+        self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR
+    ) -> str:
         """Entailment where its condition holds, else contradiction where its does, else neutral."""
         unit = fmt.largest if fmt else ""
         env = bind(values, fmt, clock)
@@ -224,7 +236,9 @@ class Template:
             return "entailment"
         return "contradiction" if compiled(self.contradicts, clock, unit)(env) else "neutral"
 
-    def consistent(self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR) -> bool:
+    def consistent(
+        self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR
+    ) -> bool:
         """Whether what the premise takes for granted holds."""
         unit = fmt.largest if fmt else ""
         env = bind(values, fmt, clock)
@@ -268,9 +282,14 @@ def _merged(slot: Slot | None, use: Choice | Word | Time, name: str) -> Slot:
     old = slot or Slot(name, use.kind)
     forms = old.forms if not use.form or use.form in old.forms else (*old.forms, use.form)
     return Slot(
-        name, use.kind, old.case or use.case, old.frame or use.frame,
-        use.transitive if old.transitive is None else old.transitive, old.wants or use.wants, forms,
-    )  # fmt: skip
+        name,
+        use.kind,
+        old.case or use.case,
+        old.frame or use.frame,
+        use.transitive if old.transitive is None else old.transitive,
+        old.wants or use.wants,
+        forms,
+    )
 
 
 def joined(elements: list[Element]) -> Side:
@@ -289,7 +308,9 @@ def refuse_too_many(side: Side, at: At) -> None:
     for kind in TIME_KINDS:
         count = len({e.index for e in side if isinstance(e, Time) and e.kind == kind})
         if count > MOST_TIMES:
-            raise Mistake("syntax", f"has {count} slots of the kind {kind}", at, f"use at most {MOST_TIMES}")
+            raise Mistake(
+                "syntax", f"has {count} slots of the kind {kind}", at, f"use at most {MOST_TIMES}"
+            )
 
 
 def unbound(template: Template) -> Iterator[Trouble]:
@@ -307,7 +328,9 @@ def settled(template: Template, faults: Faults) -> Template:
 
 def unbound_mistakes(template: Template) -> Iterator[Mistake]:
     """The names of conditions that no sentence has."""
-    bound = {name for name, slot in template.slots.items() if slot.kind in ("time", "interval", "number")}
+    bound = {
+        name for name, slot in template.slots.items() if slot.kind in ("time", "interval", "number")
+    }
     used = [
         (leaf.name, leaf.at)
         for condition in (template.entails, template.contradicts, *template.given)

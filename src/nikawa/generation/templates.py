@@ -140,7 +140,15 @@ def show(
         formats=tuple(fmt.name(template.language) for fmt in template.formats),
         labels={label: labels.count(label) for label in dict.fromkeys(labels)},
         unreachable=tuple(cell.name for cell in pack.unreachable() if cell.template is template),
-        samples=tuple(_samples(template, cells, n, Random(f"{seed}/{id}"), fill or _words(pack, template))),  # noqa: S311  (no secret)
+        samples=tuple(
+            _samples(
+                template,
+                cells,
+                n,
+                Random(f"{seed}/{id}"),  # noqa: S311  (no secret)
+                fill or _words(pack, template),
+            )
+        ),
     )
 
 
@@ -177,7 +185,9 @@ def _slot(template: Template, name: str) -> str:
 
 def _side(side: Side) -> str:
     """A side in the authors' notation."""
-    return " ".join(e.text if isinstance(e, Literal) else getattr(e, "written", "") or e.key for e in side)
+    return " ".join(
+        e.text if isinstance(e, Literal) else getattr(e, "written", "") or e.key for e in side
+    )
 
 
 def _samples(
@@ -202,7 +212,9 @@ def _samples(
         )
 
 
-def audit(templates: str, dataset: str, data: Path | None = None, *, compat: bool = False) -> AuditReport:
+def audit(
+    templates: str, dataset: str, data: Path | None = None, *, compat: bool = False
+) -> AuditReport:
     """Read a dataset back through its templates; a plain `.tsv` is taken for a published file of JAMP."""
     pack = open_pack(templates, data)
     return run_audit(
@@ -224,7 +236,10 @@ def _examples(dataset: str, data: Path | None) -> Iterable[Example]:
     loaded = load(spec, data=data)
     for examples in loaded.splits.values():
         for example in examples:
-            if not {"premise", "hypothesis"} <= example.inputs.keys() or "template" not in example.meta:
+            if (
+                not {"premise", "hypothesis"} <= example.inputs.keys()
+                or "template" not in example.meta
+            ):
                 what = f"example {example.id} names no template"
                 raise BadInput(
                     what, file=dataset, cure="audit data that was made from templates, such as jamp"

@@ -253,7 +253,9 @@ class Compat:
     """Instants are base-100 numbers, as in the generator that made JAMP."""
 
     name = "compat"
-    size: Mapping[str, int] = MappingProxyType({"hour": 1, "day": 100, "month": 10_000, "year": 1_000_000})
+    size: Mapping[str, int] = MappingProxyType(
+        {"hour": 1, "day": 100, "month": 10_000, "year": 1_000_000}
+    )
 
     def start(self, point: Point, fmt: Format) -> int:
         """The number of a point; units left out count nothing."""

@@ -139,13 +139,18 @@ def _exact(spec: TimeSpec, fmt: Format, span: Span, tails: list[tuple[int, ...]]
         if label is not None:
             found.setdefault(label, []).append(tail)
     return Index(
-        {label: _from_tails(spec, fmt, span, (label, larger, some)) for label, some in found.items()}
+        {
+            label: _from_tails(spec, fmt, span, (label, larger, some))
+            for label, some in found.items()
+        }
     )
 
 
 def _values(spec: TimeSpec, larger: Point, tail: tuple[int, ...]) -> Values:
     n = len(spec.points)
-    values: Values = {name: (*larger, number) for name, number in zip(spec.points, tail, strict=False)}
+    values: Values = {
+        name: (*larger, number) for name, number in zip(spec.points, tail, strict=False)
+    }
     values.update(zip(spec.sizes, tail[n:], strict=True))
     return values
 

@@ -30,7 +30,11 @@ def pool_index(spec: TimeSpec, fmt: Format, span: Span) -> Index:
         if all(len(found.get(label, ())) >= POOL for label in wanted):
             break
     return Index(
-        {label: _from_pool(spec, fmt, span, label, known) for label, known in found.items() if label}
+        {
+            label: _from_pool(spec, fmt, span, label, known)
+            for label, known in found.items()
+            if label
+        }
     )
 
 
@@ -39,7 +43,9 @@ def _proposals(spec: TimeSpec, fmt: Format, span: Span, chance: Chance) -> Itera
     ranges, windows = size_ranges(spec, fmt, span), span.windows(fmt) if spec.points else []
     for i in range(TRIES):
         lengths = ranges[below(chance, len(ranges))]
-        values: Values = dict(zip(spec.points, _draw_points(spec, fmt, span, windows, chance), strict=True))
+        values: Values = dict(
+            zip(spec.points, _draw_points(spec, fmt, span, windows, chance), strict=True)
+        )
         values.update((name, lengths[below(chance, len(lengths))]) for name in spec.sizes)
         if i % 4 == 3 and len(spec.points) > 1 and not windows:
             one, other = sorted(places(2, len(spec.points), chance), key=lambda _: chance.random())

@@ -69,7 +69,9 @@ def _binder(
     """`condition.bind` for one format, which remembers the ends of points."""
     if fmt is None:
         return lambda values: {}
-    ends = lru_cache(maxsize=1 << 14)(lambda point: (clock.start(point, fmt), clock.end(point, fmt)))
+    ends = lru_cache(maxsize=1 << 14)(
+        lambda point: (clock.start(point, fmt), clock.end(point, fmt))
+    )
     names = [(name, f"{name}.start", f"{name}.end") for name in spec.points]
 
     def bound(values: Mapping[str, Any]) -> dict[str, int]:

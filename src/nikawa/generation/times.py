@@ -57,14 +57,18 @@ class Cell(NamedTuple):
 
 
 def cells_of(
-    template: Template, formats: tuple[Format, ...] | None = None, spans: tuple[Span, ...] | None = None
+    template: Template,
+    formats: tuple[Format, ...] | None = None,
+    spans: tuple[Span, ...] | None = None,
 ) -> tuple[Cell, ...]:
     """The reachable cells, by format, span and label in the published order."""
     return tuple(cell for cell, reachable in all_cells(template, formats, spans) if reachable)
 
 
 def unreachable_cells(
-    template: Template, formats: tuple[Format, ...] | None = None, spans: tuple[Span, ...] | None = None
+    template: Template,
+    formats: tuple[Format, ...] | None = None,
+    spans: tuple[Span, ...] | None = None,
 ) -> tuple[Cell, ...]:
     """Cells of labels that the template has elsewhere but that no assignment of this format and span reaches."""
     found = list(all_cells(template, formats, spans))
@@ -73,7 +77,9 @@ def unreachable_cells(
 
 
 def all_cells(
-    template: Template, formats: tuple[Format, ...] | None = None, spans: tuple[Span, ...] | None = None
+    template: Template,
+    formats: tuple[Format, ...] | None = None,
+    spans: tuple[Span, ...] | None = None,
 ) -> Iterator[tuple[Cell, bool]]:
     """Every combination, and whether it can be reached."""
     spanned = bool(template.spec.points or template.spec.sizes)
@@ -86,7 +92,9 @@ def all_cells(
 def _offered(template: Template, formats: tuple[Format, ...] | None) -> Iterable[Format | None]:
     if not template.formats:
         return (None,)
-    return template.formats if formats is None else [fmt for fmt in template.formats if fmt in formats]
+    return (
+        template.formats if formats is None else [fmt for fmt in template.formats if fmt in formats]
+    )
 
 
 def labels_of(template: Template, fmt: Format | None, span: Span | None) -> tuple[str, ...]:

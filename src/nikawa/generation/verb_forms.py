@@ -18,18 +18,39 @@ if TYPE_CHECKING:
 
 _ROWS = {
     "past": (
-        ("した", ("す", "する")), ("いた", ("く",)), ("いだ", ("ぐ",)), ("んだ", ("む", "ぶ", "ぬ")), ("った", ("う", "つ", "る", "く")),
-        ("うた", ("う",)), ("じた", ("ずる", "じる")), ("た", ("る",)),
+        ("した", ("す", "する")),
+        ("いた", ("く",)),
+        ("いだ", ("ぐ",)),
+        ("んだ", ("む", "ぶ", "ぬ")),
+        ("った", ("う", "つ", "る", "く")),
+        ("うた", ("う",)),
+        ("じた", ("ずる", "じる")),
+        ("た", ("る",)),
     ),
     "te": (
-        ("して", ("す", "する")), ("いて", ("く",)), ("いで", ("ぐ",)), ("んで", ("む", "ぶ", "ぬ")), ("って", ("う", "つ", "る", "く")),
-        ("うて", ("う",)), ("じて", ("ずる", "じる")), ("て", ("る",)),
+        ("して", ("す", "する")),
+        ("いて", ("く",)),
+        ("いで", ("ぐ",)),
+        ("んで", ("む", "ぶ", "ぬ")),
+        ("って", ("う", "つ", "る", "く")),
+        ("うて", ("う",)),
+        ("じて", ("ずる", "じる")),
+        ("て", ("る",)),
     ),
     "stem": (
-        ("し", ("す", "する")), ("き", ("く",)), ("ぎ", ("ぐ",)), ("み", ("む",)), ("び", ("ぶ",)), ("に", ("ぬ",)), ("い", ("う", "る")),
-        ("ち", ("つ",)), ("り", ("る",)), ("じ", ("ずる", "じる")), ("", ("る",)),
+        ("し", ("す", "する")),
+        ("き", ("く",)),
+        ("ぎ", ("ぐ",)),
+        ("み", ("む",)),
+        ("び", ("ぶ",)),
+        ("に", ("ぬ",)),
+        ("い", ("う", "る")),
+        ("ち", ("つ",)),
+        ("り", ("る",)),
+        ("じ", ("ずる", "じる")),
+        ("", ("る",)),
     ),
-}  # fmt: skip
+}
 """Form to endings and the endings the dictionary form may have had."""
 _CLASSES = {"獲る": "五段・ラ行"}
 """The class of verbs the dictionary knows by their rarer reading alone: 獲る is とる before it is える."""
@@ -47,7 +68,13 @@ def _taken_apart(shown: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, str
     """Form to (text, the inflected word in it): 住んでいる is 住んで with いる."""
     for form, text in shown.items():
         auxiliary, _ = _STATE.get(form, ("", ""))
-        yield form, (text, text.removesuffix(auxiliary) if auxiliary and text.endswith(auxiliary) else text)
+        yield (
+            form,
+            (
+                text,
+                text.removesuffix(auxiliary) if auxiliary and text.endswith(auxiliary) else text,
+            ),
+        )
 
 
 @lru_cache(maxsize=1 << 14)

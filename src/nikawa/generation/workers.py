@@ -47,7 +47,9 @@ def made(
             yield _taken(*waiting.popleft())
 
 
-def _taken(chunk: list[Piece], path: Path, sizes: Future[list[int]]) -> tuple[list[Piece], list[Text]]:
+def _taken(
+    chunk: list[Piece], path: Path, sizes: Future[list[int]]
+) -> tuple[list[Piece], list[Text]]:
     """What a process made: it comes through a file, which is far cheaper than through a pipe."""
     ends = list(accumulate(sizes.result(), initial=0))
     whole = memoryview(path.read_bytes())
@@ -79,7 +81,12 @@ def _begin(job: Job, parent: int) -> None:
 
 
 def _begin_again(
-    spec: str, data: Path | None, seed: str, per: dict[str, int], views: tuple[str, ...], parent: int
+    spec: str,
+    data: Path | None,
+    seed: str,
+    per: dict[str, int],
+    views: tuple[str, ...],
+    parent: int,
 ) -> None:
     from nikawa.generation.job import Job
     from nikawa.generation.templates import open_pack

@@ -18,7 +18,18 @@ from typing import BinaryIO, cast
 import zstandard
 
 from nikawa.errors import BadInput
-from nikawa.io.swap import OLD, PART, clear, leftovers, lock, named, open_folder, start_of, swap, sync_folder
+from nikawa.io.swap import (
+    OLD,
+    PART,
+    clear,
+    leftovers,
+    lock,
+    named,
+    open_folder,
+    start_of,
+    swap,
+    sync_folder,
+)
 
 
 @contextmanager
@@ -79,7 +90,11 @@ def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 def refuse_existing(path: Path, overwrite: bool, read: Sequence[Path] = ()) -> None:
     """Raise unless `path` is free or may be replaced; what is `read` never may."""
     if path.exists() and any(other.exists() and path.samefile(other) for other in read):
-        raise BadInput("is read and would be replaced", file=path, cure="choose another name for what is written")  # fmt: skip
+        raise BadInput(
+            "is read and would be replaced",
+            file=path,
+            cure="choose another name for what is written",
+        )
     if path.exists() and not overwrite:
         raise BadInput("exists already", file=path, cure="choose another name, or say --overwrite")
 
@@ -92,7 +107,9 @@ def _prepare(path: Path) -> Path:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise BadInput("is a file, not a folder", file=path.parent, cure="choose another place") from None
+        raise BadInput(
+            "is a file, not a folder", file=path.parent, cure="choose another place"
+        ) from None
     for leftover in leftovers(place):
         put_back = leftover.name.endswith(OLD) and not place.exists()
         clear(leftover, place if put_back else None)

@@ -81,9 +81,13 @@ def _take(block: Block, line: str, path: Path, number: int) -> None:
     if not line.startswith("# ") or not equals:
         raise _fault("is neither a row nor a `# name = value` line", path, number)
     if name in block.heads or name not in HEADS:
-        raise _fault(f"{'repeated' if name in block.heads else 'unknown'} header {name!r}", path, number)
+        raise _fault(
+            f"{'repeated' if name in block.heads else 'unknown'} header {name!r}", path, number
+        )
     text = plain_cell(value, path, number)
-    block.heads[name] = text if name in PLAIN else decode_json(text, object, path, number, unique=True)
+    block.heads[name] = (
+        text if name in PLAIN else decode_json(text, object, path, number, unique=True)
+    )
 
 
 def plain_cell(cell: str, path: Path, number: int) -> str:
@@ -91,7 +95,9 @@ def plain_cell(cell: str, path: Path, number: int) -> str:
     try:
         return unescape(cell)
     except ValueError as problem:
-        raise BadInput(str(problem), file=path, line=number, cure=r"write a backslash as \\") from None
+        raise BadInput(
+            str(problem), file=path, line=number, cure=r"write a backslash as \\"
+        ) from None
 
 
 def _fault(what: str, path: Path, number: int) -> BadInput:
@@ -148,7 +154,10 @@ def example_of(block: Block, own: Mapping[str, Any], path: Path) -> Example:
     """The example of a block; `own` is what the format itself read: id, inputs, gold."""
     rest = {k: v for k, v in block.heads.items() if k in ("group", "meta", "tags", "origin")}
     try:
-        more = {key: msgspec.convert(block.heads.get(key, {}), dict[str, Any]) for key in ("inputs", "gold")}
+        more = {
+            key: msgspec.convert(block.heads.get(key, {}), dict[str, Any])
+            for key in ("inputs", "gold")
+        }
         both = {key: {**own[key], **more[key]} for key in more}
         return msgspec.convert({"id": own["id"], **both, **rest}, Example)
     except msgspec.ValidationError as problem:
@@ -158,7 +167,9 @@ def example_of(block: Block, own: Mapping[str, Any], path: Path) -> Example:
 def needed(block: Block, name: str, path: Path) -> str:
     """A header the format cannot do without."""
     if name not in block.heads:
-        raise BadInput(f"the example has no `# {name} = ` line", file=path, line=block.line, cure="add one")
+        raise BadInput(
+            f"the example has no `# {name} = ` line", file=path, line=block.line, cure="add one"
+        )
     return str(block.heads[name])
 
 

@@ -29,7 +29,9 @@ def read_whole(path: Path) -> str:
     return "\n".join(line for _, line in read_lines(path))
 
 
-def read_rows(path: Path, needs: Sequence[str], *, cut: bool = False) -> Iterator[tuple[int, dict[str, str]]]:
+def read_rows(
+    path: Path, needs: Sequence[str], *, cut: bool = False
+) -> Iterator[tuple[int, dict[str, str]]]:
     """(Line number, row by column) of a tab-separated table; with `cut` rows may lack their last cells.
 
     Spreadsheets leave the tabs of empty cells out where a row ends in them.
@@ -62,4 +64,6 @@ def _bytes(path: Path) -> bytes:
     try:
         return data.decode("utf-16").encode()
     except UnicodeError:
-        raise BadInput("begins as UTF-16 and is none", file=path, cure="save it again, as UTF-8") from None
+        raise BadInput(
+            "begins as UTF-16 and is none", file=path, cure="save it again, as UTF-8"
+        ) from None

@@ -30,7 +30,9 @@ def read_card(folder: Path) -> Card:
     if faults:
         first = "" if len(faults) == 1 else "mend what is wrong, then "
         adds = f"{first}nikawa data card {quote(str(folder))} --overwrite adds what is missing, for you to fill in; "
-        raise BadInput("; ".join(faults), file=folder / CARD, cure=(adds if missing else "") + SHOWN)
+        raise BadInput(
+            "; ".join(faults), file=folder / CARD, cure=(adds if missing else "") + SHOWN
+        )
     return msgspec.convert(given, Card)
 
 
@@ -73,9 +75,19 @@ def _named(strange: str) -> str:
 def blank_card(name: str, language: str) -> Card:
     """A card on which nothing is stated but a name and a language."""
     return Card(
-        name=name, title=name, version="0", languages=(language,), licence=UNSAID, citation=UNSAID, homepage=UNSAID,
-        description=UNSAID, labels=UNSAID, workers=UNSAID, workers_are="none", source=UNSAID,
-    )  # fmt: skip
+        name=name,
+        title=name,
+        version="0",
+        languages=(language,),
+        licence=UNSAID,
+        citation=UNSAID,
+        homepage=UNSAID,
+        description=UNSAID,
+        labels=UNSAID,
+        workers=UNSAID,
+        workers_are="none",
+        source=UNSAID,
+    )
 
 
 def write_card(card: Card, folder: Path, *, overwrite: bool = False) -> None:

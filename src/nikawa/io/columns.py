@@ -23,7 +23,9 @@ ORDER = ("id", "group", *SPREAD, "tags", "origin")
 def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
     """Column to value, in plain types; what is absent has no column. What no file can hold is refused."""
     fit(record, path)
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(record))  # names keep their order
+    plain: dict[str, Any] = msgspec.json.decode(
+        msgspec.json.encode(record)
+    )  # names keep their order
     if not isinstance(record, Example):
         return _without_defaults(record, plain)
     flat: dict[str, Any] = {}
@@ -39,7 +41,11 @@ def flatten(record: Record, path: Path | None = None) -> dict[str, Any]:
 
 def _without_defaults(record: Record, plain: dict[str, Any]) -> dict[str, Any]:
     fields = {field.encode_name: field.default for field in msgspec.structs.fields(record)}
-    return {name: value for name, value in plain.items() if value is not None or fields[name] is not None}
+    return {
+        name: value
+        for name, value in plain.items()
+        if value is not None or fields[name] is not None
+    }
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -73,9 +79,13 @@ def check_columns(columns: Iterable[str], kind: type[Record], path: Path) -> Non
             cure = suggest(column, [*(known - spread), *(f"{name}.NAME" for name in spread)])
             raise BadInput(f"unknown column {column!r}", file=path, cure=cure)
     for field in fields:
-        if field.required and not any(column.partition(".")[0] == field.encode_name for column in have):
+        if field.required and not any(
+            column.partition(".")[0] == field.encode_name for column in have
+        ):
             name = f"{field.encode_name}.NAME" if field.encode_name in spread else field.encode_name
-            raise BadInput(f"column {name!r} is missing", file=path, cure=f"it has: {listed(have) or 'none'}")
+            raise BadInput(
+                f"column {name!r} is missing", file=path, cure=f"it has: {listed(have) or 'none'}"
+            )
 
 
 def unflatten(row: Mapping[str, Any], kind: type[R]) -> R:

@@ -20,7 +20,9 @@ def answered_lines(
     given = "".join(f"{' '.join(text.split())}\n" for text in texts).encode()
     try:
         with broken_pipes_told():
-            done = subprocess.run(words, input=given, capture_output=True, check=False, timeout=seconds)  # noqa: S603  (the user's own command)
+            done = subprocess.run(  # noqa: S603  (the user's own command)
+                words, input=given, capture_output=True, check=False, timeout=seconds
+            )
     except OSError as problem:
         what = f"{called} {words[0]!r} cannot be run ({problem.strerror})"
         raise BadInput(what, cure="check its path and permissions") from None
@@ -47,7 +49,9 @@ def command_words(command: str, called: str) -> list[str]:
             f"{called} {command!r} cannot be read ({problem})", cure="close its quotation"
         ) from None
     if not words:
-        raise BadInput(f"{called} is empty", cure="name a program that reads lines and writes lines")
+        raise BadInput(
+            f"{called} is empty", cure="name a program that reads lines and writes lines"
+        )
     return words
 
 

@@ -33,7 +33,9 @@ OUTSIDE, HIDDEN = "O", "_"
 def read(path: Path, kind: type[R]) -> Iterator[tuple[int, Any]]:
     """Stream (line, example)."""
     if kind is not Example:
-        raise BadInput(f"holds examples, not {kind.__name__.lower()}s", file=path, cure="use .jsonl")
+        raise BadInput(
+            f"holds examples, not {kind.__name__.lower()}s", file=path, cure="use .jsonl"
+        )
     return _examples(read_blocks(path), path)
 
 
@@ -50,12 +52,18 @@ def _columns(block: Block, path: Path) -> tuple[str, list[str]]:
     for number, cells in block.rows:
         if len(cells) != 2:
             raise BadInput(
-                f"has {len(cells)} columns, not 2", file=path, line=number, cure="character, tab, tag"
+                f"has {len(cells)} columns, not 2",
+                file=path,
+                line=number,
+                cure="character, tab, tag",
             )
         character, tag = (plain_cell(cell, path, number) for cell in cells)
         if len(character) != 1:
             raise BadInput(
-                f"{character!r} is not one character", file=path, line=number, cure="give each its own row"
+                f"{character!r} is not one character",
+                file=path,
+                line=number,
+                cure="give each its own row",
             )
         characters.append(character)
         tags.append(tag)
@@ -70,7 +78,9 @@ def _spans(tags: list[str], block: Block, path: Path) -> Iterator[Span]:
             continue
         if mark == "I" or (tag != OUTSIDE and mark != "B"):
             why = "follows no B of its label" if mark == "I" else "is not O, B-LABEL or I-LABEL"
-            raise BadInput(f"tag {tag!r} {why}", file=path, line=block.rows[at][0], cure="check the tags")
+            raise BadInput(
+                f"tag {tag!r} {why}", file=path, line=block.rows[at][0], cure="check the tags"
+            )
         if start >= 0:
             yield Span(start, at, tags[start][2:])
         start = at if mark == "B" else -1
@@ -97,7 +107,9 @@ def _tags(example: Example, text: str, path: Path) -> list[str]:
     for span in example.gold["spans"]:
         if not end <= span.start < span.end <= len(text):
             raise unfit(
-                example, f"span {span.start}-{span.end} overlaps, is out of order, empty or outside", path
+                example,
+                f"span {span.start}-{span.end} overlaps, is out of order, empty or outside",
+                path,
             )
         tags[span.start] = f"B-{span.label}"
         tags[span.start + 1 : span.end] = [f"I-{span.label}"] * (span.end - span.start - 1)

@@ -36,13 +36,17 @@ HEAD, LABEL = 6, 7
 def read(path: Path, kind: type[R]) -> Iterator[tuple[int, Any]]:
     """Stream (line, example)."""
     if kind is not Example:
-        raise BadInput(f"holds examples, not {kind.__name__.lower()}s", file=path, cure="use .jsonl")
+        raise BadInput(
+            f"holds examples, not {kind.__name__.lower()}s", file=path, cure="use .jsonl"
+        )
     return _examples(read_blocks(path), path)
 
 
 def _examples(blocks: Iterable[Block], path: Path) -> Iterator[tuple[int, Example]]:
     for block in blocks:
-        words = [_word(cells, at, path, number) for at, (number, cells) in enumerate(block.rows, start=1)]
+        words = [
+            _word(cells, at, path, number) for at, (number, cells) in enumerate(block.rows, start=1)
+        ]
         inputs = {"text": needed(block, "text", path), "words": words}
         own = {"id": needed(block, "sent_id", path), "inputs": inputs, "gold": _gold(block, path)}
         yield block.line, example_of(block, own, path)
@@ -55,7 +59,10 @@ def _word(cells: list[str], at: int, path: Path, number: int) -> dict[str, str]:
         )
     if cells[0] != str(at):
         raise BadInput(
-            f"word {cells[0]!r} should be {at}", file=path, line=number, cure="number words from 1; no ranges"
+            f"word {cells[0]!r} should be {at}",
+            file=path,
+            line=number,
+            cure="number words from 1; no ranges",
         )
     return {part: _text(cells[column], path, number) for part, column in WORD.items()}
 
@@ -69,7 +76,9 @@ def _gold(block: Block, path: Path) -> dict[str, Any]:
         return {}
     heads, labels = [], []
     for number, cells in block.rows:
-        if not (cells[HEAD].isascii() and cells[HEAD].isdigit() and int(cells[HEAD]) <= len(block.rows)):
+        if not (
+            cells[HEAD].isascii() and cells[HEAD].isdigit() and int(cells[HEAD]) <= len(block.rows)
+        ):
             cure = f"0 (the root) to {len(block.rows)} is expected"
             raise BadInput(f"head {cells[HEAD]!r} is no word", file=path, line=number, cure=cure)
         heads.append(int(cells[HEAD]))
@@ -102,12 +111,20 @@ def _edges(example: Example, count: int, path: Path) -> list[tuple[str, str]]:
     if "tree" not in example.gold:
         return [("_", "")] * count
     tree = example.gold["tree"]
-    heads, labels = (tree.get(part) if isinstance(tree, dict) else None for part in ("heads", "labels"))
-    if not isinstance(heads, list) or not isinstance(labels, list) or not len(heads) == len(labels) == count:
+    heads, labels = (
+        tree.get(part) if isinstance(tree, dict) else None for part in ("heads", "labels")
+    )
+    if (
+        not isinstance(heads, list)
+        or not isinstance(labels, list)
+        or not len(heads) == len(labels) == count
+    ):
         raise unfit(example, f"heads or labels for {count} words differ in number", path)
     wrong = [head for head in heads if type(head) is not int or not 0 <= head <= count]
     if wrong:
-        raise unfit(example, f"head {wrong[0]!r} is no word: 0 (the root) to {count} is expected", path)
+        raise unfit(
+            example, f"head {wrong[0]!r} is no word: 0 (the root) to {count} is expected", path
+        )
     if not _are_texts(labels):
         raise unfit(example, "a label is not text", path)
     return [(str(head), label) for head, label in zip(heads, labels, strict=True)]

@@ -23,7 +23,10 @@ _PLAIN = (str, int, float, bool, type(None), list, tuple, Span, Origin)
 def fit(record: R, path: Path | None = None) -> tuple[bytes, R]:
     """`record` as JSON and as it will be read back; a `BadInput` says what about it no file can hold."""
     packed = pack_json(record, path)
-    if packed.count(b"{") + packed.count(b"[") > DEEPEST and _depth(msgspec.json.decode(packed)) > DEEPEST:
+    if (
+        packed.count(b"{") + packed.count(b"[") > DEEPEST
+        and _depth(msgspec.json.decode(packed)) > DEEPEST
+    ):
         raise _unfit(record, f"nests more than {DEEPEST} levels deep", "flatten it", path)
     try:
         back = _decoder(type(record)).decode(packed)
@@ -55,15 +58,21 @@ def _depth(value: Any) -> int:
         part, depth = ahead.pop()
         deepest = max(deepest, depth)
         if isinstance(part, dict | list):
-            ahead.extend((inner, depth + 1) for inner in (part.values() if isinstance(part, dict) else part))
+            ahead.extend(
+                (inner, depth + 1) for inner in (part.values() if isinstance(part, dict) else part)
+            )
     return deepest
 
 
 def _refuse_odd(record: Record, path: Path | None) -> None:
     """Not all that differs is lost (a tuple becomes a list); what has no form of its own in JSON is."""
     for field in record.__struct_fields__:
-        for what in _odd(getattr(record, field), field) if field != "tags" else ():  # a set by its type
-            raise _unfit(record, what, "use texts, finite numbers, lists and mappings by name", path)
+        for what in (
+            _odd(getattr(record, field), field) if field != "tags" else ()
+        ):  # a set by its type
+            raise _unfit(
+                record, what, "use texts, finite numbers, lists and mappings by name", path
+            )
 
 
 def _odd(value: Any, where: str) -> Iterator[str]:

@@ -18,9 +18,17 @@ from nikawa.io.staged import recover, staged_files
 from nikawa.records import Dataset
 
 __all__ = [
-    "BESIDE", "CARD", "JUDGEMENTS", "SPLIT_SUFFIXES", "check_split_name", "is_dataset_folder", "read_folder",
-    "split_files", "write_card", "write_folder",
-]  # fmt: skip
+    "BESIDE",
+    "CARD",
+    "JUDGEMENTS",
+    "SPLIT_SUFFIXES",
+    "check_split_name",
+    "is_dataset_folder",
+    "read_folder",
+    "split_files",
+    "write_card",
+    "write_folder",
+]
 
 SPLIT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 JUDGEMENTS = "judgements.jsonl"
@@ -58,10 +66,14 @@ def read_folder(path: Path, first: int | None = None) -> Dataset:
             "holds a card but no split", file=path, cure="add train.jsonl, dev.jsonl or test.jsonl"
         )
     splits = {split: tuple(islice(read_examples(file), first)) for split, file in files.items()}
-    return Dataset(name=card.name, language=card.languages[0], version=card.version, card=card, splits=splits)
+    return Dataset(
+        name=card.name, language=card.languages[0], version=card.version, card=card, splits=splits
+    )
 
 
-def write_folder(dataset: Dataset, path: Path, *, overwrite: bool = False, suffix: str = ".jsonl") -> None:
+def write_folder(
+    dataset: Dataset, path: Path, *, overwrite: bool = False, suffix: str = ".jsonl"
+) -> None:
     """Write a dataset folder, whole or not at all; the card goes last, so a folder with a card is complete.
 
     Overwriting replaces the card and the splits that were there; files of other kinds are left alone.
@@ -82,19 +94,27 @@ def _target(path: Path, names: set[str], overwrite: bool) -> Iterator[Path]:
     if path.is_dir():
         recover(path, CARD)
     if (path / CARD).exists() and not overwrite:
-        raise BadInput("holds a dataset already", file=path, cure="choose another folder, or say --overwrite")
+        raise BadInput(
+            "holds a dataset already", file=path, cure="choose another folder, or say --overwrite"
+        )
     found = {file.name for file in path.iterdir()} if path.is_dir() else set()
     old = {name for name in found if name == CARD or _may_be_split(name)} if overwrite else set()
     for name in sorted(old - names - {CARD}):
         _refuse_stranger(path / name)
     whole = not path.is_dir() or (bool(old) and found == old and _may_be_replaced(path))
-    with atomic_folder(path, overwrite=overwrite) if whole else staged_files(path, old, CARD) as folder:
+    with (
+        atomic_folder(path, overwrite=overwrite)
+        if whole
+        else staged_files(path, old, CARD) as folder
+    ):
         yield folder
 
 
 def _may_be_replaced(path: Path) -> bool:
     """Not the folder a shell stands in, nor one that is mounted or whose parent is not ours to change."""
-    return not (path.samefile(Path.cwd()) or path.is_mount()) and os.access(path.resolve().parent, os.W_OK)
+    return not (path.samefile(Path.cwd()) or path.is_mount()) and os.access(
+        path.resolve().parent, os.W_OK
+    )
 
 
 def _may_be_split(name: str) -> bool:
@@ -107,7 +127,9 @@ def _refuse_stranger(file: Path) -> None:
         next(read_examples(file))
     except BadInput:
         what = f"holds {file.name!r}, which is no split of a dataset"
-        raise BadInput(what, file=file.parent, cure="move it away, or choose another folder") from None
+        raise BadInput(
+            what, file=file.parent, cure="move it away, or choose another folder"
+        ) from None
 
 
 def check_split_name(split: str) -> None:

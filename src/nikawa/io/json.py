@@ -43,7 +43,9 @@ def decode_json(
     return value
 
 
-def _refuse_repeats(text: bytes, kind: object, value: object, path: Path, line: int | None = None) -> None:
+def _refuse_repeats(
+    text: bytes, kind: object, value: object, path: Path, line: int | None = None
+) -> None:
     name = repeated(text, kind, value)
     if name is not None:
         what = f"the name {name!r} occurs twice in one object"
@@ -74,18 +76,28 @@ def json_fault(problem: Exception, text: str | bytes, path: Path, line: int | No
         )
     if _NOT_FINITE.match(body.encode(), _byte(said) or 0):
         return BadInput(
-            "NaN and Infinity are not JSON", file=path, line=line, cure="write null, or leave the field out"
+            "NaN and Infinity are not JSON",
+            file=path,
+            line=line,
+            cure="write null, or leave the field out",
         )
     if isinstance(problem, msgspec.ValidationError):
-        return BadInput(plain_fault(said), file=path, line=line, cure="see docs/records.md for the fields")
+        return BadInput(
+            plain_fault(said), file=path, line=line, cure="see docs/records.md for the fields"
+        )
     return BadInput(
-        f"is not JSON ({plain_fault(said)})", file=path, line=line, cure="check quotes, commas and braces"
+        f"is not JSON ({plain_fault(said)})",
+        file=path,
+        line=line,
+        cure="check quotes, commas and braces",
     )
 
 
 def plain_fault(said: str) -> str:
     """A type checker's complaint in our words: which field, what was expected."""
-    said = said.replace("Object contains unknown field", "unknown field").replace("Object missing", "missing")
+    said = said.replace("Object contains unknown field", "unknown field").replace(
+        "Object missing", "missing"
+    )
     said = re.sub(r" - at `\$\.?(.*?)`", lambda m: f" at {m[1]}" if m[1] else "", said)
     return said if said[:2].isupper() else said[:1].lower() + said[1:]
 
@@ -193,7 +205,9 @@ def encode_json(value: Any) -> bytes:
     """Compact JSON in UTF-8; the same value gives the same bytes. NaN and half characters are refused."""
     packed = pack_json(value)
     if b"null" in packed and not_finite(msgspec.to_builtins(value)):  # NaN is written as null
-        raise BadInput(f"{name_of(value)} holds NaN or Infinity", cure="use None, or leave the field out")
+        raise BadInput(
+            f"{name_of(value)} holds NaN or Infinity", cure="use None, or leave the field out"
+        )
     return packed
 
 
@@ -206,7 +220,10 @@ def pack_json(value: Any, path: Path | None = None) -> bytes:
     except RecursionError:
         what, cure = f"nests more than {DEEPEST} levels deep", "flatten it"
     except TypeError as problem:
-        what, cure = f"cannot be written: {plain_fault(str(problem))}", "make it a plain text, number or list"
+        what, cure = (
+            f"cannot be written: {plain_fault(str(problem))}",
+            "make it a plain text, number or list",
+        )
         if "keys are supported" in str(problem):
             what, cure = "has a key that is not text", "make every key a text"
     raise BadInput(f"{name_of(value)} {what}", file=path, cure=cure)

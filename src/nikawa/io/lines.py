@@ -130,7 +130,9 @@ def read_lines(path: Path, *, ended: bool = False) -> Iterator[tuple[int, str]]:
     for number, raw in read_plain_lines(path):
         line = decode_line(raw, path, number)
         if ended and not raw.endswith(b"\n"):
-            cure = "each line ends in a line feed: the file may be cut short, fetch or write it again"
+            cure = (
+                "each line ends in a line feed: the file may be cut short, fetch or write it again"
+            )
             raise BadInput("breaks off", file=path, line=number, cure=cure)
         yield number, line
 
@@ -167,7 +169,9 @@ def decode_line(raw: bytes, path: Path, number: int) -> str:
             f"byte {problem.start + 1} is not UTF-8 ({f'perhaps {guess}' if guess else 'a damaged file?'})",
             file=path,
             line=number,
-            cure=f"convert it, e.g. with iconv -f {guess} -t UTF-8" if guess else "fetch or save it again",
+            cure=f"convert it, e.g. with iconv -f {guess} -t UTF-8"
+            if guess
+            else "fetch or save it again",
         ) from None
 
 
@@ -195,7 +199,9 @@ def _likeness(data: bytes, encoding: str) -> float:
     except UnicodeDecodeError:
         return 0.0
     text = "".join(letters)
-    if encoding == "cp949":  # the bytes of kanji make syllables too, but rare ones, which EUC-KR spells out
+    if (
+        encoding == "cp949"
+    ):  # the bytes of kanji make syllables too, but rare ones, which EUC-KR spells out
         return sum(len(c.encode("euc_kr")) == 2 for c in _HANGUL.findall(text)) / len(text)
     share = len(_JAPANESE.findall(text)) / len(text)
     return share if len(_KANA.findall(text)) >= _FEW_KANA * len(text) else share / 2

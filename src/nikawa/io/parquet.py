@@ -62,13 +62,20 @@ def _rows(path: Path, kind: type[Record]) -> Iterator[dict[str, Any]]:
             names, decoders = _columns(pa, opened.schema_arrow, kind, path)
             for batch in opened.iter_batches(batch_size=_ROWS):
                 columns = [
-                    decode(column.to_pylist()) for decode, column in zip(decoders, batch.columns, strict=True)
+                    decode(column.to_pylist())
+                    for decode, column in zip(decoders, batch.columns, strict=True)
                 ]
                 for cells in zip(*columns, strict=True):
-                    yield {name: cell for name, cell in zip(names, cells, strict=True) if cell is not UNSET}
+                    yield {
+                        name: cell
+                        for name, cell in zip(names, cells, strict=True)
+                        if cell is not UNSET
+                    }
         except (pa.ArrowException, *_DAMAGE) as problem:  # what a damaged file makes of the library
             said = str(problem).partition("\n")[0].partition(". ")[0]
-            raise BadInput(f"is not Parquet ({said})", file=path, cure="fetch or write it again") from None
+            raise BadInput(
+                f"is not Parquet ({said})", file=path, cure="fetch or write it again"
+            ) from None
 
 
 def _columns(
@@ -98,7 +105,9 @@ def _decoder(pa: Any, field: Any, path: Path) -> Callable[[list[Any]], list[Any]
 
     def decode(values: list[Any]) -> list[Any]:
         if coded:
-            return [UNSET if v is None else decode_json(v, object, path, unique=True) for v in values]
+            return [
+                UNSET if v is None else decode_json(v, object, path, unique=True) for v in values
+            ]
         if has_floats and not_finite(values):
             raise BadInput(f"column {name!r} holds NaN or Infinity", file=path, cure="use null")
         return [UNSET if value is None else value for value in values]
@@ -119,9 +128,14 @@ def _is_plain(pa: Any, kind: Any) -> bool:
         return _is_plain(pa, kind.value_type)
     if types.is_struct(kind):
         parts = [kind.field(at) for at in range(kind.num_fields)]
-        return len({part.name for part in parts}) == len(parts) and all(_is_plain(pa, p.type) for p in parts)
+        return len({part.name for part in parts}) == len(parts) and all(
+            _is_plain(pa, p.type) for p in parts
+        )
     scalar = (
-        types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind)
+        types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_null(kind)
     )
     return bool(scalar) or _is_text(pa, kind)
 

@@ -20,7 +20,9 @@ Begin = Callable[..., None]
 
 
 @contextmanager
-def processes(workers: int, begin: Begin | None = None, given: tuple[Any, ...] = ()) -> Iterator[ProcessPoolExecutor]:  # fmt: skip
+def processes(
+    workers: int, begin: Begin | None = None, given: tuple[Any, ...] = ()
+) -> Iterator[ProcessPoolExecutor]:
     """So many processes that start clean, each by calling `begin` with what is given."""
     context = multiprocessing.get_context("spawn")
     with broken_pipes_told():  # writing to a process that was killed must not end this one

@@ -10,7 +10,10 @@ import msgspec
 from nikawa.io.json import plain_fault
 from nikawa.records import SPAN_INPUTS, SPAN_LISTS, Example, Span, revive
 
-(_LIST,), (_FIRST, _SECOND) = SPAN_LISTS, SPAN_INPUTS  # spelt out: this is asked of every example read
+(_LIST,), (_FIRST, _SECOND) = (
+    SPAN_LISTS,
+    SPAN_INPUTS,
+)  # spelt out: this is asked of every example read
 
 
 def has_spans(example: Example) -> bool:
@@ -28,7 +31,9 @@ def checked(example: Example) -> Example:
     text = example.inputs.get("text")
     for span in _spans(example):
         if isinstance(text, str) and not 0 <= span.start <= span.end <= len(text):
-            raise ValueError(f"span {span.start}-{span.end} is outside the text of {len(text)} characters")
+            raise ValueError(
+                f"span {span.start}-{span.end} is outside the text of {len(text)} characters"
+            )
     return example
 
 
@@ -40,5 +45,7 @@ def share_characters(spans: Iterable[Span]) -> bool:
 
 def _spans(example: Example) -> list[Span]:
     listed = [span for name in SPAN_LISTS for span in example.gold.get(name, ())]
-    single = [example.inputs[name] for name in SPAN_INPUTS if isinstance(example.inputs.get(name), Span)]
+    single = [
+        example.inputs[name] for name in SPAN_INPUTS if isinstance(example.inputs.get(name), Span)
+    ]
     return [*listed, *single]

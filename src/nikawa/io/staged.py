@@ -24,13 +24,17 @@ _ASIDE, _ADDED = "old", ".added.json"
 @contextmanager
 def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
     """A folder to fill, whose files move into `folder` when the block ends well and replace those called `old`."""
-    replaced = sorted(old, key=lambda name: name != last)  # without `last` the rest counts for nothing
+    replaced = sorted(
+        old, key=lambda name: name != last
+    )  # without `last` the rest counts for nothing
     with named(folder, folder / _START.strip(".")):
         staging = Path(tempfile.mkdtemp(prefix=_START, suffix=PART, dir=folder))
         descriptor = open_folder(staging)
         try:
             yield staging
-            names = sorted((path.name for path in staging.iterdir()), key=lambda name: (name == last, name))
+            names = sorted(
+                (path.name for path in staging.iterdir()), key=lambda name: (name == last, name)
+            )
             added = sorted(set(names) - set(replaced))
             for name in added:
                 refuse_existing(folder / name, overwrite=False)
@@ -53,7 +57,9 @@ def staged_files(folder: Path, old: Iterable[str], last: str) -> Iterator[Path]:
 
 def _undo(staging: Path, folder: Path) -> None:
     """Take back what was moved in, put back what was set aside, and remove the rest."""
-    if (staging / _ASIDE).is_dir() and (staging / _ADDED).is_file():  # else killed while clearing up
+    if (staging / _ASIDE).is_dir() and (
+        staging / _ADDED
+    ).is_file():  # else killed while clearing up
         for name in json.loads((staging / _ADDED).read_text()):
             if not (staging / name).exists():
                 (folder / name).unlink(missing_ok=True)

@@ -37,7 +37,9 @@ def start_of(place: Path) -> str:
 def leftovers(place: Path) -> list[Path]:
     """Temporaries for `place`, in use or left by killed writers."""
     mine = re.compile(rf"{re.escape(start_of(place))}\w+(\.old)?{re.escape(PART)}", re.ASCII)
-    return sorted(Path(found.path) for found in os.scandir(place.parent) if mine.fullmatch(found.name))
+    return sorted(
+        Path(found.path) for found in os.scandir(place.parent) if mine.fullmatch(found.name)
+    )
 
 
 def clear(leftover: Path, back: Path | None = None) -> None:
@@ -141,7 +143,11 @@ def named(path: Path, place: Path) -> Iterator[None]:
     start = str(place.parent / start_of(place))
 
     def meant(name: str) -> str:
-        return f"{path}{name.removeprefix(start).partition(PART)[2]}" if name.startswith(start) else name
+        return (
+            f"{path}{name.removeprefix(start).partition(PART)[2]}"
+            if name.startswith(start)
+            else name
+        )
 
     try:
         yield

@@ -29,7 +29,9 @@ def read(path: Path, kind: type[R]) -> Iterator[tuple[int, R]]:
     for number, cells in read_tsv(path, ended=True):
         names = names or _names(cells, kind, path)
         row = {
-            names[head]: _value(head, cell, path, number) for head, cell in cells.items() if cell != ABSENT
+            names[head]: _value(head, cell, path, number)
+            for head, cell in cells.items()
+            if cell != ABSENT
         }
         try:
             yield number, unflatten(row, kind)
@@ -52,7 +54,9 @@ def _unescape(cell: str, path: Path, number: int) -> str:
     try:
         return unescape(cell)
     except ValueError as problem:
-        raise BadInput(str(problem), file=path, line=number, cure=r"write a backslash as \\") from None
+        raise BadInput(
+            str(problem), file=path, line=number, cure=r"write a backslash as \\"
+        ) from None
 
 
 def _value(head: str, cell: str, path: Path, number: int) -> Any:

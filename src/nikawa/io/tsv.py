@@ -39,7 +39,11 @@ def check_header(header: Sequence[str], needs: Sequence[str], path: Path) -> Non
     """Refuse a header with repeated names or without one of `needs`."""
     if len(set(header)) != len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise BadInput(f"column {twice!r} occurs twice", file=path, line=1, cure="rename one of them")
+        raise BadInput(
+            f"column {twice!r} occurs twice", file=path, line=1, cure="rename one of them"
+        )
     for name in needs:
         if name not in header:
-            raise BadInput(f"column {name!r} is missing", file=path, line=1, cure=suggest(name, header))
+            raise BadInput(
+                f"column {name!r} is missing", file=path, line=1, cure=suggest(name, header)
+            )

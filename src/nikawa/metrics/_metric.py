@@ -79,7 +79,11 @@ class Additive:
         """Sum the statistics of each group first."""
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-        summed = np.add.reduceat(self.statistics[order], starts, axis=0) if len(groups) else self.statistics
+        summed = (
+            np.add.reduceat(self.statistics[order], starts, axis=0)
+            if len(groups)
+            else self.statistics
+        )
         return Additive(summed, self.finish, self.value)
 
 

@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.metrics._metric import Additive, Floats, Items, Metric, Mode, codes, golden_items, mean, ratio
+from nikawa.metrics._metric import (
+    Additive,
+    Floats,
+    Items,
+    Metric,
+    Mode,
+    codes,
+    golden_items,
+    mean,
+    ratio,
+)
 
 
 def accuracy(items: Items, mode: Mode = "official") -> Additive:
@@ -72,4 +82,8 @@ METRICS = (
         kinds=("text", "inference"),
     ),
 )
-GOLDEN = {"jglue_accuracy": _golden_accuracy, "klue_nli_acc": _golden_percent, "jcola_mcc": _golden_mcc}
+GOLDEN = {
+    "jglue_accuracy": _golden_accuracy,
+    "klue_nli_acc": _golden_percent,
+    "jcola_mcc": _golden_mcc,
+}

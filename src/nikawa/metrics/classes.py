@@ -12,7 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, codes, f1, golden_items, ratio
+from nikawa.metrics._metric import (
+    Additive,
+    Floats,
+    Ints,
+    Items,
+    Metric,
+    Mode,
+    codes,
+    f1,
+    golden_items,
+    ratio,
+)
 from nikawa.metrics.accuracy import right
 
 THRESHOLD = 3.0
@@ -66,7 +77,9 @@ def micro_f1_of(sums: Floats) -> Floats:
     return f1(hits.sum(-1), answered.sum(-1), wanted.sum(-1))
 
 
-def from_counts(counts: Floats, finish: Callable[[Floats], Floats], detail: Floats | None) -> Additive:
+def from_counts(
+    counts: Floats, finish: Callable[[Floats], Floats], detail: Floats | None
+) -> Additive:
     """A class metric and its value."""
     return Additive(counts, finish, float(finish(counts.sum(axis=0))), detail)
 
@@ -89,7 +102,9 @@ def relation_micro_f1(items: Items, mode: Mode = "official") -> Additive:
     """Micro F1 without the first label, which says there is no relation."""
     real = [label for label in (items.labels or _occurring(items)) if label != _nothing(items)]
     counts = class_counts(codes(items.gold, real), codes(items.answers, real), len(real))
-    none = codes(items.gold, real) == -1  # an item without a relation is no hit, whatever was answered
+    none = (
+        codes(items.gold, real) == -1
+    )  # an item without a relation is no hit, whatever was answered
     counts[none, : len(real)] = 0
     return from_counts(counts, micro_f1_of, right(items.gold, items.answers))
 
@@ -105,10 +120,14 @@ def _nothing(items: Items) -> Any:
 def paraphrase_f1(items: Items, mode: Mode = "official") -> Additive:
     """F1 of the pairs at or above 3.0; answers are compared as they are, without rounding."""
     gold = np.array([0 if g >= THRESHOLD else -1 for g in items.gold], dtype=np.int64)
-    answer = np.array([-1 if a is None or a < THRESHOLD else 0 for a in items.answers], dtype=np.int64)
+    answer = np.array(
+        [-1 if a is None or a < THRESHOLD else 0 for a in items.answers], dtype=np.int64
+    )
     counts = class_counts(gold, answer, 1)
     counts[gold == -1, 0] = 0
-    detail = [float(a is not None and g == c) for a, g, c in zip(items.answers, gold, answer, strict=True)]
+    detail = [
+        float(a is not None and g == c) for a, g, c in zip(items.answers, gold, answer, strict=True)
+    ]
     return from_counts(counts, micro_f1_of, np.array(detail, dtype=np.float64))
 
 
@@ -127,13 +146,24 @@ def _golden_paraphrase(case: dict[str, Sequence[float]]) -> float:
 LABELLED = ("text", "inference", "choice", "relation")
 METRICS = (
     Metric("macro-f1", macro_f1, "Mean F1 of the classes that occur.", kinds=LABELLED),
-    Metric("macro-precision", macro_precision, "Mean precision of the classes that occur.", kinds=LABELLED),
+    Metric(
+        "macro-precision",
+        macro_precision,
+        "Mean precision of the classes that occur.",
+        kinds=LABELLED,
+    ),
     Metric("macro-recall", macro_recall, "Mean recall of the classes that occur.", kinds=LABELLED),
     Metric(
-        "relation-micro-f1", relation_micro_f1, "F1 over all relations but no_relation.", kinds=("relation",)
+        "relation-micro-f1",
+        relation_micro_f1,
+        "F1 over all relations but no_relation.",
+        kinds=("relation",),
     ),
     Metric(
-        "paraphrase-f1", paraphrase_f1, "F1 of pairs with a similarity of 3 or more.", kinds=("similarity",)
+        "paraphrase-f1",
+        paraphrase_f1,
+        "F1 of pairs with a similarity of 3 or more.",
+        kinds=("similarity",),
     ),
 )
 GOLDEN = {

@@ -19,7 +19,9 @@ def confusion(items: Items) -> dict[str, dict[str, int]]:
     declared = [str(label) for label in items.labels]
     others = sorted({name for pair in counts for name in pair} - {*declared, UNREAD})
     rows = declared + [label for label in others if any(gold == label for gold, _ in counts)]
-    columns = declared + others + ([UNREAD] if any(answer == UNREAD for _, answer in counts) else [])
+    columns = (
+        declared + others + ([UNREAD] if any(answer == UNREAD for _, answer in counts) else [])
+    )
     return {gold: {answer: counts[gold, answer] for answer in columns} for gold in rows}
 
 

@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, Weighted, mean, ratio
+from nikawa.metrics._metric import (
+    Additive,
+    Floats,
+    Ints,
+    Items,
+    Metric,
+    Mode,
+    Weighted,
+    mean,
+    ratio,
+)
 
 BLOCK = 64
 """Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
@@ -30,11 +40,15 @@ def read_scores(items: Items) -> tuple[Floats, Floats]:
         raise BadInput(
             f"{len(items.gold)} gold scores, {len(items.answers)} answers", cure="give one an item"
         )
-    kept = [i for i, a in enumerate(items.answers) if a is not None] if None in items.answers else None
+    kept = (
+        [i for i, a in enumerate(items.answers) if a is not None] if None in items.answers else None
+    )
     if kept is not None:
         items = Items([items.gold[i] for i in kept], [items.answers[i] for i in kept])
     if len(items.answers) < 2:
-        raise BadInput(f"a correlation of {len(items.answers)} answers", cure="at least two are needed")
+        raise BadInput(
+            f"a correlation of {len(items.answers)} answers", cure="at least two are needed"
+        )
     return np.array(items.answers, dtype=np.float64), np.array(items.gold, dtype=np.float64)
 
 
@@ -117,19 +131,28 @@ class _RankCorrelation:
         """rho for each row of weights, a block at a time."""
         blocks = (weights[i : i + BLOCK] for i in range(0, len(weights), BLOCK))
         return np.concatenate(
-            [self._block(np.ascontiguousarray(block.T).take(self.order, axis=0)) for block in blocks]
+            [
+                self._block(np.ascontiguousarray(block.T).take(self.order, axis=0))
+                for block in blocks
+            ]
         )
 
     def _block(self, w: Floats) -> Floats:
         mass = np.add.reduceat(w, self.starts, axis=0) if self.ties else w
         ranks = _weighted_ranks(mass)
         other = self.by_value(w)
-        products = self.by_value(w * (np.repeat(ranks, self.lengths, axis=0) if self.ties else ranks))
+        products = self.by_value(
+            w * (np.repeat(ranks, self.lengths, axis=0) if self.ties else ranks)
+        )
         total = other.sum(axis=0)
-        cross = np.einsum("ij,ij->j", products, _weighted_ranks(other)) - total * ((total + 1) / 2) ** 2
+        cross = (
+            np.einsum("ij,ij->j", products, _weighted_ranks(other)) - total * ((total + 1) / 2) ** 2
+        )
         spread, spread_other = (_spread(m, total) for m in (mass, other))
         flat = (spread < 1e-9) | (spread_other < 1e-9)
-        return np.where(flat, np.nan, ratio(cross, np.sqrt(np.where(flat, 1, spread * spread_other))))
+        return np.where(
+            flat, np.nan, ratio(cross, np.sqrt(np.where(flat, 1, spread * spread_other)))
+        )
 
 
 def _summing(place: Ints, distinct: int) -> Callable[[Floats], Floats]:

@@ -72,7 +72,9 @@ def _golden(case: Sequence[dict[str, Any]]) -> dict[str, Any]:
         refuse_nothing()
     missing = [row["id"] for row in case if row["prediction"] is None]
     if missing:
-        raise BadInput(f"no answer to {missing[0]}", cure="the official scorer needs one a question")
+        raise BadInput(
+            f"no answer to {missing[0]}", cure="the official scorer needs one a question"
+        )
     items = Items([row["answers"] for row in case], [row["prediction"] for row in case])
     exact, overlap = item_scores(items)
     ids = [row["id"] for row in case]
@@ -88,7 +90,14 @@ def _golden(case: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 METRICS = (
-    Metric("jsquad-em", exact_match, "Share of answers equal to a gold answer.", kinds=("reading",)),
-    Metric("jsquad-f1", char_f1, "Overlap in characters with the nearest gold answer.", kinds=("reading",)),
+    Metric(
+        "jsquad-em", exact_match, "Share of answers equal to a gold answer.", kinds=("reading",)
+    ),
+    Metric(
+        "jsquad-f1",
+        char_f1,
+        "Overlap in characters with the nearest gold answer.",
+        kinds=("reading",),
+    ),
 )
 GOLDEN = {"jsquad_normalize_answer": normalise, "jsquad_em_f1": _golden}

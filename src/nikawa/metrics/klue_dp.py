@@ -18,7 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, ratio, refuse_nothing
+from nikawa.metrics._metric import (
+    Additive,
+    Floats,
+    Ints,
+    Items,
+    Metric,
+    Mode,
+    ratio,
+    refuse_nothing,
+)
 from nikawa.metrics.classes import from_counts, macro_f1_of
 
 OTHERS = 15
@@ -59,7 +68,9 @@ class Words:
                 base + gold,
             )
         ]
-        return np.stack(rows).reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k).astype(np.float64)
+        return (
+            np.stack(rows).reshape(3, n, k).transpose(1, 0, 2).reshape(n, 3 * k).astype(np.float64)
+        )
 
 
 def _dense(gold: Ints, answer: Ints) -> tuple[Ints, Ints, int]:
@@ -80,12 +91,14 @@ def words(items: Items) -> Words:
     place = {label: i for i, label in enumerate(labels)}
     read = [answer is not None for answer in items.answers]
     trees = [
-        gold if answer is None else answer for gold, answer in zip(items.gold, items.answers, strict=True)
+        gold if answer is None else answer
+        for gold, answer in zip(items.gold, items.answers, strict=True)
     ]
     lengths = np.array([len(tree["heads"]) for tree in items.gold], dtype=np.int64)
     if [len(tree["heads"]) for tree in trees] != lengths.tolist():
         raise BadInput(
-            "an answered tree has more or fewer words than its sentence", cure="give every word a head"
+            "an answered tree has more or fewer words than its sentence",
+            cure="give every word a head",
         )
     return Words(
         _flat(tree["heads"] for tree in items.gold),
@@ -170,11 +183,15 @@ def encoded(rows: Sequence[dict[str, Sequence[int]]]) -> Words:
     gold_heads, gold_types, heads, types = (_flat([row[name] for row in rows]) for name in FIELDS)
     lengths = np.fromiter((len(row["gold_heads"]) for row in rows), np.int64, len(rows))
     if not len(gold_heads) == len(gold_types) == len(heads) == len(types):
-        raise BadInput("gold and answers differ in length", cure="give a head and a type for every word")
+        raise BadInput(
+            "gold and answers differ in length", cure="give a head and a type for every word"
+        )
     real = gold_heads != PADDING
     if not real.all():
         lengths = np.bincount(np.repeat(np.arange(len(rows)), lengths)[real], minlength=len(rows))
-        gold_heads, gold_types, heads, types = (x[real] for x in (gold_heads, gold_types, heads, types))
+        gold_heads, gold_types, heads, types = (
+            x[real] for x in (gold_heads, gold_types, heads, types)
+        )
     return Words(gold_heads, gold_types, heads, types, lengths, np.ones(len(heads), dtype=bool))
 
 
@@ -196,14 +213,16 @@ def _golden(case: Sequence[dict[str, Any]]) -> dict[str, float]:
     return {name: evaluation.value * 100 for name, evaluation in values.items()}
 
 
-HEADS = "The reference takes the head's position for a class; documented is the share of right heads."
-ARTIFICIAL = (
-    "The reference's mean holds an artificial class for wrong heads, always 0; documented leaves it out."
+HEADS = (
+    "The reference takes the head's position for a class; documented is the share of right heads."
 )
+ARTIFICIAL = "The reference's mean holds an artificial class for wrong heads, always 0; documented leaves it out."
 METRICS = (
     Metric("uas", uas, "Words with the right head.", HEADS, kinds=("tree",)),
     Metric("las", las, "Words with the right head and relation.", ARTIFICIAL, kinds=("tree",)),
-    Metric("uas-micro", _micro_of(_head_right), "Share of words with the right head.", kinds=("tree",)),
+    Metric(
+        "uas-micro", _micro_of(_head_right), "Share of words with the right head.", kinds=("tree",)
+    ),
     Metric(
         "las-micro",
         _micro_of(_both_right),

@@ -64,7 +64,11 @@ def rouge_w(answer: str, gold: str, mode: Mode = "official") -> float:
     if not gold or not answer:
         return float(answer == gold)
     if mode == "official" and len(gold) >= LONG:
-        run = SequenceMatcher(None, answer, gold).find_longest_match(0, len(answer), 0, len(gold)).size
+        run = (
+            SequenceMatcher(None, answer, gold)
+            .find_longest_match(0, len(answer), 0, len(gold))
+            .size
+        )
     else:
         run = longest_run(answer, gold)
     if not run:
@@ -75,9 +79,9 @@ def rouge_w(answer: str, gold: str, mode: Mode = "official") -> float:
 
 def gold_texts(answers: Iterable[Any], mode: Mode) -> list[str]:
     """The distinct normalised gold answers; the empty one alone where there is none."""
-    return list(dict.fromkeys(normalise(a if isinstance(a, str) else a["text"], mode) for a in answers)) or [
-        ""
-    ]
+    return list(
+        dict.fromkeys(normalise(a if isinstance(a, str) else a["text"], mode) for a in answers)
+    ) or [""]
 
 
 def _exact(answer: str, golds: Sequence[str], mode: Mode) -> float:
@@ -90,11 +94,14 @@ def _run(answer: str, golds: Sequence[str], mode: Mode) -> float:
     return max(rouge_w(answer, gold, mode) for gold in golds)
 
 
-def _metric(score: Callable[[str, Sequence[str], Mode], float]) -> Callable[[Items, Mode], Additive]:
+def _metric(
+    score: Callable[[str, Sequence[str], Mode], float],
+) -> Callable[[Items, Mode], Additive]:
     def evaluate(items: Items, mode: Mode = "official") -> Additive:
         pairs = zip(items.gold, items.answers, strict=True)
         scores = [
-            0.0 if a is None else score(normalise(a, mode), gold_texts(g, mode), mode) for g, a in pairs
+            0.0 if a is None else score(normalise(a, mode), gold_texts(g, mode), mode)
+            for g, a in pairs
         ]
         return mean(np.array(scores))
 
@@ -112,7 +119,9 @@ def _golden_pair(case: dict[str, str]) -> float:
 def _golden(case: Sequence[dict[str, Any]]) -> dict[str, float]:
     missing = [row["qid"] for row in case if row["prediction"] is None]
     if missing:
-        raise BadInput(f"no answer to {missing[0]}", cure="the official scorer needs one a question")
+        raise BadInput(
+            f"no answer to {missing[0]}", cure="the official scorer needs one a question"
+        )
     items = Items([row["answers"] for row in case], [row["prediction"] for row in case])
     return {
         "em": exact_match(items, "official").value * 100,
@@ -120,11 +129,25 @@ def _golden(case: Sequence[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-MARKS = "The reference's pattern for quotes and brackets never fires; documented drops 《》〈〉‘’()."
+MARKS = (
+    "The reference's pattern for quotes and brackets never fires; documented drops 《》〈〉‘’()."
+)
 JUNK = "Besides the brackets, the reference ignores frequent characters of gold answers of 200 characters or more."
 METRICS = (
-    Metric("klue-em", exact_match, "Share of answers equal to a gold answer.", MARKS, kinds=("reading",)),
-    Metric("rouge-w", rouge_w_mean, "F1 of the longest common run of characters.", JUNK, kinds=("reading",)),
+    Metric(
+        "klue-em",
+        exact_match,
+        "Share of answers equal to a gold answer.",
+        MARKS,
+        kinds=("reading",),
+    ),
+    Metric(
+        "rouge-w",
+        rouge_w_mean,
+        "F1 of the longest common run of characters.",
+        JUNK,
+        kinds=("reading",),
+    ),
 )
 GOLDEN = {
     "klue_mrc_normalize": normalise,

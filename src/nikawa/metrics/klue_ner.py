@@ -50,11 +50,17 @@ class Tags:
 
 def tag_codes(types: Sequence[str]) -> dict[str, int]:
     """B-X is 2x, I-X 2x+1, O the last code."""
-    table = {f"{prefix}-{kind}": 2 * i + j for i, kind in enumerate(types) for j, prefix in enumerate("BI")}
+    table = {
+        f"{prefix}-{kind}": 2 * i + j
+        for i, kind in enumerate(types)
+        for j, prefix in enumerate("BI")
+    }
     return {**table, "O": 2 * len(types)}
 
 
-def encoded(gold: Sequence[Sequence[int]], answer: Sequence[Sequence[int]], types: int = len(TYPES)) -> Tags:
+def encoded(
+    gold: Sequence[Sequence[int]], answer: Sequence[Sequence[int]], types: int = len(TYPES)
+) -> Tags:
     """Sentences given as lists of codes, as the reference holds them."""
     lengths = list(map(len, gold))
     if lengths != list(map(len, answer)):
@@ -112,7 +118,9 @@ def character_totals(tags: Tags) -> Floats:
     k = 2 * tags.types + 1
     cells = tags.gold.astype(np.uint16) * np.uint16(k) + tags.answer
     table = np.bincount(cells, minlength=k * k).reshape(k, k)
-    return np.concatenate([table.diagonal(), table.sum(axis=0), table.sum(axis=1)]).astype(np.float64)
+    return np.concatenate([table.diagonal(), table.sum(axis=0), table.sum(axis=1)]).astype(
+        np.float64
+    )
 
 
 def official_char_f1(tags: Tags) -> float:
@@ -144,7 +152,9 @@ def sequences(items: Items, mode: Mode) -> Tags:
     texts = [inputs["text"] for inputs in items.inputs]
     lengths = np.array([len(text) + 1 for text in texts], dtype=np.int64)
     offsets = np.cumsum(lengths) - lengths
-    gold, answer = (_fill(side, offsets, lengths, place, outside) for side in (items.gold, items.answers))
+    gold, answer = (
+        _fill(side, offsets, lengths, place, outside) for side in (items.gold, items.answers)
+    )
     if mode == "official":
         kept = _letters("".join(text + "\n" for text in texts)) != ord(" ")
         gold, answer = gold[kept], answer[kept]
@@ -156,7 +166,9 @@ def _letters(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def _fill(side: Iterable[Any], offsets: Ints, lengths: Ints, place: dict[str, int], outside: int) -> Codes:
+def _fill(
+    side: Iterable[Any], offsets: Ints, lengths: Ints, place: dict[str, int], outside: int
+) -> Codes:
     """Codes of each character: of the tags where an answer was given as tags, else of its spans."""
     codes = np.full(int(lengths.sum()), outside, dtype=np.uint8)
     table = tag_codes(tuple(place))
@@ -193,7 +205,9 @@ def _put_spans(codes: Codes, spans: Iterable[Span], place: dict[str, int]) -> No
 
 
 def _answered(items: Items) -> Floats:
-    return np.fromiter((answer is not None for answer in items.answers), np.float64, len(items.answers))
+    return np.fromiter(
+        (answer is not None for answer in items.answers), np.float64, len(items.answers)
+    )
 
 
 def entity_macro_f1(items: Items, mode: Mode = "official") -> Additive:
@@ -236,7 +250,9 @@ def _golden(case: dict[str, list[str]]) -> dict[str, Any]:
     all_twelve = f1(hits, answered, wanted, undefined=1.0).mean()
     return {
         "entity_macro_f1": float(macro_f1_of(entity_counts(tags).sum(axis=0))) * 100,
-        "char_macro_f1": lambda: float(with_o(characters)) * 100 if case["gold"] else refuse_nothing(),
+        "char_macro_f1": lambda: (
+            float(with_o(characters)) * 100 if case["gold"] else refuse_nothing()
+        ),
         "char_macro_f1_paper_without_O": {
             "mean_over_present_12": float(without_o(characters)) * 100,
             "mean_over_all_12_absent_is_1": float(all_twelve) * 100,
@@ -255,6 +271,8 @@ METRICS = (
         kinds=("tagging",),
         undefined="There is no entity, neither in gold nor in the answers.",
     ),
-    Metric("char-macro-f1", char_macro_f1, "Mean F1 of character tags.", WITH_O, kinds=("tagging",)),
+    Metric(
+        "char-macro-f1", char_macro_f1, "Mean F1 of character tags.", WITH_O, kinds=("tagging",)
+    ),
 )
 GOLDEN = {"klue_ner": _golden}

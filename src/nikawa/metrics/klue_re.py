@@ -38,7 +38,10 @@ class Curve:
         begin, end = starts[self.runs], np.append(starts[1:], len(ranked))[self.runs]
         self.bounds = np.unique(np.concatenate([[0], begin, end]))
         self.bounds = self.bounds[self.bounds < len(ranked)]
-        self.begin, self.end = np.searchsorted(self.bounds, begin), np.searchsorted(self.bounds, end)
+        self.begin, self.end = (
+            np.searchsorted(self.bounds, begin),
+            np.searchsorted(self.bounds, end),
+        )
 
     def area(self, weights: Floats) -> Floats:
         """Area for each column of item weights; NaN where no gold item has weight."""
@@ -61,7 +64,9 @@ def area(scores: Floats, gold: NDArray[np.bool_]) -> float:
     found = np.cumsum(hits)
     reached = len(ranked) - np.searchsorted(ranked, own, side="left")
     passed = len(ranked) - np.searchsorted(ranked, own, side="right")
-    precision = found / reached + ratio((found - hits).astype(np.float64), passed.astype(np.float64), 1.0)
+    precision = found / reached + ratio(
+        (found - hits).astype(np.float64), passed.astype(np.float64), 1.0
+    )
     return float((hits * precision).sum() / 2 / found[-1])
 
 
@@ -88,16 +93,23 @@ def _mean(areas: Floats, mode: Mode) -> Floats:
         mean: Floats = areas.mean(axis=0)
         return mean
     known = ~np.isnan(areas)
-    return ratio(np.where(known, areas, 0).sum(axis=0), known.sum(axis=0).astype(np.float64), np.nan)
+    return ratio(
+        np.where(known, areas, 0).sum(axis=0), known.sum(axis=0).astype(np.float64), np.nan
+    )
 
 
 def auprc(items: Items, mode: Mode = "official") -> Weighted:
     """AUPRC from the scores by label that the answers carry."""
     if len(items.scores) != len(items.gold) or any(score is None for score in items.scores):
         raise BadInput(
-            "AUPRC needs a score for every relation", cure="add `scores` to each answer, or leave auprc out"
+            "AUPRC needs a score for every relation",
+            cure="add `scores` to each answer, or leave auprc out",
         )
-    rows = [[score.get(label, 0.0) for label in items.labels] for score in items.scores if score is not None]
+    rows = [
+        [score.get(label, 0.0) for label in items.labels]
+        for score in items.scores
+        if score is not None
+    ]
     return auprc_of(np.array(rows, dtype=np.float64), codes(items.gold, items.labels), mode)
 
 
@@ -107,10 +119,16 @@ RELATIONS = 30
 def _golden(case: dict[str, list[list[float]] | list[int]]) -> dict[str, float]:
     probabilities = np.array(case["probs"], dtype=np.float64)
     given = np.array(case["gold"] if "gold" in case else case["labels"], dtype=np.int64)
-    if probabilities.ndim != 2 or probabilities.shape[1] < RELATIONS or len(probabilities) != len(given):
+    if (
+        probabilities.ndim != 2
+        or probabilities.shape[1] < RELATIONS
+        or len(probabilities) != len(given)
+    ):
         raise BadInput("not a row of 30 scores an item", cure="give a score for every relation")
     probabilities = probabilities[:, :RELATIONS]
-    gold = np.arange(RELATIONS)[given]  # the reference indexes so: -1 is the last relation, 30 an error
+    gold = np.arange(RELATIONS)[
+        given
+    ]  # the reference indexes so: -1 is the last relation, 30 an error
     areas = np.array([area(probabilities[:, c], gold == c) for c in range(RELATIONS)])
     return {
         "sklearn_0.24.1": auprc_of(probabilities, gold, "official").value * 100,

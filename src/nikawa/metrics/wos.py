@@ -78,7 +78,12 @@ def _golden(case: Sequence[dict[str, list[str]]]) -> dict[str, float]:
 
 
 METRICS = (
-    Metric("jga", joint_goal_accuracy, "Share of turns with the whole state right.", kinds=("dialogue",)),
+    Metric(
+        "jga",
+        joint_goal_accuracy,
+        "Share of turns with the whole state right.",
+        kinds=("dialogue",),
+    ),
     Metric(
         "slot-f1",
         slot_f1,

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.models.base import Model, Predictor, Progress, Scorer, Setup, Trainable, _silent, settings_of
+from nikawa.models.base import (
+    Model,
+    Predictor,
+    Progress,
+    Scorer,
+    Setup,
+    Trainable,
+    _silent,
+    settings_of,
+)
 from nikawa.registry import Registry, scan
 
 __all__ = ["Model", "Predictor", "Setup", "Trainable", "model", "models", "named"]
@@ -30,7 +39,9 @@ def named(name: str) -> tuple[Model, str]:
     head, colon, argument = name.partition(":")
     found = models()[head]
     if found.argument and not argument:
-        raise BadInput(f"the model {head} needs a {found.argument}", cure=f"write {head}:{found.argument}")
+        raise BadInput(
+            f"the model {head} needs a {found.argument}", cure=f"write {head}:{found.argument}"
+        )
     if colon and not found.argument:
         raise BadInput(f"the model {head} takes nothing after its name", cure=f"write {head}")
     return found, argument

@@ -32,7 +32,8 @@ def features(text: str) -> list[list[str]]:
     for number, (word, start) in enumerate(zip(words, starts, strict=False)):
         shared = _of_word(words, shapes, number)
         found += [
-            [*shared, *_inside(word, i), *_window(around, scripts, start + i)] for i in range(len(word))
+            [*shared, *_inside(word, i), *_window(around, scripts, start + i)]
+            for i in range(len(word))
         ]
     return found
 
@@ -43,9 +44,17 @@ def _of_word(words: list[str], shapes: list[str], number: int) -> list[str]:
     before = words[number - 1] if number else EDGE
     after = words[number + 1] if number + 1 < len(words) else EDGE
     return [
-        "bias", f"w={word}", f"w-={before}", f"w+={after}", f"s={shapes[number]}", f"e1={word[-1]}",
-        f"e2={word[-2:]}", f"b-={before[-2:]}", f"a+={after[:2]}", f"ww={before[-1]}|{word[-1]}",
-    ]  # fmt: skip
+        "bias",
+        f"w={word}",
+        f"w-={before}",
+        f"w+={after}",
+        f"s={shapes[number]}",
+        f"e1={word[-1]}",
+        f"e2={word[-2:]}",
+        f"b-={before[-2:]}",
+        f"a+={after[:2]}",
+        f"ww={before[-1]}|{word[-1]}",
+    ]
 
 
 def _inside(word: str, i: int) -> list[str]:
@@ -86,6 +95,13 @@ def script(character: str) -> str:
 
 
 _SCRIPTS = (
-    ("HANGUL SYLLABLE", "H"), ("HANGUL", "J"), ("CJK UNIFIED", "K"), ("HIRAGANA", "R"), ("KATAKANA", "T"),
-    ("LATIN CAPITAL", "A"), ("LATIN SMALL", "a"), ("FULLWIDTH LATIN", "A"), ("FULLWIDTH DIGIT", "n"),
-)  # fmt: skip
+    ("HANGUL SYLLABLE", "H"),
+    ("HANGUL", "J"),
+    ("CJK UNIFIED", "K"),
+    ("HIRAGANA", "R"),
+    ("KATAKANA", "T"),
+    ("LATIN CAPITAL", "A"),
+    ("LATIN SMALL", "a"),
+    ("FULLWIDTH LATIN", "A"),
+    ("FULLWIDTH DIGIT", "n"),
+)

@@ -31,8 +31,12 @@ class Candidate(NamedTuple):
 class Ontology:
     """The slots with the values they were seen with, and which mentions each may take."""
 
-    def __init__(self, states: Sequence[Mapping[str, str]], given: Mapping[str, Sequence[str]]) -> None:
-        values: dict[str, set[str]] = defaultdict(set, {slot: set(names) for slot, names in given.items()})
+    def __init__(
+        self, states: Sequence[Mapping[str, str]], given: Mapping[str, Sequence[str]]
+    ) -> None:
+        values: dict[str, set[str]] = defaultdict(
+            set, {slot: set(names) for slot, names in given.items()}
+        )
         for state in states:
             for slot, value in state.items():
                 values[slot].add(value)
@@ -41,12 +45,16 @@ class Ontology:
         self.kind = {slot: kind_of(self.values[slot]) for slot in self.slots}
         self._takers = self._shared()
         self._names = Names(self._takers)
-        self._open = {kind: [s for s in self.slots if self.kind[s] == kind] for kind in ("number", "time")}
+        self._open = {
+            kind: [s for s in self.slots if self.kind[s] == kind] for kind in ("number", "time")
+        }
 
     def _shared(self) -> dict[str, list[str]]:
         """Each name to the slots that have it, or share enough of their names with one that has."""
         named = {slot: set(self.values[slot]) for slot in self.slots if self.kind[slot] == "name"}
-        near = {a: [b for b in named if a == b or len(named[a] & named[b]) >= SHARED] for a in named}
+        near = {
+            a: [b for b in named if a == b or len(named[a] & named[b]) >= SHARED] for a in named
+        }
         takers: dict[str, set[str]] = defaultdict(set)
         for slot, names in named.items():
             for name in names:
@@ -74,12 +82,16 @@ class Ontology:
         for source, text in (("user", step.said.user), ("system", step.said.system)):
             for mention in self.mentions(text):
                 for slot in self.takers(mention):
-                    found.setdefault((slot, mention.value), Candidate(slot, mention.value, source, mention))
+                    found.setdefault(
+                        (slot, mention.value), Candidate(slot, mention.value, source, mention)
+                    )
         for source, value in step.before.items():
             for slot in self._takers.get(value, ()):
                 found.setdefault((slot, value), Candidate(slot, value, source, None))
         return [
-            candidate for candidate in found.values() if step.before.get(candidate.slot) != candidate.value
+            candidate
+            for candidate in found.values()
+            if step.before.get(candidate.slot) != candidate.value
         ]
 
 

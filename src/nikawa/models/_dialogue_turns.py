@@ -36,7 +36,9 @@ def said(task: Task, example: Example) -> tuple[Said, ...]:
     steps, system = [], []
     for turn in turns:
         if not isinstance(turn, Mapping) or not isinstance(turn.get("text"), str):
-            raise BadInput(f"example {example.id!r} has a turn without text", cure="give role and text")
+            raise BadInput(
+                f"example {example.id!r} has a turn without text", cure="give role and text"
+            )
         if turn.get("role") != "user":
             system.append(plain(turn["text"]))
             continue
@@ -51,7 +53,9 @@ def state_of(entries: Sequence[Any], name: str) -> dict[str, str]:
     for entry in entries:
         parts = entry.split("-", 2) if isinstance(entry, str) else ()
         if len(parts) != 3 or not all(parts):
-            raise BadInput(f"example {name!r}: {entry!r} is not domain-slot-value", cure="write three parts")
+            raise BadInput(
+                f"example {name!r}: {entry!r} is not domain-slot-value", cure="write three parts"
+            )
         state["-".join(parts[:2])] = parts[2]
     return state
 

@@ -13,13 +13,19 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 DIGIT = {
-    **dict.fromkeys(("한", "하나", "일", "혼자", "하루", "一", "1"), 1), **dict.fromkeys(("두", "둘", "이", "이틀", "二"), 2),
-    **dict.fromkeys(("세", "셋", "석", "삼", "사흘", "三"), 3), **dict.fromkeys(("네", "넷", "넉", "사", "나흘", "四"), 4),
-    **dict.fromkeys(("다섯", "오", "닷새", "五"), 5), **dict.fromkeys(("여섯", "육", "엿새", "六"), 6),
-    **dict.fromkeys(("일곱", "칠", "七"), 7), **dict.fromkeys(("여덟", "팔", "八"), 8),
-    **dict.fromkeys(("아홉", "구", "九"), 9), **dict.fromkeys(("열", "십", "十"), 10),
-    **dict.fromkeys(("열한", "열하나", "십일", "十一"), 11), **dict.fromkeys(("열두", "열둘", "십이", "十二"), 12),
-}  # fmt: skip
+    **dict.fromkeys(("한", "하나", "일", "혼자", "하루", "一", "1"), 1),
+    **dict.fromkeys(("두", "둘", "이", "이틀", "二"), 2),
+    **dict.fromkeys(("세", "셋", "석", "삼", "사흘", "三"), 3),
+    **dict.fromkeys(("네", "넷", "넉", "사", "나흘", "四"), 4),
+    **dict.fromkeys(("다섯", "오", "닷새", "五"), 5),
+    **dict.fromkeys(("여섯", "육", "엿새", "六"), 6),
+    **dict.fromkeys(("일곱", "칠", "七"), 7),
+    **dict.fromkeys(("여덟", "팔", "八"), 8),
+    **dict.fromkeys(("아홉", "구", "九"), 9),
+    **dict.fromkeys(("열", "십", "十"), 10),
+    **dict.fromkeys(("열한", "열하나", "십일", "十一"), 11),
+    **dict.fromkeys(("열두", "열둘", "십이", "十二"), 12),
+}
 """Numerals of both languages up to the hours of a clock."""
 LATE = frozenset(("오후", "저녁", "밤", "낮", "午後", "夜", "夕方"))
 EARLY = frozenset(("오전", "아침", "새벽", "午前", "朝"))
@@ -33,7 +39,13 @@ _SPOKEN = re.compile(
 _COUNTED = re.compile(
     rf"(?<![\d:])(\d+)(?![\d:])|(?<!\w)({_NUMERAL})(?=\s*(?:명|분|사람|인|박|일|개|곳|군데|人|名|泊|日))|(?<!\w)(혼자|하루|이틀|사흘|나흘|닷새|엿새)"
 )
-_SINO = {name: value for value, names in enumerate(("", "일一", "이二", "삼三", "사四", "오五", "육六", "칠七", "팔八", "구九")) for name in names}  # fmt: skip
+_SINO = {
+    name: value
+    for value, names in enumerate(
+        ("", "일一", "이二", "삼三", "사四", "오五", "육六", "칠七", "팔八", "구九")
+    )
+    for name in names
+}
 
 
 class Mention(NamedTuple):
@@ -55,7 +67,9 @@ def kind_of(values: Iterable[str]) -> str:
     """What most values of a slot are: `number`, `time` or `name`."""
     found = list(values)
     for kind, pattern in (("number", r"\d+"), ("time", r"\d{1,2}:\d{2}")):
-        if found and 2 * sum(re.fullmatch(pattern, value) is not None for value in found) > len(found):
+        if found and 2 * sum(re.fullmatch(pattern, value) is not None for value in found) > len(
+            found
+        ):
             return kind
     return "name"
 
@@ -120,7 +134,12 @@ class Names:
         at = 0
         while at < len(letters):
             size = next(
-                (s for s in self._lengths.get(letters[at], ()) if letters[at : at + s] in self._known), 0
+                (
+                    s
+                    for s in self._lengths.get(letters[at], ())
+                    if letters[at : at + s] in self._known
+                ),
+                0,
             )
             if size:
                 value = self._known[letters[at : at + size]]

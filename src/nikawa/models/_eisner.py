@@ -38,7 +38,10 @@ def eisner(scores: Floats) -> Ints:
         joined = whole[0][left, r] + whole[1][r + 1, right]
         best = joined.argmax(axis=1)
         back_part[i, j] = best + i
-        part[0][i, j], part[1][i, j] = joined[every, best] + arcs[j, i], joined[every, best] + arcs[i, j]
+        part[0][i, j], part[1][i, j] = (
+            joined[every, best] + arcs[j, i],
+            joined[every, best] + arcs[i, j],
+        )
         joined = part[0][left, r + 1] + whole[0][r + 1, right]
         best = joined.argmax(axis=1)
         whole[0][i, j], back_whole[0][i, j] = joined[every, best], best + i + 1

@@ -22,7 +22,9 @@ WIDTH = 1 << 18
 
 def matrix(rows: Iterable[Iterable[str]]) -> Any:
     """Examples by hashed features, as a sparse matrix."""
-    hasher = sklearn("feature_extraction").FeatureHasher(WIDTH, input_type="string", alternate_sign=False)
+    hasher = sklearn("feature_extraction").FeatureHasher(
+        WIDTH, input_type="string", alternate_sign=False
+    )
     return sklearn("preprocessing").normalize(hasher.transform(rows), copy=False)
 
 
@@ -48,7 +50,12 @@ class Linear:
         told = found if usual is None else found[np.array([label != usual for label in gold])]
         self._kept = np.flatnonzero(told.getnnz(axis=0) > 1).astype(np.int32)
         linear = sklearn("linear_model").SGDClassifier(
-            loss="log_loss", alpha=self._penalty, max_iter=self._epochs, tol=None, shuffle=False, average=True
+            loss="log_loss",
+            alpha=self._penalty,
+            max_iter=self._epochs,
+            tol=None,
+            shuffle=False,
+            average=True,
         )
         linear.fit(found[:, self._kept], gold)
         self._weights, self._bias = linear.coef_.astype(np.float32), linear.intercept_

@@ -38,7 +38,9 @@ def sklearn(module: str) -> Any:
 def refuse_other_kinds(name: str, task: Task, kinds: Sequence[Kind]) -> None:
     """A model is asked for the kinds it answers only."""
     if task.kind not in kinds:
-        raise BadInput(f"{name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kinds)}")
+        raise BadInput(
+            f"{name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kinds)}"
+        )
 
 
 def lot(seed: int, key: str) -> int:
@@ -77,7 +79,9 @@ class Linear:
             self._fitted = linear.Ridge(alpha=self._penalty, solver="lsqr").fit(rows, gold)
             return
         if len(set(gold)) < 2:
-            raise BadInput(f"all examples are {gold[0]!r}: there is nothing to tell apart", cure="add others")
+            raise BadInput(
+                f"all examples are {gold[0]!r}: there is nothing to tell apart", cure="add others"
+            )
         chosen = self._chosen(task, rows, gold, keys)
         self._fitted = _logistic(chosen.strength, chosen.weights).fit(rows, gold)
         if (
@@ -85,17 +89,25 @@ class Linear:
         ):  # the likelier label is the answer, so that the limit goes into the probabilities
             self._fitted.intercept_ -= log(chosen.limit / (1 - chosen.limit))
 
-    def predict(self, name: str, task: Task, rows: Any, examples: Sequence[Example]) -> list[Prediction]:
+    def predict(
+        self, name: str, task: Task, rows: Any, examples: Sequence[Example]
+    ) -> list[Prediction]:
         """The likeliest label with the probability of each, or the score."""
         if self._fitted is None:
             raise not_fitted(name, task)
         if task.kind == "similarity":
             low, high = task.scale or (float("-inf"), float("inf"))
             values = self._fitted.predict(rows).tolist()
-            return [Prediction(example=e.id, answer=min(max(v, low), high)) for e, v in zip(examples, values, strict=True)]  # fmt: skip
+            return [
+                Prediction(example=e.id, answer=min(max(v, low), high))
+                for e, v in zip(examples, values, strict=True)
+            ]
         labels = self._fitted.classes_.tolist()
         shares = self._fitted.predict_proba(rows).tolist()
-        return [_answer(e.id, dict(zip(labels, row, strict=True))) for e, row in zip(examples, shares, strict=True)]  # fmt: skip
+        return [
+            _answer(e.id, dict(zip(labels, row, strict=True)))
+            for e, row in zip(examples, shares, strict=True)
+        ]
 
     def _chosen(self, task: Task, rows: Any, gold: Sequence[Any], keys: Sequence[str]) -> Choice:
         """How to learn; of equals the strongest penalty."""
@@ -105,14 +117,22 @@ class Linear:
         few = len(keys) < FEWEST or any({gold[i] for i in kept} != set(gold) for kept, _ in parts)
         if self._strength is not None or few:
             return Choice(self._strength or 1.0, "balanced" if self._balance else None)
-        weights = (None, "balanced") if alike and self._balance is None else ("balanced" if alike else None,)
+        weights = (
+            (None, "balanced")
+            if alike and self._balance is None
+            else ("balanced" if alike else None,)
+        )
         grid = [Choice(strength, weight) for weight in weights for strength in STRENGTHS]
         found = [_reached(task, rows, gold, parts, choice) for choice in grid]
         return max(found, key=lambda one: one[0])[1]
 
 
 def _reached(
-    task: Task, rows: Any, gold: Sequence[Any], parts: Sequence[tuple[list[int], list[int]]], choice: Choice
+    task: Task,
+    rows: Any,
+    gold: Sequence[Any],
+    parts: Sequence[tuple[list[int], list[int]]],
+    choice: Choice,
 ) -> tuple[float, Choice]:
     """What a choice reaches on what it did not learn from, with the best limit where there are two labels."""
     measure = _measure(task)
@@ -127,7 +147,10 @@ def _reached(
     ]
     if len(labels) > 2 or choice.weights:  # weighted classes have moved the limit already
         return float(measure(truth, [labels[row.index(max(row))] for row in shares])), choice
-    found = [(float(measure(truth, [labels[row[1] > limit] for row in shares])), limit) for limit in LIMITS]
+    found = [
+        (float(measure(truth, [labels[row[1] > limit] for row in shares])), limit)
+        for limit in LIMITS
+    ]
     value, limit = max(found, key=lambda one: one[0])
     return value, replace(choice, limit=limit)
 

@@ -35,7 +35,11 @@ class Overlap:
     def __init__(self, longest: int, least: int = 1) -> None:
         kind = sklearn("feature_extraction.text").CountVectorizer
         self._counter = kind(
-            analyzer="char", ngram_range=(1, longest), min_df=least, dtype=np.float64, lowercase=False
+            analyzer="char",
+            ngram_range=(1, longest),
+            min_df=least,
+            dtype=np.float64,
+            lowercase=False,
         )
         self._weights: list[Floats] = []
         """For each length of n-grams the weight of those of it, 0 for others."""
@@ -46,7 +50,9 @@ class Overlap:
         held = np.asarray((self._counter.fit_transform(texts) > 0).sum(axis=0)).ravel()
         rare = np.log((1 + len(texts)) / (1 + held)) + 1
         lengths = np.array([len(gram) for gram in self._counter.get_feature_names_out()])
-        self._weights = [np.where(lengths == n, rare, 0.0) for n in range(1, self._counter.ngram_range[1] + 1)]  # fmt: skip
+        self._weights = [
+            np.where(lengths == n, rare, 0.0) for n in range(1, self._counter.ngram_range[1] + 1)
+        ]
         return self
 
     def counts(self, left: Sequence[str], right: Sequence[str]) -> tuple[Any, Any, Any]:
@@ -54,13 +60,20 @@ class Overlap:
         one, other = self._counter.transform(left), self._counter.transform(right)
         return one, other, one.minimum(other)
 
-    def figures(self, left: Sequence[str], right: Sequence[str], counts: tuple[Any, Any, Any]) -> Floats:
+    def figures(
+        self, left: Sequence[str], right: Sequence[str], counts: tuple[Any, Any, Any]
+    ) -> Floats:
         """One row a pair: shares of each side, of both, of the longest subsequence; lengths. The first is Dice's."""
         one, other, shared = counts
         columns: list[Floats] = []
         for weights in self._weights:
             a, b, both = one @ weights, other @ weights, shared @ weights
-            columns += [_share(2 * both, a + b), _share(both, a), _share(both, b), _share(both, a + b - both)]
+            columns += [
+                _share(2 * both, a + b),
+                _share(both, a),
+                _share(both, b),
+                _share(both, a + b - both),
+            ]
         characters = (self._weights[0] > 0).astype(float)
         columns += [np.log1p((one - shared) @ characters), np.log1p((other - shared) @ characters)]
         return np.column_stack([*columns, *_lengths(left, right)])
@@ -69,7 +82,9 @@ class Overlap:
 def _lengths(left: Sequence[str], right: Sequence[str]) -> list[Floats]:
     a = np.array([len(text) for text in left], dtype=np.float64)
     b = np.array([len(text) for text in right], dtype=np.float64)
-    common = np.array([common_subsequence(*pair) for pair in zip(left, right, strict=True)], dtype=np.float64)
+    common = np.array(
+        [common_subsequence(*pair) for pair in zip(left, right, strict=True)], dtype=np.float64
+    )
     return [np.log1p(a) - np.log1p(b), _share(common, a), _share(common, b)]
 
 
@@ -81,4 +96,6 @@ def curves() -> Any:
     """Figures and their products of two, each with mean 0 and deviation 1: bends that a linear model may follow."""
     scaled = sklearn("preprocessing")
     products = scaled.PolynomialFeatures(2, include_bias=False)
-    return sklearn("pipeline").make_pipeline(scaled.StandardScaler(), products, scaled.StandardScaler())
+    return sklearn("pipeline").make_pipeline(
+        scaled.StandardScaler(), products, scaled.StandardScaler()
+    )

@@ -69,7 +69,11 @@ def _relative(text: str, subject: Span, thing: Span, pair: str) -> Iterator[str]
     for word in between.split():
         yield f"midword={word}"
         yield f"midword={word}|{pair}"
-    for name, part in (("mid", between), ("left", text[: first.start][-WINDOW:]), ("right", text[second.end :][:WINDOW])):  # fmt: skip
+    for name, part in (
+        ("mid", between),
+        ("left", text[: first.start][-WINDOW:]),
+        ("right", text[second.end :][:WINDOW]),
+    ):
         for gram in _grams(part, 2, 4 if name == "mid" else 3):
             yield f"{name}={order}{gram}"
             yield f"{name}={gram}|{pair}"

@@ -26,7 +26,9 @@ _RUN = re.compile(
 )
 KINDS = ("han", "kata", "hira", "hangul", "latin", "digit", "blank", "opens", "stops", "other")
 _CODE = {name: i for i, name in enumerate(KINDS)}
-HIRA, HANGUL, BLANK, OPENS, STOPS, OTHER = (_CODE[n] for n in ("hira", "hangul", "blank", "opens", "stops", "other"))  # fmt: skip
+HIRA, HANGUL, BLANK, OPENS, STOPS, OTHER = (
+    _CODE[n] for n in ("hira", "hangul", "blank", "opens", "stops", "other")
+)
 LONGEST, REACH = 30, 9
 """Characters of a piece, and runs it may go over."""
 WINDOWS = (6, 15, 40)
@@ -98,13 +100,19 @@ def dense(text: Text, question: str, rare: dict[str, float]) -> Floats:
     asked = {question[i : i + 2] for i in range(len(question) - 1)}
     body, s, e = text.body, text.starts, text.ends
     total = sum(rare.get(gram, weight) for gram in asked) or 1.0
-    met = [rare.get(body[i : i + 2], weight) if body[i : i + 2] in asked else 0.0 for i in range(len(body))]
+    met = [
+        rare.get(body[i : i + 2], weight) if body[i : i + 2] in asked else 0.0
+        for i in range(len(body))
+    ]
     sums = np.concatenate([[0.0], np.cumsum(met)]) / total
     last, first = len(body), text.first
     own = sums[e] - sums[s]
     columns = [own, own * 10 / (e - s), np.log(e - s), (e - s) / LONGEST, text.runs / REACH]
     for size in WINDOWS:
-        columns += [sums[s] - sums[np.maximum(s - size, first)], sums[np.minimum(e + size, last)] - sums[e]]
+        columns += [
+            sums[s] - sums[np.maximum(s - size, first)],
+            sums[np.minimum(e + size, last)] - sums[e],
+        ]
     edges = np.flatnonzero(np.diff(text.sentence, prepend=-1))
     low, high = edges[text.sentence[s]], np.append(edges[1:], last)[text.sentence[s]]
     around = sums[high] - sums[low] - own
@@ -122,9 +130,19 @@ def hashed(text: Text, cues: Ints, some: Sequence[int] | slice = slice(None)) ->
     before, after, first, last = codes[s - 1], codes[e], codes[s], codes[e - 1]
     shape = (begins * 16 + ends) * 16 + np.minimum(runs, 4) * 4 + np.minimum((e - s) // 4, 3)
     alone = [
-        before, after, last, first, shape, before * 65_537 + codes[s - 2], after * 65_537 + codes[e + 1],
-        before * 65_537 + after, last * 65_537 + after, last * 65_537 + codes[e - 2], begins * 64 + before, ends * 65_537 + after,
-    ]  # fmt: skip
+        before,
+        after,
+        last,
+        first,
+        shape,
+        before * 65_537 + codes[s - 2],
+        after * 65_537 + codes[e + 1],
+        before * 65_537 + after,
+        last * 65_537 + after,
+        last * 65_537 + codes[e - 2],
+        begins * 64 + before,
+        ends * 65_537 + after,
+    ]
     beside = [shape, last, after, before, begins * 16 + ends]
     found = [_mixed(column, n)[:, None] for n, column in enumerate(alone, start=1)]
     for n, column in enumerate(beside, start=101):

@@ -14,7 +14,9 @@ from nikawa.records import Example, Kind, Task
 def check_kind(name: str, kinds: Sequence[Kind], task: Task) -> None:
     """Refuse a task of another kind."""
     if task.kind not in kinds:
-        raise BadInput(f"{name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kinds)}")
+        raise BadInput(
+            f"{name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kinds)}"
+        )
 
 
 def visible(task: Task, example: Example) -> Mapping[str, Any]:

@@ -22,14 +22,37 @@ BITS = 22
 """Features are told apart by so many bits; 4 million weights."""
 FIRST, LAST, TWO, ALL, STEM, END, MARK, OPEN, TAGSTEM = range(9)
 """Columns of the atoms: first tag, last, last two, all; first morpheme, last; marks behind and before; the first tag with its morpheme."""
-_MIX = [np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F)]  # fmt: skip
+_MIX = [
+    np.uint64(x)
+    for x in (
+        0x9E3779B97F4A7C15,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0xD6E8FEB86659FD93,
+        0xA0761D6478BD642F,
+    )
+]
 _SHIFT = np.uint64(64 - BITS)
 _DISTANCES = np.array([0, 1, 2, 3, 4, 5, 6, 6, 7, 7, 7, 8], dtype=np.uint64)
 
 PAIRS = (
-    (LAST, FIRST), (LAST, LAST), (TWO, TWO), (END, FIRST), (END, LAST), (END, END), (ALL, ALL), (END, STEM),
-    (STEM, STEM), (LAST, STEM), (STEM, END), (LAST, TAGSTEM), (MARK, LAST), (TWO, ALL), (LAST, MARK), (OPEN, MARK),
-)  # fmt: skip
+    (LAST, FIRST),
+    (LAST, LAST),
+    (TWO, TWO),
+    (END, FIRST),
+    (END, LAST),
+    (END, END),
+    (ALL, ALL),
+    (END, STEM),
+    (STEM, STEM),
+    (LAST, STEM),
+    (STEM, END),
+    (LAST, TAGSTEM),
+    (MARK, LAST),
+    (TWO, ALL),
+    (LAST, MARK),
+    (OPEN, MARK),
+)
 """Columns of dependent and head that are joined."""
 FAR = ((LAST, FIRST), (LAST, LAST), (END, LAST), (END, FIRST), (TWO, TWO), (MARK, LAST))
 """Those that are joined with the distance too."""
@@ -53,13 +76,22 @@ def _atoms(form: str, lemma: str, pos: str) -> tuple[int, ...]:
     if len(morphemes) != len(tags):  # some published words have more of one than of the other
         morphemes = [form] if len(tags) <= 1 else [form[:2], *[""] * (len(tags) - 2), form[-1:]]
         tags = tags or ["?"]
-    real = [i for i, morpheme in enumerate(morphemes) if not morpheme or any(map(str.isalnum, morpheme))]
+    real = [
+        i for i, morpheme in enumerate(morphemes) if not morpheme or any(map(str.isalnum, morpheme))
+    ]
     first, last = (real[0], real[-1]) if real else (0, len(morphemes) - 1)
     inner = tags[first : last + 1]
     names = (
-        inner[0], inner[-1], "+".join(inner[-2:]), "+".join(inner), morphemes[first], f"{morphemes[last]}/{inner[-1]}",
-        "".join(morphemes[last + 1 :]), "".join(morphemes[:first]), f"{inner[0]}/{morphemes[first]}",
-    )  # fmt: skip
+        inner[0],
+        inner[-1],
+        "+".join(inner[-2:]),
+        "+".join(inner),
+        morphemes[first],
+        f"{morphemes[last]}/{inner[-1]}",
+        "".join(morphemes[last + 1 :]),
+        "".join(morphemes[:first]),
+        f"{inner[0]}/{morphemes[first]}",
+    )
     return tuple(number(f"{column}{name}") for column, name in enumerate(names))
 
 
@@ -98,9 +130,9 @@ def arc_features(atoms: Atoms) -> Ids:
     found = Templates()
     dependent, head = atoms[1 : n + 1, None, :], atoms[None, : n + 1, :]
     gap = np.arange(n + 1)[None, :] - np.arange(1, n + 1)[:, None]
-    far = _DISTANCES[np.minimum(np.abs(gap), len(_DISTANCES) - 1)] * np.uint64(2) + (gap > 0).astype(
-        np.uint64
-    )
+    far = _DISTANCES[np.minimum(np.abs(gap), len(_DISTANCES) - 1)] * np.uint64(2) + (
+        gap > 0
+    ).astype(np.uint64)
     for d, h in PAIRS:
         found.add(dependent[..., d], head[..., h])
     for d, h in FAR:

@@ -141,8 +141,8 @@ class Learner:
         wrong[np.arange(len(gold)), gold] -= 1.0
         told = np.abs(wrong) > NEGLIGIBLE
         ids, where = np.unique(features[told], return_inverse=True)
-        slope = np.bincount(where.ravel(), np.repeat(wrong[told], features.shape[-1]), len(ids)).astype(
-            np.float32
-        )
+        slope = np.bincount(
+            where.ravel(), np.repeat(wrong[told], features.shape[-1]), len(ids)
+        ).astype(np.float32)
         self._moved[ids] += slope * slope
         self.weights[ids] -= self._rate * slope / np.sqrt(self._moved[ids])

@@ -34,7 +34,16 @@ def label_features(atoms: Atoms, heads: Heads) -> Ids:
     found = Templates()
     for column in (FIRST, LAST, TWO, ALL, STEM, END, TAGSTEM):
         found.add(word[:, column])
-    for own, other in ((LAST, FIRST), (TWO, TWO), (END, LAST), (END, TAGSTEM), (ALL, FIRST), (ALL, TAGSTEM), (LAST, STEM), (STEM, STEM)):  # fmt: skip
+    for own, other in (
+        (LAST, FIRST),
+        (TWO, TWO),
+        (END, LAST),
+        (END, TAGSTEM),
+        (ALL, FIRST),
+        (ALL, TAGSTEM),
+        (LAST, STEM),
+        (STEM, STEM),
+    ):
         found.add(word[:, own], head[:, other])
     for own, other in ((ALL, LAST), (TWO, TWO), (END, STEM)):
         found.add(word[:, own], after[:, other])
@@ -55,7 +64,9 @@ class Labels:
         self._weights: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
         self._bias: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 
-    def fit(self, atoms: Sequence[Atoms], heads: Sequence[Heads], labels: Sequence[Sequence[str]]) -> None:
+    def fit(
+        self, atoms: Sequence[Atoms], heads: Sequence[Heads], labels: Sequence[Sequence[str]]
+    ) -> None:
         """Learn from right arcs."""
         gold = [label for row in labels for label in row]
         self._names = sorted(set(gold))
@@ -88,6 +99,8 @@ def _matrix(ids: Ids) -> tuple[NDArray[np.int32], Any]:
     every, columns, counts = np.unique(ids, return_inverse=True, return_counts=True)
     rows, templates = ids.shape
     ends = np.arange(0, rows * templates + 1, templates)
-    matrix = csr_matrix((np.ones(rows * templates), columns.ravel(), ends), shape=(rows, len(every)))
+    matrix = csr_matrix(
+        (np.ones(rows * templates), columns.ravel(), ends), shape=(rows, len(every))
+    )
     kept = np.flatnonzero(counts > 1) if (counts > 1).any() else np.arange(len(every))
     return every[kept], matrix[:, kept]

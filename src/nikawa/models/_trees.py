@@ -29,7 +29,9 @@ def trees_of(task: Task, examples: Sequence[Example]) -> list[Mapping[str, Any]]
         n = len(words_of(task, example))
         heads, labels = tree["heads"], tree["labels"]
         if not len(heads) == len(labels) == n:
-            what = f"example {example.id!r} has {n} words, {len(heads)} heads and {len(labels)} labels"
+            what = (
+                f"example {example.id!r} has {n} words, {len(heads)} heads and {len(labels)} labels"
+            )
             raise BadInput(what, cure="give every word a head and a label")
         if any(not 0 <= head <= n or head == place for place, head in enumerate(heads, start=1)):
             what = f"example {example.id!r} has a head that is no other of its {n} words, nor 0"

@@ -93,7 +93,9 @@ def settings_of(kind: type[S], setup: Setup) -> S:
     known = {f.encode_name for f in msgspec.structs.fields(kind)}
     for name in setup.settings:
         if name not in known:
-            raise BadInput(f"there is no setting {name!r}", cure=f"settings: {', '.join(sorted(known))}")
+            raise BadInput(
+                f"there is no setting {name!r}", cure=f"settings: {', '.join(sorted(known))}"
+            )
     try:
         return msgspec.convert(dict(setup.settings), kind)
     except msgspec.ValidationError as problem:
@@ -101,7 +103,8 @@ def settings_of(kind: type[S], setup: Setup) -> S:
         name = place.rstrip("`")
         what = f"{name}: {said[:1].lower()}{said[1:]}" if name else said
         raise BadInput(
-            f"a setting is wrong: {what}", cure="nikawa run models shows the settings with their defaults"
+            f"a setting is wrong: {what}",
+            cure="nikawa run models shows the settings with their defaults",
         ) from None
 
 
@@ -116,7 +119,9 @@ def gold_of(task: Task, examples: Sequence[Example]) -> list[Any]:
             what = f"example {example.id!r} has no gold for {task.question!r}"
             raise BadInput(what, cure="learn from a split whose gold is published")
     if not examples:
-        raise BadInput(f"there is nothing to learn {task.name} from", cure="name a split with examples")
+        raise BadInput(
+            f"there is nothing to learn {task.name} from", cure="name a split with examples"
+        )
     return [example.gold[task.question] for example in examples]
 
 

@@ -70,5 +70,11 @@ class Baseline:
 
 
 MODELS = (
-    Model("baseline", "the best model of the task that needs nothing", get_args(Kind), Baseline, BaselineSettings),
-)  # fmt: skip
+    Model(
+        "baseline",
+        "the best model of the task that needs nothing",
+        get_args(Kind),
+        Baseline,
+        BaselineSettings,
+    ),
+)

@@ -53,7 +53,9 @@ class BertScore:
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Count in how many texts each sub-word stands."""
         if not examples:
-            raise BadInput(f"there is nothing to learn {task.name} from", cure="name a split with examples")
+            raise BadInput(
+                f"there is nothing to learn {task.name} from", cure="name a split with examples"
+            )
         self._open()
         texts = [text_of(e, name) for e in examples for name in _sides(task)]
         found = Counter(piece for ids in self._reader.ids(texts) for piece in set(ids))
@@ -97,7 +99,10 @@ class BertScore:
         device = device_of(self.settings)
         plain = _weights(self._reader.tokenizer, None, 0)
         table = self._weights if self.settings.idf and self._weights is not None else plain
-        weights, layer = torch.tensor(table, dtype=torch.float32, device=device), self.settings.layer
+        weights, layer = (
+            torch.tensor(table, dtype=torch.float32, device=device),
+            self.settings.layer,
+        )
 
         def outputs(model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
             flat = {name: value.flatten(0, 1) for name, value in batch.items()}
@@ -123,9 +128,13 @@ class BertScore:
         layers = int(backbone.config.num_hidden_layers)
         if not -layers - 1 <= self.settings.layer <= layers:
             what = f"{self._setup.argument} has {layers} layers, none of them {self.settings.layer}"
-            raise BadInput(what, cure=f"set layer to 0 (embeddings) to {layers}, or -1 for the last")
+            raise BadInput(
+                what, cure=f"set layer to 0 (embeddings) to {layers}, or -1 for the last"
+            )
         backbone.reads(self.settings.max_length)
-        self._reader = Reader(backbone.tokenizer, words_by(self.settings.segmentation), backbone.segments)
+        self._reader = Reader(
+            backbone.tokenizer, words_by(self.settings.segmentation), backbone.segments
+        )
         self._model = backbone.model("AutoModel", EncoderSettings()).float().eval()
 
 
@@ -140,7 +149,9 @@ def compare(vectors: Any, mask: Any, weights: Any) -> Any:
     share = weights * mask
     precision, recall = (_mean(alike.amax(dim=d), share[at::2]) for d, at in ((2, 1), (1, 0)))
     both = precision + recall
-    f1 = torch.where(both > 0, 2 * precision * recall / both.clamp(min=1e-9), torch.zeros_like(both))
+    f1 = torch.where(
+        both > 0, 2 * precision * recall / both.clamp(min=1e-9), torch.zeros_like(both)
+    )
     return torch.stack([precision, recall, f1], dim=-1)
 
 
@@ -161,10 +172,22 @@ def _weights(tokenizer: Any, found: Counter[int] | None, texts: int) -> np.ndarr
 
 def _sides(task: Task) -> tuple[str, ...]:
     if len(task.inputs) < 2:
-        raise BadInput(f"{task.name} shows one text, and likeness is one of two", cure="keep both inputs")
+        raise BadInput(
+            f"{task.name} shows one text, and likeness is one of two", cure="keep both inputs"
+        )
     return task.inputs[:2]
 
 
 MODELS = (
-    Model("bertscore", "how alike the vectors of two texts are (BERTScore)", ("similarity",), BertScore, BertScoreSettings, "PATH", ("device",), located, ready),
-)  # fmt: skip
+    Model(
+        "bertscore",
+        "how alike the vectors of two texts are (BERTScore)",
+        ("similarity",),
+        BertScore,
+        BertScoreSettings,
+        "PATH",
+        ("device",),
+        located,
+        ready,
+    ),
+)

@@ -46,9 +46,9 @@ class Ngrams:
         kind = sklearn("feature_extraction.text").TfidfVectorizer
         least = 2 if len(examples) >= COMMON else 1
         self._vectors = {
-            name: kind(analyzer="char", ngram_range=(1, self._longest), sublinear_tf=True, min_df=least).fit(
-                [text_of(example, name) for example in examples]
-            )
+            name: kind(
+                analyzer="char", ngram_range=(1, self._longest), sublinear_tf=True, min_df=least
+            ).fit([text_of(example, name) for example in examples])
             for name in names
         }
 
@@ -56,7 +56,9 @@ class Ngrams:
         """One row an example."""
         from scipy.sparse import hstack  # a part of scikit-learn's own needs
 
-        parts = [v.transform([text_of(e, name) for e in examples]) for name, v in self._vectors.items()]
+        parts = [
+            v.transform([text_of(e, name) for e in examples]) for name, v in self._vectors.items()
+        ]
         return parts[0] if len(parts) == 1 else hstack(parts).tocsr()
 
 
@@ -77,7 +79,11 @@ class Characters:
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Learn the n-grams, then their weights."""
         refuse_other_kinds(self.name, task, KINDS)
-        gold, ngrams, linear = gold_of(task, examples), Ngrams(self._settings.longest), self._fresh()
+        gold, ngrams, linear = (
+            gold_of(task, examples),
+            Ngrams(self._settings.longest),
+            self._fresh(),
+        )
         ngrams.fit(task.inputs, examples)
         linear.fit(task, ngrams.rows(examples), gold, [e.group or e.id for e in examples])
         self._ngrams, self._linear = ngrams, linear

@@ -63,12 +63,16 @@ class NearestChoice:
         scores = (rows @ self._weights).tolist()
         return [
             _answer(example.id, scores[start:end])
-            for example, start, end in zip(examples, starts, [*starts[1:], len(scores)], strict=True)
+            for example, start, end in zip(
+                examples, starts, [*starts[1:], len(scores)], strict=True
+            )
         ]
 
     def _rows(self, task: Task, examples: Sequence[Example]) -> tuple[Any, list[int]]:
         """A row a choice, and where the rows of each example start."""
-        hasher = sklearn("feature_extraction").FeatureHasher(1 << self._settings.bits, input_type="pair")
+        hasher = sklearn("feature_extraction").FeatureHasher(
+            1 << self._settings.bits, input_type="pair"
+        )
         starts, total = [], 0
         for example in examples:
             starts.append(total)
@@ -98,7 +102,9 @@ def _features(question: str, choice: str) -> Iterator[tuple[str, float]]:
             yield f"{other} {gram}", 1.0
 
 
-def _opposed(examples: Sequence[Example], gold: Sequence[Any], starts: Sequence[int]) -> tuple[list[int], list[int]]:  # fmt: skip
+def _opposed(
+    examples: Sequence[Example], gold: Sequence[Any], starts: Sequence[int]
+) -> tuple[list[int], list[int]]:
     """Rows of right choices and, beside each, of the wrong ones of the same question."""
     right, wrong = [], []
     for example, answer, start in zip(examples, gold, starts, strict=True):
@@ -110,20 +116,28 @@ def _opposed(examples: Sequence[Example], gold: Sequence[Any], starts: Sequence[
         right += [start + answer] * len(others)
         wrong += others
     if len(right) < 2:
-        raise BadInput("there is no second choice to learn from", cure="add questions with several choices")
+        raise BadInput(
+            "there is no second choice to learn from", cure="add questions with several choices"
+        )
     return right, wrong
 
 
 def _choices(example: Example) -> list[str]:
     found = example.inputs.get("choices")
-    if not isinstance(found, list) or not found or not all(isinstance(choice, str) for choice in found):
+    if (
+        not isinstance(found, list)
+        or not found
+        or not all(isinstance(choice, str) for choice in found)
+    ):
         raise BadInput(f"example {example.id!r} has no list of choices", cure="name other inputs")
     return found
 
 
 def _answer(example: str, scores: Sequence[float]) -> Prediction:
     best = max(range(len(scores)), key=lambda i: scores[i])
-    return Prediction(example=example, answer=best, scores={str(i): s for i, s in enumerate(scores)})
+    return Prediction(
+        example=example, answer=best, scores={str(i): s for i, s in enumerate(scores)}
+    )
 
 
 MODELS = (

@@ -17,7 +17,16 @@ import msgspec
 from nikawa.errors import BadInput, missing_extra
 from nikawa.models._crf_features import features, places
 from nikawa.models._structured import check_kind
-from nikawa.models.base import Model, Progress, Setup, _silent, gold_of, not_fitted, settings_of, text_of
+from nikawa.models.base import (
+    Model,
+    Progress,
+    Setup,
+    _silent,
+    gold_of,
+    not_fitted,
+    settings_of,
+    text_of,
+)
 from nikawa.records import Example, Kind, Prediction, Span, Task
 
 KINDS: tuple[Kind, ...] = ("tagging",)
@@ -53,7 +62,9 @@ class Crf:
         trainer = _crfsuite().Trainer(algorithm="lbfgs", verbose=False)
         s = self._settings
         least = s.least if len(examples) >= MANY else 1
-        trainer.set_params({"c1": s.l1, "c2": s.l2, "max_iterations": s.iterations, "feature.minfreq": least})
+        trainer.set_params(
+            {"c1": s.l1, "c2": s.l2, "max_iterations": s.iterations, "feature.minfreq": least}
+        )
         for done, (example, spans) in enumerate(zip(examples, gold, strict=True)):
             text = text_of(example, task.inputs[0])
             trainer.append(features(text), tags_of(text, spans, example.id))

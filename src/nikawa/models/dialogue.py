@@ -78,7 +78,11 @@ class OntologyMatch:
         for slot in ontology.slots:
             told = {
                 DONTCARE,
-                *(ontology.values[slot] if len(ontology.values[slot]) <= self._settings.few else ()),
+                *(
+                    ontology.values[slot]
+                    if len(ontology.values[slot]) <= self._settings.few
+                    else ()
+                ),
             }
             gold = [changed[slot] if changed.get(slot) in told else KEEP for _, changed in steps]
             often = {value for value, count in Counter(gold).items() if count > 1}
@@ -94,7 +98,10 @@ class OntologyMatch:
         dialogues = [said(task, example) for example in examples]
         states = self._states(self._ontology, dialogues)
         return [
-            Prediction(example=e.id, answer=[f"{slot}-{value}" for slot, value in sorted(states[d].items())])
+            Prediction(
+                example=e.id,
+                answer=[f"{slot}-{value}" for slot, value in sorted(states[d].items())],
+            )
             for e, d in zip(examples, dialogues, strict=True)
         ]
 
@@ -106,7 +113,10 @@ class OntologyMatch:
         begun: dict[int, dict[tuple[Said, ...], None]] = {}
         for dialogue in dialogues:
             for size in range(len(dialogue), 0, -1):
-                if begun.setdefault(size, {}).setdefault(dialogue[:size], None) is None and size == 1:
+                if (
+                    begun.setdefault(size, {}).setdefault(dialogue[:size], None) is None
+                    and size == 1
+                ):
                     break
         for size in sorted(begun):
             parts = list(begun[size])
@@ -150,7 +160,10 @@ class OntologyMatch:
 def _candidates(ontology: Ontology, step: Step) -> list[tuple[Candidate, list[str]]]:
     found = ontology.candidates(step)
     rivals = Counter(candidate.slot for candidate in found)
-    return [(candidate, list(candidate_cues(step, candidate, rivals[candidate.slot]))) for candidate in found]
+    return [
+        (candidate, list(candidate_cues(step, candidate, rivals[candidate.slot])))
+        for candidate in found
+    ]
 
 
 def _filled(
@@ -158,9 +171,13 @@ def _filled(
 ) -> dict[str, str]:
     """The likeliest value of each slot; what is mentioned once goes to one slot."""
     ranked = sorted(
-        ((chance, c.slot, c.value, (c.source, c.place[:2]) if c.place else None) for c, chance in zip(candidates, chances, strict=True) if chance >= LIKELY),
+        (
+            (chance, c.slot, c.value, (c.source, c.place[:2]) if c.place else None)
+            for c, chance in zip(candidates, chances, strict=True)
+            if chance >= LIKELY
+        ),
         key=lambda found: (-found[0], found[1], found[2]),
-    )  # fmt: skip
+    )
     filled: dict[str, str] = {}
     used: set[Any] = set()
     for chance, slot, value, place in ranked:
@@ -177,5 +194,7 @@ def _make(setup: Setup) -> OntologyMatch:
 
 
 MODELS = (
-    Model("ontology-match", "values of a learned ontology, found in the turns", KINDS, _make, Settings),
+    Model(
+        "ontology-match", "values of a learned ontology, found in the turns", KINDS, _make, Settings
+    ),
 )

@@ -36,7 +36,9 @@ def out_of_fold(
 
 def _folds(groups: Sequence[str], seed: int, folds: int) -> dict[str, int]:
     """Group to fold; as many groups in each as can be."""
-    names = sorted(set(groups), key=lambda g: blake2b(f"{seed}\0{g}".encode(), digest_size=8).digest())
+    names = sorted(
+        set(groups), key=lambda g: blake2b(f"{seed}\0{g}".encode(), digest_size=8).digest()
+    )
     if len(names) < folds:
         what = f"{len(names)} groups cannot be parted into {folds} folds"
         raise BadInput(what, cure="add examples, or group by something finer")

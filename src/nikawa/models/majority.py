@@ -46,9 +46,12 @@ class Majority:
         answer, scores = self._learned
         if task.kind == "tree":
             return [
-                Prediction(example=e.id, answer=_chain(answer[0], answer[1], _words(e))) for e in examples
+                Prediction(example=e.id, answer=_chain(answer[0], answer[1], _words(e)))
+                for e in examples
             ]
-        return [Prediction(example=example.id, answer=answer, scores=scores) for example in examples]
+        return [
+            Prediction(example=example.id, answer=answer, scores=scores) for example in examples
+        ]
 
 
 def _counted(task: Task, gold: Sequence[Any]) -> tuple[Any, dict[str, float] | None]:
@@ -71,10 +74,15 @@ def _most(values: Iterable[Any]) -> Any:
 def _usual_arc(trees: Sequence[Any]) -> tuple[int, str]:
     """The most frequent distance from a word to its head, and the most frequent label."""
     away = (
-        head - place for tree in trees for place, head in enumerate(tree["heads"], start=1) if head and head != place
-    )  # fmt: skip
+        head - place
+        for tree in trees
+        for place, head in enumerate(tree["heads"], start=1)
+        if head and head != place
+    )
     distance = Counter(away).most_common(1)
-    return distance[0][0] if distance else 1, _most(label for tree in trees for label in tree["labels"])
+    return distance[0][0] if distance else 1, _most(
+        label for tree in trees for label in tree["labels"]
+    )
 
 
 def _words(example: Example) -> int:
@@ -93,5 +101,10 @@ def _chain(distance: int, label: str, words: int) -> dict[str, Any]:
 
 
 MODELS = (
-    Model("majority", "the most frequent answer, or the mean score", get_args(Kind), lambda _: Majority()),
+    Model(
+        "majority",
+        "the most frequent answer, or the mean score",
+        get_args(Kind),
+        lambda _: Majority(),
+    ),
 )

@@ -39,9 +39,15 @@ class CharOverlap:
 
         refuse_other_kinds(self.name, task, KINDS)
         if len(task.inputs) != 2:
-            raise BadInput(f"{self.name} compares two texts, not {len(task.inputs)}", cure="use char-linear")
+            raise BadInput(
+                f"{self.name} compares two texts, not {len(task.inputs)}", cure="use char-linear"
+            )
         gold, (left, right) = gold_of(task, examples), sides(task, examples)
-        overlap, bends, linear = Overlap(self._settings.longest).fit(left, right), curves(), Linear(1.0, self._settings.penalty, self._seed)  # fmt: skip
+        overlap, bends, linear = (
+            Overlap(self._settings.longest).fit(left, right),
+            curves(),
+            Linear(1.0, self._settings.penalty, self._seed),
+        )
         rows = bends.fit_transform(overlap.figures(left, right, overlap.counts(left, right)))
         linear.fit(task, rows, gold, [e.group or e.id for e in examples])
         self._learned = (overlap, bends, linear)

@@ -43,7 +43,11 @@ class _Pairs:
     def __init__(self, task: Task, settings: Settings) -> None:
         from nikawa.models._overlap import Overlap, curves
 
-        self._task, self._overlap, self._curves = task, Overlap(settings.longest, settings.least), curves()
+        self._task, self._overlap, self._curves = (
+            task,
+            Overlap(settings.longest, settings.least),
+            curves(),
+        )
 
     def fit(self, examples: Sequence[Example]) -> Any:
         left, right = sides(self._task, examples)
@@ -64,7 +68,9 @@ class _Pairs:
         one, other, shared = counts
         near = diags(figures[:, 0])
         lone = [((side - shared) > 0).astype(float) * LONE for side in (one, other)]
-        return hstack([csr_matrix(curves * FIGURES), *lone, *(near @ part for part in lone)]).tocsr()
+        return hstack(
+            [csr_matrix(curves * FIGURES), *lone, *(near @ part for part in lone)]
+        ).tocsr()
 
 
 class _Single:
@@ -104,7 +110,9 @@ class PairLinear:
         if self._learned is None:
             raise not_fitted(self.name, task)
         features, linear = self._learned
-        return linear.predict(self.name, task, features.rows(examples), examples) if examples else []
+        return (
+            linear.predict(self.name, task, features.rows(examples), examples) if examples else []
+        )
 
 
 MODELS = (

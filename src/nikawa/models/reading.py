@@ -62,9 +62,13 @@ class SpanOverlap:
         gold_of(task, examples)
         for name in ("context", "question"):
             if name not in task.inputs:
-                raise BadInput(f"{self.name} needs the {name}", cure=f"keep {name} among the inputs")
+                raise BadInput(
+                    f"{self.name} needs the {name}", cure=f"keep {name} among the inputs"
+                )
         self._forget()
-        drawn = sorted(examples, key=lambda e: (lot(self._seed, e.id), e.id))[: self._settings.questions]
+        drawn = sorted(examples, key=lambda e: (lot(self._seed, e.id), e.id))[
+            : self._settings.questions
+        ]
         self._count(drawn)
         if any(not e.gold[task.question] for e in drawn):
             held = [e for e in drawn if lot(self._seed, e.group or e.id) % HELD == 0]
@@ -96,7 +100,9 @@ class SpanOverlap:
         best = int(scores.argmax())
         return text.pieces[best], float(scores[best])
 
-    def _described(self, example: Example, some: Sequence[int] | slice = slice(None)) -> tuple[Any, Any]:
+    def _described(
+        self, example: Example, some: Sequence[int] | slice = slice(None)
+    ) -> tuple[Any, Any]:
         """Figures and numbers of features of every piece, or of some."""
         import numpy as np
 
@@ -113,8 +119,12 @@ class SpanOverlap:
         common = sorted(asked.items(), key=lambda item: (-item[1], item[0]))[: self._settings.cues]
         self._cues = {gram: NO_CUE + 1 + i for i, (gram, _) in enumerate(common)}
         texts = {text_of(e, "context") for e in examples}
-        held = Counter(gram for text in texts for gram in {text[i : i + 2] for i in range(len(text) - 1)})
-        self._rare = {gram: log((1 + len(texts)) / (1 + n)) + 0.1 for gram, n in held.items() if n > 1}
+        held = Counter(
+            gram for text in texts for gram in {text[i : i + 2] for i in range(len(text) - 1)}
+        )
+        self._rare = {
+            gram: log((1 + len(texts)) / (1 + n)) + 0.1 for gram, n in held.items() if n > 1
+        }
         self._rare[""] = log(1 + len(texts)) + 0.1
 
     def _learn(self, task: Task, examples: Sequence[Example]) -> Any:

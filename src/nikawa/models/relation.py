@@ -58,9 +58,13 @@ class Relation:
         names, unseen = self._linear.names, dict.fromkeys(task.labels, 0.0)
         shares = self._linear.shares(matrix(_named(task, example) for example in examples)).tolist()
         return [
-            Prediction(example=e.id, answer=names[row.index(max(row))], scores={**unseen, **dict(zip(names, row, strict=True))})
+            Prediction(
+                example=e.id,
+                answer=names[row.index(max(row))],
+                scores={**unseen, **dict(zip(names, row, strict=True))},
+            )
             for e, row in zip(examples, shares, strict=True)
-        ]  # fmt: skip
+        ]
 
 
 def _named(task: Task, example: Example) -> list[str]:
@@ -83,5 +87,11 @@ def _make(setup: Setup) -> Relation:
 
 
 MODELS = (
-    Model("relation-context", "linear on two entities and the text around them", KINDS, _make, Settings),
+    Model(
+        "relation-context",
+        "linear on two entities and the text around them",
+        KINDS,
+        _make,
+        Settings,
+    ),
 )

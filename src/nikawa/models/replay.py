@@ -19,7 +19,9 @@ class Replay:
     def __init__(self, setup: Setup) -> None:
         self._path = Path(setup.argument)
         if not self._path.exists():
-            raise BadInput("no such file or folder", file=self._path, cure="write replay:FILE with its path")
+            raise BadInput(
+                "no such file or folder", file=self._path, cure="write replay:FILE with its path"
+            )
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The answers of the file."""
@@ -39,4 +41,4 @@ class Replay:
 
 MODELS = (
     Model("replay", "the answers of a file, of any tool", get_args(Kind), Replay, argument="FILE"),
-)  # fmt: skip
+)

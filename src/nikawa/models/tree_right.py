@@ -46,7 +46,9 @@ class RightHeaded:
 
     def _tree(self, words: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
         heads = [*range(2, len(words) + 1), 0] if words else []
-        labels = [next(self._label[key] for key in _keys(word) if key in self._label) for word in words]
+        labels = [
+            next(self._label[key] for key in _keys(word) if key in self._label) for word in words
+        ]
         return {"heads": heads, "labels": labels}
 
 
@@ -60,5 +62,10 @@ def _keys(word: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 MODELS = (
-    Model("right-headed", "every word hangs on the next; labels by tags", KINDS, lambda _: RightHeaded()),
+    Model(
+        "right-headed",
+        "every word hangs on the next; labels by tags",
+        KINDS,
+        lambda _: RightHeaded(),
+    ),
 )

@@ -146,10 +146,15 @@ class _Search:
         """Count the lists before `upto`, the stretches that can matter; whether there was any."""
         first, lists = len(self.most), len(self.begins)
         if low > 0:
-            parts, most = self._stretches(first, np.arange(lists - first, lists - upto, -1) + self.extra, low)
+            parts, most = self._stretches(
+                first, np.arange(lists - first, lists - upto, -1) + self.extra, low
+            )
         else:
             stretches = zip(self.begins[first:upto], self.ends[first:upto], strict=True)
-            parts, most = [self.bags.lists.sentences[a:b] for a, b in stretches], [np.inf] * (upto - first)
+            parts, most = (
+                [self.bags.lists.sentences[a:b] for a, b in stretches],
+                [np.inf] * (upto - first),
+            )
         if parts:
             self.parts.append(np.concatenate(parts))
             np.add.at(self.bags.counts, self.parts[-1], self.bags.counts.dtype.type(1))
@@ -198,7 +203,9 @@ class _Search:
             return 1
         longest = min(float(self.bags.sizes[-1]), 2 * self.size / low - self.size)
         lengths = np.arange(int(low * self.size / (2 - low)), int(longest) + 2)
-        return max(1, int(np.ceil((low * (self.size + lengths) / 2 - self._missed(lengths)).min() - SLACK)))
+        return max(
+            1, int(np.ceil((low * (self.size + lengths) / 2 - self._missed(lengths)).min() - SLACK))
+        )
 
     def _missed(self, lengths: Ints) -> Ints:
         """How many lists were not read for sentences of these lengths."""

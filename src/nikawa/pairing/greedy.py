@@ -89,7 +89,9 @@ class _Subsequences:
 
     def _real(self, others: Ints, common: Ints) -> Found:
         names = self.bags.names[others]
-        lengths = common if int(common.max(initial=0)) < 2 else self.lcs.lengths(self.sentence, names)
+        lengths = (
+            common if int(common.max(initial=0)) < 2 else self.lcs.lengths(self.sentence, names)
+        )
         return Found(others, lengths, rouge(lengths, self.size, self.bags.lengths[others]))
 
 
@@ -136,7 +138,9 @@ def algorithm1(
         yield Pair(sentence, partner, score)
 
 
-def best_first(coded: Coded, variant: Variant = "L", *, progress: Progress | None = None) -> Iterator[Pair]:
+def best_first(
+    coded: Coded, variant: Variant = "L", *, progress: Progress | None = None
+) -> Iterator[Pair]:
     """Pairs from the best to the worst; the lower index comes first in each."""
     searcher = Searcher(coded, variant)
     count = len(coded)
@@ -160,7 +164,9 @@ def best_first(coded: Coded, variant: Variant = "L", *, progress: Progress | Non
 Entry = tuple[float, int, int, int, list[tuple[float, int]]]
 
 
-def _entry(searcher: Searcher, owner: int, known: list[tuple[float, int]] | None = None) -> Entry | None:
+def _entry(
+    searcher: Searcher, owner: int, known: list[tuple[float, int]] | None = None
+) -> Entry | None:
     """The best pair of a sentence as the queue holds it: minus score, indices, whose it is, the next partners."""
     while known and not searcher.bags.alive(known[0][1]):
         known = known[1:]

@@ -107,7 +107,11 @@ def _examples(
         return ((sentences[p.first], sentences[p.second], {"rouge": p.score}) for p in found)
     kind, _, of = method.partition("-")
     linked = _linked(sentences, of, how)
-    made = same(linked, most=how.most, seed=how.seed) if kind == "same" else different(linked, seed=how.seed)
+    made = (
+        same(linked, most=how.most, seed=how.seed)
+        if kind == "same"
+        else different(linked, seed=how.seed)
+    )
     return ((sentences[a], sentences[b], {}) for a, b in made)
 
 
@@ -126,7 +130,10 @@ def _matched(
 def _round_trips(sentences: Sequence[Sentence], how: Options) -> Iterator[Made]:
     """What comes back unchanged, or empty, is no pair."""
     if not how.translators:
-        raise BadInput("no translator is named", cure="--translator 'COMMAND', line in, line out; twice for there and back")  # fmt: skip
+        raise BadInput(
+            "no translator is named",
+            cure="--translator 'COMMAND', line in, line out; twice for there and back",
+        )
     texts = [sentence.text for sentence in sentences]
     back = round_trip(texts, *how.translators, seconds=how.seconds)
     for sentence, text in zip(sentences, back, strict=True):

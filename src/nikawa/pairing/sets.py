@@ -35,7 +35,9 @@ def sets_of(coded: Coded, order: Ints) -> Sets:
     """The sets of the sentences in `order`; an element of one sentence alone is left out."""
     elements, again = _elements(coded, order)
     repeated = np.flatnonzero(again)
-    kinds, codes = np.unique(elements[repeated].astype(np.int64) << 32 | again[repeated], return_inverse=True)
+    kinds, codes = np.unique(
+        elements[repeated].astype(np.int64) << 32 | again[repeated], return_inverse=True
+    )
     elements[repeated] = coded.size + codes
     size = coded.size + len(kinds)
     shared = np.bincount(elements, minlength=size)[elements] > 1
@@ -86,7 +88,9 @@ def _elements(coded: Coded, order: Ints) -> tuple[Ints, Ints]:
     for first, last in _chunks(starts):
         begins = coded.starts[order[first:last]]
         places, _ = ranges(begins, begins + np.diff(starts[first : last + 1]))
-        keys = np.repeat(np.arange(last - first, dtype=np.int64) << 32, np.diff(starts[first : last + 1]))
+        keys = np.repeat(
+            np.arange(last - first, dtype=np.int64) << 32, np.diff(starts[first : last + 1])
+        )
         keys |= coded.ids[places]
         keys.sort()
         new = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))

@@ -91,7 +91,9 @@ class Tally:
                 self.total += score
             yield self._example(first, second, facts, source)
 
-    def _example(self, first: Sentence, second: Sentence, facts: dict[str, object], source: str) -> Example:
+    def _example(
+        self, first: Sentence, second: Sentence, facts: dict[str, object], source: str
+    ) -> Example:
         common = (key for key, value in first.meta.items() if second.meta.get(key) == value)
         kept = {key: first.meta[key] for key in common if key not in PLACE}
         parents = tuple(dict.fromkeys(f"{source}/{s.name}" for s in (first, second)))
@@ -122,8 +124,16 @@ class Tally:
         for (field, others), count in self.fields.items():
             yield f"of {count:,} records {field} was taken as the sentence, not {listed(others)}"
         if self.repeated:
-            what = "sentences were left out: they repeat another one" if greedy else "pairs were left out: both sentences are the same"  # fmt: skip
+            what = (
+                "sentences were left out: they repeat another one"
+                if greedy
+                else "pairs were left out: both sentences are the same"
+            )
             yield f"{self.repeated:,} {what}"
         if greedy and self.pairs and self.zero > FEW * self.pairs:
-            cure = "; text without blanks needs --units characters, or an analyser's (ja, ko, …)" if self.units == "words" else ""  # fmt: skip
+            cure = (
+                "; text without blanks needs --units characters, or an analyser's (ja, ko, …)"
+                if self.units == "words"
+                else ""
+            )
             yield f"{self.zero:,} of {self.pairs:,} pairs share no unit, so only their order paired them{cure}"

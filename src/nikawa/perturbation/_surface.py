@@ -34,9 +34,16 @@ def surface(
         return NO_TEXT
 
     return Perturbation(
-        name=name, language=language, inputs=INPUTS, effect="keeps", title=title,
-        eligible=unless(why), why=why, rewrite=rewrite, analysers=analysers,
-    )  # fmt: skip
+        name=name,
+        language=language,
+        inputs=INPUTS,
+        effect="keeps",
+        title=title,
+        eligible=unless(why),
+        why=why,
+        rewrite=rewrite,
+        analysers=analysers,
+    )
 
 
 def replaced(text: str, changes: list[tuple[int, int, str]]) -> str:

@@ -30,7 +30,10 @@ class _Candidate(NamedTuple):
 
 
 def additions(
-    runs: Iterable[tuple[Perturbation, Iterable[tuple[str, Example]]]], count: int, gold: str, seed: int
+    runs: Iterable[tuple[Perturbation, Iterable[tuple[str, Example]]]],
+    count: int,
+    gold: str,
+    seed: int,
 ) -> Iterator[Example]:
     """`count` examples of each kind of operation, its cases taken together and each parent once.
 
@@ -72,7 +75,8 @@ def _candidate(perturbation: Perturbation, child: Example, place: int, seed: int
 def _check_labels(labels: set[str], gold: str) -> None:
     if not labels:
         raise BadInput(
-            "the examples have no label to draw anew", cure="additions are for inference data with gold"
+            "the examples have no label to draw anew",
+            cure="additions are for inference data with gold",
         )
     if gold == "neutral" and "neutral" not in labels:
         what = f"no example is neutral; the labels are {', '.join(sorted(labels))}"
@@ -82,7 +86,9 @@ def _check_labels(labels: set[str], gold: str) -> None:
 def _check_counts(kinds: dict[str, dict[tuple[str, ...], _Candidate]], count: int) -> None:
     for name, kind in kinds.items():
         if len(kind) < count:
-            what = f"{count} additions of {name} are asked for, {len(kind)} examples can be rewritten"
+            what = (
+                f"{count} additions of {name} are asked for, {len(kind)} examples can be rewritten"
+            )
             raise BadInput(what, cure="ask for fewer, or say --assume-eligible")
 
 

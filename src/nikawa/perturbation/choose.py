@@ -21,7 +21,9 @@ CASES = {"o": "eul", "ni": "e", "de": "eseo"}
 ALIASES = {**CASES, **{korean: japanese for japanese, korean in CASES.items()}, "wo": "o"}
 
 
-def choose(names: Iterable[str], cases: Sequence[str], known: Sequence[Perturbation]) -> list[Perturbation]:
+def choose(
+    names: Iterable[str], cases: Sequence[str], known: Sequence[Perturbation]
+) -> list[Perturbation]:
     """The perturbations that names such as `scramble`, `swap-o`, `width-full`, `particles` stand for, each once.
 
     `cases` narrows the families; without it they mean every case. `known` are those of the language.
@@ -90,7 +92,9 @@ def looking_at(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbatio
         return "" if "" in reasons else next(iter(reasons), NO_TEXT)
 
     def rewrite(example: Example, analyser: Analyser, random: Random) -> Example | None:
-        chosen = {n: part for n, part in parts(example).items() if perturbation.eligible(part, analyser)}
+        chosen = {
+            n: part for n, part in parts(example).items() if perturbation.eligible(part, analyser)
+        }
         changed = {}
         for name, part in (chosen or parts(example)).items():
             found = perturbation.rewrite(part, analyser, random)

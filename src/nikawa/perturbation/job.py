@@ -63,7 +63,9 @@ class Options:
 class _Job:
     """One call: the dataset, the operations, and their tallies."""
 
-    def __init__(self, spec: str, data: Path | None, how: Options, progress: Progress | None) -> None:
+    def __init__(
+        self, spec: str, data: Path | None, how: Options, progress: Progress | None
+    ) -> None:
         self.spec, self.data, self.how = _with_split(spec, how.split), data, how
         self.tell = progress or (lambda *_: None)
         self.dataset = open_source(self.spec, data).dataset
@@ -87,9 +89,13 @@ class _Job:
         tool = _tool(tally.perturbation, self.dataset.language)
         for split, examples in _by_split(self._passing(source, tally)):
             children = apply(
-                tally.counted(), examples, tool, seed=self.how.seed, source=f"{self.dataset.name}:{split}",
+                tally.counted(),
+                examples,
+                tool,
+                seed=self.how.seed,
+                source=f"{self.dataset.name}:{split}",
                 assume_eligible=self.how.assume_eligible,
-            )  # fmt: skip
+            )
             for child in children:
                 tally.saw(child)
                 yield split, child
@@ -107,8 +113,10 @@ class _Job:
         if self.how.augment is not None:
             added = additions(
                 [(t.perturbation, self.run(t)) for t in self.tallies],
-                self.how.augment, self.how.augment_gold, self.how.seed,
-            )  # fmt: skip
+                self.how.augment,
+                self.how.augment_gold,
+                self.how.seed,
+            )
             return 0 if out is None else write_records(out, added, overwrite=self.how.overwrite)
         if out is None:
             for tally in self.tallies:
@@ -123,7 +131,9 @@ class _Job:
         """Ids are those of the parents: what would bring one twice does not fit into one file."""
         if len(self.tallies) > 1:
             what = f"{len(self.tallies)} operations do not fit into one file"
-            raise BadInput(what, file=out, cure="name one operation and case, or a folder to write to")
+            raise BadInput(
+                what, file=out, cure="name one operation and case, or a folder to write to"
+            )
         splits: dict[str, str] = {}
         for split, child in self.run(self.tallies[0]):
             if splits.setdefault(child.id, split) != split:
@@ -174,7 +184,9 @@ def perturb(
         refuse_existing(how.out if file else how.out / CARD, how.overwrite)
         if how.augment is not None and not file:
             raise BadInput(
-                "is no records file", file=how.out, cure=f"training additions go into one: {SUFFIXES[0]}"
+                "is no records file",
+                file=how.out,
+                cure=f"training additions go into one: {SUFFIXES[0]}",
             )
     written = job.write()
     done = tuple(tally.report(how.assume_eligible) for tally in job.tallies)
@@ -220,6 +232,9 @@ def _perturbed(dataset: Dataset, splits: dict[str, tuple[Example, ...]]) -> Data
         labels="Inherited from the parents; where the effect is neutral, nobody has judged the changed text yet.",
         workers="no answers of their own",
         workers_are="none",
-        problems=(*dataset.card.problems, "Labels are inherited: compare predictions, do not score them."),
+        problems=(
+            *dataset.card.problems,
+            "Labels are inherited: compare predictions, do not score them.",
+        ),
     )
     return replace(dataset, name=name, card=card, splits=splits)

@@ -16,7 +16,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from nikawa.perturbation.base import NO_TEXT, Effect, Perturbation, changeable, morphemes, unless, with_inputs
+from nikawa.perturbation.base import (
+    NO_TEXT,
+    Effect,
+    Perturbation,
+    changeable,
+    morphemes,
+    unless,
+    with_inputs,
+)
 from nikawa.perturbation.particles_ja_clauses import Clause, clauses, first_pair
 from nikawa.records import Example
 from nikawa.text import Analyser, Token
@@ -30,13 +38,21 @@ CASES = {"o": "を", "ni": "に", "de": "で"}
 _Order = Callable[[str, str, str, str], str]
 """S, p, X and q to the new order."""
 OPERATIONS: dict[str, tuple[_Order, Effect, str]] = {
-    "scramble": (lambda s, p, x, q: x + q + s + p, "keeps", "put the {q} phrase before the subject"),
+    "scramble": (
+        lambda s, p, x, q: x + q + s + p,
+        "keeps",
+        "put the {q} phrase before the subject",
+    ),
     "swap": (
         lambda s, _, x, q: f"{s}{q}{x}が",
         "neutral",
         "exchange the particles of subject and {q} phrase",
     ),
-    "delete": (lambda s, _, x, __: s + x, "neutral", "drop the particles of subject and {q} phrase"),
+    "delete": (
+        lambda s, _, x, __: s + x,
+        "neutral",
+        "drop the particles of subject and {q} phrase",
+    ),
 }
 
 
@@ -75,7 +91,10 @@ def _rewritten(text: str, tokens: Sequence[Token], found: Sequence[Clause], orde
     for clause in found:
         start = tokens[clause.start].start
         p, q = tokens[clause.subject], tokens[clause.argument]
-        parts += text[done:start], order(text[start : p.start], p.surface, text[p.end : q.start], q.surface)
+        parts += (
+            text[done:start],
+            order(text[start : p.start], p.surface, text[p.end : q.start], q.surface),
+        )
         done = q.end
     return "".join(parts) + text[done:]
 

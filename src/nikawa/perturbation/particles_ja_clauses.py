@@ -94,7 +94,11 @@ class _Sentence:
             if phrase.kind in ("argument", "case", "subject"):
                 inside = self._relative(k, m)
                 if inside is None:
-                    fits = phrase.kind == "argument" and ARGUMENTS[phrase.mark] == case and not phrase.comma
+                    fits = (
+                        phrase.kind == "argument"
+                        and ARGUMENTS[phrase.mark] == case
+                        and not phrase.comma
+                    )
                     return m if fits else None
                 m = inside
             elif not self._within(phrase, first=m == k + 1):
@@ -116,14 +120,26 @@ class _Sentence:
             return m + 1  # 丈が高い草
         if g < 0 or self.phrases[g].kind != "modifier" or g + 1 >= len(self.phrases):
             return None
-        if g - m > LONGEST or any(self.phrases[i].comma for i in range(m, g + 1)) or self._nominal(g):
+        if (
+            g - m > LONGEST
+            or any(self.phrases[i].comma for i in range(m, g + 1))
+            or self._nominal(g)
+        ):
             return None
-        if self.phrases[m].kind == "argument" and self.phrases[k].mark == "が" and self._takes_subject(m, g):
+        if (
+            self.phrases[m].kind == "argument"
+            and self.phrases[k].mark == "が"
+            and self._takes_subject(m, g)
+        ):
             return None
         return g
 
     def _adjective(self, i: int) -> bool:
-        return i < len(self.phrases) and self.phrases[i].kind == "modifier" and not self.phrases[i].verbal
+        return (
+            i < len(self.phrases)
+            and self.phrases[i].kind == "modifier"
+            and not self.phrases[i].verbal
+        )
 
     def _nominal(self, g: int) -> bool:
         """Whether の, こと or the like after predicate g makes a noun clause or an adverbial of it."""
@@ -148,7 +164,11 @@ class _Sentence:
             return "a bracket opens or closes between them"
         if adverbial(self.tokens, p + 1, q):
             return "an adverbial stands between them"
-        if k > 1 and self.phrases[k - 2].kind == "subject" and self.phrases[k - 1].kind == "argument":
+        if (
+            k > 1
+            and self.phrases[k - 2].kind == "subject"
+            and self.phrases[k - 1].kind == "argument"
+        ):
             if self.phrases[k - 1].comma:
                 return "two subjects share the predicate"  # 兄が弟に、妹が姉に
             if self._adjective(k + 1):
@@ -180,7 +200,9 @@ class _Sentence:
     def _coordinated(self, k: int, m: int) -> bool:
         """Whether nouns are joined at the top of X: シャツと帽子を, not 青と白の服を."""
         for i in range(k + 1, m):
-            if self.phrases[i].kind == "list" and not (i == k + 1 and self.phrases[i + 1].kind == "of"):
+            if self.phrases[i].kind == "list" and not (
+                i == k + 1 and self.phrases[i + 1].kind == "of"
+            ):
                 return not self.phrases[i].comma
         return False
 
@@ -189,7 +211,11 @@ class _Sentence:
         phrase = self.phrases[g]
         if phrase.kind == "while" and not self._object_follows(g):
             return "a clause of circumstance"
-        if phrase.kind == "and" and not ga and (not phrase.comma or self.tokens[phrase.end - 1].base == "ぬ"):
+        if (
+            phrase.kind == "and"
+            and not ga
+            and (not phrase.comma or self.tokens[phrase.end - 1].base == "ぬ")
+        ):
             return "the topic is shared by two predicates"
         if phrase.kind == "te":
             if not ga:
@@ -219,7 +245,12 @@ def first_pair(tokens: Sequence[Token], case: str) -> Clause | None:
         if token.surface in STOPS:
             start, subject = i + 1, None
         elif subject is None:
-            if i > start and _is_particle(token) and token.surface in SUBJECTS and not joins(tokens[i - 1]):
+            if (
+                i > start
+                and _is_particle(token)
+                and token.surface in SUBJECTS
+                and not joins(tokens[i - 1])
+            ):
                 subject = i
         elif i > subject + 1 and ARGUMENTS.get(token.surface) == case and _may_mark(token):
             return Clause(start, subject, i, "only the particles are there")

@@ -40,7 +40,9 @@ def adverbial(tokens: Sequence[Token], first: int, end: int) -> bool:
     last, after = tokens[i - 1], tokens[i]
     if after.pos[1] == "読点":
         return any(token.pos[1] != "数" for token in tokens[first:i])
-    opens = after.pos[0] in ("接頭詞", "連体詞") or (after.pos[0] == "名詞" and after.pos[1] not in _BOUND)
+    opens = after.pos[0] in ("接頭詞", "連体詞") or (
+        after.pos[0] == "名詞" and after.pos[1] not in _BOUND
+    )
     return opens and _timely(last) and len(last.surface) > 1
 
 
@@ -88,7 +90,9 @@ class Edges:
         """The token after a bracket that closes a whole sentence, or nothing, right before the subject: 「雨だ。」狐が."""
         phrase = self.phrases[k]
         for t in range(phrase.end - 1, phrase.first - 1, -1):
-            if self.tokens[t].pos[1] == "括弧閉" and (t == 0 or self.tokens[t - 1].surface in STOPS):
+            if self.tokens[t].pos[1] == "括弧閉" and (
+                t == 0 or self.tokens[t - 1].surface in STOPS
+            ):
                 return t + 1
         return 0
 
@@ -96,7 +100,9 @@ class Edges:
         """Whether the clause begins after phrase i whatever stands before that."""
         phrase = self.phrases[i]
         if phrase.kind in PREDICATES or phrase.kind == "modifier":
-            return phrase.comma or (phrase.kind in PREDICATES and (not between or self._conditional(phrase)))
+            return phrase.comma or (
+                phrase.kind in PREDICATES and (not between or self._conditional(phrase))
+            )
         if phrase.kind == "link":
             return self._conjunction(i)
         if phrase.kind == "subject":
@@ -127,7 +133,12 @@ class Edges:
     def _opens_with_time(self, i: int) -> bool:
         """とき or 間 of a clause before, without a comma: 来たとき / 狸が."""
         first, before = self.phrases[i].first, self.phrases[i - 1]
-        if i == 0 or before.kind != "modifier" or not before.verbal or first + 1 >= self.phrases[i].end:
+        if (
+            i == 0
+            or before.kind != "modifier"
+            or not before.verbal
+            or first + 1 >= self.phrases[i].end
+        ):
             return False
         noun, after = self.tokens[first], self.tokens[first + 1]
         timely = tuple(noun.pos[1:3]) == ("非自立", "副詞可能") or noun.surface in _SPANS

@@ -134,7 +134,9 @@ def _adjectival(token: Token) -> bool:
 def _conjunctive(token: Token, after: Token | None) -> _Closed:
     te = token.surface in ("て", "で")
     if after is not None:
-        helper = after.pos[0] == "動詞" and (after.pos[1] == "非自立" or (te and after.base in _STAYING))
+        helper = after.pos[0] == "動詞" and (
+            after.pos[1] == "非自立" or (te and after.base in _STAYING)
+        )
         if helper or after.pos[0] == "助詞":
             return None
     return ("te" if te else "while" if token.surface in ("ながら", "つつ") else "if"), ""

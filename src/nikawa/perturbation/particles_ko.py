@@ -16,7 +16,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from nikawa.perturbation.base import NO_TEXT, Effect, Perturbation, changeable, morphemes, unless, with_inputs
+from nikawa.perturbation.base import (
+    NO_TEXT,
+    Effect,
+    Perturbation,
+    changeable,
+    morphemes,
+    unless,
+    with_inputs,
+)
 from nikawa.perturbation.particles_ja import INPUTS, NO_CLAUSE
 from nikawa.perturbation.particles_ja_clauses import Clause
 from nikawa.perturbation.particles_ko_clauses import clauses, first_pair
@@ -59,7 +67,9 @@ class _Parts:
         self.other = _noun(text, tokens, first, q)
         self.particle = "를" if tokens[q].form == "ᆯ" else tokens[q].form
         self.borne = tokens[p].form
-        self.movable = all(parts_words(text, place) for place in (start, tokens[p].end, first, self.end))
+        self.movable = all(
+            parts_words(text, place) for place in (start, tokens[p].end, first, self.end)
+        )
         """Whether both phrases are whole words."""
 
     def swapped(self) -> str:
@@ -72,7 +82,9 @@ def _noun(text: str, tokens: Sequence[Token], start: int, particle: int) -> Noun
     """The phrase before its particle; a noun run into it (내가, 그걸) in the form it has alone."""
     noun = particle - 1
     pronoun = tokens[noun].pos[0] == "NP"
-    if tokens[noun].end > tokens[particle].start or (pronoun and tokens[noun].form != tokens[noun].surface):
+    if tokens[noun].end > tokens[particle].start or (
+        pronoun and tokens[noun].form != tokens[noun].surface
+    ):
         return text[start : tokens[noun].start] + tokens[noun].form, pronoun
     return text[start : tokens[particle].start], pronoun
 
@@ -131,9 +143,15 @@ def rewrite(
     """The example with its text rewritten; None where no subject is followed by an argument in `case`."""
     for name, text in changeable(example, INPUTS).items():
         tokens = morphemes(text, analyser)
-        found = [c for c in _candidates(tokens, case) if not _unmoved(text, tokens, c, operation in MOVES)]
+        found = [
+            c
+            for c in _candidates(tokens, case)
+            if not _unmoved(text, tokens, c, operation in MOVES)
+        ]
         chosen = [clause for clause in found if not clause.against] or found
-        return with_inputs(example, {name: _rewritten(text, tokens, chosen, OPERATIONS[operation][0])})
+        return with_inputs(
+            example, {name: _rewritten(text, tokens, chosen, OPERATIONS[operation][0])}
+        )
     return None
 
 

@@ -17,19 +17,105 @@ from nikawa.text import Token
 LONGEST = 40
 """Phrases that a noun phrase may hold; keeps hostile text linear."""
 RELATIVE = "the subject may be that of the relative clause"
-_TIMES = frozenset({
-    "아침", "점심", "저녁", "밤", "낮", "새벽", "오전", "오후", "어제", "오늘", "내일", "모레", "그저께", "지금", "요즘", "주말", "평일",
-    "봄", "여름", "가을", "겨울", "시", "분", "초", "년", "월", "일", "주", "때", "날", "해", "순간", "시간", "정오", "자정", "작년",
-    "올해", "내년", "옛날", "월요일", "화요일", "수요일", "목요일", "금요일", "토요일", "일요일", "처음", "마지막", "다음", "이번", "지난번", "지난달", "지난주", "지난해", "이튿날", "당시", "평소", "최근",
-})  # fmt: skip
+_TIMES = frozenset(
+    {
+        "아침",
+        "점심",
+        "저녁",
+        "밤",
+        "낮",
+        "새벽",
+        "오전",
+        "오후",
+        "어제",
+        "오늘",
+        "내일",
+        "모레",
+        "그저께",
+        "지금",
+        "요즘",
+        "주말",
+        "평일",
+        "봄",
+        "여름",
+        "가을",
+        "겨울",
+        "시",
+        "분",
+        "초",
+        "년",
+        "월",
+        "일",
+        "주",
+        "때",
+        "날",
+        "해",
+        "순간",
+        "시간",
+        "정오",
+        "자정",
+        "작년",
+        "올해",
+        "내년",
+        "옛날",
+        "월요일",
+        "화요일",
+        "수요일",
+        "목요일",
+        "금요일",
+        "토요일",
+        "일요일",
+        "처음",
+        "마지막",
+        "다음",
+        "이번",
+        "지난번",
+        "지난달",
+        "지난주",
+        "지난해",
+        "이튿날",
+        "당시",
+        "평소",
+        "최근",
+    }
+)
 _SENTENCE_ADVERBS = frozenset({"만약", "만일", "가령", "혹시", "설령", "물론", "사실", "아마"})
 """Said of the whole clause: they stay in front of it, whether Kiwi takes them for nouns or not."""
-_ADVERBIAL = frozenset({
-    "때문", "전", "후", "동안", "중", "사이", "덕분", "대신", "김", "바람", "뒤", "결과", "가운데", "만", "반면",
-})  # fmt: skip
+_ADVERBIAL = frozenset(
+    {
+        "때문",
+        "전",
+        "후",
+        "동안",
+        "중",
+        "사이",
+        "덕분",
+        "대신",
+        "김",
+        "바람",
+        "뒤",
+        "결과",
+        "가운데",
+        "만",
+        "반면",
+    }
+)
 """Before 에 and 에서 these make an adverbial of a clause, no argument."""
 _COMPOUND = frozenset(
-    {"대하", "관하", "의하", "따르", "비하", "위하", "통하", "비롯하", "향하", "불구하", "인하", "걸치"}
+    {
+        "대하",
+        "관하",
+        "의하",
+        "따르",
+        "비하",
+        "위하",
+        "통하",
+        "비롯하",
+        "향하",
+        "불구하",
+        "인하",
+        "걸치",
+    }
 )
 """Verbs that make one word of meaning with the particle before them: 에 대해, 을 위해."""
 
@@ -61,7 +147,9 @@ class _Sentence:
                 if hit is not None:
                     m, against = hit
                     clause = self.clause(k, m, floor, against)
-                    found.append(clause._replace(against=against or self._against(clause.start, k, m)))
+                    found.append(
+                        clause._replace(against=against or self._against(clause.start, k, m))
+                    )
                     k = floor = m
             k += 1
         return found
@@ -101,7 +189,12 @@ class _Sentence:
 
     def _describing(self, m: int) -> bool:
         phrase = self.phrases[m]
-        return phrase.kind == "modifier" and phrase.predicate and not phrase.acts and not self._compound(m)
+        return (
+            phrase.kind == "modifier"
+            and phrase.predicate
+            and not phrase.acts
+            and not self._compound(m)
+        )
 
     def _compound(self, m: int) -> bool:
         """Whether a modifier is the first part of a word, 큰 of 큰길: nothing before it belongs to it."""
@@ -110,7 +203,12 @@ class _Sentence:
     def _relative(self, m: int) -> int | None:
         """The predicate of the relative clause that phrase m stands in."""
         g = self.governors[m]
-        if g < 0 or self.phrases[g].kind != "modifier" or g + 1 >= len(self.phrases) or g - m > LONGEST:
+        if (
+            g < 0
+            or self.phrases[g].kind != "modifier"
+            or g + 1 >= len(self.phrases)
+            or g - m > LONGEST
+        ):
             return None
         if self._compound(g):
             return None
@@ -175,7 +273,9 @@ class _Sentence:
         noun = self.tokens[q - 1].form
         if self.governors[m] < 0:
             return "no predicate follows"
-        if any(self.phrases[i].kind in ("subject", "topic") for i in range(m + 1, self.governors[m])):
+        if any(
+            self.phrases[i].kind in ("subject", "topic") for i in range(m + 1, self.governors[m])
+        ):
             return "another subject follows"
         if k and self.phrases[k - 1].kind == "argument" and self.phrases[k - 1].comma:
             return "two subjects share the predicate"
@@ -187,10 +287,16 @@ class _Sentence:
 
     def _unfit(self, start: int, p: int, q: int) -> str:
         """What the words themselves speak against: one noun twice (제가 저를), a quotation that only one of them is in."""
-        if [token.form for token in self.tokens[start:p]] == [token.form for token in self.tokens[p + 1 : q]]:
+        if [token.form for token in self.tokens[start:p]] == [
+            token.form for token in self.tokens[p + 1 : q]
+        ]:
             return "the same noun twice"
         tags = [token.pos[0] for token in self.tokens[start:q]]
-        return "a bracket opens or closes between them" if tags.count("SSO") != tags.count("SSC") else ""
+        return (
+            "a bracket opens or closes between them"
+            if tags.count("SSO") != tags.count("SSC")
+            else ""
+        )
 
 
 def clauses(tokens: Sequence[Token], case: str) -> list[Clause]:

@@ -8,11 +8,29 @@ from typing import Literal, NamedTuple
 from nikawa.text import Token
 
 Kind = Literal[
-    "subject", "topic", "argument", "case", "of", "list", "modifier", "adverb", "link", "and", "final", "bare"
+    "subject",
+    "topic",
+    "argument",
+    "case",
+    "of",
+    "list",
+    "modifier",
+    "adverb",
+    "link",
+    "and",
+    "final",
+    "bare",
 ]
 CASES = {
-    "을": "eul", "를": "eul", "ᆯ": "eul", "에": "e", "에게": "e", "한테": "e", "께": "e", "에서": "eseo",
-}  # fmt: skip
+    "을": "eul",
+    "를": "eul",
+    "ᆯ": "eul",
+    "에": "e",
+    "에게": "e",
+    "한테": "e",
+    "께": "e",
+    "에서": "eseo",
+}
 """Particle to the name of its case; ᆯ is 를 run into its noun (날, 그걸)."""
 PAUSES = frozenset({"SP", "SF", "SE"})
 _SUBJECTS = frozenset({"이", "가", "께서"})
@@ -25,17 +43,62 @@ _PREDICATE_ENDS: dict[str, Kind] = {"ETM": "modifier", "EF": "final", "EC": "and
 _WORDS: dict[str, Kind] = {"MM": "modifier", "MAJ": "link", "IC": "link", "MAG": "adverb"}
 _DESCRIBING = frozenset({"VA", "VCP", "VCN", "XSA"})
 _THERE = frozenset({"있", "없", "계시"})
-_RESULTS = frozenset({
-    "놓이", "쌓이", "열리", "닫히", "걸리", "덮이", "박히", "적히", "섞이", "묶이", "잠기", "매달리", "남",
-    "죽", "마르", "젖", "익", "썩", "얼", "녹", "식", "늙", "낡", "되", "당하",
-})  # fmt: skip
+_RESULTS = frozenset(
+    {
+        "놓이",
+        "쌓이",
+        "열리",
+        "닫히",
+        "걸리",
+        "덮이",
+        "박히",
+        "적히",
+        "섞이",
+        "묶이",
+        "잠기",
+        "매달리",
+        "남",
+        "죽",
+        "마르",
+        "젖",
+        "익",
+        "썩",
+        "얼",
+        "녹",
+        "식",
+        "늙",
+        "낡",
+        "되",
+        "당하",
+    }
+)
 """Verbs that say how a thing is: their subject is the noun they stand before."""
 _TRANSITIVE = frozenset({"가지", "던지", "만지", "지"})
 """Verbs in 지 that are no such passives (깨지다, 버려지다)."""
 
-CLAUSE_NOUNS = frozenset({
-    "것", "거", "줄", "수", "때", "동안", "후", "뒤", "전", "다음", "채", "듯", "만큼", "대로", "중", "사이", "순간", "적", "바",
-})  # fmt: skip
+CLAUSE_NOUNS = frozenset(
+    {
+        "것",
+        "거",
+        "줄",
+        "수",
+        "때",
+        "동안",
+        "후",
+        "뒤",
+        "전",
+        "다음",
+        "채",
+        "듯",
+        "만큼",
+        "대로",
+        "중",
+        "사이",
+        "순간",
+        "적",
+        "바",
+    }
+)
 """After a predicate these make a clause of its own of it, not a modifier."""
 
 
@@ -100,7 +163,11 @@ def _closed(tokens: Sequence[Token], first: int, i: int) -> Phrase | None:
     if tag in _PREDICATE_ENDS:
         goes_on = tag == "EC" and (after == "VX" or after.startswith("J"))
         acts = tag == "ETM" and _acts(tokens[first : i + 1])
-        return None if goes_on else Phrase(first, i + 1, _PREDICATE_ENDS[tag], acts=acts, predicate=True)
+        return (
+            None
+            if goes_on
+            else Phrase(first, i + 1, _PREDICATE_ENDS[tag], acts=acts, predicate=True)
+        )
     if tag in _WORDS and not (tag == "MAG" and after.startswith(("J", "XS", "VCP"))):
         return Phrase(first, i + 1, _WORDS[tag])
     return Phrase(first, i + 1, "link") if _ends_clause(tokens, i, after) else None
@@ -110,7 +177,9 @@ def _ends_clause(tokens: Sequence[Token], i: int, after: str) -> bool:
     """Whether token i is 동안, 후 or 전 of a clause, bare before the next noun: 닦는 동안 곰이."""
     token, before = tokens[i], _tag(tokens[i - 1]) if i else ""
     return (
-        token.form in CLAUSE_NOUNS and before in ("ETM", "ETN") and after.startswith(("NN", "NP", "NR", "MM"))
+        token.form in CLAUSE_NOUNS
+        and before in ("ETM", "ETN")
+        and after.startswith(("NN", "NP", "NR", "MM"))
     )
 
 
@@ -135,7 +204,9 @@ def _marked(tokens: Sequence[Token], first: int, i: int) -> Phrase:
     while start > first and _tag(tokens[start - 1]).startswith("J"):
         start -= 1
     kind, mark = _case(tokens[start : i + 1])
-    if kind in ("subject", "topic", "argument") and not (start > first and nominal(tokens[start - 1])):
+    if kind in ("subject", "topic", "argument") and not (
+        start > first and nominal(tokens[start - 1])
+    ):
         kind, mark = "case", ""
     return Phrase(first, i + 1, kind, mark)
 

@@ -44,7 +44,9 @@ class Words:
     def joined(self, i: int) -> bool:
         """Whether token i and the one before it stand in one word."""
         before, token = self.tokens[i - 1], self.tokens[i]
-        return self.spaced and token.start <= before.end and not (_is_sign(before) or _is_sign(token))
+        return (
+            self.spaced and token.start <= before.end and not (_is_sign(before) or _is_sign(token))
+        )
 
 
 def _is_sign(token: Token) -> bool:

@@ -91,4 +91,6 @@ class Tally:
 
 
 def _untold(perturbation: Perturbation) -> Callable[[Example, Analyser], str]:
-    return lambda example, analyser: "" if perturbation.eligible(example, analyser) else "not eligible"
+    return lambda example, analyser: (
+        "" if perturbation.eligible(example, analyser) else "not eligible"
+    )

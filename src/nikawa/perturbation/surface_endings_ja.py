@@ -19,8 +19,12 @@ _STOPS = frozenset("。．.！!")
 _OPEN, _SHUT = frozenset("「『（(“"), frozenset("」』）)”")
 _LAST = frozenset({"ね", "よ"})
 _POLITE_VERBS = {
-    "ます": "dictionary", "ました": "past", "ません": "negative", "ませんでした": "negative_past", "ましょう": "volitional",
-}  # fmt: skip
+    "ます": "dictionary",
+    "ました": "past",
+    "ません": "negative",
+    "ませんでした": "negative_past",
+    "ましょう": "volitional",
+}
 _COPULAS = {"です": "だ", "でした": "だった", "でしょう": "だろう"}
 _POLITE_COPULAS = {plain: polite for polite, plain in _COPULAS.items()} | {
     "である": "です",
@@ -30,7 +34,20 @@ _AFTER_NOUN = ("名詞", "副詞", "接頭詞")
 
 WINDOW = 24
 """Tokens before the end of a sentence that are looked at."""
-_WEATHER = ("雨", "雪", "霰", "あられ", "雹", "ひょう", "霙", "みぞれ", "霜", "灰", "しぐれ", "時雨")
+_WEATHER = (
+    "雨",
+    "雪",
+    "霰",
+    "あられ",
+    "雹",
+    "ひょう",
+    "霙",
+    "みぞれ",
+    "霜",
+    "灰",
+    "しぐれ",
+    "時雨",
+)
 """What falls (降る); all else gets off (降りる)."""
 
 _Tail = tuple[int, str] | None
@@ -105,7 +122,9 @@ def _plain_copula(before: Token, ending: str, count: int) -> _Tail:
         return count, "だろう"
     if before.pos[0] in _AFTER_NOUN:
         return count, _COPULAS[ending]
-    adjective = before.pos[0] in ("形容詞", "助動詞") and before.cform == "基本形" and before.base != "ん"
+    adjective = (
+        before.pos[0] in ("形容詞", "助動詞") and before.cform == "基本形" and before.base != "ん"
+    )
     return (count + 1, before.surface) if adjective and ending == "です" else None
 
 
@@ -139,7 +158,9 @@ def _polite_present(tokens: Sequence[Token], last: Token) -> _Tail:
 def _polite_past(tokens: Sequence[Token]) -> _Tail:
     before = tokens[-2]
     if before.pos[0] == "動詞":
-        nominal = tokens[-1].surface == "だ" and before.cform != "連用タ接続"  # 食べすぎだ, not 飲んだ
+        nominal = (
+            tokens[-1].surface == "だ" and before.cform != "連用タ接続"
+        )  # 食べすぎだ, not 飲んだ
         return None if nominal else (2, _masu(before)[:-1] + "した")
     if before.base == "ない":
         return _negative(tokens, 2, "ませんでした")
@@ -158,7 +179,9 @@ def _negative(tokens: Sequence[Token], count: int, polite: str) -> _Tail:
 
 
 def _adjectival(token: Token) -> bool:
-    return token.pos[0] == "形容詞" or (token.pos[0] == "助動詞" and token.base in ("たい", "らしい"))
+    return token.pos[0] == "形容詞" or (
+        token.pos[0] == "助動詞" and token.base in ("たい", "らしい")
+    )
 
 
 def _masu(verb: Token) -> str:
@@ -180,6 +203,10 @@ PERTURBATIONS = (
         ("ipadic",),
     ),
     surface(
-        "plain", "ja", "end statements plainly (だ, する)", partial(_changed, tail=_to_plain), ("ipadic",)
+        "plain",
+        "ja",
+        "end statements plainly (だ, する)",
+        partial(_changed, tail=_to_plain),
+        ("ipadic",),
     ),
 )

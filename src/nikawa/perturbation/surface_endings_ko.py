@@ -118,7 +118,9 @@ def _style(style: str, own: frozenset[str]) -> Callable[[str, Analyser], str]:
 
 
 PERTURBATIONS = (
-    surface("polite", "ko", "end statements politely (합니다)", _style("polite", _POLITE), ("kiwi",)),
+    surface(
+        "polite", "ko", "end statements politely (합니다)", _style("polite", _POLITE), ("kiwi",)
+    ),
     surface(
         "polite-informal",
         "ko",

@@ -34,7 +34,10 @@ def _decomposed(text: str, _: Analyser) -> str:
 
 PERTURBATIONS = (
     surface(
-        "jamo-compatibility", "ko", "write every syllable as compatibility jamo (ㅇㅕㅇㅜ)", _compatibility
+        "jamo-compatibility",
+        "ko",
+        "write every syllable as compatibility jamo (ㅇㅕㅇㅜ)",
+        _compatibility,
     ),
     surface("jamo-nfd", "ko", "decompose every syllable (NFD); it looks the same", _decomposed),
 )

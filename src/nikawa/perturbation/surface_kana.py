@@ -35,16 +35,27 @@ def _stem(token: Token) -> str:
     word, kind = token.pos[0], token.pos[1]
     if word == "動詞" and kind == "自立":
         same = 0
-        while same < min(len(token.surface), len(token.base) - 1) and token.surface[same] == token.base[same]:
+        while (
+            same < min(len(token.surface), len(token.base) - 1)
+            and token.surface[same] == token.base[same]
+        ):
             same += 1
         return token.surface[:same]
-    content = (word == "名詞" and kind in _NOUNS) or (word == "形容詞" and kind == "自立") or word == "副詞"
+    content = (
+        (word == "名詞" and kind in _NOUNS)
+        or (word == "形容詞" and kind == "自立")
+        or word == "副詞"
+    )
     return token.surface if content else ""
 
 
 PERTURBATIONS = (
     surface("kana-hiragana", "ja", "write katakana words in hiragana (かめら)", _hiragana),
     surface(
-        "kana-katakana", "ja", "write hiragana content words in katakana (リンゴ)", _katakana, ("ipadic",)
+        "kana-katakana",
+        "ja",
+        "write hiragana content words in katakana (リンゴ)",
+        _katakana,
+        ("ipadic",),
     ),
 )

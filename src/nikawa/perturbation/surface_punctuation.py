@@ -72,10 +72,22 @@ def _with_stop(text: str, stop: str) -> str:
 
 
 PERTURBATIONS = (
-    surface("punctuation-drop", "ja", "drop the last 。 and commas after particles", _drop_ja, ("ipadic",)),
-    surface("punctuation-add", "ja", "add a last 。 and a comma after the topic", _add_ja, ("ipadic",)),
     surface(
-        "punctuation-drop", "ko", "drop the last full stop and commas between clauses", _drop_ko, ("kiwi",)
+        "punctuation-drop",
+        "ja",
+        "drop the last 。 and commas after particles",
+        _drop_ja,
+        ("ipadic",),
+    ),
+    surface(
+        "punctuation-add", "ja", "add a last 。 and a comma after the topic", _add_ja, ("ipadic",)
+    ),
+    surface(
+        "punctuation-drop",
+        "ko",
+        "drop the last full stop and commas between clauses",
+        _drop_ko,
+        ("kiwi",),
     ),
     surface("punctuation-add", "ko", "add a last full stop", _add_ko),
 )

@@ -52,6 +52,10 @@ PERTURBATIONS = (
         ("kiwi",),
     ),
     surface(
-        "spacing-add", "ko", "set longer particles and parts of compounds apart (항구 에서)", _add, ("kiwi",)
+        "spacing-add",
+        "ko",
+        "set longer particles and parts of compounds apart (항구 에서)",
+        _add,
+        ("kiwi",),
     ),
 )

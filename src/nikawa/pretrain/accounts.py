@@ -15,7 +15,19 @@ _NAMED = re.compile(
     rf"|(?:旅券|パスポート|여권)[^\dA-Z\n]{{0,8}}(?P<passport>[A-ZＡ-Ｚ]{{1,2}}\d{{7,8}})(?!\d)"
     rf"|(?:免許|면허)[^\d\n]{{0,8}}(?P<licence>\d{{2}}{_DASH}?\d{{2}}{_DASH}?\d{{6}}{_DASH}?\d{{2}})(?!\d)"
 )
-_WORDS = ("口座", "계좌", "普通", "当座", "은행", "銀行", "旅券", "パスポート", "여권", "免許", "면허")
+_WORDS = (
+    "口座",
+    "계좌",
+    "普通",
+    "当座",
+    "은행",
+    "銀行",
+    "旅券",
+    "パスポート",
+    "여권",
+    "免許",
+    "면허",
+)
 _ANY = re.compile(r"\d{4}")
 _FEWEST = 8
 """Digits of an account whose bank is all that is told: years and dates have no more in a row of three."""
@@ -39,4 +51,6 @@ def _hidden(found: re.Match[str]) -> str:
 def _checks(number: str) -> bool:
     """Whether the last digit is the one that belongs to the others (ISO/IEC 7812-1, by Luhn)."""
     digits = [int(sign) for sign in reversed(number) if sign.isdecimal()]
-    return sum(sum(divmod(2 * d, 10)) if place % 2 else d for place, d in enumerate(digits)) % 10 == 0
+    return (
+        sum(sum(divmod(2 * d, 10)) if place % 2 else d for place, d in enumerate(digits)) % 10 == 0
+    )

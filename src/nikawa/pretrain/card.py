@@ -66,7 +66,14 @@ class Story:
 
 def render(story: Story, figures: Figures) -> str:
     """The card as Markdown, with the front matter hubs read."""
-    parts = [_front(story), _intro(story, figures), _use(story), _training(story, figures), _limits(story), _credits(story)]  # fmt: skip
+    parts = [
+        _front(story),
+        _intro(story, figures),
+        _use(story),
+        _training(story, figures),
+        _limits(story),
+        _credits(story),
+    ]
     return "\n".join(part for part in parts if part)
 
 
@@ -79,7 +86,13 @@ def tells(card: str, story: Story, figures: Figures) -> bool:
 
 def _front(story: Story) -> str:
     licence = [f"license: {story.licence}"] if story.licence else []
-    lines = [f"language: {story.language}", *licence, "library_name: transformers", "pipeline_tag: fill-mask", "tags: [nikawa, modernbert]"]  # fmt: skip
+    lines = [
+        f"language: {story.language}",
+        *licence,
+        "library_name: transformers",
+        "pipeline_tag: fill-mask",
+        "tags: [nikawa, modernbert]",
+    ]
     return "\n".join(["---", *lines, "---", ""])
 
 
@@ -106,20 +119,33 @@ with any other task in the place of that one, or `AutoModel.from_pretrained(FOLD
 
 def _training(story: Story, figures: Figures) -> str:
     settings = figures.settings
-    lengths = ", ".join(f"{share:.0%} at {length}" for length, share in settings.lengths if share > 0)
+    lengths = ", ".join(
+        f"{share:.0%} at {length}" for length, share in settings.lengths if share > 0
+    )
     rows = [
         ("text", f"{figures.text_pieces:,} pieces"),
-        ("learned from", f"{figures.pieces:,} pieces ({figures.pieces / max(1, figures.text_pieces):.1f} times the text)"),
+        (
+            "learned from",
+            f"{figures.pieces:,} pieces ({figures.pieces / max(1, figures.text_pieces):.1f} times the text)",
+        ),
         ("steps", f"{figures.steps:,} of {settings.batch:,} pieces; {lengths}"),
         ("objective", f"whole words masked, {settings.mask:.0%} of the pieces"),
-        ("learning rate", f"{settings.rate():g}, {settings.schedule}, warm-up {settings.warmup:.0%}"),
-        ("device", f"{figures.device}, {figures.threads} thread{'s' * (figures.threads > 1)}" if figures.threads else figures.device),
+        (
+            "learning rate",
+            f"{settings.rate():g}, {settings.schedule}, warm-up {settings.warmup:.0%}",
+        ),
+        (
+            "device",
+            f"{figures.device}, {figures.threads} thread{'s' * (figures.threads > 1)}"
+            if figures.threads
+            else figures.device,
+        ),
         ("time", f"{figures.seconds:,.0f} s, {figures.pieces_a_second:,} pieces a second"),
         *_measured(figures),
         *_files(story.corpus),
         *_rows("text", story.corpus),
         *_rows("vocabulary", story.vocabulary),
-    ]  # fmt: skip
+    ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     return f"## Training\n\n| what | value |\n|---|---|\n{table}\n"
 
@@ -161,7 +187,13 @@ def _cell(value: Any) -> str:
         return ", ".join(f"{name} {_cell(one)}" for name, one in value.items() if _cell(one))
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return ""
-    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return (
+        value
+        if isinstance(value, str)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:.4g}"
+    )
 
 
 def _limits(story: Story) -> str:
@@ -189,7 +221,9 @@ def read_credits(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise BadInput("no such file", file=path, cure="name the file that credits the sources") from None
+        raise BadInput(
+            "no such file", file=path, cure="name the file that credits the sources"
+        ) from None
     except (OSError, UnicodeDecodeError):
         cure = "name the file that credits the sources, as UTF-8 text"
         raise BadInput("cannot be read as text", file=path, cure=cure) from None

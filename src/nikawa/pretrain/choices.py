@@ -94,7 +94,9 @@ def refuse_encoders(corpus: Sequence[Path], out: Path) -> None:
         made = path / WORK / TEXT
         if (made.is_dir() or (path / FIGURES).is_file()) and path.resolve() != out.resolve():
             cure = (
-                f"name {made} for its text" if (made / TRAIN).is_file() else "name the text it was made from"
+                f"name {made} for its text"
+                if (made / TRAIN).is_file()
+                else "name the text it was made from"
             )
             raise BadInput("is the folder of an encoder, not a text", file=path, cure=cure)
 
@@ -140,15 +142,34 @@ def command(
     if model:
         steps, batch, threads = model["steps"], model["settings"]["batch"], model["threads"]
     said: list[tuple[str, Any, Any]] = [
-        ("language", c.language, ""), ("size", c.size, ""), ("tokenizer", c.tokenizer, ""), ("vocabulary", c.vocabulary, 0),
-        ("steps", steps, 0), ("minutes", 0 if steps else c.minutes, 0), ("seed", c.seed, 0), ("batch", batch, 0),
-        ("threads", threads, 0), ("device", c.device, "auto"), ("only", c.only, ""), ("segmenter", c.segmenter, ""),
-        ("sample", c.sample, SAMPLE), ("data", _named_data(c.data), None), ("field", c.field, "text"), ("sources", c.sources, None),
-        ("attribution", c.attribution, None), ("licence", c.licence, ""), ("name", c.name, ""),
-    ]  # fmt: skip
+        ("language", c.language, ""),
+        ("size", c.size, ""),
+        ("tokenizer", c.tokenizer, ""),
+        ("vocabulary", c.vocabulary, 0),
+        ("steps", steps, 0),
+        ("minutes", 0 if steps else c.minutes, 0),
+        ("seed", c.seed, 0),
+        ("batch", batch, 0),
+        ("threads", threads, 0),
+        ("device", c.device, "auto"),
+        ("only", c.only, ""),
+        ("segmenter", c.segmenter, ""),
+        ("sample", c.sample, SAMPLE),
+        ("data", _named_data(c.data), None),
+        ("field", c.field, "text"),
+        ("sources", c.sources, None),
+        ("attribution", c.attribution, None),
+        ("licence", c.licence, ""),
+        ("name", c.name, ""),
+    ]
     flags = [("--any-language", c.any_language), ("--squeeze", c.squeeze)]
     words = ["nikawa", "pretrain", *corpus]
-    words += [word for name, value, usual in said if value != usual for word in (f"--{name}", _word(value))]
+    words += [
+        word
+        for name, value, usual in said
+        if value != usual
+        for word in (f"--{name}", _word(value))
+    ]
     words += [word for spec in c.against for word in ("--against", spec)]
     words += [flag for flag, wanted in flags if wanted]
     return shlex.join([*words, "--out", str(out)])

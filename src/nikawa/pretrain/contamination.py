@@ -159,7 +159,9 @@ class Searcher:
 
         index = self.index
         found: list[tuple[int, int]] = []
-        for position, first in zip(*_found(windows(codes, SHORT), index.heads, self._heads), strict=True):
+        for position, first in zip(
+            *_found(windows(codes, SHORT), index.heads, self._heads), strict=True
+        ):
             line = int(np.searchsorted(starts, position, side="right")) - 1
             last = np.searchsorted(index.heads, index.heads[first], side="right")
             for entry in range(first, last):

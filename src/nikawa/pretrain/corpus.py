@@ -25,7 +25,7 @@ DOCUMENT_LINES, DOCUMENT_SIZE = 1_000, 200_000
 """Lines and characters after which a document counts as two: one without end could not be held out."""
 CHUNK = 300_000
 """Characters handed to a worker at a time."""
-_ENDS = ("。", "！", "？", ". ", "! ", "? ", "\t", " ", "、")  # fmt: skip
+_ENDS = ("。", "！", "？", ". ", "! ", "? ", "\t", " ", "、")
 _BLOCK = 1 << 17
 _JSON = msgspec.json.Decoder(dict[str, Any])
 
@@ -85,9 +85,13 @@ def _refuse_table(source: Source, texts: int) -> None:
     if source.starts and max(source.starts) > source.lines:
         what = f"has {source.lines:,} lines, and by {source.table} a document begins in line {max(source.starts):,}"
     elif 2 * source.outside > texts:
-        what = f"has {texts:,} lines of text, of which {source.table} holds {texts - source.outside:,}"
+        what = (
+            f"has {texts:,} lines of text, of which {source.table} holds {texts - source.outside:,}"
+        )
     if what:
-        raise BadInput(what, file=source.path, cure="name the table that belongs to it with --sources")
+        raise BadInput(
+            what, file=source.path, cure="name the table that belongs to it with --sources"
+        )
 
 
 def _records(source: Source) -> Iterator[tuple[int, str, bool]]:
@@ -95,7 +99,9 @@ def _records(source: Source) -> Iterator[tuple[int, str, bool]]:
         if not raw.strip():
             continue
         try:
-            text = _field(_JSON.decode(raw.removeprefix(BOM_UTF8) if number == 1 else raw), source, number)
+            text = _field(
+                _JSON.decode(raw.removeprefix(BOM_UTF8) if number == 1 else raw), source, number
+            )
         except (msgspec.DecodeError, UnicodeDecodeError):
             text = None
         if text is None:
@@ -119,7 +125,11 @@ def _field(record: dict[str, Any], source: Source, number: int) -> str | None:
 
 def _raw(source: Source, longest: int) -> Iterator[tuple[int, bytes]]:
     """(Number from 1, undecoded line without its end); a line over `longest` bytes comes in parts."""
-    number, size, parts = 1, 0, list[bytes]()  # a long line comes in many blocks: they are joined once
+    number, size, parts = (
+        1,
+        0,
+        list[bytes](),
+    )  # a long line comes in many blocks: they are joined once
     with open_bytes(source.path) as stream:
         while data := stream.read(_BLOCK):
             parts.append(data)

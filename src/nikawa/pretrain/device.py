@@ -57,10 +57,15 @@ def repeatable(wanted: bool) -> Iterator[None]:
     import torch
 
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    before, warned = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()  # fmt: skip
+    before, warned = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
     filled = torch.utils.deterministic.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # nothing is read before it is written
+    torch.utils.deterministic.fill_uninitialized_memory = (
+        False  # nothing is read before it is written
+    )
     try:
         yield
     finally:
@@ -102,4 +107,7 @@ def told(settings: TrainSettings) -> Iterator[None]:
             raise BadInput("the memory is full", cure=smaller) from None
         if "cuda" not in first.lower():
             raise
-        raise BadInput(f"the card failed: {first}", cure="give the same command again: it goes on from its last state") from None  # fmt: skip
+        raise BadInput(
+            f"the card failed: {first}",
+            cure="give the same command again: it goes on from its last state",
+        ) from None

@@ -79,7 +79,12 @@ def _decoded(raw: bytes, text: Path, number: int) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadInput("is not UTF-8", file=text, line=number, cure="clean the text first: nikawa pretrain does") from None  # fmt: skip
+        raise BadInput(
+            "is not UTF-8",
+            file=text,
+            line=number,
+            cure="clean the text first: nikawa pretrain does",
+        ) from None
 
 
 def fingerprint(tokenizer: Path) -> str:
@@ -108,7 +113,9 @@ class Reader:
             found = Tokenizer.from_file(str(path))
         except Exception as problem:  # the library raises no class of its own
             cure = "make a tokenizer first: nikawa pretrain --only vocabulary"
-            raise BadInput(f"cannot be read: {str(problem).splitlines()[0]}", file=path, cure=cure) from None
+            raise BadInput(
+                f"cannot be read: {str(problem).splitlines()[0]}", file=path, cure=cure
+            ) from None
         found.no_truncation()
         found.no_padding()
         return found
@@ -123,9 +130,15 @@ class Reader:
         for name in ("pad", "cls", "sep", "mask"):
             found = tokenizer.token_to_id(f"[{name.upper()}]")
             if found is None:
-                raise BadInput(f"has no piece [{name.upper()}]", file=self.folder, cure="take a tokenizer made by nikawa pretrain")  # fmt: skip
+                raise BadInput(
+                    f"has no piece [{name.upper()}]",
+                    file=self.folder,
+                    cure="take a tokenizer made by nikawa pretrain",
+                )
             special[name] = found
-        return Known(tokenizer.get_vocab_size(), special, self._first(special), fingerprint(self.folder))
+        return Known(
+            tokenizer.get_vocab_size(), special, self._first(special), fingerprint(self.folder)
+        )
 
     def _first(self, special: dict[str, int]) -> int:
         path = self.folder / "vocabulary.json"
@@ -139,7 +152,9 @@ class Reader:
         """The pieces of a chunk, with [SEP] where an empty line stands."""
         made = self._tokenizer.encode_batch(list(chunk.lines), add_special_tokens=False)
         sizes = np.fromiter((len(one.ids) for one in made), dtype=np.int64, count=len(made))
-        ids = np.fromiter(chain.from_iterable(one.ids for one in made), dtype=np.int64, count=sizes.sum())
+        ids = np.fromiter(
+            chain.from_iterable(one.ids for one in made), dtype=np.int64, count=sizes.sum()
+        )
         flat = chain.from_iterable(chain.from_iterable(one.offsets for one in made))
         spans = np.fromiter(flat, dtype=np.int64, count=2 * sizes.sum()).reshape(-1, 2)
         line = np.repeat(np.arange(len(made)), sizes)
@@ -147,7 +162,13 @@ class Reader:
         parts = np.flatnonzero([not line for line in chunk.lines])
         at = np.concatenate(([0], np.cumsum(sizes)))[parts]
         sep: int = self._tokenizer.token_to_id("[SEP]")
-        return Encoded(np.insert(ids, at, sep), np.insert(begins, at, True), len(chunk.lines) - len(parts), len(parts), sum(map(len, chunk.lines)))  # fmt: skip
+        return Encoded(
+            np.insert(ids, at, sep),
+            np.insert(begins, at, True),
+            len(chunk.lines) - len(parts),
+            len(parts),
+            sum(map(len, chunk.lines)),
+        )
 
     @cached_property
     def _bytes(self) -> np.ndarray:
@@ -169,7 +190,9 @@ class Reader:
         letter = np.cumsum((value >= 0) & (value & 0xC0 != 0x80))
         run = np.maximum.accumulate(np.where(fresh, np.arange(len(ids)), 0))
         first = spans[:, 0] + np.where(value >= 0, letter - letter[run], 0)
-        return np.stack((np.minimum(first, np.maximum(spans[:, 1] - 1, spans[:, 0])), spans[:, 1]), axis=1)
+        return np.stack(
+            (np.minimum(first, np.maximum(spans[:, 1] - 1, spans[:, 0])), spans[:, 1]), axis=1
+        )
 
     def _begins(self, lines: Sequence[str], line: np.ndarray, spans: np.ndarray) -> np.ndarray:
         """Whether the first character of each piece that is no blank begins a word."""
@@ -177,15 +200,23 @@ class Reader:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         blank = _among(codes, lambda letter: letter.isspace())
         bases = np.concatenate(([0], np.cumsum([len(line) + 1 for line in lines])))[:-1]
-        starts = _starts(codes, blank) if self.words is None else _told(self.words(lines), bases, len(codes))
+        starts = (
+            _starts(codes, blank)
+            if self.words is None
+            else _told(self.words(lines), bases, len(codes))
+        )
         first, last = spans[:, 0] + bases[line], spans[:, 1] + bases[line]
         seen = _next(~blank)[np.minimum(first, len(codes) - 1)] if len(codes) else first
         empty = seen >= last
         before = np.concatenate(([-1], first[:-1]))
         begins = (
-            (starts[np.minimum(seen, len(codes) - 1)] | empty) & (first != before) if len(first) else empty
+            (starts[np.minimum(seen, len(codes) - 1)] | empty) & (first != before)
+            if len(first)
+            else empty
         )
-        begins[1:] &= ~empty[:-1] | (line[1:] != line[:-1])  # a blank alone belongs to the word behind it
+        begins[1:] &= ~empty[:-1] | (
+            line[1:] != line[:-1]
+        )  # a blank alone belongs to the word behind it
         begins |= np.concatenate(([-1], line[:-1])) != line
         found: np.ndarray = begins
         return found
@@ -219,6 +250,8 @@ def _starts(codes: np.ndarray, blank: np.ndarray) -> np.ndarray:
 def _among(codes: np.ndarray, wanted: Callable[[str], bool]) -> np.ndarray:
     """Which characters are wanted; each distinct one is asked about once."""
     letters, where = np.unique(codes, return_inverse=True)
-    answers = np.fromiter((wanted(chr(letter)) for letter in letters), dtype=bool, count=len(letters))
+    answers = np.fromiter(
+        (wanted(chr(letter)) for letter in letters), dtype=bool, count=len(letters)
+    )
     found: np.ndarray = answers[where]
     return found

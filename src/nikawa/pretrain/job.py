@@ -21,7 +21,17 @@ from nikawa.pretrain.coverage import CoverageReport
 from nikawa.pretrain.prepare import HELDOUT, REPORT, TRAIN, News, Preparing, prepare
 from nikawa.pretrain.report import CorpusReport
 from nikawa.pretrain.sources import sources_of
-from nikawa.pretrain.stages import PACK, TEXT, VOCABULARY, WORK, Stages, alone, fingerprint, key_of, read_made
+from nikawa.pretrain.stages import (
+    PACK,
+    TEXT,
+    VOCABULARY,
+    WORK,
+    Stages,
+    alone,
+    fingerprint,
+    key_of,
+    read_made,
+)
 from nikawa.pretrain.text import BenchmarkTexts, CleanLines, Morphemes, texts_by_benchmark
 from nikawa.pretrain.vocabulary import FLOOR, SIZES, VocabularyReport
 from nikawa.pretrain.weights import Say, Weights
@@ -51,7 +61,12 @@ def pretrain(
     """
     refuse(choices)
     job = _Job(list(corpus), out, choices, Hears(news, say))
-    stages = (("text", job.text), ("vocabulary", job.vocabulary), ("pack", job.pack), ("model", job.learn))
+    stages = (
+        ("text", job.text),
+        ("vocabulary", job.vocabulary),
+        ("pack", job.pack),
+        ("model", job.learn),
+    )
     with alone(out):
         job.refuse()
         for name, stage in stages:
@@ -92,13 +107,17 @@ class _Job:
 
     def _segments(self) -> bool:
         """Whether some stage cannot do without a segmenter."""
-        vocabulary = self.choices.tokenizer == "morphemes" and self.stages.marker(VOCABULARY) is None
+        vocabulary = (
+            self.choices.tokenizer == "morphemes" and self.stages.marker(VOCABULARY) is None
+        )
         return vocabulary or (self.choices.only != "vocabulary" and bool(self._words_by()))
 
     def text(self) -> None:
         """Prepared text: made here, made before, or carried over; or the folder of another run's."""
         self.reached = 1
-        if len(self.corpus) == 1 and all((self.corpus[0] / name).is_file() for name in (REPORT, TRAIN)):
+        if len(self.corpus) == 1 and all(
+            (self.corpus[0] / name).is_file() for name in (REPORT, TRAIN)
+        ):
             self.folder = self.corpus[0]
             self.key = self._prepared()
             return
@@ -109,25 +128,42 @@ class _Job:
             self.say(
                 f"{self.choices.data} holds no benchmark: the text is compared with those that come with nikawa alone"
             )
-        sources = sources_of(self.corpus, self.choices.field, self.choices.sources, self.stages.work)
+        sources = sources_of(
+            self.corpus, self.choices.field, self.choices.sources, self.stages.work
+        )
         c = self.choices
         made_from = {
             "corpus": [fingerprint(source.path) for source in sources],
-            "language": c.language, "seed": c.seed, "field": c.field, "any_language": c.any_language,
-            "sources": fingerprint(c.sources) if c.sources else "", "set of benchmarks": self.texts.names(),
-        }  # fmt: skip
+            "language": c.language,
+            "seed": c.seed,
+            "field": c.field,
+            "any_language": c.any_language,
+            "sources": fingerprint(c.sources) if c.sources else "",
+            "set of benchmarks": self.texts.names(),
+        }
         how = Preparing(
-            c.language, CleanLines(c.language, c.any_language), self.texts, c.seed,
-            any_language=c.any_language, workers=c.workers, news=self.news,
-        )  # fmt: skip
+            c.language,
+            CleanLines(c.language, c.any_language),
+            self.texts,
+            c.seed,
+            any_language=c.any_language,
+            workers=c.workers,
+            news=self.news,
+        )
         files = [source.path for source in sources]
-        self.key = self.stages.make(TEXT, made_from, lambda folder: prepare(sources, folder, how), files)
+        self.key = self.stages.make(
+            TEXT, made_from, lambda folder: prepare(sources, folder, how), files
+        )
 
     def _prepared(self) -> str:
         """The key of a text that another run prepared."""
         language = read_made(self.folder / REPORT, CorpusReport).language
         if language != self.choices.language:
-            raise BadInput(f"is text of the language {language}", file=self.folder, cure=f"say --language {language}")  # fmt: skip
+            raise BadInput(
+                f"is text of the language {language}",
+                file=self.folder,
+                cure=f"say --language {language}",
+            )
         return key_of({"text": fingerprint(self.folder / TRAIN)})
 
     def _carried(self) -> str:
@@ -137,17 +173,23 @@ class _Job:
                 return str(found.made_from["text"])
         if (found := self.stages.marker(TEXT)) is not None:
             return found.key
-        raise BadInput("no text was named", file=self.out, cure="name a corpus, or an --out with work/ in it")
+        raise BadInput(
+            "no text was named", file=self.out, cure="name a corpus, or an --out with work/ in it"
+        )
 
     def vocabulary(self) -> None:
         """The tokenizer and how well it covers the benchmarks."""
         self.reached = 2
         c = self.choices
         made_from = {
-            "text": self.key, "language": c.language, "tokenizer": c.tokenizer,
-            "vocabulary": c.vocabulary or SIZES[c.tokenizer], "seed": c.seed, "sample": c.sample,
+            "text": self.key,
+            "language": c.language,
+            "tokenizer": c.tokenizer,
+            "vocabulary": c.vocabulary or SIZES[c.tokenizer],
+            "seed": c.seed,
+            "sample": c.sample,
             "segmenter": self._segmenter() if c.tokenizer == "morphemes" else "",
-        }  # fmt: skip
+        }
         self.vocabulary_key = self.stages.make(VOCABULARY, made_from, self._learn_vocabulary)
 
     def _segmenter(self) -> str:
@@ -161,24 +203,43 @@ class _Job:
         c, train = self.choices, self._need(TRAIN)
         cuts = Morphemes(self._segmenter(), c.workers)
         self.news(f"learning {c.tokenizer}", 0, None)
-        plan = Plan(c.language, c.tokenizer, c.vocabulary, c.seed, c.sample, cuts if c.tokenizer == "morphemes" else None)  # fmt: skip
+        plan = Plan(
+            c.language,
+            c.tokenizer,
+            c.vocabulary,
+            c.seed,
+            c.sample,
+            cuts if c.tokenizer == "morphemes" else None,
+        )
         learned = learn_vocabulary(lambda: text_lines(train), plan)
         tokenizer = build(c.language, learned.pieces)
         about = VocabularyReport(
-            language=c.language, tokenizer=c.tokenizer, size=tokenizer.get_vocab_size(), first_piece=FIRST,
-            alphabet=learned.alphabet, floor=FLOOR, characters=learned.characters, sampled=learned.sampled, seed=c.seed,
+            language=c.language,
+            tokenizer=c.tokenizer,
+            size=tokenizer.get_vocab_size(),
+            first_piece=FIRST,
+            alphabet=learned.alphabet,
+            floor=FLOOR,
+            characters=learned.characters,
+            sampled=learned.sampled,
+            seed=c.seed,
             segmenter=self._segmenter() if c.tokenizer == "morphemes" else "",
-            normal_form="NFKC" if c.language == "ja" else "NFC", crowded=learned.crowded or msgspec.UNSET,
-        )  # fmt: skip
+            normal_form="NFKC" if c.language == "ja" else "NFC",
+            crowded=learned.crowded or msgspec.UNSET,
+        )
         self.news("measuring coverage", 0, None)
         heldout = list(text_lines(self._need(HELDOUT)))
         sets = [("held-out text", heldout)] if heldout else []
-        covered = report(tokenizer, [*sets, *texts_by_benchmark(self.texts, c.language)], self._at_hand(cuts))
+        covered = report(
+            tokenizer, [*sets, *texts_by_benchmark(self.texts, c.language)], self._at_hand(cuts)
+        )
         with atomic_folder(folder) as place:
             save(tokenizer, place)
             (place / ABOUT).write_bytes(encode_json(about) + b"\n")
             (place / COVERED).write_bytes(encode_json(covered) + b"\n")
-            (place / REPORT).write_bytes(self._need(REPORT).read_bytes())  # for those who carry no text
+            (place / REPORT).write_bytes(
+                self._need(REPORT).read_bytes()
+            )  # for those who carry no text
 
     def _at_hand(self, cuts: Morphemes) -> Morphemes | None:
         """The segmenter, if it is installed: only pieces that may cross morphemes are counted by it."""
@@ -233,9 +294,15 @@ class _Job:
 
         c, done = self.choices, self.report()
         return Story(
-            name=c.name or self.out.resolve().name, language=c.language, command=self._command(_plain(figures)),
-            sources=c.attribution, licence=c.licence, corpus=_plain(done.text), vocabulary=_plain(done.vocabulary), folder=str(self.out),
-        )  # fmt: skip
+            name=c.name or self.out.resolve().name,
+            language=c.language,
+            command=self._command(_plain(figures)),
+            sources=c.attribution,
+            licence=c.licence,
+            corpus=_plain(done.text),
+            vocabulary=_plain(done.vocabulary),
+            folder=str(self.out),
+        )
 
     def _command(self, model: dict[str, Any] | None) -> str:
         """The command that makes the same: from the corpus as it was named, here or where the text was prepared."""
@@ -247,11 +314,16 @@ class _Job:
         text = self._text()
         if text is None:
             return []
-        return [*(file.file for file in text.files), *(["--sources", text.sources] if text.sources else [])]
+        return [
+            *(file.file for file in text.files),
+            *(["--sources", text.sources] if text.sources else []),
+        ]
 
     def _text(self) -> CorpusReport | None:
         places = (self.folder, self.stages.folder(VOCABULARY))
-        return next((found for place in places if (found := read_made(place / REPORT, CorpusReport))), None)
+        return next(
+            (found for place in places if (found := read_made(place / REPORT, CorpusReport))), None
+        )
 
     def report(self) -> Report:
         """What is there, as far as the run went."""
@@ -261,10 +333,16 @@ class _Job:
             text=self._text(),
             vocabulary=read_made(tokenizer / ABOUT, VocabularyReport) if self.reached > 1 else None,
             coverage=read_made(tokenizer / COVERED, CoverageReport) if self.reached > 1 else None,
-            pack={name: about for name in ("train", "heldout") if (about := read_made(packs / name / "pack.json", dict))} if self.reached > 2 else None,
+            pack={
+                name: about
+                for name in ("train", "heldout")
+                if (about := read_made(packs / name / "pack.json", dict))
+            }
+            if self.reached > 2
+            else None,
             model=self.model,
             command=self._command(self.model),
-        )  # fmt: skip
+        )
 
 
 def _plain(value: Any) -> dict[str, Any]:

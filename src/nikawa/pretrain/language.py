@@ -49,7 +49,9 @@ def refuse_other(texts: Iterable[str], language: str, path: Path) -> None:
     share = own_share(texts, language)
     if share >= LEAST:
         return
-    other = next((name for name in NAMES if name != language and own_share(texts, name) >= LEAST), "")
+    other = next(
+        (name for name in NAMES if name != language and own_share(texts, name) >= LEAST), ""
+    )
     cure = f"say --language {other}" if other else "name another text, or say --any-language"
     what = f"does not look {NAMES[language]}: {share:.0%} of its letters are"
     raise BadInput(what, file=path, cure=cure)

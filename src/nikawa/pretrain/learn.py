@@ -85,20 +85,40 @@ class Training:
         self.packed = open_pack(course.train)
         meta = self.packed.meta
         if fingerprint(course.tokenizer) != meta.tokenizer:
-            raise BadInput("was packed with another tokenizer", file=course.train, cure=f"name that one instead of {course.tokenizer}, or pack the text again")  # fmt: skip
+            raise BadInput(
+                "was packed with another tokenizer",
+                file=course.train,
+                cure=f"name that one instead of {course.tokenizer}, or pack the text again",
+            )
         self.size = size_of(self.settings.size)
         model = build(self.size, meta.vocabulary, meta.special, self.settings.seed)
         if not same(model):
-            raise BadInput("this version of transformers computes ModernBERT otherwise than this training does", cure="install another: pip install 'transformers>=5.17,<6'")  # fmt: skip
+            raise BadInput(
+                "this version of transformers computes ModernBERT otherwise than this training does",
+                cure="install another: pip install 'transformers>=5.17,<6'",
+            )
         low = torch.bfloat16 if computes_low(self.settings.precision, device) else torch.float32
         self.network = Network(model.to(device).train(), low)
-        if self.settings.compile == "yes" or (self.settings.compile == "auto" and device.type == "cuda"):
+        if self.settings.compile == "yes" or (
+            self.settings.compile == "auto" and device.type == "cuda"
+        ):
             self.network.fuse()
-        self.pieces = Pieces(meta.special["cls"], meta.special["sep"], meta.special["mask"], meta.first_piece, meta.vocabulary)  # fmt: skip
+        self.pieces = Pieces(
+            meta.special["cls"],
+            meta.special["sep"],
+            meta.special["mask"],
+            meta.first_piece,
+            meta.vocabulary,
+        )
         stream = torch.from_numpy(joined(self.packed.ids(), self.packed.begins())).to(device)
         self.steps = Steps(self.network, stream, self.pieces, self.settings)
         self.lengths = [length for length, share in self.settings.lengths if share > 0]
-        self.orders = {length: Order(meta.pieces, length, self.steps.rows(length), self.settings.seed, course.train) for length in self.lengths}  # fmt: skip
+        self.orders = {
+            length: Order(
+                meta.pieces, length, self.steps.rows(length), self.settings.seed, course.train
+            )
+            for length in self.lengths
+        }
         self.watch = self._watch()
         self.marks = Marks(key=key_of(course, self.packed), total=0)
 
@@ -107,7 +127,11 @@ class Training:
             return None
         found = open_pack(self.course.heldout)
         if found.meta.tokenizer != self.packed.meta.tokenizer:
-            raise BadInput("was packed with another tokenizer than the text to learn from", file=self.course.heldout, cure="pack it again")  # fmt: skip
+            raise BadInput(
+                "was packed with another tokenizer than the text to learn from",
+                file=self.course.heldout,
+                cure="pack it again",
+            )
         return Watch(found, self.network, self.pieces, self.settings)
 
     def run(self) -> Learned:
@@ -155,7 +179,9 @@ class Training:
         card = self.device.type == "cuda"
         spent: dict[int, float] = {}
         if card or self.network.fused or not total:
-            self.course.progress("preparing the steps" if total or card else "measuring the speed", 0, None)
+            self.course.progress(
+                "preparing the steps" if total or card else "measuring the speed", 0, None
+            )
             timed = TIMED if card and not total else 0
             seconds = 0.0 if card or total else MEASURED * 60 * self.settings.minutes
             spent = self.steps.settle(self.orders, timed, self.marks.notes.append, seconds)
@@ -167,7 +193,9 @@ class Training:
     def _fitting(self, spent: dict[int, float]) -> int:
         """Steps that fit into the minutes."""
         look = 0.0
-        if self.device.type != "cuda" and self.watch is not None:  # without learning, a third of the work
+        if (
+            self.device.type != "cuda" and self.watch is not None
+        ):  # without learning, a third of the work
             look = self.watch.most / self._batch() * spent[self.lengths[0]] / 3
         self._budget = Budget(self.settings, self.began, spent, look)
         if self.device.type != "cuda":
@@ -196,10 +224,17 @@ class Training:
         better = budget.corrected(first.length, marks.seconds, marks.done)
         if better is not None and (total := max(1, better.steps())) != marks.total:
             times = better.each / budget.each
-            self.course.say(f"A step takes {times:.2g} times what was measured: begun anew with another plan")
+            self.course.say(
+                f"A step takes {times:.2g} times what was measured: begun anew with another plan"
+            )
             self.steps.restore(beginning)
             self.steps.seen = 0
-            self.marks = Marks(key=marks.key, total=total, notes=marks.notes, looks=better.looks() if better.look else 0)  # fmt: skip
+            self.marks = Marks(
+                key=marks.key,
+                total=total,
+                notes=marks.notes,
+                looks=better.looks() if better.look else 0,
+            )
             self._budget = better
             self._begin()
             self._budget = None
@@ -211,7 +246,9 @@ class Training:
         """Some steps of one length, up to the next look."""
         done, phase = self.marks.done, self.plan.phase(self.marks.done)
         stop = min(phase.end, done + self._pace, self.plan.next_look(done))
-        self.steps.lay(phase.length, self.orders[phase.length].starts(done - phase.first, stop - done))
+        self.steps.lay(
+            phase.length, self.orders[phase.length].starts(done - phase.first, stop - done)
+        )
         for _ in range(stop - done):
             self.steps.step(phase.length)
         self.marks.done = stop
@@ -223,7 +260,10 @@ class Training:
         spent, self._paused = now - self._paused, now
         self.marks.seconds += spent
         if not math.isfinite(loss):
-            raise BadInput(f"the loss is no number any more at step {self.marks.done:,}", cure=f"choose a learning rate under {self.settings.rate():g}; the last good state is kept")  # fmt: skip
+            raise BadInput(
+                f"the loss is no number any more at step {self.marks.done:,}",
+                cure=f"choose a learning rate under {self.settings.rate():g}; the last good state is kept",
+            )
         if spent < 0.5 and steps == self._pace:
             self._pace = min(ROUND, self._pace * 2)
         self._tell(loss, steps / max(1e-9, spent))
@@ -244,7 +284,9 @@ class Training:
     def _look(self, loss: float) -> None:
         entry = {"step": float(self.marks.done), "loss": loss}
         if self.watch is not None:
-            entry["heldout"], entry["accuracy"] = self.watch.look(self.plan.phase(self.marks.done - 1).length)
+            entry["heldout"], entry["accuracy"] = self.watch.look(
+                self.plan.phase(self.marks.done - 1).length
+            )
         self.marks.history.append(entry)
         self.steps.clear()
 

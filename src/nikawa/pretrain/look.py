@@ -21,7 +21,9 @@ SEED = 20_190_524
 class Watch:
     """Held-out text on the device."""
 
-    def __init__(self, packed: Packed, network: Network, pieces: Pieces, settings: TrainSettings) -> None:
+    def __init__(
+        self, packed: Packed, network: Network, pieces: Pieces, settings: TrainSettings
+    ) -> None:
         import torch
 
         self.packed, self.pieces, self.settings = packed, pieces, settings
@@ -43,7 +45,9 @@ class Watch:
         starts = torch.arange(order.each, device=self.stream.device) * order.span
         sums = torch.zeros(3, dtype=torch.float64, device=self.stream.device)
         with torch.no_grad():
-            for number, part in enumerate(starts.split(max(1, min(256, self.settings.batch // length)))):
+            for number, part in enumerate(
+                starts.split(max(1, min(256, self.settings.batch // length)))
+            ):
                 sums += self._part(part, length, number)
         loss, right, count = sums.tolist()
         return loss / max(1.0, count), right / max(1.0, count)
@@ -52,7 +56,12 @@ class Watch:
         import torch
 
         step = torch.tensor(number, device=starts.device)
-        batch = masked(*cut(self.stream, starts, length, self.pieces), step, (SEED, self.settings.mask), self.pieces)  # fmt: skip
+        batch = masked(
+            *cut(self.stream, starts, length, self.pieces),
+            step,
+            (SEED, self.settings.mask),
+            self.pieces,
+        )
         each, logits = self.network.predict(self.network.states(batch.ids), batch.at, batch.gold)
         right = (logits.argmax(dim=-1) == batch.gold) * batch.weight
         return torch.stack(((each * batch.weight).sum(), right.sum(), batch.weight.sum())).double()

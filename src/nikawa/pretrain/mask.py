@@ -73,6 +73,10 @@ def masked(ids: Any, begins: Any, step: Any, settings: tuple[int, float], pieces
     chosen, inside = keys < edge, order.values[:, :count] < edge
     fate = draw(places, step, seed, _FATE)
     other = pieces.first + draw(places, step, seed, _OTHER) % (pieces.end - pieces.first)
-    hidden = torch.where(fate < int(0.8 * BITS), pieces.mask, torch.where(fate < int(0.9 * BITS), other, ids))
+    hidden = torch.where(
+        fate < int(0.8 * BITS), pieces.mask, torch.where(fate < int(0.9 * BITS), other, ids)
+    )
     at = (order.indices[:, :count] + places[:, :1]).reshape(-1)
-    return Masked(torch.where(chosen, hidden, ids), at, ids.reshape(-1)[at], inside.reshape(-1).float())
+    return Masked(
+        torch.where(chosen, hidden, ids), at, ids.reshape(-1)[at], inside.reshape(-1).float()
+    )

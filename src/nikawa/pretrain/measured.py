@@ -21,11 +21,16 @@ def figures_of(training: Training) -> Figures:
     for phase in training.plan.phases:
         part = (phase.end - phase.first) * training.steps.rows(phase.length) * phase.length
         pieces += part
-        work += part * training.size.operations(phase.length, meta.vocabulary, training.settings.mask)
+        work += part * training.size.operations(
+            phase.length, meta.vocabulary, training.settings.mask
+        )
     peak, last = peak_of(training.device), marks.history[-1] if marks.history else {}
     return Figures(
         settings=msgspec.structs.replace(
-            training.settings, steps=marks.total, minutes=0.0, learning_rate=training.settings.rate()
+            training.settings,
+            steps=marks.total,
+            minutes=0.0,
+            learning_rate=training.settings.rate(),
         ),
         parameters=sum(weight.numel() for weight in training.steps.weights),
         vocabulary=meta.vocabulary,

@@ -38,7 +38,9 @@ class Budget:
     @property
     def each(self) -> float:
         """Seconds of a step, as the lengths share them."""
-        return sum(share * self.spent[length] for length, share in self.settings.lengths if share > 0)
+        return sum(
+            share * self.spent[length] for length, share in self.settings.lengths if share > 0
+        )
 
     def left(self) -> float:
         """Seconds until the last step must be done."""

@@ -101,8 +101,17 @@ class Network:
         x = F.layer_norm(F.embedding(ids, table), (table.shape[1],), scale)
         y = x.to(self.low)  # the first layer takes it as it is
         turn = turns(ids.shape[1], table.shape[1] // base.config.num_attention_heads, ids.device)
-        for part, following in zip(base.layers, [*(p.attn_norm for p in base.layers[1:]), base.final_norm], strict=True):  # fmt: skip
-            weights = (part.attn.Wqkv, part.attn.Wo, part.mlp_norm, part.mlp.Wi, part.mlp.Wo, following)
+        for part, following in zip(
+            base.layers, [*(p.attn_norm for p in base.layers[1:]), base.final_norm], strict=True
+        ):
+            weights = (
+                part.attn.Wqkv,
+                part.attn.Wo,
+                part.mlp_norm,
+                part.mlp.Wi,
+                part.mlp.Wo,
+                following,
+            )
             x, y = self.layer(x, y, tuple(w.weight for w in weights), turn)
         return y
 

@@ -106,7 +106,9 @@ class Packed:
             found = np.frombuffer(_opened(self.folder / (name + SQUEEZED)), kind)
         if len(found) != count:
             raise BadInput(
-                f"holds {len(found):,} entries, not {count:,}", file=path, cure="pack the text again"
+                f"holds {len(found):,} entries, not {count:,}",
+                file=path,
+                cure="pack the text again",
             )
         return found
 
@@ -128,7 +130,15 @@ def pack(tokenizer: Path, text: Path, out: Path, options: PackOptions | None = N
             options.progress("packing", total, total)
         if not tally.pieces:
             raise BadInput("holds no text", file=text, cure="give a text with a sentence a line")
-        meta = PackMeta(tally.pieces, tally.words, tally.lines, tally.parts + 1, tally.characters, **msgspec.structs.asdict(known), fingerprint=tally.fingerprint())  # fmt: skip
+        meta = PackMeta(
+            tally.pieces,
+            tally.words,
+            tally.lines,
+            tally.parts + 1,
+            tally.characters,
+            **msgspec.structs.asdict(known),
+            fingerprint=tally.fingerprint(),
+        )
         (folder / META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
     return Packed(out, meta)
 
@@ -143,7 +153,9 @@ def open_pack(folder: Path) -> Packed:
             "is no pack", file=folder, cure="pack a text first: nikawa pretrain --only pack"
         ) from None
     except msgspec.DecodeError as problem:
-        raise BadInput(f"cannot be read: {problem}", file=path, cure="pack the text again") from None
+        raise BadInput(
+            f"cannot be read: {problem}", file=path, cure="pack the text again"
+        ) from None
 
 
 def shrink(folder: Path, out: Path, *, overwrite: bool = False) -> Packed:
@@ -175,7 +187,9 @@ def _opened(path: Path) -> bytes:
         return lzma.decompress(path.read_bytes())
     except (FileNotFoundError, lzma.LZMAError) as problem:
         why = "is missing" if isinstance(problem, FileNotFoundError) else f"is damaged: {problem}"
-        raise BadInput(why, file=path, cure="pack the text again, or carry the pack over again") from None
+        raise BadInput(
+            why, file=path, cure="pack the text again, or carry the pack over again"
+        ) from None
 
 
 class _Tally:
@@ -212,7 +226,9 @@ class _Tally:
         bits.write(np.packbits(self._rest, bitorder="little").data)
 
 
-def _encoded(reader: Reader, work: Iterator[Lines], workers: int) -> Iterator[tuple[Lines, Encoded]]:
+def _encoded(
+    reader: Reader, work: Iterator[Lines], workers: int
+) -> Iterator[tuple[Lines, Encoded]]:
     """Each chunk with its pieces, in order."""
     if workers <= 1:
         yield from ((lines, reader.encode(lines)) for lines in work)

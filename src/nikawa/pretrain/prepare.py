@@ -92,8 +92,15 @@ class Worker:
     def __call__(self, chunk: list[Line]) -> _Part:
         """One chunk."""
         done = self.clean([guarded(line.text) for line in chunk])
-        kept = [Line(line.document, text) for line, text in zip(chunk, done.texts, strict=True) if text]
-        changed, removed, owners, hashes = Counter(done.changed), Counter(done.removed), Counter[int](), None
+        kept = [
+            Line(line.document, text) for line, text in zip(chunk, done.texts, strict=True) if text
+        ]
+        changed, removed, owners, hashes = (
+            Counter(done.changed),
+            Counter(done.removed),
+            Counter[int](),
+            None,
+        )
         if self.searcher is not None:
             hits = self.searcher.search([line.text for line in kept])
             for mask in hits.masks.tolist():
@@ -104,7 +111,8 @@ class Worker:
         hidden = [without_accounts(line.text) for line in kept]
         changed["account"] = sum(text != line.text for text, line in zip(hidden, kept, strict=True))
         lines = [
-            Line(line.document, with_placeholders(text)) for text, line in zip(hidden, kept, strict=True)
+            Line(line.document, with_placeholders(text))
+            for text, line in zip(hidden, kept, strict=True)
         ]
         return _Part(lines, [_key(line.text) for line in lines], changed, removed, owners, hashes)
 
@@ -121,7 +129,9 @@ def _work(chunk: list[Line]) -> _Part:
 
 
 def _key(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return int.from_bytes(
+        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
+    )
 
 
 def _parts(given: Iterator[list[Line]], how: Preparing, index: Index | None) -> Iterator[_Part]:
@@ -138,7 +148,9 @@ def _parts(given: Iterator[list[Line]], how: Preparing, index: Index | None) -> 
         yield from (future.result() for future in waiting)
 
 
-def prepare(sources: Sequence[Source], out: Path, how: Preparing, *, overwrite: bool = False) -> CorpusReport:
+def prepare(
+    sources: Sequence[Source], out: Path, how: Preparing, *, overwrite: bool = False
+) -> CorpusReport:
     """Write `train.txt`, `heldout.txt` and `corpus.json` into the folder `out`, all or none."""
     if not how.any_language:
         refuse_others(sources, how.language)
@@ -150,7 +162,9 @@ def prepare(sources: Sequence[Source], out: Path, how: Preparing, *, overwrite: 
         with (folder / TRAIN).open("wb") as train, (folder / HELDOUT).open("wb") as heldout:
             run.outputs = [_Output(train), _Output(heldout)]
             lines = (line for source in sources for line in read(source))
-            for part in _parts(chunks(run.counted(lines)), how, index if index.benchmarks else None):
+            for part in _parts(
+                chunks(run.counted(lines)), how, index if index.benchmarks else None
+            ):
                 run.take(part)
         report = run.report(sources, index, counts)
         if not report.train.lines:
@@ -229,18 +243,31 @@ class _Run:
     def report(self, sources: Sequence[Source], index: Index, counts: Counter[str]) -> CorpusReport:
         import numpy as np
 
-        examples = met(self.how.texts(), np.unique(np.concatenate(self.hashes))) if self.compared else {}
+        examples = (
+            met(self.how.texts(), np.unique(np.concatenate(self.hashes))) if self.compared else {}
+        )
         benchmarks = [
             Met(
-                benchmark=name, texts=counts[name], lines=self.owners[bit % 64],
-                examples=len(examples.get(name, [])), ids=tuple(islice(examples.get(name, []), IDS)),
+                benchmark=name,
+                texts=counts[name],
+                lines=self.owners[bit % 64],
+                examples=len(examples.get(name, [])),
+                ids=tuple(islice(examples.get(name, []), IDS)),
             )
             for bit, name in enumerate(index.benchmarks)
-        ]  # fmt: skip
+        ]
         return CorpusReport(
-            language=self.how.language, seed=self.how.seed, files=tuple(map(file_report, sources)), sources=sources[0].table,
-            lines=self.lines, characters=self.characters,
-            changed=dict(sorted(self.changed.items())), removed=dict(sorted(self.removed.items())),
-            run=RUN, short=SHORT, benchmarks=tuple(benchmarks),
-            train=self.outputs[0].size(), heldout=self.outputs[1].size(),
-        )  # fmt: skip
+            language=self.how.language,
+            seed=self.how.seed,
+            files=tuple(map(file_report, sources)),
+            sources=sources[0].table,
+            lines=self.lines,
+            characters=self.characters,
+            changed=dict(sorted(self.changed.items())),
+            removed=dict(sorted(self.removed.items())),
+            run=RUN,
+            short=SHORT,
+            benchmarks=tuple(benchmarks),
+            train=self.outputs[0].size(),
+            heldout=self.outputs[1].size(),
+        )

@@ -69,6 +69,11 @@ class CorpusReport(Record, frozen=True, kw_only=True):
 def file_report(source: Source) -> FileReport:
     """What came of reading one file."""
     return FileReport(
-        file=source.name, lines=source.lines, characters=source.characters, broken=source.broken.count,
-        broken_at=tuple(source.broken.places), cut=source.cut, outside=source.outside or msgspec.UNSET,
-    )  # fmt: skip
+        file=source.name,
+        lines=source.lines,
+        characters=source.characters,
+        broken=source.broken.count,
+        broken_at=tuple(source.broken.places),
+        cut=source.cut,
+        outside=source.outside or msgspec.UNSET,
+    )

@@ -61,14 +61,19 @@ class TrainSettings(msgspec.Struct, frozen=True, kw_only=True):
 def check_seed(seed: int) -> None:
     """Refuse what no source of random numbers begins with."""
     if not 0 <= seed < 1 << 63:
-        raise BadInput(f"the seed is {seed}", cure="choose a number from 0 on, with 18 digits at most")
+        raise BadInput(
+            f"the seed is {seed}", cure="choose a number from 0 on, with 18 digits at most"
+        )
 
 
 def check_settings(settings: TrainSettings) -> None:
     """Refuse what cannot be trained."""
     size_of(settings.size)
     if settings.steps > 0 and settings.minutes > 0:
-        raise BadInput("both the steps and the minutes of the training are given", cure="say --steps or --minutes, not both")  # fmt: skip
+        raise BadInput(
+            "both the steps and the minutes of the training are given",
+            cure="say --steps or --minutes, not both",
+        )
     if not (settings.steps > 0 or settings.minutes > 0):
         raise BadInput(
             "give the steps or the minutes of the training", cure="say --steps 2000, or --minutes 8"
@@ -76,15 +81,24 @@ def check_settings(settings: TrainSettings) -> None:
     if not settings.minutes < LONGEST_MINUTES:
         raise BadInput(f"a training cannot take {settings.minutes} minutes", cure="say --minutes 8")
     shares = sum(share for _, share in settings.lengths)
-    if not settings.lengths or abs(shares - 1) > 1e-6 or any(share < 0 for _, share in settings.lengths):
-        raise BadInput("the shares of the lengths must make 1", cure="for example 128: 0.9, 512: 0.1")
+    if (
+        not settings.lengths
+        or abs(shares - 1) > 1e-6
+        or any(share < 0 for _, share in settings.lengths)
+    ):
+        raise BadInput(
+            "the shares of the lengths must make 1", cure="for example 128: 0.9, 512: 0.1"
+        )
     for length, _ in settings.lengths:
         if not 16 <= length <= LONGEST:
             raise BadInput(
                 f"the length {length} is not between 16 and {LONGEST}", cure="choose another length"
             )
         if settings.batch < length:
-            raise BadInput(f"a batch of {settings.batch} pieces holds no window of {length}", cure="choose a larger batch")  # fmt: skip
+            raise BadInput(
+                f"a batch of {settings.batch} pieces holds no window of {length}",
+                cure="choose a larger batch",
+            )
     check_seed(settings.seed)
     if not 0 < settings.mask < 0.9:
         raise BadInput(f"the share of masked pieces is {settings.mask}", cure="choose 0.15, say")

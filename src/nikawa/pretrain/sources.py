@@ -11,7 +11,9 @@ from pathlib import Path
 from nikawa.errors import BadInput
 from nikawa.io.lines import guess_encoding, read_lines
 
-KINDS = tuple(f"{kind}{packed}" for kind in (".txt", ".jsonl") for packed in ("", ".gz", ".zst", ".xz"))
+KINDS = tuple(
+    f"{kind}{packed}" for kind in (".txt", ".jsonl") for packed in ("", ".gz", ".zst", ".xz")
+)
 """Names that a folder is searched for."""
 NAMED = 20
 """Broken lines whose numbers are told."""
@@ -63,25 +65,37 @@ class Source:
 
 
 def sources_of(
-    given: Sequence[Path], text_field: str = "text", table: Path | None = None, made: Path | None = None
+    given: Sequence[Path],
+    text_field: str = "text",
+    table: Path | None = None,
+    made: Path | None = None,
 ) -> list[Source]:
     """The files that are meant, folders searched (but for `made`, where what is made of them is written); each once."""
-    files = [(file, path if file != path else None) for path in given for file in _files(path, made)]
+    files = [
+        (file, path if file != path else None) for path in given for file in _files(path, made)
+    ]
     if not files:
         raise BadInput("no text was named", cure="name a .txt or .jsonl file, or a folder of them")
     _refuse_names([file for file, _ in files])
     if table is not None and (len(files) > 1 or holds_records(files[0][0])):
-        raise BadInput("a table of sources is about one file of plain text", file=table, cure="name one file")
+        raise BadInput(
+            "a table of sources is about one file of plain text", file=table, cure="name one file"
+        )
     names = Counter(file.name for file, _ in files)
     held = _held(table) if table else ()
     starts = frozenset(first for first, _ in held) if table else None
     return [
         Source(
-            file, file.name if names[file.name] == 1 else file.as_posix(), text_field, found,
-            starts, table.name if table else "", held,
+            file,
+            file.name if names[file.name] == 1 else file.as_posix(),
+            text_field,
+            found,
+            starts,
+            table.name if table else "",
+            held,
         )
         for file, found in files
-    ]  # fmt: skip
+    ]
 
 
 def holds_records(path: Path) -> bool:
@@ -92,7 +106,9 @@ def holds_records(path: Path) -> bool:
 def _files(path: Path, made: Path | None) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.name.endswith(KINDS) and _meant(file, path, made))
+    found = sorted(
+        file for file in path.rglob("*") if file.name.endswith(KINDS) and _meant(file, path, made)
+    )
     if not found:
         raise BadInput("holds no text", file=path, cure=f"it may hold {', '.join(KINDS)}")
     return found
@@ -109,11 +125,17 @@ def _refuse_names(files: Sequence[Path]) -> None:
     seen: dict[Path, Path] = {}
     for file in files:
         if file.exists() and not file.is_file():  # a pipe can be read once only
-            raise BadInput("is no plain file", file=file, cure="write the text to a file and name that")
+            raise BadInput(
+                "is no plain file", file=file, cure="write the text to a file and name that"
+            )
         if not _encodes(str(file)):
-            raise BadInput("the name is not UTF-8", file=ascii(str(file)), cure="give the file another name")
+            raise BadInput(
+                "the name is not UTF-8", file=ascii(str(file)), cure="give the file another name"
+            )
         if (other := seen.setdefault(file.resolve(), file)) is not file:
-            raise BadInput(f"is named twice, here and as {other}", file=file, cure="name each file once")
+            raise BadInput(
+                f"is named twice, here and as {other}", file=file, cure="name each file once"
+            )
 
 
 def _encodes(name: str) -> bool:

@@ -59,7 +59,9 @@ def content(path: Path) -> str:
 
 def key_of(made_from: dict[str, Any]) -> str:
     """What settings are known by."""
-    return blake2b(msgspec.json.encode(made_from, order="deterministic"), digest_size=12).hexdigest()
+    return blake2b(
+        msgspec.json.encode(made_from, order="deterministic"), digest_size=12
+    ).hexdigest()
 
 
 def read_made(path: Path, kind: Any) -> Any:
@@ -88,7 +90,11 @@ def alone(out: Path) -> Iterator[None]:
     descriptor = os.open(work, os.O_RDONLY) if os.name == "posix" else None
     try:
         if descriptor is not None and not _taken(descriptor):
-            raise BadInput("another run is at work in it", file=out, cure="wait for its end, or choose another --out")  # fmt: skip
+            raise BadInput(
+                "another run is at work in it",
+                file=out,
+                cure="wait for its end, or choose another --out",
+            )
         yield
     finally:
         for folder in made:
@@ -149,7 +155,9 @@ class Stages:
         if found is not None and not self.overwrite:
             other = sorted(k for k in made_from if made_from[k] != found.made_from.get(k))
             what = f"was made with another {' and '.join(other) or ('corpus' if edited else 'version')}"
-            raise BadInput(what, file=self.folder(name), cure="choose another --out, or say --overwrite")
+            raise BadInput(
+                what, file=self.folder(name), cure="choose another --out, or say --overwrite"
+            )
         marker = Marker(key, made_from, tuple(map(content, files)))
         self._build(name, build, replace=found is not None)
         with atomic_write(self.work / f"{name}.json", overwrite=True) as stream:

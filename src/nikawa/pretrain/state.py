@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 NAME = "state.safetensors"
 CONFIG, CARD, FIGURES = "config.json", "README.md", "pretraining.json"
-TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocabulary.json")
+TOKENIZER = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocabulary.json",
+)
 
 
 class Marks(msgspec.Struct):
@@ -78,7 +83,11 @@ def _state(folder: Path) -> Iterator[Any]:
         with safe_open(path, framework="pt") as file:
             yield file
     except (SafetensorError, KeyError, TypeError, msgspec.DecodeError):
-        raise BadInput("the state of the training cannot be read", file=path, cure="remove the file to start again") from None  # fmt: skip
+        raise BadInput(
+            "the state of the training cannot be read",
+            file=path,
+            cure="remove the file to start again",
+        ) from None
 
 
 def write_model(
@@ -88,13 +97,21 @@ def write_model(
     out.mkdir(parents=True, exist_ok=True)
     recover(out, CONFIG)
     refuse_existing(out / CONFIG, overwrite)
-    mine = {CONFIG, CARD, FIGURES, *TOKENIZER, *(path.name for path in out.glob("model*.safetensors*"))}
+    mine = {
+        CONFIG,
+        CARD,
+        FIGURES,
+        *TOKENIZER,
+        *(path.name for path in out.glob("model*.safetensors*")),
+    }
     with staged_files(out, [name for name in mine if (out / name).is_file()], CONFIG) as place:
         _save(learned.model, place)
         for name in TOKENIZER:
             if (tokenizer / name).is_file():
                 (place / name).write_bytes((tokenizer / name).read_bytes())
-        (place / FIGURES).write_bytes(msgspec.json.format(msgspec.json.encode(learned.figures)) + b"\n")
+        (place / FIGURES).write_bytes(
+            msgspec.json.format(msgspec.json.encode(learned.figures)) + b"\n"
+        )
         (place / CARD).write_text(render(story, learned.figures), encoding="utf-8")
 
 
@@ -109,7 +126,11 @@ def _save(model: Any, place: Path) -> None:
     try:
         model.save_pretrained(place)
     except SafetensorError as problem:  # a full disk, in the words of another language
-        raise BadInput(f"cannot be written: {problem}", file=place, cure="make room, then give the same command again") from None  # fmt: skip
+        raise BadInput(
+            f"cannot be written: {problem}",
+            file=place,
+            cure="make room, then give the same command again",
+        ) from None
     finally:
         logging.set_verbosity(before)
         if bars:
@@ -122,5 +143,7 @@ def read_figures(folder: Path) -> Figures:
     """The figures of a finished model."""
     path = folder / FIGURES
     if not path.is_file():
-        raise BadInput("holds no encoder made by nikawa pretrain", file=folder, cure="name its folder")
+        raise BadInput(
+            "holds no encoder made by nikawa pretrain", file=folder, cure="name its folder"
+        )
     return msgspec.json.decode(path.read_bytes(), type=Figures)

@@ -29,7 +29,9 @@ ROUND = 64
 class Steps:
     """Learns steps one after the other; `settle` makes them fast."""
 
-    def __init__(self, network: Network, stream: Any, pieces: Pieces, settings: TrainSettings) -> None:
+    def __init__(
+        self, network: Network, stream: Any, pieces: Pieces, settings: TrainSettings
+    ) -> None:
         import torch
 
         self.network, self.stream, self.pieces, self.settings = network, stream, pieces, settings
@@ -45,13 +47,23 @@ class Steps:
         self._graphs: dict[int, Any] = {}
         self._row = torch.zeros(1, dtype=torch.long, device=self.device)
         self._capture = self.device.type == "cuda"
-        self._optimiser = torch.optim.AdamW(self._groups(), lr=self.rate, betas=(0.9, 0.98), eps=1e-6, fused=True, capturable=self._capture)  # fmt: skip
+        self._optimiser = torch.optim.AdamW(
+            self._groups(),
+            lr=self.rate,
+            betas=(0.9, 0.98),
+            eps=1e-6,
+            fused=True,
+            capturable=self._capture,
+        )
 
     def _groups(self) -> list[dict[str, Any]]:
         """Scales and biases are not drawn to zero."""
         flat = [w for w in self.weights if w.ndim < 2]
         wide = [w for w in self.weights if w.ndim > 1]
-        return [{"params": wide, "weight_decay": self.settings.weight_decay}, {"params": flat, "weight_decay": 0.0}]  # fmt: skip
+        return [
+            {"params": wide, "weight_decay": self.settings.weight_decay},
+            {"params": flat, "weight_decay": 0.0},
+        ]
 
     def rows(self, length: int) -> int:
         """Windows a step."""
@@ -79,7 +91,12 @@ class Steps:
     def _work(self, length: int, rows: int | None = None) -> None:
         starts = self._order[length].index_select(0, self._row)[0]
         starts = starts if rows is None else starts[:rows]
-        batch = masked(*cut(self.stream, starts, length, self.pieces), self.at, (self.settings.seed, self.settings.mask), self.pieces)  # fmt: skip
+        batch = masked(
+            *cut(self.stream, starts, length, self.pieces),
+            self.at,
+            (self.settings.seed, self.settings.mask),
+            self.pieces,
+        )
         for weight in self.weights:
             weight.grad = None
         loss = self.network.loss(batch)
@@ -108,7 +125,11 @@ class Steps:
         self.rate.copy_(torch.minimum((at + 1) / warm, fall) * self.settings.rate())
 
     def settle(
-        self, orders: dict[int, Order], timed: int, note: Callable[[str], None], seconds: float = 0.0
+        self,
+        orders: dict[int, Order],
+        timed: int,
+        note: Callable[[str], None],
+        seconds: float = 0.0,
     ) -> dict[int, float]:
         """Compile and capture where that helps; the seconds of a step of each length. The state stays as it was.
 
@@ -119,7 +140,8 @@ class Steps:
         while spent is None:
             try:
                 spent = {
-                    length: self._settled(length, order, timed, seconds) for length, order in orders.items()
+                    length: self._settled(length, order, timed, seconds)
+                    for length, order in orders.items()
                 }
             except Exception as problem:  # whatever a compiler or a driver may raise
                 looser = _looser(problem)
@@ -190,7 +212,9 @@ class Steps:
                 self._work(length)
         torch.cuda.current_stream().wait_stream(side)
         for weight in self.weights:
-            weight.grad = None  # slopes of another length must not hold the memory that all lengths share
+            weight.grad = (
+                None  # slopes of another length must not hold the memory that all lengths share
+            )
         self._pool = self._pool or torch.cuda.graph_pool_handle()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
@@ -219,7 +243,10 @@ class Steps:
         found = {"at": self.at, "sum": self.sum}
         for name, weight in zip(self.names, self.weights, strict=True):
             found[f"weight.{name}"] = weight.detach()
-            found |= {f"{key}.{name}": value for key, value in self._optimiser.state.get(weight, {}).items()}
+            found |= {
+                f"{key}.{name}": value
+                for key, value in self._optimiser.state.get(weight, {}).items()
+            }
         return found
 
     def restore(self, state: dict[str, Any]) -> None:

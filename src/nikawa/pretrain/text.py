@@ -40,7 +40,9 @@ class CleanLines:
 
     def __call__(self, texts: Sequence[str]) -> Cleaned:
         """Each line as it is now; empty where it had to go."""
-        settings = Settings(language=self.language, pii="replace", max_other=MOST_OTHER, min_own=LEAST_OWN)
+        settings = Settings(
+            language=self.language, pii="replace", max_other=MOST_OTHER, min_own=LEAST_OWN
+        )
         cleaner = Cleaner(_steps(self.any_language), settings)
         done = [" ".join(_kept(cleaner, text).split()) for text in texts]
         counts = cleaner.tally.counts.items()
@@ -73,8 +75,12 @@ class BenchmarkTexts:
 
     def names(self) -> list[str]:
         """The benchmarks at hand and the further files, as a stage is known by them."""
-        here = [benchmark.name for benchmark in benchmarks().values() if present(benchmark, self.data)]
-        return here + [fingerprint(Path(spec)) if Path(spec).is_file() else spec for spec in self.against]
+        here = [
+            benchmark.name for benchmark in benchmarks().values() if present(benchmark, self.data)
+        ]
+        return here + [
+            fingerprint(Path(spec)) if Path(spec).is_file() else spec for spec in self.against
+        ]
 
     def __call__(self) -> Iterator[Text]:
         """The texts, dataset by dataset."""
@@ -106,7 +112,9 @@ def _further(spec: str, data: Path | None) -> Iterator[Text]:
 
 def _lines(path: Path) -> Iterator[Text]:
     return (
-        Text(path.name, f"{path.name}:{number}", line) for number, line in read_lines(path) if line.strip()
+        Text(path.name, f"{path.name}:{number}", line)
+        for number, line in read_lines(path)
+        if line.strip()
     )
 
 
@@ -114,7 +122,9 @@ def texts_by_benchmark(texts: BenchmarkTexts, language: str) -> Iterator[tuple[s
     """The distinct texts of each benchmark of a language that is at hand."""
     for benchmark in benchmarks().values():
         if benchmark.language == language and present(benchmark, texts.data):
-            found = dict.fromkeys(text.text for text in dataset_texts(load(benchmark.name, data=texts.data)))
+            found = dict.fromkeys(
+                text.text for text in dataset_texts(load(benchmark.name, data=texts.data))
+            )
             yield benchmark.name, list(found)
 
 

@@ -79,7 +79,9 @@ def build(language: str, pieces: Sequence[tuple[str, float]]) -> Any:
     made.decoder = t.decoders.Sequence(
         [t.decoders.ByteFallback(), t.decoders.Metaspace(BLANK, prepend_scheme=scheme, split=True)]
     )
-    made.add_special_tokens([t.AddedToken(name, special=True, normalized=False) for name in SPECIALS])
+    made.add_special_tokens(
+        [t.AddedToken(name, special=True, normalized=False) for name in SPECIALS]
+    )
     made.add_tokens([t.AddedToken(name, special=False, normalized=False) for name in PLACEHOLDERS])
     made.post_processor = t.processors.TemplateProcessing(
         single="[CLS]:0 $A:0 [SEP]:0",
@@ -92,7 +94,11 @@ def build(language: str, pieces: Sequence[tuple[str, float]]) -> Any:
 def save(tokenizer: Any, folder: Path) -> None:
     """Write what `AutoTokenizer.from_pretrained(folder)` reads, with no code of ours."""
     names = dict(
-        zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIALS, strict=True)
+        zip(
+            ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"),
+            SPECIALS,
+            strict=True,
+        )
     )
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",

@@ -122,9 +122,15 @@ def learn_vocabulary(lines: Lines, plan: Plan) -> Learned:
     if not sample:
         raise BadInput("there is no text to learn a vocabulary from", cure="name more text")
     cut = list(_cut(sample, plan.cuts)) if plan.kind == "morphemes" and plan.cuts else sample
-    names = _single(cut, plan, alphabet, room) if plan.kind == "characters" else _merged(cut, plan, alphabet)
+    names = (
+        _single(cut, plan, alphabet, room)
+        if plan.kind == "characters"
+        else _merged(cut, plan, alphabet)
+    )
     crowded = len(often) - len(alphabet)
-    return Learned(_scored(cut, plan.language, names), len(alphabet), total, sum(map(len, sample)), crowded)
+    return Learned(
+        _scored(cut, plan.language, names), len(alphabet), total, sum(map(len, sample)), crowded
+    )
 
 
 def check_vocabulary(kind: str, size: int = 0) -> None:
@@ -152,7 +158,9 @@ def _characters(lines: Iterable[str], normal: Any) -> NDArray[np.int64]:
             held.append(line)
         if held and (line is None or len(held) >= BATCH):
             text = normal.normalize_str("".join(held))
-            counts += np.bincount(np.frombuffer(text.encode("utf-32-le"), np.uint32), minlength=_WIDEST)
+            counts += np.bincount(
+                np.frombuffer(text.encode("utf-32-le"), np.uint32), minlength=_WIDEST
+            )
             held = []
     return counts
 
@@ -190,9 +198,13 @@ def _merged(cut: Sequence[str], plan: Plan, alphabet: list[str]) -> list[str]:
     learner = t.Tokenizer(t.models.BPE())
     learner.pre_tokenizer = splitter(plan.language, learning=True)
     trainer = t.trainers.BpeTrainer(
-        vocab_size=plan.pieces - FIRST, initial_alphabet=alphabet, limit_alphabet=len(alphabet),
-        max_token_length=LONGEST_PIECE, min_frequency=2, show_progress=False,
-    )  # fmt: skip
+        vocab_size=plan.pieces - FIRST,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        max_token_length=LONGEST_PIECE,
+        min_frequency=2,
+        show_progress=False,
+    )
     learner.train_from_iterator(cut, trainer)
     found: dict[str, int] = learner.get_vocab()
     return sorted(found, key=lambda piece: found[piece])
@@ -208,7 +220,9 @@ def _single(cut: Sequence[str], plan: Plan, alphabet: list[str], room: int) -> l
     for text in cut:
         for word in text.split():
             starts[ord(word[0])] += 1
-    order = np.argsort(-starts, kind="stable")[: min(int((starts >= FLOOR).sum()), room - len(alphabet))]
+    order = np.argsort(-starts, kind="stable")[
+        : min(int((starts >= FLOOR).sum()), room - len(alphabet))
+    ]
     own = set(alphabet)
     return [*alphabet, *(BLANK + chr(code) for code in order.tolist() if chr(code) in own)]
 
@@ -223,7 +237,9 @@ def _scored(cut: Sequence[str], language: str, names: Sequence[str]) -> list[tup
         counts = np.zeros(len(names) + 1, np.int64)
         for start in range(0, len(cut), BATCH):
             found = tokenizer.encode_batch_fast(list(cut[start : start + BATCH]))
-            counts += np.bincount(np.concatenate([_ids(each) for each in found]), minlength=len(counts))
+            counts += np.bincount(
+                np.concatenate([_ids(each) for each in found]), minlength=len(counts)
+            )
         scores = np.log(np.maximum(counts[1:], 0.5) / max(1, int(counts[1:].sum())))
     return list(zip(names, scores.tolist(), strict=True))
 

@@ -49,16 +49,24 @@ class Weights:
         if not self._done(course, story):
             learned = learn(course)
             overwrite = self.choices.overwrite
-            write_model(learned, course.tokenizer, self.out, story(learned.figures), overwrite=overwrite)
+            write_model(
+                learned, course.tokenizer, self.out, story(learned.figures), overwrite=overwrite
+            )
         return read_figures(self.out)
 
     def _course(self) -> Course:
         from nikawa.pretrain.learn import Course
 
         course = Course(
-            self.stages.folder(VOCABULARY), self.stages.folder(PACK) / "train", self._heldout(),
-            settings_of(self.choices), self.stages.folder(STATE), self.news, self.say, self.choices.threads,
-        )  # fmt: skip
+            self.stages.folder(VOCABULARY),
+            self.stages.folder(PACK) / "train",
+            self._heldout(),
+            settings_of(self.choices),
+            self.stages.folder(STATE),
+            self.news,
+            self.say,
+            self.choices.threads,
+        )
         return course if self.choices.batch else self._suited(course)
 
     def _suited(self, course: Course) -> Course:
@@ -76,7 +84,9 @@ class Weights:
                     return begun
         if device_for(self.choices.device).type == "cuda":
             return course
-        self.say(f"No graphics card: {PROCESSOR_BATCH:,} pieces a step in the place of {course.settings.batch:,}; --batch says otherwise")  # fmt: skip
+        self.say(
+            f"No graphics card: {PROCESSOR_BATCH:,} pieces a step in the place of {course.settings.batch:,}; --batch says otherwise"
+        )
         return small
 
     def _heldout(self) -> Path | None:
@@ -101,9 +111,13 @@ class Weights:
                 return True
             raise self._in_the_way()
         if not same:
-            what = "is the state of a training with other settings, or with another version of torch"
+            what = (
+                "is the state of a training with other settings, or with another version of torch"
+            )
             raise BadInput(
-                what, file=course.state, cure="choose another --out, or say --overwrite to begin anew"
+                what,
+                file=course.state,
+                cure="choose another --out, or say --overwrite to begin anew",
             )
         return False
 
@@ -112,7 +126,9 @@ class Weights:
         from nikawa.pretrain.card import tells
 
         card, figures = self.out / CARD, read_figures(self.out)
-        return card.is_file() and tells(card.read_bytes().decode("utf-8", "replace"), story(figures), figures)
+        return card.is_file() and tells(
+            card.read_bytes().decode("utf-8", "replace"), story(figures), figures
+        )
 
     def _finished(self) -> bool:
         return (self.out / CONFIG).is_file() and not self.choices.overwrite

@@ -18,7 +18,9 @@ from nikawa.pretrain.mask import Pieces
 class Order:
     """Where the windows of each step begin; a round takes all windows once, shifted a little from the last round's."""
 
-    def __init__(self, pieces: int, length: int, rows: int, seed: int, file: Path | None = None) -> None:
+    def __init__(
+        self, pieces: int, length: int, rows: int, seed: int, file: Path | None = None
+    ) -> None:
         self.span, self.rows, self.seed = length - 2, rows, seed
         if pieces < self.span:
             what = f"holds {pieces:,} pieces, a window takes {self.span}"

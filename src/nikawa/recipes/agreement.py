@@ -47,8 +47,14 @@ def _table(question: Ask, judged: Sequence[Judgement]) -> Table | None:
 
 
 def _rounded(row: MeasureRow) -> Measured:
-    value, low, high = (math.nan if n is None else round(n, PLACES) for n in (row.value, row.low, row.high))
+    value, low, high = (
+        math.nan if n is None else round(n, PLACES) for n in (row.value, row.low, row.high)
+    )
     known = math.isfinite(low) and math.isfinite(high)
     return Measured(
-        name=row.name, level=row.level, value=value, low=low if known else None, high=high if known else None
+        name=row.name,
+        level=row.level,
+        value=value,
+        low=low if known else None,
+        high=high if known else None,
     )

@@ -114,7 +114,9 @@ def amend(
     found = Checker(origin.dataset, tasks, relabel).check(read_relabels(relabel))
     after = _amended(origin.dataset, found, version)
     asked = tasks or shaped_tasks(origin.folder, origin.dataset)
-    scores, notes = moved_scores(Versions(origin.dataset, after, found, asked), how.runs, how.answers)
+    scores, notes = moved_scores(
+        Versions(origin.dataset, after, found, asked), how.runs, how.answers
+    )
     release = Release(
         version=version,
         previous=origin.dataset.version,
@@ -137,13 +139,16 @@ def next_version(old: str, asked: str | None) -> str:
     if asked is None:
         if found is None:
             raise BadInput(
-                f"the version {old!r} cannot be counted up", cure="say which comes next: --version X.Y"
+                f"the version {old!r} cannot be counted up",
+                cure="say which comes next: --version X.Y",
             )
         mark, major, minor, patch = found.groups()
         return f"{mark}{major}.{int(minor or 0) + 1}" + (".0" if patch is not None else "")
     new = _VERSION.fullmatch(asked)
     if new is None:
-        raise BadInput(f"{asked!r} is no version", cure="write numbers parted by points, such as 1.1")
+        raise BadInput(
+            f"{asked!r} is no version", cure="write numbers parted by points, such as 1.1"
+        )
     if found is not None and _order(new) <= _order(found):
         raise BadInput(f"{asked} does not come after {old}", cure="say a later version, or none")
     return asked
@@ -167,7 +172,9 @@ def _refuse(out: Path, overwrite: bool) -> None:
     if out.exists() and not out.is_dir():
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
     if (out / CARD).exists() and not overwrite:
-        raise BadInput("holds a dataset already", file=out, cure="choose another folder, or say --overwrite")
+        raise BadInput(
+            "holds a dataset already", file=out, cure="choose another folder, or say --overwrite"
+        )
 
 
 def _refuse_loss(out: Path, origin: Origin) -> None:

@@ -88,7 +88,9 @@ class Checker:
                 found.kept += 1
                 continue
             found.corrections.append(
-                Correction(example=name, question=question, before=old, after=new, why=one.why, by=one.by)
+                Correction(
+                    example=name, question=question, before=old, after=new, why=one.why, by=one.by
+                )
             )
             found.gold.setdefault(split, {}).setdefault(example.id, {})[question] = new
         if not found.corrections:
@@ -120,7 +122,9 @@ class Checker:
             what = f"{one.example} has no gold here that could be corrected"
             raise self._fault(one, what, "amend the copy that holds the labels")
         if one.question and one.question not in known:
-            raise self._fault(one, f"{one.example} has no question {one.question!r}", suggest(one.question, known))  # fmt: skip
+            raise self._fault(
+                one, f"{one.example} has no question {one.question!r}", suggest(one.question, known)
+            )
         if not one.question and len(known) > 1 and "label" not in known:
             cure = f"add a column question with one of: {listed(known)}"
             raise self._fault(one, f"{one.example} has {len(known)} questions", cure)
@@ -137,7 +141,9 @@ class Checker:
             )
         if new == old and not one.again:
             cure = "remove the line: every correction must change something"
-            raise self._fault(one, f"the {question} of {one.example} is {one.label!r} already", cure)
+            raise self._fault(
+                one, f"the {question} of {one.example} is {one.label!r} already", cure
+            )
         return new
 
     def _fitting(self, one: Wanted, given: Any, example: Example, question: str) -> Any:
@@ -145,10 +151,18 @@ class Checker:
         task = next((task for task in self.tasks if task.question == question), None)
         if isinstance(value, str):
             self._check_label(one, value, task, question)
-        elif task is not None and task.scale is not None and not task.scale[0] <= value <= task.scale[1]:
+        elif (
+            task is not None
+            and task.scale is not None
+            and not task.scale[0] <= value <= task.scale[1]
+        ):
             cure = f"it is a number from {task.scale[0]:g} to {task.scale[1]:g}"
             raise self._fault(one, f"{given!r} is outside the scale of {question!r}", cure)
-        elif task is not None and task.kind == "choice" and not 0 <= value < len(example.inputs["choices"]):
+        elif (
+            task is not None
+            and task.kind == "choice"
+            and not 0 <= value < len(example.inputs["choices"])
+        ):
             cure = f"{one.example} has {len(example.inputs['choices'])} choices, counted from 0"
             raise self._fault(one, f"there is no choice {given!r}", cure)
         return self._whole(one, value, example, question)
@@ -173,7 +187,11 @@ class Checker:
             raise self._fault(one, f"{wrong[0]} of {question!r}", wrong[1])
         for name in misshapen(made, old, question, tasks):
             if name != OVERLAP or not nests(self.dataset, question):
-                raise self._fault(one, f"the new {question} of {one.example} does not fit: {told(name)}", "docs/records.md has the shapes")  # fmt: skip
+                raise self._fault(
+                    one,
+                    f"the new {question} of {one.example} does not fit: {told(name)}",
+                    "docs/records.md has the shapes",
+                )
 
     def _typed(self, one: Wanted, given: Any, old: Any) -> Any:
         """A value in the type the question has."""
@@ -186,7 +204,9 @@ class Checker:
         try:
             return msgspec.json.decode(given)
         except msgspec.DecodeError:
-            raise self._fault(one, f"{given!r} is not JSON", "write structures as JSON in the cell") from None
+            raise self._fault(
+                one, f"{given!r} is not JSON", "write structures as JSON in the cell"
+            ) from None
 
     def _number(self, one: Wanted, given: Any, old: float) -> float | int:
         try:
@@ -205,14 +225,20 @@ class Checker:
         if isinstance(value, str | int | float):
             return value
         if type(value) is not type(example.gold[question]):
-            raise self._fault(one, f"the new {question} is not of the kind of the old one", "docs/records.md has the shapes")  # fmt: skip
+            raise self._fault(
+                one,
+                f"the new {question} is not of the kind of the old one",
+                "docs/records.md has the shapes",
+            )
         try:
             made = revive(replace(example, gold={**example.gold, question: value}))
             fit(made)
             _check_answers(value, example.inputs)
         except (BadInput, msgspec.ValidationError, ValueError) as problem:
             what = problem.what if isinstance(problem, BadInput) else str(problem)
-            raise self._fault(one, f"the new {question} does not fit: {what}", "docs/records.md has the shapes") from None  # fmt: skip
+            raise self._fault(
+                one, f"the new {question} does not fit: {what}", "docs/records.md has the shapes"
+            ) from None
         self._check_shape(one, made, example, question)
         return made.gold[question]
 

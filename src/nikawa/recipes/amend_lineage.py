@@ -7,11 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nikawa import __version__
 from nikawa.recipes.amend_check import Corrected
 from nikawa.recipes.changelog import Release
 from nikawa.recipes.lineage import LINEAGE, Change, Lineage, read_lineage
 from nikawa.records import Dataset, Example, reference
+from nikawa.version import __version__
 
 
 def amended_lineage(
@@ -21,8 +21,13 @@ def amended_lineage(
     changes: dict[str, list[Change]] = {}
     for one in found.corrections:
         change = Change(
-            version=release.version, question=one.question, before=one.before, after=one.after, why=one.why, by=one.by
-        )  # fmt: skip
+            version=release.version,
+            question=one.question,
+            before=one.before,
+            after=one.after,
+            why=one.why,
+            by=one.by,
+        )
         changes.setdefault(one.example, []).append(change)
     for entry in _entries(before, folder):
         new = changes.get(entry.example, [])
@@ -32,7 +37,11 @@ def amended_lineage(
 
 def _entries(before: Dataset, folder: Path | None) -> Iterator[Lineage]:
     """The entries there are, in the order of the examples; the others from the examples alone."""
-    told = {e.example: e for e in read_lineage(folder)} if folder is not None and (folder / LINEAGE).is_file() else {}  # fmt: skip
+    told = (
+        {e.example: e for e in read_lineage(folder)}
+        if folder is not None and (folder / LINEAGE).is_file()
+        else {}
+    )
     for split, examples in before.splits.items():
         for example in examples:
             name = reference(before.name, split, example.id)

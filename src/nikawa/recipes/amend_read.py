@@ -66,7 +66,9 @@ def read_relabels(path: Path) -> list[Wanted]:
     rows = _json(path) if path.name.endswith(JSON_LINES) else _sheet(path)
     found = [_wanted(line, row, path, path.name.endswith(JSON_LINES)) for line, row in rows]
     if not found:
-        raise BadInput("holds no correction", file=path, cure="write a line an item below the heading")
+        raise BadInput(
+            "holds no correction", file=path, cure="write a line an item below the heading"
+        )
     return found
 
 
@@ -82,11 +84,20 @@ def _judged(folder: Path) -> Iterator[Wanted]:
             by = f"{told.get('workers', 'several')} workers, {row.by}"
             found += 1
             yield Wanted(
-                line, row.example, row.question, row.gold, why=row.why, by=by, typed=True, again=True
+                line,
+                row.example,
+                row.question,
+                row.gold,
+                why=row.why,
+                by=by,
+                typed=True,
+                again=True,
             )
     if not found:
         raise BadInput(
-            "holds no item that got gold", file=folder / ITEMS, cure="settle the ties, or ask more workers"
+            "holds no item that got gold",
+            file=folder / ITEMS,
+            cure="settle the ties, or ask more workers",
         )
 
 
@@ -103,7 +114,14 @@ def _sheet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             _named(dict.fromkeys(header, ""), path, line)
             continue
         row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
-        yield line, {k: v for k, v in _named(row, path, line).items() if v != "" or k in ("example", "label")}
+        yield (
+            line,
+            {
+                k: v
+                for k, v in _named(row, path, line).items()
+                if v != "" or k in ("example", "label")
+            },
+        )
 
 
 def _named(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
@@ -127,7 +145,11 @@ def _named(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
 
 def _wanted(line: int, row: dict[str, Any], path: Path, typed: bool) -> Wanted:
     example = row["example"]
-    name = str(example).strip() if isinstance(example, str | int) and not isinstance(example, bool) else ""
+    name = (
+        str(example).strip()
+        if isinstance(example, str | int) and not isinstance(example, bool)
+        else ""
+    )
     if not name or row["label"] in ("", None):
         what = "has no id" if not name else "has no new label"
         raise BadInput(what, file=path, line=line, cure="fill it in, or remove the line")

@@ -48,7 +48,11 @@ class Versions:
     def asked(self) -> list[Task]:
         """The tasks that some correction concerns."""
         splits = self.before.splits
-        return [t for t in self.tasks if any(self.corrected.count(split, t.question) for split in splits)]
+        return [
+            t
+            for t in self.tasks
+            if any(self.corrected.count(split, t.question) for split in splits)
+        ]
 
     def examples(self, task: Task, split: str, *, after: bool) -> list[Example]:
         """The examples of a split that a task asks about."""
@@ -70,7 +74,10 @@ def values_of(
 
 
 def equal(one: float, other: float) -> bool:
-    return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=0, abs_tol=SAME)
+    """Whether two scores are the same but for rounding; two undefined ones are."""
+    return (math.isnan(one) and math.isnan(other)) or math.isclose(
+        one, other, rel_tol=0, abs_tol=SAME
+    )
 
 
 @dataclass
@@ -85,6 +92,7 @@ class _Sum:
 
 
 def moves_of(systems: Sequence[System], versions: Versions) -> list[ScoreMove]:
+    """The scores of every system under the gold of both versions."""
     table: dict[Key, dict[str, _Sum]] = {}
     for system in systems:
         task, split = system.task, system.split
@@ -92,7 +100,9 @@ def moves_of(systems: Sequence[System], versions: Versions) -> list[ScoreMove]:
         before, after = values_of(task, old, system.answers), values_of(task, new, system.answers)
         gained, lost = _turned(system, old, new)
         for metric, (value, unit) in before.items():
-            row = table.setdefault((task.name, split, metric), {}).setdefault(system.name, _Sum(unit))
+            row = table.setdefault((task.name, split, metric), {}).setdefault(
+                system.name, _Sum(unit)
+            )
             row.before.append(value)
             row.after.append(after[metric][0])
             row.gained.append(gained)
@@ -143,4 +153,7 @@ def _ranks(values: Mapping[str, float], metric: str) -> dict[str, int]:
 
     sign = 1 if metrics()[metric].better == "higher" else -1
     worth = {name: -math.inf if math.isnan(v) else sign * v for name, v in values.items()}
-    return {name: 1 + sum(other > value + SAME for other in worth.values()) for name, value in worth.items()}
+    return {
+        name: 1 + sum(other > value + SAME for other in worth.values())
+        for name, value in worth.items()
+    }

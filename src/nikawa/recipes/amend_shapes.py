@@ -32,7 +32,10 @@ def misshapen(made: Example, old: Example, question: str, tasks: Sequence[Task])
     asked = [task for task in tasks if task.question == question]
     before = set(faults(asked, old))
     found = [name for name in faults(asked, made) if name not in before and name != LABEL]
-    if any(span.start == span.end for span in _spans(made.gold[question])) and "span-empty" not in found:
+    if (
+        any(span.start == span.end for span in _spans(made.gold[question]))
+        and "span-empty" not in found
+    ):
         found.append("span-empty")
     return found
 
@@ -50,4 +53,8 @@ def told(name: str) -> str:
 
 
 def _spans(value: Any) -> list[Span]:
-    return [part for part in value if isinstance(part, Span)] if isinstance(value, list | tuple) else []
+    return (
+        [part for part in value if isinstance(part, Span)]
+        if isinstance(value, list | tuple)
+        else []
+    )

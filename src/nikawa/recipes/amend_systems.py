@@ -69,14 +69,20 @@ def _add_run(found: Found, run: StoredRun, versions: Versions) -> bool:
     if spec is None or task is None:
         return False
     run.check()
-    names = {versions.before.name, task.dataset, *([spec.own.dataset] if isinstance(spec.own, Task) else [])}
+    names = {
+        versions.before.name,
+        task.dataset,
+        *([spec.own.dataset] if isinstance(spec.own, Task) else []),
+    }
     learned = sum(
         versions.corrected.count(split, task.question)
         for split in versions.before.splits
         if any(f"{name}:{split}" in spec.protocol.train for name in names)
     )
     if learned:
-        found.notes.append(f"{run.path.name} learned from {learned:,} corrected answers: run it again")
+        found.notes.append(
+            f"{run.path.name} learned from {learned:,} corrected answers: run it again"
+        )
     for split in versions.before.splits:
         called = (split, *(f"{name}.{split}" for name in names))
         answered = next((s for s in run.sets if s in called), None)
@@ -102,7 +108,9 @@ def _title(spec: RunSpec) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _add_set(found: Found, run: StoredRun, system: System, answered: str, versions: Versions) -> None:
+def _add_set(
+    found: Found, run: StoredRun, system: System, answered: str, versions: Versions
+) -> None:
     task, split = system.task, system.split
     answers = {p.example: p for p in run.predictions(answered, task)}
     examples = versions.examples(task, split, after=False)
@@ -129,7 +137,9 @@ def _add_answers(found: Found, given: str, versions: Versions) -> None:
     tasks = named or asked
     path = Path(rest if named else given)
     if not path.exists():
-        raise BadInput("no such file", file=path, cure="write --answers FILE or --answers TASK=FILE")
+        raise BadInput(
+            "no such file", file=path, cure="write --answers FILE or --answers TASK=FILE"
+        )
     if len(tasks) != 1:
         cure = f"say --answers TASK={given} with one of: {listed(task.name for task in tasks)}"
         raise BadInput(f"the corrections concern {len(tasks)} tasks", cure=cure)

@@ -75,7 +75,9 @@ def answer_files(store: Store, question: Ask) -> list[Path]:
     found = [path for place in places for path in sorted(place.glob(ANSWERS))]
     for path in found:
         if path.suffix.lower() in WORKBOOKS:
-            raise BadInput("is a workbook, which is not read", file=path, cure="save its sheet as CSV UTF-8")
+            raise BadInput(
+                "is a workbook, which is not read", file=path, cure="save its sheet as CSV UTF-8"
+            )
     return [path for path in found if path.name.endswith(SUFFIXES)]
 
 
@@ -97,10 +99,15 @@ def take_file(path: Path, asked: Asked, answers: Answers) -> None:
         if example is not None:
             answer = unquoted(answer) if isinstance(answer, str) else answer
             answer = _valid(reading, place, (answer, asked, example))
-            if judgement.worker in answers.barred.get(item, ()) and reading.workers_are != "columns":
+            if (
+                judgement.worker in answers.barred.get(item, ())
+                and reading.workers_are != "columns"
+            ):
                 what = f"worker {judgement.worker} answered {listed(asked.ask.apart)} for {item!r} and may not judge it"
                 raise reading.fault(place, what, "take the answer out and ask somebody else")
-        kept = msgspec.structs.replace(judgement, example=item, question=asked.ask.question, answer=answer)
+        kept = msgspec.structs.replace(
+            judgement, example=item, question=asked.ask.question, answer=answer
+        )
         if not answers.add(kept):
             what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
             raise reading.fault(place, what, "keep one answer a worker and item")
@@ -139,4 +146,6 @@ def _valid(reading: Reading, place: int, given: tuple[Any, Asked, Example]) -> A
         form = FORMS[given[1].ask.form]
         what = f"the answer about {given[2].id!r} does not fit: {problem}"
         words = f", or {listed(given[1].ask.reports)}" if given[1].ask.reports else ""
-        raise reading.fault(place, what, f"the form {form.name} takes {form.answer}{words}") from None
+        raise reading.fault(
+            place, what, f"the form {form.name} takes {form.answer}{words}"
+        ) from None

@@ -65,11 +65,16 @@ class BuildReport(Record, frozen=True, kw_only=True):
 
 
 def build(
-    recipe: str | Recipe, out: Path, options: Options | None = None, progress: Progress | None = None
+    recipe: str | Recipe,
+    out: Path,
+    options: Options | None = None,
+    progress: Progress | None = None,
 ) -> BuildReport:
     """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped."""
     how, recipe = options or Options(), find_recipe(recipe) if isinstance(recipe, str) else recipe
-    store = Store(out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path())
+    store = Store(
+        out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path()
+    )
     if out.exists() and not out.is_dir():
         raise BadInput("is a file, not a folder", file=out, cure="choose another name")
     if recipe.check is not None:
@@ -90,11 +95,17 @@ def build(
         open_ = any(report.state in ("waiting", "blocked") for report in told)
         released = None if open_ else release(store, how.overwrite)
     return BuildReport(
-        recipe=recipe.name, out=str(out), stages=tuple(told), waiting=tuple(waiting), released=released
+        recipe=recipe.name,
+        out=str(out),
+        stages=tuple(told),
+        waiting=tuple(waiting),
+        released=released,
     )
 
 
-def _step(store: Store, stage: Stage | Ask, simulate: int | None) -> tuple[StageReport, Waiting | None]:
+def _step(
+    store: Store, stage: Stage | Ask, simulate: int | None
+) -> tuple[StageReport, Waiting | None]:
     edition = stage.edition if isinstance(stage, Stage) else 1
     key, before = store.key(stage, edition), store.done(stage)
     if key is None:
@@ -111,11 +122,15 @@ def _step(store: Store, stage: Stage | Ask, simulate: int | None) -> tuple[Stage
 
 
 def _report(stage: Stage | Ask, state: str, done: Done | None) -> StageReport:
-    told = StageReport(name=stage.name, title=stage.title, people=isinstance(stage, Ask), state=state)
+    told = StageReport(
+        name=stage.name, title=stage.title, people=isinstance(stage, Ask), state=state
+    )
     if done is None:
         return told
     wrote = {name: done.wrote[name] for name in stage.sets if name in done.wrote}
-    return msgspec.structs.replace(told, read=done.read, wrote=wrote, dropped=done.dropped, notes=done.notes)
+    return msgspec.structs.replace(
+        told, read=done.read, wrote=wrote, dropped=done.dropped, notes=done.notes
+    )
 
 
 @contextmanager
@@ -126,13 +141,13 @@ def _alone(out: Path, recipe: str) -> Iterator[None]:
     descriptor = os.open(place / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if os.name == "posix" and not lock(descriptor):
-            raise BadInput("is being built by another process", file=out, cure="wait until it has ended")
+            raise BadInput(
+                "is being built by another process", file=out, cure="wait until it has ended"
+            )
         other = os.read(descriptor, 999).decode()
         begun = len(list(place.iterdir())) > 1  # more than the lock
         if other not in ("", recipe) and begun:
-            cure = (
-                f"choose another folder for {recipe}; the setting answers lets builds share what people said"
-            )
+            cure = f"choose another folder for {recipe}; the setting answers lets builds share what people said"
             raise BadInput(f"is where {other} is built", file=out, cure=cure)
         if other != recipe:
             os.truncate(descriptor, 0)
@@ -149,7 +164,9 @@ def read_config(recipe: Recipe, path: Path | None) -> Config:
     try:
         given = tomllib.loads(read_whole(path))
     except tomllib.TOMLDecodeError as problem:
-        raise BadInput(f"is not TOML: {problem}", file=path, cure="correct the place it names") from None
+        raise BadInput(
+            f"is not TOML: {problem}", file=path, cure="correct the place it names"
+        ) from None
     known = [found.name for found in msgspec.structs.fields(recipe.config)]
     for name in given:
         if name not in known:
@@ -166,7 +183,8 @@ def read_config(recipe: Recipe, path: Path | None) -> Config:
 def show_config(recipe: Recipe) -> str:
     """The settings of a recipe as a TOML file, with the paper's numbers and where each comes from."""
     return "\n".join(
-        f"# {one['about']}\n{one['name']} = {toml_of(one['default'])}\n" for one in settings_of(recipe)
+        f"# {one['about']}\n{one['name']} = {toml_of(one['default'])}\n"
+        for one in settings_of(recipe)
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nikawa import __version__
 from nikawa.recipes.decide import NOT_DRAWN
 from nikawa.recipes.lineage import Lineage, Sibling, Step
 from nikawa.recipes.recipe import Ask
 from nikawa.recipes.store import Store, Trace
 from nikawa.records import Example, Judgement, reference
+from nikawa.version import __version__
 
 LISTED = 20
 """Dropped siblings an entry lists."""
@@ -90,12 +90,18 @@ def _upstream(store: Store) -> dict[str, frozenset[str]]:
     """By stage the stages it rests on, and itself."""
     found: dict[str, frozenset[str]] = {}
     for stage in store.recipe.stages:
-        before = {store.recipe.stage(name).name for name in stage.reads if name not in store.recipe.sources}
+        before = {
+            store.recipe.stage(name).name
+            for name in stage.reads
+            if name not in store.recipe.sources
+        }
         found[stage.name] = frozenset({stage.name}).union(*(found[name] for name in before))
     return found
 
 
-def lineages(store: Store, name: str, splits: Mapping[str, list[tuple[str, Example]]]) -> Iterator[Lineage]:
+def lineages(
+    store: Store, name: str, splits: Mapping[str, list[tuple[str, Example]]]
+) -> Iterator[Lineage]:
     """The lineage of each released example; `splits` holds (working id, example as released)."""
     history = History.of(store)
     for split, pairs in splits.items():
@@ -104,11 +110,28 @@ def lineages(store: Store, name: str, splits: Mapping[str, list[tuple[str, Examp
             line = history.ancestry(item, last)
             siblings = history.siblings(line)
             yield Lineage(
-                example=reference(name, split, example.id), item=item, split=split, recipe=store.recipe.name,
-                version=store.config.version, nikawa=__version__, inputs=example.inputs, gold=example.gold,
+                example=reference(name, split, example.id),
+                item=item,
+                split=split,
+                recipe=store.recipe.name,
+                version=store.config.version,
+                nikawa=__version__,
+                inputs=example.inputs,
+                gold=example.gold,
                 tags=tuple(sorted(example.tags)),
                 sources=tuple(history.sources[one] for one in line if one in history.sources),
-                steps=tuple(step for one, stages in line.items() for step in history.steps.get(one, ()) if step.stage in stages),
-                judgements=tuple(said for one, stages in line.items() for asked, said in history.judged.get(one, ()) if asked in stages),
-                siblings=tuple(siblings[:LISTED]), siblings_more=max(0, len(siblings) - LISTED),
-            )  # fmt: skip
+                steps=tuple(
+                    step
+                    for one, stages in line.items()
+                    for step in history.steps.get(one, ())
+                    if step.stage in stages
+                ),
+                judgements=tuple(
+                    said
+                    for one, stages in line.items()
+                    for asked, said in history.judged.get(one, ())
+                    if asked in stages
+                ),
+                siblings=tuple(siblings[:LISTED]),
+                siblings_more=max(0, len(siblings) - LISTED),
+            )

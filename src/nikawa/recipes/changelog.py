@@ -104,11 +104,14 @@ def headline(release: Release) -> str:
 def _release(release: Release) -> Iterator[str]:
     yield f"## {release.version} ({release.date})"
     yield f"{headline(release).rstrip('.')}. Scores on {release.previous} are not comparable with those on {release.version}."
-    kinds = [[q, move, f"{n:,}"] for q, found in release.counts.items() for move, n in found.items()]
+    kinds = [
+        [q, move, f"{n:,}"] for q, found in release.counts.items() for move, n in found.items()
+    ]
     yield Table(("question", "from -> to", "count"), kinds, ("count",)).markdown()
     rows = [
-        [c.example, c.question, _cell(c.before), _cell(c.after), _line(c.why), _line(c.by)] for c in release.corrections[:LISTED]
-    ]  # fmt: skip
+        [c.example, c.question, _cell(c.before), _cell(c.after), _line(c.why), _line(c.by)]
+        for c in release.corrections[:LISTED]
+    ]
     yield Table(("example", "question", "before", "after", "why", "by"), rows).markdown()
     if len(release.corrections) > LISTED:
         yield f"… and {len(release.corrections) - LISTED:,} more in `changelog.json`."
@@ -116,12 +119,25 @@ def _release(release: Release) -> Iterator[str]:
     if moved:
         what = "Scores" if all(score.changes for score in moved) else "Scores and ranks"
         yield f"### {what} that move from {release.previous} to {release.version}"
-        yield Table(SCORE_COLUMNS, [score_row(score) for score in moved], SCORE_COLUMNS[4:]).markdown()
+        yield Table(
+            SCORE_COLUMNS, [score_row(score) for score in moved], SCORE_COLUMNS[4:]
+        ).markdown()
     if release.notes:
         yield "\n".join(f"- {note}" for note in release.notes)
 
 
-SCORE_COLUMNS = ("task", "set", "metric", "system", "before", "after", "change", "rank", "gained", "lost")
+SCORE_COLUMNS = (
+    "task",
+    "set",
+    "metric",
+    "system",
+    "before",
+    "after",
+    "change",
+    "rank",
+    "gained",
+    "lost",
+)
 
 
 def score_row(score: ScoreMove) -> list[str]:
@@ -130,8 +146,18 @@ def score_row(score: ScoreMove) -> list[str]:
     if score.rank_after != score.rank_before:
         rank = f"{score.rank_before} -> {score.rank_after}"
     system = score.system if score.seeds == 1 else f"{score.system} ({score.seeds} seeds)"
-    cells = [score.task, score.set, score.metric, system, *map(_number, (score.before, score.after))]
-    change = "" if None in (score.before, score.after) else f"{(score.after or 0) - (score.before or 0):+.4f}"
+    cells = [
+        score.task,
+        score.set,
+        score.metric,
+        system,
+        *map(_number, (score.before, score.after)),
+    ]
+    change = (
+        ""
+        if None in (score.before, score.after)
+        else f"{(score.after or 0) - (score.before or 0):+.4f}"
+    )
     change = change if score.changes else "none"
     return [*cells, change, rank, f"{score.gained:g}", f"{score.lost:g}"]
 
@@ -141,7 +167,11 @@ def moves_told(scores: Sequence[ScoreMove]) -> str:
     changed = sum(score.changes for score in scores)
     told = f"{changed:,} of {len(scores):,} stored scores move"
     ranks = sum(score.moves for score in scores) - changed
-    return f"{told}; {ranks:,} more {'changes' if ranks == 1 else 'change'} rank alone" if ranks else told
+    return (
+        f"{told}; {ranks:,} more {'changes' if ranks == 1 else 'change'} rank alone"
+        if ranks
+        else told
+    )
 
 
 def _number(value: float | None) -> str:

@@ -79,7 +79,9 @@ def decide(
 def told(judgements: Iterable[Judgement]) -> str:
     """The answers in a few words: `neutral x7, entailment x3`."""
     counts = Counter(str(judgement.answer) for judgement in judgements)
-    return ", ".join(f"{answer} x{n}" for answer, n in sorted(counts.items(), key=lambda c: (-c[1], c[0])))
+    return ", ".join(
+        f"{answer} x{n}" for answer, n in sorted(counts.items(), key=lambda c: (-c[1], c[0]))
+    )
 
 
 def sorted_into(
@@ -117,7 +119,9 @@ def check_split(config: Any, parts: int = 3) -> None:
         parse_sizes(config.split, 1_000_000, tuple(map(str, range(parts))))
     except BadInput as problem:
         what = f"the setting split = {config.split!r} cannot be used: {problem.what}"
-        raise BadInput(what, cure=f"write {parts} shares that add up to 1, or rest,500,500") from None
+        raise BadInput(
+            what, cure=f"write {parts} shares that add up to 1, or rest,500,500"
+        ) from None
 
 
 def check_removed(removed: Sequence[str], known: Collection[str]) -> None:
@@ -156,5 +160,7 @@ def tagged(examples: Iterable[Example], pack: str) -> Iterator[Example]:
 def need(value: Any, what: str, path: Any, line: int) -> Any:
     """A value a source line must have."""
     if value in (None, ""):
-        raise BadInput(f"has no {what}", file=path, line=line, cure="see docs/build.md for the fields")
+        raise BadInput(
+            f"has no {what}", file=path, line=line, cure="see docs/build.md for the fields"
+        )
     return value

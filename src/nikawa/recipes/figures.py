@@ -18,7 +18,10 @@ Splits = Mapping[str, Sequence[Example]]
 
 def figures_of(store: Store, splits: Splits) -> Figures:
     """All figures of a finished build."""
-    done = {stage.name: store.done(stage) or Done(stage=stage.name, key="") for stage in store.recipe.stages}
+    done = {
+        stage.name: store.done(stage) or Done(stage=stage.name, key="")
+        for stage in store.recipe.stages
+    }
     asks = [_ask(store, s, done[s.name]) for s in store.recipe.stages if isinstance(s, Ask)]
     stages = [s for s in store.recipe.stages if isinstance(s, Stage)]
     simulated, answers = sum(ask.simulated for ask in asks), sum(ask.answers for ask in asks)
@@ -87,7 +90,9 @@ def _workers_are(
 
 def _stage(stage: Stage, done: Done) -> StageFigures:
     wrote = {name: done.wrote[name] for name in stage.sets if name in done.wrote}
-    return StageFigures(name=stage.name, title=stage.title, read=done.read, wrote=wrote, dropped=done.dropped)
+    return StageFigures(
+        name=stage.name, title=stage.title, read=done.read, wrote=wrote, dropped=done.dropped
+    )
 
 
 def _ask(store: Store, ask: Ask, done: Done) -> AskFigures:
@@ -130,7 +135,9 @@ def _licences(store: Store, stages: Sequence[Stage]) -> Iterator[str]:
 def _labels(question: str, splits: Splits) -> dict[str, dict[str, int]]:
     """By split how often each label occurs; scores by whole numbers, lists by length."""
     return {
-        split: dict(sorted(Counter(_label(example.gold.get(question)) for example in examples).items()))
+        split: dict(
+            sorted(Counter(_label(example.gold.get(question)) for example in examples).items())
+        )
         for split, examples in splits.items()
     }
 
@@ -146,7 +153,11 @@ def _spans(question: str, splits: Splits) -> dict[str, dict[str, int]]:
         )
         for split, examples in splits.items()
     }
-    return {split: dict(sorted(each.items())) for split, each in found.items()} if any(found.values()) else {}
+    return (
+        {split: dict(sorted(each.items())) for split, each in found.items()}
+        if any(found.values())
+        else {}
+    )
 
 
 def _listed(value: Any) -> Sequence[Any]:

@@ -51,7 +51,9 @@ def _label(answer: Any, asked: Asked, example: Example) -> str:
 
 def _ranked(answer: Any, asked: Asked, example: Example) -> list[str]:
     parts = answer if isinstance(answer, list) else str(answer).replace("|", ">").split(">")
-    names = [_label(part.strip() if isinstance(part, str) else part, asked, example) for part in parts]
+    names = [
+        _label(part.strip() if isinstance(part, str) else part, asked, example) for part in parts
+    ]
     if len(set(names)) != len(names) or not names:
         raise ValueError(f"{answer!r} names a label twice, or none")
     if asked.ask.texts and len(names) > asked.texts:
@@ -119,7 +121,9 @@ def _spans(answer: Any, asked: Asked, example: Example) -> list[dict[str, Any]]:
             raise ValueError(f"{span!r} is no span of the text with one of {', '.join(labels)}")
     for one, other in pairwise(sorted(answer, key=lambda span: (span["start"], span["end"]))):
         if one["end"] > other["start"]:
-            shown = [f"{text[span['start'] : span['end']]} ({span['label']})" for span in (one, other)]
+            shown = [
+                f"{text[span['start'] : span['end']]} ({span['label']})" for span in (one, other)
+            ]
             raise ValueError(f"{shown[0]} and {shown[1]} overlap")
     return list(answer)
 
@@ -159,12 +163,18 @@ FORMS = {
         Form("multiple-choice", "the number of a choice, from 0, or its text", _choice, votes=True),
         Form("write-hypotheses", "so many texts, as a list or a line each", _texts),
         Form("write-contradictions", "so many texts, as a list or a line each", _texts),
-        Form("write-question", "so many {question, answer}, as a list or two lines each", _questions),
+        Form(
+            "write-question", "so many {question, answer}, as a list or two lines each", _questions
+        ),
         Form("further-answers", "a text", _text),
         Form("concept-question", "a text", _text),
         Form("translation", "a text in the language of the data", _text),
         Form("distractors", "so many texts, as a list or a line each", _texts),
-        Form("span-tagging", "a list of {start, end, label}, or the text with <span:LABEL> in it", _spans),
+        Form(
+            "span-tagging",
+            "a list of {start, end, label}, or the text with <span:LABEL> in it",
+            _spans,
+        ),
     )
 }
 """The forms by name, as the annotation pages call them."""

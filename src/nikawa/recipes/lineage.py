@@ -109,7 +109,11 @@ def read_lineage(folder: Path) -> Iterator[Lineage]:
 def lineage(example: str, folder: Path) -> Lineage:
     """The lineage of an example given as `jnli:dev/12`, `dev/12`, or `12` where one split alone has it."""
     path = _file(folder)
-    found = [entry for entry in (_find(path, name) for name in _names(example, folder)) if entry is not None]
+    found = [
+        entry
+        for entry in (_find(path, name) for name in _names(example, folder))
+        if entry is not None
+    ]
     if len(found) == 1:
         return found[0]
     if found:
@@ -121,9 +125,7 @@ def lineage(example: str, folder: Path) -> Lineage:
 def _file(folder: Path) -> Path:
     path = folder / LINEAGE
     if not path.is_file():
-        cure = (
-            "name the folder of a dataset that nikawa build made, or split made of aggregated gold (--in DIR)"
-        )
+        cure = "name the folder of a dataset that nikawa build made, or split made of aggregated gold (--in DIR)"
         raise BadInput("there is no lineage here", file=folder, cure=cure)
     return path
 

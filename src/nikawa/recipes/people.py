@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nikawa import __version__
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
@@ -18,6 +17,7 @@ from nikawa.recipes.recipe import Ask
 from nikawa.recipes.sheet import CELLS, TASKS, write_cells, write_sheet
 from nikawa.recipes.store import PEOPLE, RECORD, Done, Store, counts_of, digest, digest_file
 from nikawa.records import Example, Judgement, Record
+from nikawa.version import __version__
 
 SIMULATED = "simulated-"
 """How the name of a simulated worker begins."""
@@ -51,7 +51,9 @@ class Waiting(Record, frozen=True, kw_only=True):
 
 def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
     """Write the sheet of an `Ask` and take the answers, or make them where they are to be simulated."""
-    asked = Asked(question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1))
+    asked = Asked(
+        question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1)
+    )
     files = answer_files(store, question)
     source: Any = ["simulated", simulate] if simulate is not None and not files else _digests(files)
     others = [store.digest_of(name) for name in question.apart]
@@ -100,13 +102,17 @@ def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:
     view = store.view(asked.ask)
     for example in answers.known.values():
         barred = answers.barred.get(example.id, set())
-        names = [f"{SIMULATED}{number:03}" for number in range(1, 2 * asked.workers + len(barred) + 1)]
+        names = [
+            f"{SIMULATED}{number:03}" for number in range(1, 2 * asked.workers + len(barred) + 1)
+        ]
         free = [name for name in names if name not in barred]
         for worker in chance(seed, asked.ask.name, example.id).sample(free, asked.workers):
             answer = simulate(example, view, chance(seed, asked.ask.name, example.id, worker))
             answer = read_answer(answer, asked, example)
             answers.add(
-                Judgement(example=example.id, worker=worker, question=asked.ask.question, answer=answer)
+                Judgement(
+                    example=example.id, worker=worker, question=asked.ask.question, answer=answer
+                )
             )
 
 
@@ -120,10 +126,16 @@ def _waiting(
     if answers.given:
         write_cells(place / MISSING, lacking)
     return Waiting(
-        ask=asked.ask.name, file=str(place / "answers.csv"), tasks=str(place / CELLS), items=len(answers.known),
-        workers=asked.workers, lacking=len(lacking), answers=answers.given, wanted=len(answers.known) * asked.workers,
+        ask=asked.ask.name,
+        file=str(place / "answers.csv"),
+        tasks=str(place / CELLS),
+        items=len(answers.known),
+        workers=asked.workers,
+        lacking=len(lacking),
+        answers=answers.given,
+        wanted=len(answers.known) * asked.workers,
         unknown=tuple(list(answers.unknown)[:SHOWN]),
-    )  # fmt: skip
+    )
 
 
 def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
@@ -139,7 +151,9 @@ def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
             key=key,
             read=counts_of(store, question),
             wrote={question.name: len(judged)},
-            digests={question.name: digest([judgement.example for judgement in judged], lines.decode())},
+            digests={
+                question.name: digest([judgement.example for judgement in judged], lines.decode())
+            },
             nikawa=__version__,
             workers=len({judgement.worker for judgement in judged}),
             simulated=sum(judgement.worker.startswith(SIMULATED) for judgement in judged),

@@ -40,12 +40,15 @@ FROM = "from"
 class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What every recipe can be told; each adds its own fields, with the paper's numbers as defaults."""
 
-    name: Annotated[str, msgspec.Meta(description="Name of the dataset; that of the recipe when empty.")] = ""
+    name: Annotated[
+        str, msgspec.Meta(description="Name of the dataset; that of the recipe when empty.")
+    ] = ""
     version: Annotated[str, msgspec.Meta(description="Version of the release.")] = "1.0"
     licence: Annotated[str, msgspec.Meta(description="Licence of the release.")] = "CC BY-SA 4.0"
     seed: Annotated[int, msgspec.Meta(description="Another seed draws other items.", ge=0)] = 0
     answers: Annotated[
-        str, msgspec.Meta(description="A further folder of answers, such as people/ of another build.")
+        str,
+        msgspec.Meta(description="A further folder of answers, such as people/ of another build."),
     ] = ""
 
 
@@ -171,7 +174,9 @@ class Recipe:
         for stage in self.stages:
             needed = (*stage.reads, *(stage.apart if isinstance(stage, Ask) else ()))
             if missing := [name for name in needed if name not in known]:
-                raise ValueError(f"{self.name}: {stage.name} reads {missing}, which no earlier stage writes")
+                raise ValueError(
+                    f"{self.name}: {stage.name} reads {missing}, which no earlier stage writes"
+                )
             if again := known & {*stage.sets}:
                 raise ValueError(f"{self.name}: {stage.name} writes {again} a second time")
             known |= {*stage.sets}
@@ -183,7 +188,13 @@ class Recipe:
 
 def found_in(path: Path, line: int, **more: str) -> dict[str, Any]:
     """The meta value `from` of an item read from a source: file, line, and what else is known (url, licence)."""
-    return {FROM: {"file": path.name, "line": line, **{key: value for key, value in more.items() if value}}}
+    return {
+        FROM: {
+            "file": path.name,
+            "line": line,
+            **{key: value for key, value in more.items() if value},
+        }
+    }
 
 
 NOT_DESCRIBED = ("jcola", "klue-dp", "klue-mrc", "wos")
@@ -193,7 +204,9 @@ NOT_DESCRIBED = ("jcola", "klue-dp", "klue-mrc", "wos")
 def find_recipe(name: str) -> Recipe:
     """The recipe called `name`; datasets without one are told from names that do not exist."""
     if name in NOT_DESCRIBED:
-        what = f"{name} can be read but not built: the papers at hand do not describe how it was made"
+        what = (
+            f"{name} can be read but not built: the papers at hand do not describe how it was made"
+        )
         raise BadInput(what, cure="nikawa build list shows what can be built")
     return recipes()[name]
 

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from nikawa import __version__
 from nikawa.errors import BadInput
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.json import encode_json, read_json
@@ -22,6 +21,7 @@ from nikawa.recipes.recipe import FROM, Ask
 from nikawa.recipes.store import Store, config_values, digest
 from nikawa.records import Card, Example, Record
 from nikawa.reporting.card import Figures, markdown
+from nikawa.version import __version__
 
 BUILT, PAGE = "build.json", "README.md"
 CHANGES, CHANGELOG = "changelog.json", "CHANGELOG.md"
@@ -57,7 +57,9 @@ def release(store: Store, overwrite: bool) -> Released:
     """Write the release, unless the same is there; another one is replaced only where that is asked for."""
     recover(store.out, CARD)
     sets = {split: store.digest_of(name) for split, name in store.recipe.splits.items()}
-    key = digest(store.recipe.name, sets, _settings(store), [store.digest_of(s.name) for s in _asks(store)])
+    key = digest(
+        store.recipe.name, sets, _settings(store), [store.digest_of(s.name) for s in _asks(store)]
+    )
     built = released_before(store.out)
     if built is None or built.key != key:
         if built is not None and not overwrite:
@@ -81,7 +83,9 @@ def released_before(out: Path) -> Built | None:
 def _settings(store: Store) -> dict[str, Any]:
     """All settings but those that say where something lies: files count by what is in them."""
     places = (*store.recipe.sources, "answers")
-    return {name: value for name, value in config_values(store.config).items() if name not in places}
+    return {
+        name: value for name, value in config_values(store.config).items() if name not in places
+    }
 
 
 def _asks(store: Store) -> Iterator[Ask]:
@@ -90,7 +94,9 @@ def _asks(store: Store) -> Iterator[Ask]:
 
 def _told(store: Store, built: Built, *, fresh: bool) -> Released:
     labels = built.figures.labels
-    counts = {split: sum(labels[split].values()) for split in store.recipe.splits if split in labels}
+    counts = {
+        split: sum(labels[split].values()) for split in store.recipe.splits if split in labels
+    }
     return Released(
         name=read_json(store.out / CARD, Card).name,
         version=built.version,
@@ -103,12 +109,18 @@ def _told(store: Store, built: Built, *, fresh: bool) -> Released:
 
 def _write(store: Store, key: str, replaced: bool) -> Built:
     splits = _splits(store)
-    figures = figures_of(store, {split: [example for _, example in pairs] for split, pairs in splits.items()})
+    figures = figures_of(
+        store, {split: [example for _, example in pairs] for split, pairs in splits.items()}
+    )
     card = _card(store, figures)
     built = Built(
-        recipe=store.recipe.name, version=store.config.version, key=key, nikawa=__version__,
-        config=dict(config_values(store.config)), figures=figures,
-    )  # fmt: skip
+        recipe=store.recipe.name,
+        version=store.config.version,
+        key=key,
+        nikawa=__version__,
+        config=dict(config_values(store.config)),
+        figures=figures,
+    )
     old = _old(store.out) if replaced else []
     with staged_files(store.out, old, CARD) as folder:
         for split, pairs in splits.items():
@@ -155,7 +167,9 @@ def _card(store: Store, figures: Figures) -> Card:
     """The recipe's card with what the build tells."""
     card = store.recipe.card(store.config)
     said = "; ".join(f"{a.name}: {a.each} an item, {a.workers} in all" for a in figures.asks)
-    made_up = ("The workers are simulated: no person judged these examples, and the labels mean nothing.",)
+    made_up = (
+        "The workers are simulated: no person judged these examples, and the labels mean nothing.",
+    )
     unsaid = figures.licences.get("not stated", 0)
     lacking = (f"{unsaid:,} source items state no licence.",) if unsaid else ()
     return replace(

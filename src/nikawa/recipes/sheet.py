@@ -20,9 +20,26 @@ from nikawa.records import Example, Record
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet computes."""
 ORDER = (
-    "title", "context", "premise", "hypothesis", "sentence1", "sentence2", "english", "japanese", "marked", "text",
-    "source", "relation", "targets", "question", "choices", "answer", "candidates", "votes", "check",
-)  # fmt: skip
+    "title",
+    "context",
+    "premise",
+    "hypothesis",
+    "sentence1",
+    "sentence2",
+    "english",
+    "japanese",
+    "marked",
+    "text",
+    "source",
+    "relation",
+    "targets",
+    "question",
+    "choices",
+    "answer",
+    "candidates",
+    "votes",
+    "check",
+)
 """How a person reads the columns of a sheet, what is held against something after it; files keep inputs by name."""
 SHEET, TASKS, CELLS = "sheet.json", "tasks.jsonl", "tasks.csv"
 
@@ -56,11 +73,22 @@ def write_sheet(store: Store, asked: Asked, examples: list[Example]) -> None:
     """The tasks as records and as a sheet, and what is asked; written once for the same items."""
     place, ask = store.out / PEOPLE / asked.ask.name, asked.ask
     sheet = Sheet(
-        recipe=store.recipe.name, name=ask.name, title=ask.title, form=ask.form, question=ask.question, prompt=ask.prompt,
-        labels=ask.labels, scale=ask.scale, texts=asked.texts, workers=asked.workers, items=len(examples),
-        answer=FORMS[ask.form].answer, language=store.recipe.language, tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
+        recipe=store.recipe.name,
+        name=ask.name,
+        title=ask.title,
+        form=ask.form,
+        question=ask.question,
+        prompt=ask.prompt,
+        labels=ask.labels,
+        scale=ask.scale,
+        texts=asked.texts,
+        workers=asked.workers,
+        items=len(examples),
+        answer=FORMS[ask.form].answer,
+        language=store.recipe.language,
+        tasks=digest([e.id for e in examples], [e.inputs for e in examples]),
         reports=ask.reports,
-    )  # fmt: skip
+    )
     if (place / SHEET).is_file() and read_json(place / SHEET, Sheet) == sheet:
         return
     with atomic_write(place / TASKS, overwrite=True) as stream:
@@ -86,7 +114,9 @@ def write_cells(path: Path, examples: Sequence[Example]) -> None:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["example", *names])
         for example in examples:
-            writer.writerow([_cell(example.id), *(_cell(example.inputs.get(name)) for name in names)])
+            writer.writerow(
+                [_cell(example.id), *(_cell(example.inputs.get(name)) for name in names)]
+            )
         stream.write(b"\xef\xbb\xbf" + text.getvalue().encode())
 
 

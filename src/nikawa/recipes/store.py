@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from nikawa import __version__
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
@@ -21,6 +20,7 @@ from nikawa.io.json import encode_json, read_json, read_json_lines
 from nikawa.io.records import read_examples, read_records
 from nikawa.recipes.recipe import FROM, Ask, Config, Dropped, Kept, Outcome, Recipe, Stage
 from nikawa.records import Example, Judgement, Record
+from nikawa.version import __version__
 
 WORK, PEOPLE = "build", "people"
 RECORD, TRACE = "stage.json", "trace.jsonl"
@@ -109,7 +109,9 @@ class Store:
         given = getattr(self.config, name)
         if not given:
             what = f"the config of {self.recipe.name} names no file of {name}"
-            raise BadInput(what, cure=f'write {name} = "FILE" into it; --show-config prints one to fill in')
+            raise BadInput(
+                what, cure=f'write {name} = "FILE" into it; --show-config prints one to fill in'
+            )
         path = self.base / str(given)
         if not path.is_file():
             raise BadInput("no such file", file=path, cure=f"correct {name} in the config")
@@ -220,7 +222,9 @@ def _traced(outcome: Outcome, stage: Stage) -> Trace:
     parents = example.origin.parents if example.origin is not None else ()
     source = example.meta.get(FROM)
     if isinstance(outcome, Dropped):
-        return Trace(item=example.id, why=outcome.why, detail=outcome.detail, parents=parents, source=source)
+        return Trace(
+            item=example.id, why=outcome.why, detail=outcome.detail, parents=parents, source=source
+        )
     into = outcome.into or stage.sets[0]
     return Trace(item=example.id, into=into, rule=outcome.rule, parents=parents, source=source)
 

@@ -82,7 +82,9 @@ def _em(character: str) -> float:
     return 0.3 if character in " .,:;'|" else 0.6
 
 
-def place(marks: Sequence[Mark], dots: Sequence[Point], line: Sequence[Point], frame: Box) -> list[Box]:
+def place(
+    marks: Sequence[Mark], dots: Sequence[Point], line: Sequence[Point], frame: Box
+) -> list[Box]:
     """A box for the name of each mark: the cheapest layout of a few orders of placing them."""
     scene = Scene(_points(dots), _points(line), frame)
     choices = [_candidates(mark) for mark in marks]
@@ -137,7 +139,9 @@ def _own_cost(mark: Mark, boxes: Floats, scene: Scene) -> Floats:
     cost += LINE * _holds(boxes, scene.line, 2).any(axis=1)
     away = scene.dots[np.hypot(*(scene.dots - spot).T) > 4]
     cost += DOT / 4 * _near_wire(spot, ends, away).sum(axis=1)
-    cost += DOUBT * _holds(boxes, away, 9).sum(axis=1)  # beside another dot it would seem that dot's name
+    cost += DOUBT * _holds(boxes, away, 9).sum(
+        axis=1
+    )  # beside another dot it would seem that dot's name
     if len(scene.line):
         height = np.interp((boxes[:, 0] + boxes[:, 2]) / 2, scene.line[:, 0], scene.line[:, 1])
         cost += BELOW * (boxes[:, 3] > height)
@@ -152,7 +156,9 @@ def _mutual_cost(spot: Floats, boxes: Floats, spots: Floats, chosen: Floats) -> 
     apart = (a[..., 0] > b[..., 2] + 5) | (b[..., 0] > a[..., 2] + 5)
     apart |= (a[..., 1] > b[..., 3]) | (b[..., 1] > a[..., 3])
     ends, theirs = _nearest(spot, boxes), np.clip(spots, chosen[:, :2], chosen[:, 2:])
-    cost: Floats = COVERED * (~apart).sum(axis=1) + CROSSED * _cross(spot, ends, spots, theirs).sum(axis=1)
+    cost: Floats = COVERED * (~apart).sum(axis=1) + CROSSED * _cross(spot, ends, spots, theirs).sum(
+        axis=1
+    )
     ours = spot + ALONG[None] * (ends - spot)[:, None, :]
     through = _holds(chosen, ours.reshape(-1, 2), 0).reshape(len(chosen), len(boxes), -1)
     cost += THROUGH * through.any(axis=2).sum(axis=0)

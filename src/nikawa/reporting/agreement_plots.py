@@ -76,7 +76,9 @@ def bars(names: Sequence[object], counts: Sequence[int], total: int) -> str:
     most, parts = max(counts, default=0), []
     for row, (name, count) in enumerate(zip(names, counts, strict=True)):
         y, long = row * BAR, 420 * count / most
-        parts.append(f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(cut(name))}</text>')
+        parts.append(
+            f'<text x="{margin - 8:.0f}" y="{y + 17}" text-anchor="end">{text(cut(name))}</text>'
+        )
         parts.append(
             f'<rect class="bar" x="{margin:.0f}" y="{y + 3}" width="{long:.1f}" height="{BAR - 7}" rx="2"/>'
         )
@@ -105,7 +107,9 @@ def standing_bar(counts: dict[str, int]) -> str:
         wide = 700 * count / total
         parts.append(f'<rect class="s{place_}" x="{x:.1f}" y="0" width="{wide:.1f}" height="26"/>')
         said = f"{name} {count:,} ({100 * count / total:.1f}%)"
-        parts.append(f'<rect class="s{place_}" x="{legend:.0f}" y="38" width="11" height="11" rx="2"/>')
+        parts.append(
+            f'<rect class="s{place_}" x="{legend:.0f}" y="38" width="11" height="11" rx="2"/>'
+        )
         parts.append(f'<text x="{legend + 17:.0f}" y="48">{text(said)}</text>')
         x, legend = x + wide, legend + 40 + text_width(said, SIZE)
     return svg(max(720, legend), 56, parts, "Items")
@@ -162,7 +166,9 @@ def worker_map(table: Table) -> str:
     ]
     away = np.hypot((px - np.median(px)) / 630, (py - np.median(py)) / 366)
     far = np.argsort(-away, kind="stable")[:NAMED].tolist()
-    marks = [Mark(spots[i][0], spots[i][1], cut(table.workers[shown[i]], 120), 0, SIZE) for i in far]
+    marks = [
+        Mark(spots[i][0], spots[i][1], cut(table.workers[shown[i]], 120), 0, SIZE) for i in far
+    ]
     tags = [
         f'<text class="tag" x="{box.left:.1f}" y="{box.bottom - 4:.1f}">{text(mark.text)}</text>'
         for mark, box in zip(marks, place(marks, spots, [], FRAME), strict=True)

@@ -125,7 +125,8 @@ def _label_table(labels: Mapping[str, Mapping[str, int]]) -> Table:
     names = list(dict.fromkeys(sorted(name for found in labels.values() for name in found)))
     splits = list(labels)
     rows = [
-        [name, *(f"{labels[split].get(name, 0):,}" for split in splits), _sum(labels, name)] for name in names
+        [name, *(f"{labels[split].get(name, 0):,}" for split in splits), _sum(labels, name)]
+        for name in names
     ]
     rows.append(["all", *(f"{sum(labels[split].values()):,}" for split in splits), _sum(labels)])
     return Table(("label", *splits, "total"), rows, (*splits, "total"))
@@ -171,7 +172,14 @@ def _people(card: Card, figures: Figures) -> Iterator[str]:
     yield "## Workers and agreement"
     yield f"{card.labels} Workers are {figures.workers_are}: {card.workers}."
     rows = [
-        [ask.name, ask.title, f"{ask.items:,}", str(ask.each), f"{ask.workers:,}", f"{ask.answers:,}"]
+        [
+            ask.name,
+            ask.title,
+            f"{ask.items:,}",
+            str(ask.each),
+            f"{ask.workers:,}",
+            f"{ask.answers:,}",
+        ]
         for ask in figures.asks
     ]
     columns = ("asked", "what", "items", "workers an item", "workers", "answers")
@@ -194,7 +202,9 @@ def _agreement(figures: Figures) -> Iterator[str]:
     if not any(interval for _, interval in told):
         columns = columns[:3]
     rows = [
-        [*row, "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"][: len(columns)]
+        [*row, "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"][
+            : len(columns)
+        ]
         for row, interval in told
     ]
     if rows:
@@ -207,7 +217,11 @@ def _use(card: Card, figures: Figures) -> Iterator[str]:
     yield "\n".join(f"- {problem}" for problem in problems)
     yield "Checks of texts, repetition and leakage (`nikawa data check`):"
     rows = [[found.check, found.where, f"{found.count:,}"] for found in figures.findings]
-    yield Table(("check", "where", "count"), rows, ("count",)).markdown() if rows else "Nothing was found."
+    yield (
+        Table(("check", "where", "count"), rows, ("count",)).markdown()
+        if rows
+        else "Nothing was found."
+    )
     if not figures.stages:  # made elsewhere: how it was judged is not ours to state
         return
     yield "## Data statement"

@@ -84,7 +84,9 @@ def find_choices(
         homes = tuple(part.name for part in _homes(parts, run.spec))
         groups.setdefault(homes or ("", run.spec.task, task_of(run.spec).dataset), []).append(run)
     by_name = {part.name: part for part in parts}
-    own = {n: _choices(found, by_name[n]) for homes, found in groups.items() if homes[0] for n in homes}
+    own = {
+        n: _choices(found, by_name[n]) for homes, found in groups.items() if homes[0] for n in homes
+    }
     return own, tuple(_choices(found) for homes, found in sorted(groups.items()) if not homes[0])
 
 
@@ -95,9 +97,18 @@ def _read(stored: StoredRun, out: Path | None) -> Choosing:
     metric = task_of(spec).metrics[0]
     for i, scores in enumerate(stored.scores()):
         for j, score in enumerate(scores.scores):
-            if (scores.set, score.where, score.metric, score.mode) == (SELECT, "", metric, "official"):
+            if (scores.set, score.where, score.metric, score.mode) == (
+                SELECT,
+                "",
+                metric,
+                "official",
+            ):
                 return Choosing(spec, folder, scores, score, f"{folder}/{SCORES}#/{i}/scores/{j}")
-    raise BadInput(f"has no {metric} on the set that settings are chosen on", file=stored.path / SCORES, cure="score the run again")  # fmt: skip
+    raise BadInput(
+        f"has no {metric} on the set that settings are chosen on",
+        file=stored.path / SCORES,
+        cure="score the run again",
+    )
 
 
 def _homes(parts: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
@@ -111,7 +122,9 @@ def _homes(parts: Sequence[TaskRuns], spec: RunSpec) -> list[TaskRuns]:
 def _choices(runs: Sequence[Choosing], part: TaskRuns | None = None) -> Choices:
     columns = _columns(runs)
     names = sorted({name for column in columns for name in column.varying()})
-    names = names or sorted({name for column in columns for run in column.runs for name in run.spec.settings})
+    names = names or sorted(
+        {name for column in columns for run in column.runs for name in run.spec.settings}
+    )
     task = task_of(runs[0].spec)
     lower = metrics()[task.metrics[0]].better == "lower"
     rows: dict[bytes, Tried] = {}
@@ -138,9 +151,13 @@ def _columns(runs: Sequence[Choosing]) -> list[_Column]:
     specs = [next(iter(by.values()))[0].spec for by in groups.values()]
     names = [titled(spec) for spec in specs]
     found = [
-        _Column(name if names.count(name) == 1 else f"{name} [{replace(spec, settings={}).hash[:4]}]", by, _defaults(spec))
+        _Column(
+            name if names.count(name) == 1 else f"{name} [{replace(spec, settings={}).hash[:4]}]",
+            by,
+            _defaults(spec),
+        )
         for name, spec, by in zip(names, specs, groups.values(), strict=True)
-    ]  # fmt: skip
+    ]
     return sorted(found, key=lambda column: column.name)
 
 
@@ -160,12 +177,18 @@ def _reported(column: _Column, part: TaskRuns | None) -> set[bytes]:
     """Settings of results on the page of the same model, trained the same way."""
     systems = (*part.systems, *part.shares) if part is not None else ()
     own = (column.spec.model, column.spec.variation)
-    return {encode_json(s.spec.settings) for s in systems if (s.spec.model, s.spec.variation) == own}
+    return {
+        encode_json(s.spec.settings) for s in systems if (s.spec.model, s.spec.variation) == own
+    }
 
 
-def _tried(column: _Column, names: Sequence[str], reported: set[bytes], lower: bool) -> dict[bytes, Tried]:
+def _tried(
+    column: _Column, names: Sequence[str], reported: set[bytes], lower: bool
+) -> dict[bytes, Tried]:
     keys = sorted(column.by, key=lambda key: _order(column.settings(key), names))
-    numbers = {key: stored_number([(run.score, run.place) for run in column.by[key]]) for key in keys}
+    numbers = {
+        key: stored_number([(run.score, run.place) for run in column.by[key]]) for key in keys
+    }
     best = _best(numbers, reported, lower)
     found: dict[bytes, Tried] = {}
     for key, number in numbers.items():

@@ -37,7 +37,10 @@ def asked(figures: Figures) -> Iterator[tuple[tuple[str, int, str], tuple[str, .
     """The agreement of a build: where each figure stands in its file, and a row of what was asked, of whom, and the figure."""
     for i, ask in enumerate(figures.asks):
         for name, value in ask.agreement.items():
-            words = f"{ask.items:,}", f"{ask.workers:,}" + (" (some simulated)" if ask.simulated else "")
+            words = (
+                f"{ask.items:,}",
+                f"{ask.workers:,}" + (" (some simulated)" if ask.simulated else ""),
+            )
             yield ("asks", i, name), (ask.title, *words, name, f"{value:.3f}")
 
 

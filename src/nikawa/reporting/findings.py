@@ -70,12 +70,19 @@ def _place(part: TaskRuns, what: str) -> str:
 def card_note(card: Card, name: str) -> Note:
     """What the card says."""
     rows = [
-        ("version", card.version), ("licence", card.licence), ("texts", card.source), ("labels", card.labels),
-        ("workers", card.workers), ("made by", made_by(card)), *(("known problem", problem) for problem in card.problems),
-    ]  # fmt: skip
+        ("version", card.version),
+        ("licence", card.licence),
+        ("texts", card.source),
+        ("labels", card.labels),
+        ("workers", card.workers),
+        ("made by", made_by(card)),
+        *(("known problem", problem) for problem in card.problems),
+    ]
     shown = tuple((name, words) for name, words in rows if words)
     line = f"nikawa data show {quote(name)}"
-    return Note(title=f"The card of {card.name}", columns=("", ""), rows=shown, command=line, folded=True)
+    return Note(
+        title=f"The card of {card.name}", columns=("", ""), rows=shown, command=line, folded=True
+    )
 
 
 def agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
@@ -110,11 +117,11 @@ def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
         yield _built(kept, _place(part, "build"), name)
     if not spec:
         return
-    line = (
-        f"nikawa agree {quote(spec)} --question {question} --examples {quote(name)} --resamples {RESAMPLES}"
-    )
+    line = f"nikawa agree {quote(spec)} --question {question} --examples {quote(name)} --resamples {RESAMPLES}"
     try:
-        found = agree(spec, data, Options(question=question, examples=name, resamples=RESAMPLES)).report
+        found = agree(
+            spec, data, Options(question=question, examples=name, resamples=RESAMPLES)
+        ).report
     except BadInput as problem:
         yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
         return
@@ -127,11 +134,15 @@ def _built(figures: Figures, place: str, name: str) -> Finding:
     rows = list(asked(figures))
     columns = ("asked", "items", "workers", "agreement", "value")
     note = Note(
-        title="Agreement", text="Of those who were asked when the dataset was built.", columns=columns,
-        rows=tuple(row for _, row in rows), numbers=("items", "value"), source=place,
+        title="Agreement",
+        text="Of those who were asked when the dataset was built.",
+        columns=columns,
+        rows=tuple(row for _, row in rows),
+        numbers=("items", "value"),
+        source=place,
         sources=tuple(inside(place, first, i, "agreement", last) for (first, i, last), _ in rows),
         command=f"nikawa data show {quote(name)}",
-    )  # fmt: skip
+    )
     return Finding(note, place, figures)
 
 
@@ -142,12 +153,15 @@ def _agreed(found: AgreeReport, place: str, line: str) -> Note:
         title="Agreement of simulated workers" if found.workers_are == "simulated" else "Agreement",
         text=f"{found.items:,} items, {found.workers:,} workers ({found.workers_are}), {found.answers:,} answers.",
         columns=columns,
-        rows=tuple((MEASURES.get(m.name, m.name), m.level, f"{m.value:.3f}", _range(m.low, m.high)) for _, m in known),
+        rows=tuple(
+            (MEASURES.get(m.name, m.name), m.level, f"{m.value:.3f}", _range(m.low, m.high))
+            for _, m in known
+        ),
         numbers=columns[2:],
         source=place,
         sources=tuple(inside(place, "measures", i) for i, _ in known),
         command=line,
-    )  # fmt: skip
+    )
 
 
 def _range(low: float | None, high: float | None) -> str:
@@ -169,7 +183,9 @@ def artifacts(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     except BadInput as problem:
         yield Finding(Note(title="Artifacts", text=f"Not tested: {problem}", command=line))
         return
-    yield Finding(_given_away(found, _place(part, "artifacts"), line), _place(part, "artifacts"), found)
+    yield Finding(
+        _given_away(found, _place(part, "artifacts"), line), _place(part, "artifacts"), found
+    )
 
 
 def _given_away(found: ArtifactReport, place: str, line: str) -> Note:
@@ -179,7 +195,9 @@ def _given_away(found: ArtifactReport, place: str, line: str) -> Note:
         title="Artifacts",
         text=_told(found, len({pair.token for _, pair in over})),
         columns=columns,
-        rows=tuple((p.token, p.label, f"{p.count:,} of {p.n:,}", f"{p.share:.2f}") for _, p in over[:SHOWN]),
+        rows=tuple(
+            (p.token, p.label, f"{p.count:,} of {p.n:,}", f"{p.share:.2f}") for _, p in over[:SHOWN]
+        ),
         numbers=columns[2:],
         source=place,
         sources=tuple(inside(place, "over", i) for i, _ in over[:SHOWN]),
@@ -193,7 +211,5 @@ def _told(found: ArtifactReport, tokens: int) -> str:
         f"chance allows (binomial test, {found.alpha:g} over the vocabulary)."
     )
     if found.uneven:
-        said += (
-            f" Left out: {', '.join(found.uneven)}, so frequent that any common word would be over the line."
-        )
+        said += f" Left out: {', '.join(found.uneven)}, so frequent that any common word would be over the line."
     return said

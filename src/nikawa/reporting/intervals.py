@@ -54,7 +54,9 @@ def _by_t(runs: Sequence[Evaluation], units: Ints, rounds: int) -> tuple[float, 
     """Student's t, for metrics that are means over items."""
     drawn = np.concatenate(list(_drawn(runs, units, rounds)), axis=1)
     values = np.array([run.value for run in runs])
-    return mean_interval(values, drawn, count_units(units), limits_of(*(run.detail for run in runs)))
+    return mean_interval(
+        values, drawn, count_units(units), limits_of(*(run.detail for run in runs))
+    )
 
 
 def _both_drawn(runs: Sequence[Evaluation], units: Ints, rounds: int) -> Floats:

@@ -28,9 +28,12 @@ def example_items(part: TaskRuns, language: str, cut: int = 0) -> Items:
     """All examples of a task's sets, the main one first."""
     texts, words = Table(), Table()
     pairs = [(name, example) for name, examples in part.sets.items() for example in examples]
-    names = [name for name in dict.fromkeys(n for _, e in pairs for n in e.inputs) if name not in SKIPPED]
+    names = [
+        name for name in dict.fromkeys(n for _, e in pairs for n in e.inputs) if name not in SKIPPED
+    ]
     order = sorted(
-        names, key=lambda name: (name not in FIRST, name not in part.task.inputs, _place(part, name))
+        names,
+        key=lambda name: (name not in FIRST, name not in part.task.inputs, _place(part, name)),
     )
     keys = _keys(example for _, example in pairs)
     points = [_points(part, system) for system in part.systems]
@@ -89,7 +92,11 @@ def input_text(example: Example, name: str) -> str:
 
 
 def _gold_number(words: Table, task: Task, example: Example) -> int:
-    return words.number(said(task, example, example.gold[task.question])) if shows_gold(task, example) else -1
+    return (
+        words.number(said(task, example, example.gold[task.question]))
+        if shows_gold(task, example)
+        else -1
+    )
 
 
 def shows_gold(task: Task, example: Example) -> bool:
@@ -138,10 +145,13 @@ def _tags(words: Table, example: Example, keys: Sequence[str]) -> tuple[int, ...
 
 def _parents(part: TaskRuns, pairs: Sequence[tuple[str, Example]]) -> list[int]:
     """Where the example that each was made from is, if it was answered too."""
-    full = {set_name(name, part.task): name for s in part.systems for name in s.spec.protocol.evaluate}
+    full = {
+        set_name(name, part.task): name for s in part.systems for name in s.spec.protocol.evaluate
+    }
     home, called = f"{part.task.dataset}:", f"{card_of(part.task.dataset)[0].name}:"
     full = {
-        key: called + name.removeprefix(home) if name.startswith(home) else name for key, name in full.items()
+        key: called + name.removeprefix(home) if name.startswith(home) else name
+        for key, name in full.items()
     }
     places = {f"{full.get(name, name)}/{example.id}": i for i, (name, example) in enumerate(pairs)}
     found = ((e.origin.parents[0] if e.origin and e.origin.parents else "") for _, e in pairs)
@@ -180,7 +190,9 @@ def _points(part: TaskRuns, system: SystemRuns) -> list[int]:
     return found
 
 
-def _detail(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> Sequence[float] | None:
+def _detail(
+    task: Task, examples: Sequence[Example], answers: Sequence[Prediction]
+) -> Sequence[float] | None:
     """A score an example from 0 to 1, under the first metric that has one; closeness for similarities."""
     if len(answers) != len(examples):
         return None
@@ -192,14 +204,17 @@ def _detail(task: Task, examples: Sequence[Example], answers: Sequence[Predictio
         ]
     if task.kind == "tagging":
         return [
-            shared_spans(e.gold.get(task.question), p.answer) for e, p in zip(examples, answers, strict=True)
+            shared_spans(e.gold.get(task.question), p.answer)
+            for e, p in zip(examples, answers, strict=True)
         ]
     part = Part(task, examples, items_of(task, examples, {p.example: p for p in answers}))
     for name in task.metrics:
         detail = part.under(metrics()[name], "official")[0].detail
         if detail is not None and len(detail) == len(examples):
             return [min(1.0, max(0.0, float(value))) for value in detail]
-    return [float(p.answer == e.gold[task.question]) for e, p in zip(examples, answers, strict=True)]
+    return [
+        float(p.answer == e.gold[task.question]) for e, p in zip(examples, answers, strict=True)
+    ]
 
 
 def _closeness(gold: Any, answer: Any, far: float) -> float:
@@ -231,11 +246,16 @@ def _meaning(task: Task) -> str:
 def _sure(part: TaskRuns, system: SystemRuns) -> list[int]:
     """The probability of the answer, mean over seeds; only where scores are probabilities."""
     columns = [
-        [_share(p) for name, examples in part.sets.items() for _, p in _answered(run.answers, name, examples)]
+        [
+            _share(p)
+            for name, examples in part.sets.items()
+            for _, p in _answered(run.answers, name, examples)
+        ]
         for run in system.runs
     ]
     return [
-        round(POINTS * sum(row) / len(row)) if min(row) >= 0 else -1 for row in zip(*columns, strict=True)
+        round(POINTS * sum(row) / len(row)) if min(row) >= 0 else -1
+        for row in zip(*columns, strict=True)
     ]
 
 

@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from nikawa import __version__
 from nikawa.analysis.job import How, compute
 from nikawa.analysis.stored import ACROSS, FOLDER, INDEX, Analyses
 from nikawa.datasets.custom import name_of
@@ -30,6 +29,7 @@ from nikawa.reporting.runs import TaskRuns, find_runs, remake, seen_from, task_r
 from nikawa.reporting.scores import Compared, compare_tasks
 from nikawa.reporting.sections import task_section
 from nikawa.runs.store import StoredRun
+from nikawa.version import __version__
 
 __all__ = ["Options", "Reported", "report"]
 
@@ -101,22 +101,33 @@ def report(runs: Sequence[str], out: Path, options: Options | None = None) -> Re
     place = write_report(out, page, items, extra=extra, digits=how.digits, overwrite=how.overwrite)
     files = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
     return Reported(
-        page=str(place), files=tuple(files), bytes=place.stat().st_size, runs=len(page.runs), systems=page.systems,
-        tasks=tuple(part.name for part in parts), examples=sum(map(len, items.values())),
-    )  # fmt: skip
+        page=str(place),
+        files=tuple(files),
+        bytes=place.stat().st_size,
+        runs=len(page.runs),
+        systems=page.systems,
+        tasks=tuple(part.name for part in parts),
+        examples=sum(map(len, items.values())),
+    )
 
 
 def _refuse(out: Path, overwrite: bool) -> None:
     """Say what is in the way before the work; a folder that is no report is never replaced."""
     refuse_existing(out, overwrite)
-    if out.exists() and not (out / MARKER).is_file() and not (out.is_dir() and not any(out.iterdir())):
+    if (
+        out.exists()
+        and not (out / MARKER).is_file()
+        and not (out.is_dir() and not any(out.iterdir()))
+    ):
         raise BadInput("is no report", file=out, cure="choose another folder: --out DIR")
 
 
 def _best_first(part: TaskRuns, section: Section) -> TaskRuns:
     """The systems in the order of the section's rows: the best is looked at first."""
     order = {row.system: i for i, row in enumerate(section.rows)}
-    return exchanged(part, systems=tuple(sorted(part.systems, key=lambda system: order[system.name])))
+    return exchanged(
+        part, systems=tuple(sorted(part.systems, key=lambda system: order[system.name]))
+    )
 
 
 def _page(
@@ -134,16 +145,23 @@ def _page(
         systems=tuple(_ranked(sections, list(order))),
         sections=sections,
         runs=tuple(
-            _run_row(run.stored, run.folder, s.name) for part in parts for s in (*part.systems, *part.shares) for run in s.runs
+            _run_row(run.stored, run.folder, s.name)
+            for part in parts
+            for s in (*part.systems, *part.shares)
+            for run in s.runs
         ),
-        commands=tuple(dict.fromkeys((*data_commands(p.task.dataset for p in parts), *_remakes(parts)))),
+        commands=tuple(
+            dict.fromkeys((*data_commands(p.task.dataset for p in parts), *_remakes(parts)))
+        ),
         rounds=compared.rounds,
         tests=compared.tests,
         made=how.made,
-    )  # fmt: skip
+    )
 
 
-def _with_choices(page: Page, parts: Sequence[TaskRuns], runs: Sequence[StoredRun], out: Path) -> Page:
+def _with_choices(
+    page: Page, parts: Sequence[TaskRuns], runs: Sequence[StoredRun], out: Path
+) -> Page:
     """The page with the settings that were tried, where runs that chose among them were given too."""
     own, others = find_choices(parts, runs, out)
     sections = (replace(found, choices=own.get(found.name)) for found in page.sections)
@@ -159,7 +177,9 @@ def _title(parts: Sequence[TaskRuns]) -> str:
 def _ranked(sections: Sequence[Section], systems: list[str]) -> list[str]:
     """Systems by their mean rank over the tasks they were run on."""
     places = {
-        system: [i for found in sections for i, row in enumerate(found.rows) if row.system == system]
+        system: [
+            i for found in sections for i, row in enumerate(found.rows) if row.system == system
+        ]
         for system in systems
     }
     return sorted(systems, key=lambda system: (sum(places[system]) / len(places[system]), system))
@@ -172,7 +192,9 @@ def _files(analyses: Analyses | None) -> dict[str, bytes]:
     named = zip(analyses.index.analyses, analyses.each, strict=True)
     found: dict[str, object] = dict(named)
     found |= {ACROSS: analyses.across, INDEX: analyses.index}
-    return {f"{FOLDER}/{name}": pack_json(value, Path(name)) + b"\n" for name, value in found.items()}
+    return {
+        f"{FOLDER}/{name}": pack_json(value, Path(name)) + b"\n" for name, value in found.items()
+    }
 
 
 def _found_files(findings: Iterable[Finding]) -> dict[str, bytes]:

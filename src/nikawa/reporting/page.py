@@ -23,7 +23,14 @@ from nikawa.reporting.page_method import method
 from nikawa.reporting.page_section import answered, score_cell, scores_of, section
 from nikawa.reporting.page_settings import OTHERS, other, other_settings, settings_plot
 from nikawa.reporting.page_source import NUMBERS, inside, source, source_line
-from nikawa.reporting.page_tables import column_name, comma_separated, latex, latex_seen, legend, markdown
+from nikawa.reporting.page_tables import (
+    column_name,
+    comma_separated,
+    latex,
+    latex_seen,
+    legend,
+    markdown,
+)
 from nikawa.reporting.page_training import training_pictures
 from nikawa.reporting.page_words import Cell, slug, table, text
 
@@ -113,8 +120,9 @@ def _lead(page: Page) -> str:
         "run": ("runs", page.runs),
     }
     words = (
-        f"<span{source(inside(NUMBERS, key))}>{_plural(len(found), noun)}</span>" for noun, (key, found) in counts.items()
-    )  # fmt: skip
+        f"<span{source(inside(NUMBERS, key))}>{_plural(len(found), noun)}</span>"
+        for noun, (key, found) in counts.items()
+    )
     return f'<p class="lead">{", ".join(words)}</p>'
 
 
@@ -131,7 +139,9 @@ def _summary(page: Page, digits: int) -> str:
         columns = ["task", *map(text, systems)]
     place = inside(NUMBERS, "sections")
     shown = table(columns, rows, range(1, len(columns)), "Summary", place)
-    told = f'<p class="legend"{source(f"{NUMBERS}#/rounds {NUMBERS}#/tests")}>{text(legend(page))}</p>'
+    told = (
+        f'<p class="legend"{source(f"{NUMBERS}#/rounds {NUMBERS}#/tests")}>{text(legend(page))}</p>'
+    )
     files = source_line(*map(scores_of, sections), place)
     return f'<section id="summary" aria-labelledby="h-summary"><h2 id="h-summary" class="quiet">Summary</h2>{shown}{told}{files}</section>'
 
@@ -195,7 +205,9 @@ def standalone(picture: str) -> str:
     )
     light, dark = (dict(re.findall(r"--(\w+):([^;}]+)", part)) for part in colours.split("@media"))
     shapes = shapes.partition("*/")[2] + "svg{background:var(--paper)}"
-    drawn = f"{_coloured(shapes, light)}@media(prefers-color-scheme:dark){{{_coloured(shapes, dark)}}}"
+    drawn = (
+        f"{_coloured(shapes, light)}@media(prefers-color-scheme:dark){{{_coloured(shapes, dark)}}}"
+    )
     head, _, rest = picture.partition("</title>")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{head}</title><style>{drawn}</style>{rest}\n'
 

@@ -16,7 +16,14 @@ from nikawa.reporting.page_source import inside, source, source_line
 from nikawa.reporting.page_words import Cell, counted, detail, figures, number, p_value, table, text
 
 SUSPECTS = 10
-PARTIAL = ("system", "accuracy", "always the most frequent", "difference", "p\u00a0(Holm)", "with all inputs")
+PARTIAL = (
+    "system",
+    "accuracy",
+    "always the most frequent",
+    "difference",
+    "p\u00a0(Holm)",
+    "with all inputs",
+)
 STAYS = {
     "same": "How often an answer stays the same when the example is perturbed; the label of the original decides what should happen.",
     "pearson": "How alike the answers to originals and to perturbed examples are: Pearson's correlation, in percent.",
@@ -37,7 +44,8 @@ def across(found: Section, digits: int) -> Iterator[str]:
         place = " ".join(s.source for s in found.stress)
         picture = figure(stress_plot(found, SHEET), found, "stress", place)
         listed = detail(
-            "By gold label and case, as a table", _stress_table(found, digits, place) + source_line(place)
+            "By gold label and case, as a table",
+            _stress_table(found, digits, place) + source_line(place),
         )
         words = STAYS[found.stress[0].found.measure]
         yield f'<div class="block"><h3>Under perturbation</h3><p class="soft">{words}</p>{picture}{listed}</div>'
@@ -63,13 +71,20 @@ def curve_plot(found: Section) -> str:
         Path(
             curve.found.model,
             [
-                (float(p.trained), dot(p.score, note=f"{p.trained:,} examples: {p.score.value}", place=inside(curve.source, "points", i)))
+                (
+                    float(p.trained),
+                    dot(
+                        p.score,
+                        note=f"{p.trained:,} examples: {p.score.value}",
+                        place=inside(curve.source, "points", i),
+                    ),
+                )
                 for i, p in enumerate(curve.found.points)
             ],
         )
         for curve in found.curves
         if curve.found.metric == first.metric
-    ]  # fmt: skip
+    ]
     title = f"{first.metric} on {found.name} by training examples"
     return curves(paths, title, Scale("training examples"), within(first.unit, first.metric))
 
@@ -116,7 +131,8 @@ def stress_keys(keys: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, st
     given = list(keys)
     places = [list(dict.fromkeys(["", *(key[i] for key in given)])) for i in range(3)]
     cases = {
-        operation: {key[1] for key in given if key[0] == operation and key[1]} for operation, *_ in given
+        operation: {key[1] for key in given if key[0] == operation and key[1]}
+        for operation, *_ in given
     }
     kept = [key for key in given if not key[1] or len(cases[key[0]]) > 1]
     return sorted(kept, key=lambda key: tuple(places[i].index(key[i]) for i in range(3)))
@@ -127,7 +143,8 @@ def _stress_row(
 ) -> list[str | Cell]:
     cell, place = next(one for one in cells if one is not None)
     values = [
-        "" if one is None else number(_stress_number(*one), digits) + _people(*one, digits) for one in cells
+        "" if one is None else number(_stress_number(*one), digits) + _people(*one, digits)
+        for one in cells
     ]
     return [
         text(key[0]),
@@ -139,7 +156,9 @@ def _stress_row(
 
 
 def _stress_number(cell: StressCell, place: str) -> Number:
-    return Number(value=cell.value, low=cell.low, high=cell.high, sd=cell.sd, n=cell.n, source=place)
+    return Number(
+        value=cell.value, low=cell.low, high=cell.high, sd=cell.sd, n=cell.n, source=place
+    )
 
 
 def _people(cell: StressCell, place: str, digits: int) -> str:
@@ -150,7 +169,9 @@ def _people(cell: StressCell, place: str, digits: int) -> str:
 
 
 def _stays(cell: StressCell, series: int, model: str, place: str) -> Dot:
-    return Dot(cell.value, cell.low, cell.high, series, f"{model}: {cell.value:.1f} of {cell.n:,}", place)
+    return Dot(
+        cell.value, cell.low, cell.high, series, f"{model}: {cell.value:.1f} of {cell.n:,}", place
+    )
 
 
 def suspects(found: Section) -> str:
@@ -161,7 +182,9 @@ def suspects(found: Section) -> str:
         return ""
     words = "Labels that the systems speak against with confidence. Models are wrong more often than people: look before you change anything."
     made = [part.found.set for part in found.suspects if part.found.set in found.derived]
-    words += f" Not listed: {', '.join(made)}, whose examples were made from others." if made else ""
+    words += (
+        f" Not listed: {', '.join(made)}, whose examples were made from others." if made else ""
+    )
     told = f'<p class="soft">{text(words)}</p>'
     place = " ".join(inside(part.source, "total") for part in own)
     total = sum(part.found.total for part in own)

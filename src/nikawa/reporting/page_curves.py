@@ -121,7 +121,9 @@ def trails(found: Sequence[Trail], title: str, below: str, top: float) -> str:
     for i, trail in enumerate(found):
         line = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in trail.points)
         hint = f"<title>{text(trail.note)}</title>"
-        parts.append(f'<polyline class="thin s{i % SHAPES}" points="{line}"{source(trail.source)}>{hint}</polyline>')  # fmt: skip
+        parts.append(
+            f'<polyline class="thin s{i % SHAPES}" points="{line}"{source(trail.source)}>{hint}</polyline>'
+        )
         x, y = trail.points[-1]
         parts.append(mark(across.at(x), up.at(y), i, trail.note, trail.source))
     return svg(SMALL, bottom + 48, parts, title)

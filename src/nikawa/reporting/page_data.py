@@ -240,7 +240,9 @@ class Page(Record, frozen=True, kw_only=True):
 def placed(page: Page) -> Page:
     """The page with the place of each section, and of what was chosen, in `numbers.json`."""
     sections = (_placed(s, inside(NUMBERS, "sections", i)) for i, s in enumerate(page.sections))
-    choices = (replace(one, place=inside(NUMBERS, "choices", i)) for i, one in enumerate(page.choices))
+    choices = (
+        replace(one, place=inside(NUMBERS, "choices", i)) for i, one in enumerate(page.choices)
+    )
     return replace(page, sections=tuple(sections), choices=tuple(choices))
 
 

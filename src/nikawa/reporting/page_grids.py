@@ -61,7 +61,9 @@ def _cells(found: Heat, i: int) -> Iterator[str]:
             f'width="{found.wide - 2:.1f}" height="{SIDE - 2:.1f}" rx="3" data-gold="{text(name)}" '
             f'data-answer="{text(answer)}" fill-opacity="{0.04 + DEEP * share:.3f}" style="--s:{share:.3f}"><title>{text(note)}</title></rect>'
         )
-        yield label(x + found.wide / 2, y + SIDE / 2 + 4.5, _count(count), "cell", "middle") + "</g>"
+        yield (
+            label(x + found.wide / 2, y + SIDE / 2 + 4.5, _count(count), "cell", "middle") + "</g>"
+        )
 
 
 def _count(count: float) -> str:
@@ -75,17 +77,26 @@ def reliability(bins: Sequence[Bin], title: str, place: str = "") -> str:
     """Share right against probability; the diagonal is what a calibrated model does."""
     side, left, top = 230.0, 44.0, 10.0
     x, y = Axis(0, 1, left, left + side), Axis(0, 1, top + side, top)
-    parts = [f'<path class="rule" d="M{x.at(t):.1f},{top}V{top + side}M{left},{y.at(t):.1f}H{left + side}"/>' for t in (0, 0.25, 0.5, 0.75, 1)]  # fmt: skip
+    parts = [
+        f'<path class="rule" d="M{x.at(t):.1f},{top}V{top + side}M{left},{y.at(t):.1f}H{left + side}"/>'
+        for t in (0, 0.25, 0.5, 0.75, 1)
+    ]
     parts += [label(x.at(t), top + side + 17, f"{t:g}", "soft", "middle") for t in (0, 0.5, 1)]
     parts += [label(left - 8, y.at(t) + 4.5, f"{t:g}", "soft", "end") for t in (0, 0.5, 1)]
-    parts.append(f'<path class="mean" d="M{x.at(0):.1f},{y.at(0):.1f}L{x.at(1):.1f},{y.at(1):.1f}"/>')
+    parts.append(
+        f'<path class="mean" d="M{x.at(0):.1f},{y.at(0):.1f}L{x.at(1):.1f},{y.at(1):.1f}"/>'
+    )
     points = " ".join(f"{x.at(p):.1f},{y.at(share):.1f}" for p, share, *_ in bins)
     parts.append(f'<polyline class="path s0" points="{points}"/>')
     for i, (p, share, low, high, n) in enumerate(bins):
-        parts.append(f'<path class="whisker s0" d="M{x.at(p):.1f},{y.at(low):.1f}V{y.at(high):.1f}"/>')
+        parts.append(
+            f'<path class="whisker s0" d="M{x.at(p):.1f},{y.at(low):.1f}V{y.at(high):.1f}"/>'
+        )
         note = f"{n:,} answers with probability {p:.2f} on average: {share:.1%} right"
         parts.append(mark(x.at(p), y.at(share), 0, note, inside(place, i)))
-    parts.append(label(left + side / 2, top + side + 36, "probability of the answer", "soft", "middle"))
+    parts.append(
+        label(left + side / 2, top + side + 36, "probability of the answer", "soft", "middle")
+    )
     turn = f"translate(12 {top + side / 2:.0f}) rotate(-90)"
     parts.append(f'<text class="soft" transform="{turn}" text-anchor="middle">share right</text>')
     return svg(left + side + 14, top + side + 44, parts, title)

@@ -52,7 +52,9 @@ def _classes(analysed: Sequence[Analysed]) -> str:
     """Precision, recall and F1 of each label."""
     parts = [part for part in analysed if part.analysis.confusion is not None]
     places = [inside(part.source, "confusion", "classes") for part in parts]
-    rows = [row for part, place in zip(parts, places, strict=True) for row in _class_rows(part, place)]
+    rows = [
+        row for part, place in zip(parts, places, strict=True) for row in _class_rows(part, place)
+    ]
     names = ["system", "label", "gold", "answered", "precision", "recall", "F1"]
     shown = table(names, rows, range(2, 7), "Labels", " ".join(places)) + source_line(*places)
     return detail("Precision and recall of each label", shown) if rows else ""
@@ -79,14 +81,19 @@ def _measures(one: ClassScore, place: str) -> Iterator[str]:
 def cross(analysed: Sequence[Analysed], digits: int) -> str:
     """Gold label by similarity, with intervals and how many examples each cell rests on."""
     shown = [
-        _cross(part, part.analysis.cross, digits) for part in analysed if part.analysis.cross is not None
+        _cross(part, part.analysis.cross, digits)
+        for part in analysed
+        if part.analysis.cross is not None
     ]
     return detail("Label by similarity", "".join(shown)) if shown else ""
 
 
 def _cross(part: Analysed, found: CrossTable, digits: int) -> str:
     place = inside(part.source, "cross")
-    cells = {(cell.label, cell.bin): (cell, inside(place, "cells", i)) for i, cell in enumerate(found.cells)}
+    cells = {
+        (cell.label, cell.bin): (cell, inside(place, "cells", i))
+        for i, cell in enumerate(found.cells)
+    }
     bins = [*found.bins, *([""] if any(key[1] == "" for key in cells) else [])]
     labels = [label for label in (*found.labels, "") if any((label, b) in cells for b in bins)]
     rows = [
@@ -94,7 +101,9 @@ def _cross(part: Analysed, found: CrossTable, digits: int) -> str:
         for label in labels
     ]
     names = ["gold", *(text(b or "all") for b in bins)]
-    caption = f"{part.system}: {found.metric} by gold label and similarity, with 95% intervals and n"
+    caption = (
+        f"{part.system}: {found.metric} by gold label and similarity, with 95% intervals and n"
+    )
     return table(names, rows, range(1, len(names)), caption, place) + source_line(place)
 
 
@@ -102,6 +111,8 @@ def _cross_cell(found: tuple[CrossCell, str] | None, whole: CrossTable, digits: 
     if found is None or not found[0].n:
         return ""
     cell, place = found
-    shown = Number(value=cell.value, low=cell.low, high=cell.high, unit=whole.unit, n=cell.n, source=place)
+    shown = Number(
+        value=cell.value, low=cell.low, high=cell.high, unit=whole.unit, n=cell.n, source=place
+    )
     count = f'<span class="ci"{source(inside(place, "n"))}>n {cell.n:,}</span>'
     return Cell(number(shown, digits) + count, place)

@@ -55,14 +55,18 @@ def _over_seeds(page: Page) -> str:
     numbers = [(m, n) for s in page.sections for row in s.rows for m, n in row.metrics.items()]
     numbers += [(part.metric, part.number) for s in page.sections for part in s.parts]
     several = [
-        (metric, number) for metric, number in numbers if number.sd is not None and number.low is not None
+        (metric, number)
+        for metric, number in numbers
+        if number.sd is not None and number.low is not None
     ]
     means = list(dict.fromkeys(metric for metric, number in several if number.by == "t"))
     if not means:
         return " and, where there are several seeds, of seeds."
     others = list(dict.fromkeys(metric for metric, _ in several if metric not in means))
     drawn = (
-        f" Those of {text(', '.join(others))} are of resamples of examples and of seeds." if others else ""
+        f" Those of {text(', '.join(others))} are of resamples of examples and of seeds."
+        if others
+        else ""
     )
     return (
         f". Where there are several seeds, the intervals of scores and slices under {text(', '.join(means))}, which are means over examples, are "
@@ -75,22 +79,34 @@ def _least(page: Page) -> str:
     """The p of the surest difference after correction; where no two systems have a single run, nothing is drawn that could bound it."""
     if all(sum(len(row.seeds) == 1 for row in found.rows) < 2 for found in page.sections):
         return ""
-    return f"; the least p these rounds can show is {min(1.0, 2 * page.tests / (page.rounds + 1)):.2g}"
+    return (
+        f"; the least p these rounds can show is {min(1.0, 2 * page.tests / (page.rounds + 1)):.2g}"
+    )
 
 
 def _files(page: Page) -> str:
     rows = [
         ["<code>numbers.json</code>", "every number of this page with its source"],
         ["<code>summary.csv</code>", "every score, unrounded"],
-        ["<code>summary.md</code>, <code>summary.tex</code>", "the summary for a README and for a paper"],
+        [
+            "<code>summary.md</code>, <code>summary.tex</code>",
+            "the summary for a README and for a paper",
+        ],
         ["<code>figures/*.svg</code>", "the plots, each by itself"],
     ]
     if any(map(parted, page.sections)):
         rows.append(["<code>*-seen.tex</code>", "seen and unseen for a paper"])
     if any(found.analysed for found in page.sections):
-        rows.append(["<code>analyses/*.json</code>", "slices, confusion, calibration and the other analyses"])
+        rows.append(
+            [
+                "<code>analyses/*.json</code>",
+                "slices, confusion, calibration and the other analyses",
+            ]
+        )
     if any(note.source for found in page.sections for note in found.findings):
-        rows.append(["<code>dataset/*.json</code>", "agreement of workers, words that give labels away"])
+        rows.append(
+            ["<code>dataset/*.json</code>", "agreement of workers, words that give labels away"]
+        )
     return table(["file", "holds"], rows)
 
 
@@ -101,10 +117,13 @@ def _runs(runs: Sequence[RunRow], key: str, which: str) -> str:
             text(run.task),
             text(run.system),
             Cell(str(run.seed), f"{run.folder}/run.json#/seed"),
-            Cell(text(", ".join(f"{k}={v}" for k, v in run.settings.items())), f"{run.folder}/run.json#/settings"),
+            Cell(
+                text(", ".join(f"{k}={v}" for k, v in run.settings.items())),
+                f"{run.folder}/run.json#/settings",
+            ),
         ]
         for run in runs
-    ]  # fmt: skip
+    ]
     place = inside(NUMBERS, key)
     shown = table(["run", "task", "system", "seed", "settings"], rows, (3,), f"Runs{which}", place)
     files = source_line(*(f"{run.folder}/run.json" for run in runs))
@@ -122,7 +141,11 @@ def _packages(page: Page) -> str:
         found.setdefault("python", {}).setdefault(run.python, inside(place, "python"))
         for name, version in run.packages.items():
             found.setdefault(name, {}).setdefault(version, inside(place, "packages", name))
-    order = ["python", *(name for name in KEPT if name in found), *sorted(set(found) - {*KEPT, "python"})]
+    order = [
+        "python",
+        *(name for name in KEPT if name in found),
+        *sorted(set(found) - {*KEPT, "python"}),
+    ]
     rows: list[list[str | Cell]] = [
         [text(name), Cell(text(", ".join(sorted(found[name]))), " ".join(found[name].values()))]
         for name in order
@@ -142,4 +165,6 @@ def _data(page: Page) -> str:
         [Cell(text(cell), inside(found[row], key)) for cell, key in zip(row, keys, strict=True)]
         for row in sorted(found)
     ]
-    return table(["set", "version", "digest", "examples"], rows, (3,)) + source_line(*found.values())
+    return table(["set", "version", "digest", "examples"], rows, (3,)) + source_line(
+        *found.values()
+    )

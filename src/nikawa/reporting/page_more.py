@@ -68,8 +68,14 @@ def calibration(analysed: Sequence[Analysed]) -> str:
         found = part.analysis.calibration
         if found is None:
             continue
-        words = f"calibration error {found.ece:.3f}, Brier {figures(found.brier.value, 'fraction', 1)}"
-        chance = "no more than chance makes" if found.ece <= found.ece_chance else "more than chance makes"
+        words = (
+            f"calibration error {found.ece:.3f}, Brier {figures(found.brier.value, 'fraction', 1)}"
+        )
+        chance = (
+            "no more than chance makes"
+            if found.ece <= found.ece_chance
+            else "more than chance makes"
+        )
         places.append(inside(part.source, "calibration"))
         shown.append(
             f"<figure{source(places[-1])}><figcaption>{text(part.system)}<span class=ci>{text(words)} ({chance})</span>"
@@ -86,7 +92,9 @@ def calibration(analysed: Sequence[Analysed]) -> str:
 
 def overlap(analysed: Sequence[Analysed], digits: int) -> str:
     """How much of one input is found in the other, and what that has to do with being right."""
-    parts = [(part, part.analysis.overlap) for part in analysed if part.analysis.overlap is not None]
+    parts = [
+        (part, part.analysis.overlap) for part in analysed if part.analysis.overlap is not None
+    ]
     if not parts:
         return ""
     first, places = parts[0][1], [inside(part.source, "overlap") for part, _ in parts]

@@ -29,10 +29,16 @@ def seen_grid(found: Section) -> tuple[list[str], Grid]:
     """What was learned from (empty: all training data), and the numbers; nothing where no system was told so."""
     names = parted(found)
     models = dict.fromkeys(row.model for row in found.rows if row.system in names)
-    rows = {(r.model, r.trained): i for i, r in enumerate(found.rows) if r.model in models and not r.varied}
+    rows = {
+        (r.model, r.trained): i
+        for i, r in enumerate(found.rows)
+        if r.model in models and not r.varied
+    }
     trained = sorted({key[1] for key in rows}, key=lambda name: (name != "", name))
     return trained, {
-        model: {where: [_known(found, rows.get((model, t)), where) for t in trained] for where in WHERE}
+        model: {
+            where: [_known(found, rows.get((model, t)), where) for t in trained] for where in WHERE
+        }
         for model in models
     }
 
@@ -43,7 +49,11 @@ def seen_unseen(found: Section, digits: int) -> str:
     if not grid:
         return ""
     body: list[list[str | Cell]] = [
-        ["" if where != WHOLE else text(model), where, *(_shown(one, where, digits) for one in line)]
+        [
+            "" if where != WHOLE else text(model),
+            where,
+            *(_shown(one, where, digits) for one in line),
+        ]
         for model, lines in grid.items()
         for where, line in lines.items()
     ]
@@ -51,7 +61,13 @@ def seen_unseen(found: Section, digits: int) -> str:
     title = f"{found.metrics[0]} on {found.set} by what was learned from"
     shown = table(columns, body, range(2, len(columns)), title, inside(found.place, "parts"))
     words = "Examples whose kind was in the training data (seen) and others (unseen); Δ is seen less unseen."
-    places = (one[1] for lines in grid.values() for line in lines.values() for one in line if one is not None)
+    places = (
+        one[1]
+        for lines in grid.values()
+        for line in lines.values()
+        for one in line
+        if one is not None
+    )
     return f'<div class="block"><h3>Seen and unseen</h3><p class="soft">{words}</p>{shown}{source_line(*places)}</div>'
 
 
@@ -64,7 +80,9 @@ def _shown(one: Known | None, where: str, digits: int) -> str | Cell:
     if one is None:
         return ""
     found, place = one
-    count = f'<span class="ci"{source(place)}>n {found.n:,}</span>' if where in (SEEN, UNSEEN) else ""
+    count = (
+        f'<span class="ci"{source(place)}>n {found.n:,}</span>' if where in (SEEN, UNSEEN) else ""
+    )
     return Cell(number(found, digits, spread=place) + count, place)
 
 
@@ -79,10 +97,14 @@ def _known(found: Section, i: int | None, where: str) -> Known | None:
     if one is None:
         return _stored(found, row.system, where)
     unit = row.metrics[metric].unit if metric in row.metrics else "percent"
-    value = Number(value=one.value, low=one.low, high=one.high, sd=one.sd, unit=unit, n=one.n, source=place)
+    value = Number(
+        value=one.value, low=one.low, high=one.high, sd=one.sd, unit=unit, n=one.n, source=place
+    )
     if where == GAP:
         ends = {"low": one.difference_low, "high": one.difference_high}
-        value = replace(value, value=one.difference, sd=None, source=inside(place, "difference"), **ends)
+        value = replace(
+            value, value=one.difference, sd=None, source=inside(place, "difference"), **ends
+        )
     return value, place
 
 
@@ -138,7 +160,9 @@ def further(found: Section, digits: int) -> str:
     if not kept:
         return ""
     cells = {
-        ((p.set, p.where, p.metric), p.system): _cell(p.number, inside(found.place, "parts", i), digits)
+        ((p.set, p.where, p.metric), p.system): _cell(
+            p.number, inside(found.place, "parts", i), digits
+        )
         for i, p in kept
     }
     keys = list(dict.fromkeys(key for key, _ in cells))
@@ -150,7 +174,10 @@ def further(found: Section, digits: int) -> str:
         shown = table(names, rows, range(1, len(names)), "Further sets", place)
     else:
         names = ["set", "metric", *map(text, systems)]
-        rows = [[text(_named(*k[:2])), text(k[2]), *(cells.get((k, s), "") for s in systems)] for k in keys]
+        rows = [
+            [text(_named(*k[:2])), text(k[2]), *(cells.get((k, s), "") for s in systems)]
+            for k in keys
+        ]
         shown = table(names, rows, range(2, len(names)), "Further sets", place)
     sources = source_line(*(p.number.source for _, p in kept), place)
     figures = f"{len(keys)} figure{'' if len(keys) == 1 else 's'}"

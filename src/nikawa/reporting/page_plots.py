@@ -75,7 +75,9 @@ def _step(span: float) -> float:
     return float(next(power * k for k in (1, 2, 5, 10) if power * k >= rough))
 
 
-def axis_of(values: Iterable[float | None], left: float, right: float, within: tuple[float, float]) -> Axis:
+def axis_of(
+    values: Iterable[float | None], left: float, right: float, within: tuple[float, float]
+) -> Axis:
     """An axis that holds all values with a little room, and nothing beyond what is possible."""
     known = [value for value in values if value is not None] or [0.0]
     low, high = min(known), max(known)
@@ -193,7 +195,9 @@ def _dots(lines: Sequence[Line], title: str, frame: _Frame, series: Sequence[str
                 body.append(f'<path class="rule" d="M0,{y:.1f}H{WIDTH}"/>')
     grid = [f'<path class="rule" d="M{axis.at(t):.1f},{first:.1f}V{y:.1f}"/>' for t in axis.ticks()]
     rows = (y + 17, first - 5) if tall else (y + 17,)
-    ends = [label(axis.at(t), row, f"{t:g}", "soft", "middle") for row in rows for t in axis.ticks()]
+    ends = [
+        label(axis.at(t), row, f"{t:g}", "soft", "middle") for row in rows for t in axis.ticks()
+    ]
     if rule is not None:
         grid.append(f'<path class="mean" d="M{axis.at(rule):.1f},{first:.1f}V{y:.1f}"/>')
     return svg(WIDTH, y + 24, [*grid, *body, *ends], title)
@@ -216,7 +220,9 @@ def legend(series: Sequence[str], width: float = WIDTH) -> tuple[list[str], floa
     return found, y + 21
 
 
-def _row(line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float, float]) -> Iterator[str]:
+def _row(
+    line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float, float]
+) -> Iterator[str]:
     y, high = place
     short = shortened(line.name, sides[0] - 6)
     whole = f"<title>{text(line.name)}</title>" if short != line.name else ""

@@ -17,13 +17,29 @@ from nikawa.reporting.page_sheets import SHEET
 from nikawa.reporting.page_slices import slices
 from nikawa.reporting.page_source import inside, source, source_line
 from nikawa.reporting.page_training import training
-from nikawa.reporting.page_words import Cell, detail, figures, note, number, p_value, slug, table, text
+from nikawa.reporting.page_words import (
+    Cell,
+    detail,
+    figures,
+    note,
+    number,
+    p_value,
+    slug,
+    table,
+    text,
+)
 
 KINDS = {
-    "text": "classification", "inference": "inference", "similarity": "similarity", "choice": "multiple choice",
-    "reading": "reading", "tagging": "tagging", "relation": "relations", "tree": "dependency trees",
+    "text": "classification",
+    "inference": "inference",
+    "similarity": "similarity",
+    "choice": "multiple choice",
+    "reading": "reading",
+    "tagging": "tagging",
+    "relation": "relations",
+    "tree": "dependency trees",
     "dialogue": "dialogue states",
-}  # fmt: skip
+}
 LANGUAGES = {"ja": "Japanese", "ko": "Korean", "en": "English"}
 
 
@@ -51,7 +67,9 @@ def _parts(found: Section, digits: int) -> Iterator[str]:
     yield suspects(found)
     yield _browser(found)
     if found.findings:
-        notes = (note(one, inside(found.place, "findings", i)) for i, one in enumerate(found.findings))
+        notes = (
+            note(one, inside(found.place, "findings", i)) for i, one in enumerate(found.findings)
+        )
         yield f'<div class="block"><h3>The dataset</h3>{"".join(notes)}</div>'
 
 
@@ -64,7 +82,9 @@ def _heading(found: Section) -> str:
     kept = source(inside(found.place, "protocol"), found.protocol_why)
     mark = f' <span class="mark"{kept}>{text(found.protocol)}</span>' if found.protocol else ""
     head = f'<h2 id="h-{slug(found.name)}">{text(found.name)}</h2>'
-    title = f"<bdi>{text(found.title)}</bdi> · " if found.title and found.title != found.name else ""
+    title = (
+        f"<bdi>{text(found.title)}</bdi> · " if found.title and found.title != found.name else ""
+    )
     return f'<header>{head}<p class="facts">{title}{" · ".join(facts)}{mark}</p></header>'
 
 
@@ -95,7 +115,9 @@ def _scores(found: Section, digits: int) -> str:
     rows = []
     for i, row in enumerate(found.rows):
         cells = [score_cell(found, i, m, digits) if m in row.metrics else "" for m in found.metrics]
-        rows.append([text(row.system), *cells, _seeds(found, i), Cell(answered(found, row), row.lost)])
+        rows.append(
+            [text(row.system), *cells, _seeds(found, i), Cell(answered(found, row), row.lost)]
+        )
     lost = any(row.unanswered for row in found.rows)
     columns = ["system", *map(text, found.metrics), "seeds", *(["answered"] if lost else [])]
     shown = [row if lost else row[:-1] for row in rows]
@@ -106,7 +128,9 @@ def _scores(found: Section, digits: int) -> str:
 
 def scores_of(found: Section) -> str:
     """Where the scores of all systems are."""
-    return " ".join(number.source for row in found.rows for number in row.metrics.values() if number.source)
+    return " ".join(
+        number.source for row in found.rows for number in row.metrics.values() if number.source
+    )
 
 
 def _seeds(found: Section, i: int) -> Cell:
@@ -159,14 +183,18 @@ def _pairs(found: Section, digits: int) -> str:
         "detectable",
         "won\u00a0/\u00a0lost",
     ]
-    shown = table(names, rows, range(2 if several else 1, len(names)), "Differences between systems", place)
+    shown = table(
+        names, rows, range(2 if several else 1, len(names)), "Differences between systems", place
+    )
     sure = sum(pair.p_holm is not None and pair.p_holm < 0.05 for pair in found.pairs)
     words = f"Differences: {sure} of {len(found.pairs)} are significant at 5%"
     return detail(words, shown + source_line(place), place)
 
 
 def _pair(pair: PairRow, place: str, several: bool, digits: int) -> list[str | Cell]:
-    least = figures(pair.smallest, pair.difference.unit, digits) if pair.smallest is not None else ""
+    least = (
+        figures(pair.smallest, pair.difference.unit, digits) if pair.smallest is not None else ""
+    )
     won = (
         f"{pair.wins:,} / {pair.losses:,}" if pair.wins or pair.losses else ""
     )  # an F1 has no items of its own

@@ -37,7 +37,9 @@ def other_settings(page: Page, digits: int) -> str:
         for i, one in enumerate(page.choices)
     )
     head = f'<header><h2 id="h-{OTHERS}">Settings of other tasks</h2><p class="facts">Chosen, but no result is here yet.</p></header>'
-    return f'<section class="task" id="{OTHERS}" aria-labelledby="h-{OTHERS}">{head}{blocks}</section>'
+    return (
+        f'<section class="task" id="{OTHERS}" aria-labelledby="h-{OTHERS}">{head}{blocks}</section>'
+    )
 
 
 def other(i: int) -> str:
@@ -48,19 +50,29 @@ def other(i: int) -> str:
 def _told(found: Choices, name: Named, kind: str, digits: int) -> str:
     shown = _table(found, digits) + source_line(_sources(found), found.place)
     if len(found.tried) > MANY:
-        shown = detail(f"All {len(found.tried)} settings as a table", shown, inside(found.place, "tried"))
+        shown = detail(
+            f"All {len(found.tried)} settings as a table", shown, inside(found.place, "tried")
+        )
     words = f'<p class="soft"{source(found.place)}>{text(_words(found))}</p>'
     return words + shown + figure(settings_plot(found), name, kind, inside(found.place, "tried"))
 
 
 def _words(found: Choices) -> str:
     seeds = {len(one.seeds) for one in found.systems}
-    mean = f"The mean {found.metric} over {max(seeds)} seeds" if max(seeds) > 1 else f"{found.metric.capitalize()} with one seed"  # fmt: skip
+    mean = (
+        f"The mean {found.metric} over {max(seeds)} seeds"
+        if max(seeds) > 1
+        else f"{found.metric.capitalize()} with one seed"
+    )
     best = [one for tried in found.tried for one in tried.chosen]
     chosen = " Bold: what was chosen." if best else ""
     few = "" if len(found.tried) > 1 else " No other settings were run to the end."
-    drawn = " The plot has the standard deviation over seeds." if max(seeds) > 1 and settings_plot(found) else ""  # fmt: skip
-    return f"{mean} on the examples that settings are chosen on, which no result is told on.{chosen}{few}{drawn}"  # fmt: skip
+    drawn = (
+        " The plot has the standard deviation over seeds."
+        if max(seeds) > 1 and settings_plot(found)
+        else ""
+    )
+    return f"{mean} on the examples that settings are chosen on, which no result is told on.{chosen}{few}{drawn}"
 
 
 def _sources(found: Choices) -> str:
@@ -72,7 +84,13 @@ def _table(found: Choices, digits: int) -> str:
     heads = [_head(one, place) for one, place in zip(found.systems, places, strict=True)]
     columns = [*(map(text, found.names) if found.names else ["settings"]), *heads]
     rows = [_row(found, i, digits) for i in range(len(found.tried))]
-    return table(columns, rows, range(max(1, len(found.names)), len(columns)), "Settings that were tried", found.place)  # fmt: skip
+    return table(
+        columns,
+        rows,
+        range(max(1, len(found.names)), len(columns)),
+        "Settings that were tried",
+        found.place,
+    )
 
 
 def _head(one: Chooser, place: str) -> str:
@@ -87,7 +105,9 @@ def chosen_on(one: Chooser) -> str:
 
 def _row(found: Choices, i: int, digits: int) -> list[str | Cell]:
     tried, place = found.tried[i], inside(found.place, "tried", i)
-    cells: list[str | Cell] = [_setting(tried, name, place) for name in found.names] or ["the defaults"]
+    cells: list[str | Cell] = [_setting(tried, name, place) for name in found.names] or [
+        "the defaults"
+    ]
     return [*cells, *(_score(tried, one, place, digits) for one in found.systems)]
 
 
@@ -102,14 +122,22 @@ def _setting(tried: Tried, name: str, place: str) -> str | Cell:
 def _default(tried: Tried, name: str) -> str:
     """Whether a setting was left as it comes, and by whom where not by all."""
     systems = tried.defaults.get(name, ())
-    return "" if not systems else "default" if set(systems) == set(tried.scores) else f"default of {', '.join(systems)}"  # fmt: skip
+    return (
+        ""
+        if not systems
+        else "default"
+        if set(systems) == set(tried.scores)
+        else f"default of {', '.join(systems)}"
+    )
 
 
 def said(value: Any) -> str:
     """The value of a setting as it is printed."""
     if isinstance(value, float):
         return f"{value:g}".replace("e-0", "e-").replace("e+0", "e+")
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return (
+        "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    )
 
 
 def _score(tried: Tried, one: Chooser, place: str, digits: int) -> str | Cell:

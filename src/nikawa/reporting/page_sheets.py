@@ -26,7 +26,9 @@ def in_parts(
     return found
 
 
-def _filled(rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float) -> Iterator[Sequence[T]]:
+def _filled(
+    rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float
+) -> Iterator[Sequence[T]]:
     start = 0
     for end in range(1, len(rows) + 1):
         if end == len(rows) or tall(rows[start : end + 1]) > tallest:

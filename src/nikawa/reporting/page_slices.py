@@ -58,12 +58,18 @@ def slice_plot(found: Section, tallest: float = inf) -> str:
     parts = [part for part in found.analysed if part.analysis.slices][:DRAWN]
     if not parts:
         return ""
-    first, names, tables = parts[0].analysis, [part.system for part in parts], list(map(_by_key, parts))
+    first, names, tables = (
+        parts[0].analysis,
+        [part.system for part in parts],
+        list(map(_by_key, parts)),
+    )
     keys = _keys(parts)
     kept = set(sorted(keys, key=lambda key: -keys[key])[:LINES])
     lines = [
-        Line(where, _dots(tables, (by, where), names), by, f"{n:,}") for (by, where), n in keys.items() if (by, where) in kept
-    ]  # fmt: skip
+        Line(where, _dots(tables, (by, where), names), by, f"{n:,}")
+        for (by, where), n in keys.items()
+        if (by, where) in kept
+    ]
     title = f"{first.metric} by slice on {found.name}"
     possible = within(first.unit, first.metric)
     return plots.dot_plot(lines, title, possible, names, first.score.value, tallest)
@@ -81,7 +87,9 @@ def _keys(parts: Sequence[Analysed]) -> dict[Key, int]:
 def _by_key(part: Analysed) -> dict[Key, tuple[Slice, str]]:
     """The slices of a system, each with its place."""
     place = inside(part.source, "slices")
-    return {(one.by, one.where): (one, inside(place, i)) for i, one in enumerate(part.analysis.slices)}
+    return {
+        (one.by, one.where): (one, inside(place, i)) for i, one in enumerate(part.analysis.slices)
+    }
 
 
 def _dots(tables: Sequence[Slices], key: Key, systems: Sequence[str]) -> list[Dot]:
@@ -114,7 +122,9 @@ def _row(
 
 
 def _cell(one: Slice, place: str, unit: Unit, digits: int) -> str | Cell:
-    value = Number(value=one.value, unit=unit, low=one.low, high=one.high, sd=one.sd, n=one.n, source=place)
+    value = Number(
+        value=one.value, unit=unit, low=one.low, high=one.high, sd=one.sd, n=one.n, source=place
+    )
     shown = number(value, digits)
     if one.difference is None or not _sure(one):
         return shown

@@ -26,7 +26,9 @@ def inside(place: str, *steps: str | int) -> str:
     """A place further inside of another one; empty inside of nowhere."""
     if not place:
         return ""
-    below = "".join(f"/{address(str(step).replace('~', '~0').replace('/', '~1'))}" for step in steps)
+    below = "".join(
+        f"/{address(str(step).replace('~', '~0').replace('/', '~1'))}" for step in steps
+    )
     return place + below if "#" in place or not below else f"{place}#{below}"
 
 

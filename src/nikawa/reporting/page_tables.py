@@ -49,7 +49,10 @@ def markdown(page: Page, digits: int) -> str:
 def legend(page: Page) -> str:
     """What the marks of the table mean: of those that are in it."""
     numbers = [
-        row.metrics[s.metrics[0]] for s in page.sections for row in s.rows if s.metrics[0] in row.metrics
+        row.metrics[s.metrics[0]]
+        for s in page.sections
+        for row in s.rows
+        if s.metrics[0] in row.metrics
     ]
     seeds = any(number.sd is not None for number in numbers)
     parts = ["± is the standard deviation over seeds."] if seeds else []
@@ -96,7 +99,10 @@ def latex(page: Page, digits: int) -> str:
         for s in page.systems
     ]
     marked = any(
-        behind(f, row) for f in page.sections for s in page.systems if (row := main_row(f, s)) is not None
+        behind(f, row)
+        for f in page.sections
+        for s in page.systems
+        if (row := main_row(f, s)) is not None
     )
     return _floating("l" + "r" * len(page.sections), [head, second], body, _caption(page, marked))
 
@@ -128,14 +134,28 @@ def latex_seen(found: Section, digits: int) -> str:
     for model, lines in grid.items():
         body += [r"\midrule"] if body else []
         body += [
-            " & ".join([escape(model) if i == 0 else "", LETTERS.get(where, where), *(_latex_known(one, digits) for one in line)])
+            " & ".join(
+                [
+                    escape(model) if i == 0 else "",
+                    LETTERS.get(where, where),
+                    *(_latex_known(one, digits) for one in line),
+                ]
+            )
             for i, (where, line) in enumerate(lines.items())
-        ]  # fmt: skip
+        ]
     head = " & ".join(["Model", "", *(escape(learned(found, name)) for name in trained)])
     numbers = [
-        one[0] for lines in grid.values() for line in lines.values() for one in line if one is not None
+        one[0]
+        for lines in grid.values()
+        for line in lines.values()
+        for one in line
+        if one is not None
     ]
-    spread = r" Mean over seeds, $\pm$ standard deviation." if any(n.sd is not None for n in numbers) else ""
+    spread = (
+        r" Mean over seeds, $\pm$ standard deviation."
+        if any(n.sd is not None for n in numbers)
+        else ""
+    )
     said = rf"{escape(found.metrics[0].capitalize())} on {escape(found.set)} by what was learned from; $\Delta$ is seen less unseen.{spread}"
     return _floating("ll" + "r" * len(trained), [head], body, said)
 
@@ -147,7 +167,9 @@ def _latex_known(one: Known | None, digits: int) -> str:
 def _latex_number(number: Number, digits: int, best: bool = False) -> str:
     value = figures(number.value, number.unit, digits).replace("−", "$-$")
     value = rf"\textbf{{{value}}}" if best else value
-    return value + (rf"$_{{\pm {figures(number.sd, number.unit, digits)}}}$" if number.sd is not None else "")
+    return value + (
+        rf"$_{{\pm {figures(number.sd, number.unit, digits)}}}$" if number.sd is not None else ""
+    )
 
 
 def _caption(page: Page, marked: bool) -> str:
@@ -180,7 +202,23 @@ def _latex_cell(found: Section, system: str, digits: int) -> str:
     return shown + (DAGGER if behind(found, row) else "")
 
 
-COLUMNS = ("task", "set", "where", "system", "metric", "value", "unit", "low", "high", "sd", "seeds", "n", "ties", "unanswered", "source")  # fmt: skip
+COLUMNS = (
+    "task",
+    "set",
+    "where",
+    "system",
+    "metric",
+    "value",
+    "unit",
+    "low",
+    "high",
+    "sd",
+    "seeds",
+    "n",
+    "ties",
+    "unanswered",
+    "source",
+)
 
 
 def comma_separated(page: Page) -> str:
@@ -196,16 +234,34 @@ def _lines(found: Section) -> Iterator[list[object]]:
     for row in found.rows:
         for metric, number in row.metrics.items():
             yield [
-                found.name, found.set, "", _safe(row.system), metric, *_spread(number), len(row.seeds), number.n,
-                row.ties.get(metric, ""), sum(row.unanswered.values()), number.source,
-            ]  # fmt: skip
+                found.name,
+                found.set,
+                "",
+                _safe(row.system),
+                metric,
+                *_spread(number),
+                len(row.seeds),
+                number.n,
+                row.ties.get(metric, ""),
+                sum(row.unanswered.values()),
+                number.source,
+            ]
     seeds = {row.system: len(row.seeds) for row in found.rows}
     for part in found.parts:
         number = part.number
         yield [
-            found.name, part.set, part.where, _safe(part.system), part.metric, *_spread(number), seeds.get(part.system, ""),
-            number.n, "", "", number.source,
-        ]  # fmt: skip
+            found.name,
+            part.set,
+            part.where,
+            _safe(part.system),
+            part.metric,
+            *_spread(number),
+            seeds.get(part.system, ""),
+            number.n,
+            "",
+            "",
+            number.source,
+        ]
 
 
 def _safe(name: str) -> str:

@@ -20,11 +20,11 @@ def training(found: Section) -> str:
     if not each:
         return ""
     figures = [_figure(found, one) for one in each]
-    words = (
-        "The mean loss on the training data by step, a line a seed. A lower loss is not yet a better score."
-    )
+    words = "The mean loss on the training data by step, a line a seed. A lower loss is not yet a better score."
     more = _multiples(figures[OPEN:])
-    further = detail(f"{len(each) - OPEN} more systems", more, f"{found.place}/training") if more else ""
+    further = (
+        detail(f"{len(each) - OPEN} more systems", more, f"{found.place}/training") if more else ""
+    )
     places = (trace.source for one in each for trace in one.traces)
     return f'<div class="block"><h3>Training</h3><p class="soft">{words}</p>{_multiples(figures[:OPEN])}{further}{source_line(*places)}</div>'
 

@@ -66,7 +66,9 @@ def plain(number: Number, digits: int) -> str:
     return f"{value}{spread} ({ends})" if ends else f"{value}{spread}"
 
 
-def number(found: Number, digits: int, *, ties: str = "", best: bool = False, spread: str = "") -> str:
+def number(
+    found: Number, digits: int, *, ties: str = "", best: bool = False, spread: str = ""
+) -> str:
     """A number with its spread below, the letters of its tie groups, and where it is from.
 
     `spread` is the place of deviation and interval where they are not beside the value.
@@ -116,7 +118,9 @@ def table(
         f'<th scope="col"{" class=n" if i in right else ""}>{c}</th>' for i, c in enumerate(columns)
     )
     body = "".join(
-        "<tr>" + "".join(_cell(content, i == 0, i in right) for i, content in enumerate(row)) + "</tr>"
+        "<tr>"
+        + "".join(_cell(content, i == 0, i in right) for i, content in enumerate(row))
+        + "</tr>"
         for row in rows
     )
     title = f"<caption>{text(caption)}</caption>" if caption else ""
@@ -130,7 +134,10 @@ def table(
 
 def _cell(content: str | Cell, first: bool, right: bool) -> str:
     found = content if isinstance(content, Cell) else Cell(content)
-    kind, (tag, scope) = ' class="n"' if right else "", ("th", ' scope="row"') if first else ("td", "")
+    kind, (tag, scope) = (
+        ' class="n"' if right else "",
+        ("th", ' scope="row"') if first else ("td", ""),
+    )
     return f"<{tag}{kind}{scope}{source(found.source)}>{found.html}</{tag}>"
 
 
@@ -149,7 +156,11 @@ def note(found: Note, place: str = "") -> str:
     right = [i for i, name in enumerate(found.columns) if name in found.numbers]
     kept = found.source or inside(place, "rows")
     rows = [_note_row(found, i) for i in range(len(found.rows))]
-    body = table([text(c) for c in found.columns], rows, right, found.title, kept) if found.rows else ""
+    body = (
+        table([text(c) for c in found.columns], rows, right, found.title, kept)
+        if found.rows
+        else ""
+    )
     words = f"<p{source(found.source or place)}>{text(found.text)}</p>" if found.text else ""
     line = f'<p class="source"><code>{text(found.command)}</code></p>' if found.command else ""
     content = f"{words}{body}{source_line(kept) if found.rows or found.source else ''}{line}"

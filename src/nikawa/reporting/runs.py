@@ -78,7 +78,9 @@ def find_runs(given: Sequence[str]) -> list[StoredRun]:
         found.setdefault(run.path.resolve(), run)
     if not found:
         raise BadInput(
-            "holds no finished run", file=given[0], cure="run: nikawa run --model M --tasks T --out DIR"
+            "holds no finished run",
+            file=given[0],
+            cure="run: nikawa run --model M --tasks T --out DIR",
         )
     return list(found.values())
 
@@ -99,17 +101,23 @@ def _matching(pattern: str) -> list[Path]:
     path = Path(pattern)
     parts = path.parts[1:] if path.is_absolute() else path.parts
     root = Path(path.anchor) if path.is_absolute() else Path()
-    return sorted(root.glob(str(Path(*parts)))) if parts and any(c in pattern for c in "*?[") else []
+    return (
+        sorted(root.glob(str(Path(*parts)))) if parts and any(c in pattern for c in "*?[") else []
+    )
 
 
 def _below(place: Path) -> list[StoredRun]:
     if (place / RUN).is_file():
         run = StoredRun(place)
         if not run.done:
-            raise BadInput("is not finished", file=place, cure="start the command that made it again")
+            raise BadInput(
+                "is not finished", file=place, cure="start the command that made it again"
+            )
         return [run]
     if not place.is_dir():
-        raise BadInput("is no run", file=place, cure="name a run's folder, or the folder nikawa run wrote")
+        raise BadInput(
+            "is no run", file=place, cure="name a run's folder, or the folder nikawa run wrote"
+        )
     return [run for run in stored_runs(place) if run.done and run.spec.stage == "result"]
 
 
@@ -124,7 +132,9 @@ class Reader:
 
     def material(self, spec: RunSpec) -> Material:
         """The examples a run answered, as published."""
-        key = encode_json((spec.task, spec.protocol, spec.data, spec.variation.train, spec.variation.labels))
+        key = encode_json(
+            (spec.task, spec.protocol, spec.data, spec.variation.train, spec.variation.labels)
+        )
         if key not in self.kept:
             self.kept[key] = gather(spec, Shelf(self.data))
         return self.kept[key]
@@ -136,7 +146,9 @@ class Reader:
             name: stored.predictions(name, material.task, examples)
             for name, examples in material.sets.items()
         }
-        return Answered(stored, stored.spec, tuple(stored.scores()), sets, seen_from(self.out, stored.path))
+        return Answered(
+            stored, stored.spec, tuple(stored.scores()), sets, seen_from(self.out, stored.path)
+        )
 
 
 def seen_from(out: Path | None, path: Path) -> str:
@@ -149,7 +161,9 @@ def seen_from(out: Path | None, path: Path) -> str:
     return address(path.as_posix())
 
 
-def task_runs(runs: Iterable[StoredRun], data: Path | None = None, out: Path | None = None) -> list[TaskRuns]:
+def task_runs(
+    runs: Iterable[StoredRun], data: Path | None = None, out: Path | None = None
+) -> list[TaskRuns]:
     """Runs by task and answered examples, in the order of the registered tasks; `out` is the folder of the report."""
     reader = Reader(data, out)
     parts: dict[tuple[str, tuple[str, ...], str], tuple[Material, list[Answered]]] = {}
@@ -162,9 +176,15 @@ def task_runs(runs: Iterable[StoredRun], data: Path | None = None, out: Path | N
             _content(stored.spec),
         )
         parts.setdefault(key, (material, []))[1].append(reader.read(stored, material))
-    order = {task.name: i for i, task in enumerate(t for b in benchmarks().values() for t in b.tasks)}
-    found = sorted(parts.items(), key=lambda part: (order.get(part[0][0], len(order)), part[0][1][0]))
-    named = _apart([(task, f"on {names[0]}", f"({m.task.dataset})") for (task, names, _), (m, _) in found])
+    order = {
+        task.name: i for i, task in enumerate(t for b in benchmarks().values() for t in b.tasks)
+    }
+    found = sorted(
+        parts.items(), key=lambda part: (order.get(part[0][0], len(order)), part[0][1][0])
+    )
+    named = _apart(
+        [(task, f"on {names[0]}", f"({m.task.dataset})") for (task, names, _), (m, _) in found]
+    )
     return [_task_runs(name, *part) for name, (_, part) in zip(named, found, strict=True)]
 
 
@@ -193,13 +213,18 @@ def _apart(words: Sequence[tuple[str, ...]]) -> list[str]:
     names = [first for first, *_ in words]
     for place in range(1, len(words[0]) if words else 0):
         again = Counter(names)
-        names = [f"{n} {w[place]}".rstrip() if again[n] > 1 else n for n, w in zip(names, words, strict=True)]
+        names = [
+            f"{n} {w[place]}".rstrip() if again[n] > 1 else n
+            for n, w in zip(names, words, strict=True)
+        ]
     return names
 
 
 def _task_runs(name: str, material: Material, answered: Sequence[Answered]) -> TaskRuns:
     sets = {k: list(v) for k, v in material.sets.items()}
-    whole = [run for run in answered if run.spec.variation.share == 1.0 and not run.spec.variation.shots]
+    whole = [
+        run for run in answered if run.spec.variation.share == 1.0 and not run.spec.variation.shots
+    ]
     rest = [run for run in answered if run not in whole] if whole else []
     shown = tuple(_systems(whole or answered))
     return TaskRuns(name, material.task, next(iter(sets)), sets, shown, tuple(_systems(rest)))
@@ -222,7 +247,9 @@ def _settings(spec: RunSpec, others: Sequence[RunSpec]) -> str:
     """The settings by which it differs from others of its name; nothing where it is not them."""
     alike = [other.settings for other in others if titled(other) == titled(spec)]
     keys = dict.fromkeys(key for settings in alike for key in settings)
-    differ = [key for key in keys if len({encode_json(settings.get(key)) for settings in alike}) > 1]
+    differ = [
+        key for key in keys if len({encode_json(settings.get(key)) for settings in alike}) > 1
+    ]
     told = ", ".join(f"{key}={spec.settings[key]}" for key in differ if key in spec.settings)
     return f"[{told or 'default'}]" if differ else ""
 

@@ -67,7 +67,9 @@ def scatter(table: Table, over: Sequence[Pair], title: str) -> str:
         *_heading(table, over, title),
         *_grid(axes, len(table.labels)),
         *_dots(table, axes),
-        f'<path class="line" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>' if line else "",
+        f'<path class="line" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>'
+        if line
+        else "",
         *_over(table, over, axes, line),
         "</svg>",
     ]
@@ -92,7 +94,8 @@ def _style(labels: int) -> str:
         ".line{fill:none;stroke:var(--ink);stroke-width:1.6}"
         ".dots{fill:none;stroke-width:3.4;stroke-linecap:round;stroke-opacity:.4}"
         ".over{stroke:var(--paper)}.wire{stroke-width:.8;stroke-opacity:.75}"
-        ".tag{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}" + classes
+        ".tag{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}"
+        + classes
     )
 
 
@@ -147,14 +150,18 @@ def _line(table: Table, axes: Axes) -> list[tuple[float, float]]:
     """The line as pixels, from the least n that can be over it."""
     top = 10**axes.decades
     n = np.unique(
-        np.concatenate([np.arange(1, min(top, 100) + 1), np.geomspace(1, top, 400).astype(np.int64)])
+        np.concatenate(
+            [np.arange(1, min(top, 100) + 1), np.geomspace(1, top, 400).astype(np.int64)]
+        )
     )
     line = table.line(n)
     pairs = zip(n.tolist(), line.tolist(), strict=True)
     return [(axes.x(n), axes.y(k / n)) for n, k in pairs if k <= n]
 
 
-def _over(table: Table, over: Sequence[Pair], axes: Axes, line: list[tuple[float, float]]) -> Iterator[str]:
+def _over(
+    table: Table, over: Sequence[Pair], axes: Axes, line: list[tuple[float, float]]
+) -> Iterator[str]:
     numbers = {label: i for i, label in enumerate(table.labels)}
     marks = _marks(over[:NAMED], axes, numbers)
     dots = [(axes.x(pair.n), axes.y(pair.share)) for pair in over]

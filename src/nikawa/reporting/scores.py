@@ -39,10 +39,14 @@ class Compared:
 
 def compare_tasks(parts: Sequence[TaskRuns], rounds: int | None = None) -> Compared:
     """Every pair of systems on every task and metric, corrected together."""
-    pairs = [(len(part.task.metrics), len(part.systems) * (len(part.systems) - 1) // 2) for part in parts]
+    pairs = [
+        (len(part.task.metrics), len(part.systems) * (len(part.systems) - 1) // 2) for part in parts
+    ]
     tests = sum(metrics * found for metrics, found in pairs)
     first = tests > MANY
-    rounds = rounds or min(MOST, max(ROUNDS, ENOUGH * (sum(found for _, found in pairs) if first else tests)))
+    rounds = rounds or min(
+        MOST, max(ROUNDS, ENOUGH * (sum(found for _, found in pairs) if first else tests))
+    )
     sides = [[_side(part, system, first) for system in part.systems] for part in parts]
     found = compare_sides(sides, [part.name for part in parts], rounds=rounds)
     return Compared(found, rounds, len(found.pairs))
@@ -57,9 +61,20 @@ def _scored(part: TaskRuns, run: Answered, first: bool) -> Scored:
     examples = tuple(scored_items(part))
     answers = {prediction.example: prediction for prediction in run.answers[part.main]}
     report = ScoreReport(
-        task=part.name, split=part.main, version="", n=len(examples), answered=len(answers), missing=0, unparsed=0,
-        unknown=0, duplicates=0, partial=False, form="run", scores=(), confusion={},
-    )  # fmt: skip
+        task=part.name,
+        split=part.main,
+        version="",
+        n=len(examples),
+        answered=len(answers),
+        missing=0,
+        unparsed=0,
+        unknown=0,
+        duplicates=0,
+        partial=False,
+        form="run",
+        scores=(),
+        confusion={},
+    )
     names = part.task.metrics[:1] if first else part.task.metrics
     return Scored(report, replace(part.task, name=part.name, metrics=names), examples, answers)
 
@@ -79,7 +94,9 @@ def _rank(row: SystemRow, metric: str, sign: int) -> tuple[bool, float, str]:
     return value is None, -sign * (value or 0.0), row.system
 
 
-def _row(part: TaskRuns, system: SystemRuns, ties: dict[tuple[str, str], str], rounds: int) -> SystemRow:
+def _row(
+    part: TaskRuns, system: SystemRuns, ties: dict[tuple[str, str], str], rounds: int
+) -> SystemRow:
     lost: Counter[str] = Counter()
     places = []
     for run in system.runs:
@@ -142,7 +159,12 @@ def pair_rows(part: TaskRuns, compared: Compared) -> tuple[PairRow, ...]:
     """Every pair of systems of a task, the surest difference first."""
     found = [_pair(part, pair) for pair in compared.found.pairs if pair.task == part.name]
     order = {name: i for i, name in enumerate(part.task.metrics)}
-    return tuple(sorted(found, key=lambda pair: (order.get(pair.metric, 99), pair.p_holm is None, pair.p_holm or 0.0)))  # fmt: skip
+    return tuple(
+        sorted(
+            found,
+            key=lambda pair: (order.get(pair.metric, 99), pair.p_holm is None, pair.p_holm or 0.0),
+        )
+    )
 
 
 def _pair(part: TaskRuns, pair: PairResult) -> PairRow:

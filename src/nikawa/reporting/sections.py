@@ -28,13 +28,25 @@ def task_section(
     rows = system_rows(part, compared)
     spec = part.systems[0].spec
     found = Section(
-        name=part.name, title=card.title, dataset=task.dataset, kind=task.kind,
-        language=language, set=part.main, n=len(scored_items(part)), protocol=spec.protocol.mark,
-        protocol_why=spec.protocol.why, metrics=tuple(m for m in task.metrics if any(m in r.metrics for r in rows)),
-        lower_is_better=tuple(m for m in task.metrics if metrics()[m].better == "lower"), labels=task.labels,
-        rows=rows, pairs=pair_rows(part, compared), parts=tuple(part_rows(part)),
-        training=training_of(part), findings=notes, derived=tuple(name for name, found in part.sets.items() if _derived(found)),
-    )  # fmt: skip
+        name=part.name,
+        title=card.title,
+        dataset=task.dataset,
+        kind=task.kind,
+        language=language,
+        set=part.main,
+        n=len(scored_items(part)),
+        protocol=spec.protocol.mark,
+        protocol_why=spec.protocol.why,
+        metrics=tuple(m for m in task.metrics if any(m in r.metrics for r in rows)),
+        lower_is_better=tuple(m for m in task.metrics if metrics()[m].better == "lower"),
+        labels=task.labels,
+        rows=rows,
+        pairs=pair_rows(part, compared),
+        parts=tuple(part_rows(part)),
+        training=training_of(part),
+        findings=notes,
+        derived=tuple(name for name, found in part.sets.items() if _derived(found)),
+    )
     return found if analyses is None else _analysed(found, part, analyses)
 
 
@@ -54,7 +66,11 @@ def _analysed(found: Section, part: TaskRuns, analyses: Analyses) -> Section:
     across, name = analyses.across, part.task.name
     order = {row.system: i for i, row in enumerate(found.rows)}
     stress = [s for s in across.stress if s.task == name]
-    stress.sort(key=lambda s: order.get(f"{s.model} ({s.variation})" if s.variation else s.model, len(order)))
+    stress.sort(
+        key=lambda s: order.get(
+            f"{s.model} ({s.variation})" if s.variation else s.model, len(order)
+        )
+    )
     main = [c for c in across.curves if c.task == name and c.set == part.main and len(c.points) > 1]
     return replace(
         found,
@@ -62,7 +78,9 @@ def _analysed(found: Section, part: TaskRuns, analyses: Analyses) -> Section:
         curves=_sourced("curves", across.curves, main),
         stress=_sourced("stress", across.stress, stress),
         partial=_sourced(
-            "partial", across.partial, [p for p in across.partial if (p.task, p.set) == (name, part.main)]
+            "partial",
+            across.partial,
+            [p for p in across.partial if (p.task, p.set) == (name, part.main)],
         ),
         suspects=_sourced(
             "suspects", across.suspects, [s for s in across.suspects if s.task == name and s.items]

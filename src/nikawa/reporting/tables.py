@@ -9,8 +9,18 @@ from dataclasses import dataclass
 
 NOTATIONS = ("markdown", "latex", "csv")
 
-ESCAPES = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-           "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}  # fmt: skip
+ESCAPES = {
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,11 @@ class Table:
     def markdown(self) -> str:
         """A GitHub-style table."""
         rule = ["---:" if column in self.numbers else "---" for column in self.columns]
-        lines = [self.columns, rule, *([cell.replace("|", "\\|") for cell in row] for row in self.rows)]
+        lines = [
+            self.columns,
+            rule,
+            *([cell.replace("|", "\\|") for cell in row] for row in self.rows),
+        ]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def latex(self) -> str:

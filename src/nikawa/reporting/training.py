@@ -27,7 +27,9 @@ def _training(system: SystemRuns) -> Training | None:
     if not traces:
         return None
     shown = tuple(traces[:LINES])
-    return Training(system=system.name, traces=shown, runs=len(traces), folds=system.spec.protocol.folds)
+    return Training(
+        system=system.name, traces=shown, runs=len(traces), folds=system.spec.protocol.folds
+    )
 
 
 def _trace(run: Answered) -> Trace | None:
@@ -38,7 +40,11 @@ def _trace(run: Answered) -> Trace | None:
     if len(known) < 2:
         return None
     last = len(known) - 1
-    kept = sorted({round(k * last / (POINTS - 1)) for k in range(POINTS)}) if last >= POINTS else range(len(known))  # fmt: skip
+    kept = (
+        sorted({round(k * last / (POINTS - 1)) for k in range(POINTS)})
+        if last >= POINTS
+        else range(len(known))
+    )
     place = inside(f"{run.folder}/{ABOUT}", "model", "history")
     return Trace(
         seed=run.spec.seed,

@@ -75,7 +75,8 @@ def read_figures(paper: str) -> Figures:
     text = (Path(__file__).parent / f"{paper}.toml").read_text("utf-8")
     raw = tomllib.loads(text, parse_float=Printed)
     slips, versions = (
-        {name: _explained(entry) for name, entry in raw.pop(key, {}).items()} for key in ("slips", "versions")
+        {name: _explained(entry) for name, entry in raw.pop(key, {}).items()}
+        for key in ("slips", "versions")
     )
     raw.pop("about", None)
     inputs = raw.pop("inputs", {})

@@ -52,7 +52,10 @@ def _table12(split: str, examples: Iterable[Example]) -> Iterator[Figure]:
         yield f"table12.{split}.{label}", counts[label, False] + counts[label, True]
         yield f"table12.without-template-20.{split}.{label}", counts[label, False]
     yield f"table12.{split}.total", counts.total()
-    yield f"table12.without-template-20.{split}.total", sum(n for (_, left), n in counts.items() if not left)
+    yield (
+        f"table12.without-template-20.{split}.total",
+        sum(n for (_, left), n in counts.items() if not left),
+    )
 
 
 def _section3(examples: tuple[Example, ...]) -> Iterator[Figure]:

@@ -79,7 +79,9 @@ def _sizes(found: Mapping[str, Splits]) -> Iterator[Value]:
                 yield f"ja.table1.{name}.{split}", len(splits[split])
 
 
-def _table(table: str, rows: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> Iterator[Value]:
+def _table(
+    table: str, rows: tuple[str, ...], counts: Mapping[str, Counter[str]]
+) -> Iterator[Value]:
     """A table of counts with its margins."""
     for split, of_split in counts.items():
         for row in rows:
@@ -124,7 +126,8 @@ def _human(splits: Splits) -> Iterator[Value]:
         examples = [e for e in splits.get(split, ()) if len(e.gold.get("answers", ())) > 1]
         if examples:
             items = Items(
-                [e.gold["answers"][1:] for e in examples], [e.gold["answers"][0]["text"] for e in examples]
+                [e.gold["answers"][1:] for e in examples],
+                [e.gold["answers"][0]["text"] for e in examples],
             )
             for table in ("table9", "ja.table3"):
                 yield f"{table}.human.jsquad.{split}.em", exact_match(items).value

@@ -50,10 +50,15 @@ def reproduce(
     computed = compute_of(paper)(data)
     stray = set(computed) - set(figures.printed)
     assert not stray, f"computed but not printed: {sorted(stray)}"
-    return [judge(name, printed, computed.get(name), figures) for name, printed in figures.printed.items()]
+    return [
+        judge(name, printed, computed.get(name), figures)
+        for name, printed in figures.printed.items()
+    ]
 
 
-def judge(name: str, printed: Number, found: Number | Partial | None, figures: Figures) -> FigureResult:
+def judge(
+    name: str, printed: Number, found: Number | Partial | None, figures: Figures
+) -> FigureResult:
     """The verdict on one figure."""
     if found is None or isinstance(found, Partial):
         return _result(name, printed, None, "absent", _absence(found))
@@ -64,7 +69,11 @@ def judge(name: str, printed: Number, found: Number | Partial | None, figures: F
         if entry is not None and any(equal_as_printed(found, value) for value in entry.values):
             return _result(name, printed, found, verdict, entry.note)  # type: ignore[arg-type]
     return _result(
-        name, printed, found, "differs", _hint(figures.slips.get(name) or figures.versions.get(name))
+        name,
+        printed,
+        found,
+        "differs",
+        _hint(figures.slips.get(name) or figures.versions.get(name)),
     )
 
 
@@ -73,7 +82,9 @@ def equal_as_printed(found: Number, printed: Number) -> bool:
     step = Decimal(1).scaleb(-decimals(printed))
     exact = Decimal(repr(float(found) if isinstance(found, float) else found))
     target = Decimal(repr(float(printed) if isinstance(printed, float) else printed))
-    return any(exact.quantize(step, rounding=way) == target for way in (ROUND_HALF_UP, ROUND_HALF_EVEN))
+    return any(
+        exact.quantize(step, rounding=way) == target for way in (ROUND_HALF_UP, ROUND_HALF_EVEN)
+    )
 
 
 def decimals(number: Number) -> int:
@@ -87,13 +98,17 @@ def decimals(number: Number) -> int:
 def _absence(found: Partial | None) -> str:
     if found is None:
         return "the files it needs are not here"
-    return f"{found.value:g} without {found.missing}" if found.missing else f"{found.value:g} so far"
+    return (
+        f"{found.value:g} without {found.missing}" if found.missing else f"{found.value:g} so far"
+    )
 
 
 def _hint(entry: Explained | None) -> str:
     return "" if entry is None else f"expected {' or '.join(map(str, entry.values))}: {entry.note}"
 
 
-def _result(name: str, printed: Number, found: Number | None, verdict: Verdict, note: str) -> FigureResult:
+def _result(
+    name: str, printed: Number, found: Number | None, verdict: Verdict, note: str
+) -> FigureResult:
     paper = float(printed) if isinstance(printed, float) else printed
     return FigureResult(figure=name, paper=paper, recomputed=found, verdict=verdict, note=note)

@@ -42,7 +42,8 @@ def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
         found.update(_table3(japanese, english))
         found.update(_section31(english))
         found["section3.4.changed-to-neutral"] = Partial(
-            _changed_to_neutral(japanese, english), "the authors' choice by hand of those due to grammar"
+            _changed_to_neutral(japanese, english),
+            "the authors' choice by hand of those due to grammar",
         )
     if (folder / "jsick" / ANSWERS).is_file():
         rows = list(read_answers(folder / "jsick" / ANSWERS))
@@ -102,7 +103,9 @@ def _table3(japanese: Splits, english: Splits) -> Found:
     yield "table3.total.total", sum(len(examples) for examples in japanese.values())
 
 
-def _shares(block: str, splits: Splits, names: Sequence[str], key: Callable[[Example], str]) -> Found:
+def _shares(
+    block: str, splits: Splits, names: Sequence[str], key: Callable[[Example], str]
+) -> Found:
     """Counts of one block of Table 3, and their percentages of the split."""
     counts = {split: Counter(map(key, splits.get(split, ()))) for split in SPLITS}
     counts["total"] = sum(counts.values(), Counter())

@@ -90,7 +90,9 @@ def _table(
             counted.append(split)
             overall += counts
             yield from ((f"{table}.{row}.{split}", count) for row, count in counts.items())
-    yield from ((f"{table}.{row}.total", _over_all(count, counted)) for row, count in overall.items())
+    yield from (
+        (f"{table}.{row}.total", _over_all(count, counted)) for row, count in overall.items()
+    )
 
 
 def _table1(splits: Mapping[str, Splits], folder: Path) -> Iterator[tuple[str, Value]]:
@@ -120,10 +122,19 @@ def _classes(splits: Mapping[str, Splits]) -> Iterator[tuple[str, Value]]:
     }
     for figure, kinds_of in kinds.items():
         found = splits[figure.split(".")[0]]
-        seen = {kind for examples in found.values() for e in examples if e.gold for kind in kinds_of(e.gold)}
+        seen = {
+            kind
+            for examples in found.values()
+            for e in examples
+            if e.gold
+            for kind in kinds_of(e.gold)
+        }
         if seen:
             count = len(seen)
-            yield f"table1.{figure}", _over_all(count, found) if figure.startswith("klue-dp") else count
+            yield (
+                f"table1.{figure}",
+                _over_all(count, found) if figure.startswith("klue-dp") else count,
+            )
 
 
 def _tags(length: int, label: str) -> set[str]:
@@ -146,7 +157,9 @@ def _table9(splits: Splits) -> Iterator[tuple[str, Value]]:
     """Entities, and distinct ones, by type; the totals of types add the types up."""
     yield from _table("table9", splits, lambda e: (span.label for span in e.gold.get("spans", ())))
     everything: set[tuple[str, str]] = set()
-    labelled = [split for split, examples in splits.items() if any(example.gold for example in examples)]
+    labelled = [
+        split for split, examples in splits.items() if any(example.gold for example in examples)
+    ]
     for split, examples in splits.items():
         kinds = {
             (span.label, example.inputs["text"][span.start : span.end])
@@ -154,7 +167,9 @@ def _table9(splits: Splits) -> Iterator[tuple[str, Value]]:
             for span in example.gold.get("spans", ())
         }
         everything |= kinds
-        yield from ((f"table9.types.{row}.{split}", count) for row, count in _by_type(kinds).items())
+        yield from (
+            (f"table9.types.{row}.{split}", count) for row, count in _by_type(kinds).items()
+        )
     for row, count in _by_type(everything).items():
         yield f"table9.types.{row}.total", _over_all(count, labelled)
 
@@ -177,7 +192,9 @@ def _arithmetic(printed: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:
     yield "section3-3-1.same-as-gold", round(agreed)
     for name, total in printed.items():
         table, _, column = name.rpartition(".")
-        if column == "total" and not name.startswith("table9."):  # its totals are said not to add up
+        if column == "total" and not name.startswith(
+            "table9."
+        ):  # its totals are said not to add up
             added = sum(printed[f"{table}.{split}"] for split in SPLITS)
             if added != total:
                 yield name, added
@@ -187,7 +204,8 @@ def _worked_example() -> Iterator[tuple[str, Number]]:
     """F1 of the two entity types of the example, and how many classes the character mean runs over."""
     example = read_figures("klue").inputs["section3-4-2"]
     gold, answer = (
-        [Span(start, end, kind) for start, end, kind in example[side]] for side in ("gold", "answer")
+        [Span(start, end, kind) for start, end, kind in example[side]]
+        for side in ("gold", "answer")
     )
     items = Items([gold], [answer], [{"text": "x" * example["characters"]}])
     classes_of: dict[Mode, int] = {"official": 2 * len(TYPES) + 1, "documented": 2 * len(TYPES)}

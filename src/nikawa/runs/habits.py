@@ -82,7 +82,9 @@ def marked_parts(trainings: Sequence[str], examples: Sequence[Example]) -> dict[
     marks = [example.meta.get(split) for example in examples]
     if not split or not all(mark in SEEN for mark in marks):
         return {}
-    return {name: [e for e, mark in zip(examples, marks, strict=True) if mark == name] for name in SEEN}
+    return {
+        name: [e for e, mark in zip(examples, marks, strict=True) if mark == name] for name in SEEN
+    }
 
 
 def habit_of(dataset: str) -> Habit:

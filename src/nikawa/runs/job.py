@@ -115,17 +115,25 @@ def run_all(requests: Sequence[Request], options: Options | None = None) -> RunR
 def _carried_out(planned: Plan, how: Options, executor: Executor) -> RunReport:
     tally = _Tally(how.told, list if isinstance(executor, Here) else longest_first)
     more = 0 if how.only_choose else sum(len(f.seeds) for f in planned.families)
-    tally.take(executor, [spec for family in planned.families for spec in family.choosing()], more=more)
+    tally.take(
+        executor, [spec for family in planned.families for spec in family.choosing()], more=more
+    )
     winners = [(family, _settings(family, how.out, tally.broken)) for family in planned.families]
-    unchosen = [p for f, found in winners if found is None for p in _unchosen(f, how.out, tally.broken)]
-    final = [(family, found[1]) for family, found in winners if found is not None and not how.only_choose]
+    unchosen = [
+        p for f, found in winners if found is None for p in _unchosen(f, how.out, tally.broken)
+    ]
+    final = [
+        (family, found[1]) for family, found in winners if found is not None and not how.only_choose
+    ]
     tally.take(executor, [spec for family, settings in final for spec in family.runs(settings)])
     return RunReport(
         out=str(how.out),
         done=tally.done,
         skipped=tally.skipped,
         cells=tuple(
-            cell for family, settings in final for cell in summarise(family, settings, how.out, tally.broken)
+            cell
+            for family, settings in final
+            for cell in summarise(family, settings, how.out, tally.broken)
         ),
         chosen=tuple(
             _chosen(family, *found, diverged(family, how.out, tally.broken))
@@ -144,7 +152,11 @@ def _carried_out(planned: Plan, how: Options, executor: Executor) -> RunReport:
 
 def _open(planned: Plan, out: Path) -> bool:
     """Whether something is left to do; where nothing is, results can be shown from a place that cannot be written."""
-    runs = (run for family in planned.families for run in family.choosing() or family.runs(family.options[0]))
+    runs = (
+        run
+        for family in planned.families
+        for run in family.choosing() or family.runs(family.options[0])
+    )
     return any(not StoredRun(out / run.folder).done for run in runs)
 
 
@@ -160,7 +172,9 @@ def _writable(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise BadInput("is a file, not a folder", file=out, cure="name a folder for the runs") from None
+        raise BadInput(
+            "is a file, not a folder", file=out, cure="name a folder for the runs"
+        ) from None
     probe = out / f".writable.{os.getpid()}"
     try:
         probe.touch()
@@ -174,7 +188,10 @@ def _executor(how: Options, requests: Sequence[Request], planned: Plan) -> Execu
     alone = _alone(name for request in requests for name in request.models)
     workers = how.workers or (1 if alone else _processors())
     threads = how.threads or (_processors() if alone else 1)
-    most = max(sum(len(f.seeds) for f in planned.families), sum(len(f.choosing()) for f in planned.families))
+    most = max(
+        sum(len(f.seeds) for f in planned.families),
+        sum(len(f.choosing()) for f in planned.families),
+    )
     workers = max(1, min(workers, most))
     name = how.executor or ("pool" if workers > 1 else "here")
     heard = how.progress if name == "here" else _silent
@@ -206,7 +223,11 @@ def _unchosen(family: Family, out: Path, broken: Collection[str]) -> Iterator[Pr
     """One line where settings that diverged leave nothing to choose; runs that failed have lines of their own."""
     lost, among = len(diverged(family, out, broken)), len(family.options)
     if lost:
-        how_many = f"all {among} settings diverged" if lost == among else f"{lost} of {among} settings diverged, the others failed"  # fmt: skip
+        how_many = (
+            f"all {among} settings diverged"
+            if lost == among
+            else f"{lost} of {among} settings diverged, the others failed"
+        )
         problem = f"{how_many}: none can be chosen; try a smaller learning_rate"
         yield Problem(run=_titled(family), status="failed", problem=problem, bad_input=True)
 

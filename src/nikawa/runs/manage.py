@@ -75,21 +75,33 @@ def list_runs(out: Path, task: str | None = None, model: str | None = None) -> l
     """Every run below a folder, or those of a task or a model."""
     found = [_listed(run) for run in stored_runs(out, broken=True)]
     kept = (
-        row for row in found if (task is None or row.task == task) and (model is None or row.model == model)
+        row
+        for row in found
+        if (task is None or row.task == task) and (model is None or row.model == model)
     )
-    return sorted(kept, key=lambda row: (row.task, row.model, row.variation, row.stage, row.seed, row.run))
+    return sorted(
+        kept, key=lambda row: (row.task, row.model, row.variation, row.stage, row.seed, row.run)
+    )
 
 
 def _listed(run: StoredRun) -> Listed:
     try:
         if not run.done and not (run.path / RUN).exists():  # killed before it could say what it is
-            return Listed(run=run.path.name, task=run.path.name.partition("--")[0], state=_state(run))
+            return Listed(
+                run=run.path.name, task=run.path.name.partition("--")[0], state=_state(run)
+            )
         spec = run.spec
         state = _state(run)
         row = Listed(
-            run=run.path.name, task=spec.task, model=spec.model, variation=spec.variation.title,
-            seed=spec.seed, stage=spec.stage, state=state, protocol=spec.protocol.mark,
-        )  # fmt: skip
+            run=run.path.name,
+            task=spec.task,
+            model=spec.model,
+            variation=spec.variation.title,
+            seed=spec.seed,
+            stage=spec.stage,
+            state=state,
+            protocol=spec.protocol.mark,
+        )
         if not run.done:
             return row
         run.check()
@@ -183,7 +195,9 @@ def _answer_pairs(one: StoredRun, other: StoredRun) -> Iterator[AnswerPair]:
             yield AnswerPair(set=name, n=len(both), differ=sum(a[key] != b[key] for key in both))
 
 
-def to_remove(names: Iterable[str], out: Path, *, unfinished: bool, task: str | None, model: str | None) -> list[StoredRun]:  # fmt: skip
+def to_remove(
+    names: Iterable[str], out: Path, *, unfinished: bool, task: str | None, model: str | None
+) -> list[StoredRun]:
     """The runs that are named, or that a filter picks; with no name and no filter none."""
     named = [open_run(name, out) for name in names]
     if named or not (unfinished or task or model):

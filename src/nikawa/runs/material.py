@@ -97,7 +97,9 @@ def _selection(
         return learned, []
     if not protocol.select_share:
         return learned, list(shelf.training(protocol.select, task, {}))
-    if habit.cell is not None and all(name.startswith(f"{task.dataset}:") for name in protocol.train):
+    if habit.cell is not None and all(
+        name.startswith(f"{task.dataset}:") for name in protocol.train
+    ):
         held = hold_rows(learned, 1, habit.cell, protocol.select)
         return [e for e in learned if e.id not in held], [e for e in learned if e.id in held]
     return hold_out(learned, protocol.select_share, protocol.select)
@@ -107,7 +109,11 @@ def varied(spec: RunSpec, task: Task, examples: list[Example]) -> list[Example]:
     """The share or the shots that are learned from."""
     if spec.variation.share != 1.0:
         examples = share_of(examples, spec.variation.share, spec.seed)
-    return shots_of(task, examples, spec.variation.shots, spec.seed) if spec.variation.shots else examples
+    return (
+        shots_of(task, examples, spec.variation.shots, spec.seed)
+        if spec.variation.shots
+        else examples
+    )
 
 
 def set_name(name: str, task: Task) -> str:
@@ -118,7 +124,9 @@ def set_name(name: str, task: Task) -> str:
 
 def bare(task: Task, examples: Sequence[Example]) -> list[Example]:
     """What a model may see when it answers: ids and the inputs of the task."""
-    return [Example(id=e.id, inputs={name: e.inputs[name] for name in task.inputs}) for e in examples]
+    return [
+        Example(id=e.id, inputs={name: e.inputs[name] for name in task.inputs}) for e in examples
+    ]
 
 
 def to_learn(task: Task, examples: Sequence[Example]) -> list[Example]:

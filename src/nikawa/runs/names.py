@@ -21,7 +21,9 @@ def name_and_model(given: str) -> tuple[str, str]:
     name = composed(name.strip())  # one name, whichever system it was typed on
     if not name or len(name) > LONGEST or ":" in name or not name.isprintable():
         what = f"{name!r} cannot name a model" if name else "a model is given an empty name"
-        cure = f"write NAME={model}, NAME of up to {LONGEST} characters that can be seen, and no colon"
+        cure = (
+            f"write NAME={model}, NAME of up to {LONGEST} characters that can be seen, and no colon"
+        )
         raise BadInput(what, cure=cure)
     return name, model
 

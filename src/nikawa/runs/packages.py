@@ -7,9 +7,20 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 NAMES = (
-    "nikawa", "numpy", "scipy", "scikit-learn", "python-crfsuite", "torch", "transformers", "tokenizers", "peft",
-    "httpx", "fugashi", "ipadic", "kiwipiepy",
-)  # fmt: skip
+    "nikawa",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "python-crfsuite",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "peft",
+    "httpx",
+    "fugashi",
+    "ipadic",
+    "kiwipiepy",
+)
 
 
 @cache

@@ -70,7 +70,9 @@ def answer_kind(gold: Any) -> str:
     return gold if isinstance(gold, str) else ""
 
 
-def hold_out(examples: Sequence[Example], share: float, name: str) -> tuple[list[Example], list[Example]]:
+def hold_out(
+    examples: Sequence[Example], share: float, name: str
+) -> tuple[list[Example], list[Example]]:
     """The examples without, and those of, whole groups that make up a share; the same for every seed."""
     groups = grouped(examples, group_of)
     held: set[Hashable] = set()
@@ -99,7 +101,10 @@ def hold_rows(examples: Sequence[Example], rows: int, cell: Cell, name: str) -> 
 
 
 def fold_of(
-    examples: Sequence[Example], folds: int, name: str, together: Callable[[Example], str] = group_of
+    examples: Sequence[Example],
+    folds: int,
+    name: str,
+    together: Callable[[Example], str] = group_of,
 ) -> dict[str, int]:
     """Group to fold, about as many groups in each; the same for every seed. `together` tells a group."""
     groups = sorted(grouped(examples, together), key=lambda g: draw("fold", name, g))

@@ -131,7 +131,9 @@ def plan(request: Request, data: Path | None = None) -> Plan:
                     raise
                 left_out.append(f"{task.name}: {problem}")
     if not families:
-        raise BadInput("nothing of it can be run", cure=left_out[0] if left_out else "name tasks and models")
+        raise BadInput(
+            "nothing of it can be run", cure=left_out[0] if left_out else "name tasks and models"
+        )
     _refuse_namesakes(families)
     unique = {(f.task.name, f.model, msgspec.json.encode(f.variation)): f for f in families}
     return Plan(tuple(unique.values()), tuple(dict.fromkeys(left_out)))
@@ -156,56 +158,84 @@ def _check(request: Request) -> None:
             known = sorted({known for kind in models for known in _setting_names(kind)})
             cure = f"they have: {', '.join(known)}" if known else "none of them has settings"
             raise BadInput(f"no model here has the setting {name!r}", cure=cure)
-    for name in sorted({name for part in asked for name, values in part.grid.items() if not values}):
+    for name in sorted(
+        {name for part in asked for name, values in part.grid.items() if not values}
+    ):
         raise BadInput(f"the grid of {name!r} has no value", cure=f"write --grid {name}=V1,V2")
     for share in request.shares:
         if not 0 < share <= 1:
-            raise BadInput(f"{share} is no share", cure="write numbers above 0 and up to 1: 0.25,0.5,1.0")
+            raise BadInput(
+                f"{share} is no share", cure="write numbers above 0 and up to 1: 0.25,0.5,1.0"
+            )
     if not request.seeds:
         raise BadInput("no seed is given", cure="give at least one")
     if request.choose_seeds < 0:
-        raise BadInput(f"{request.choose_seeds} seeds cannot choose", cure="write a number from 0 on")
+        raise BadInput(
+            f"{request.choose_seeds} seeds cannot choose", cure="write a number from 0 on"
+        )
     if request.shots < 0:
         raise BadInput(f"{request.shots} shots cannot be drawn", cure="write a number from 0 on")
     if request.labels and not request.train:
-        raise BadInput("labels are renamed in other training sets only", cure="name them: --train DATASET")
+        raise BadInput(
+            "labels are renamed in other training sets only", cure="name them: --train DATASET"
+        )
 
 
 def _setting_names(kind: Model) -> set[str]:
-    return {f.encode_name for f in msgspec.structs.fields(kind.settings)} if kind.settings else set()
+    return (
+        {f.encode_name for f in msgspec.structs.fields(kind.settings)} if kind.settings else set()
+    )
 
 
 def _families(task: Task, given: str, request: Request, shelf: Shelf) -> Iterator[Family]:
     name, predictor = name_and_model(given)
     kind, argument = named(predictor)
     if task.kind not in kind.kinds:
-        raise BadInput(f"{kind.name} does not answer {task.kind} tasks", cure=f"it answers: {', '.join(kind.kinds)}")  # fmt: skip
+        raise BadInput(
+            f"{kind.name} does not answer {task.kind} tasks",
+            cure=f"it answers: {', '.join(kind.kinds)}",
+        )
     options = _different(_options(kind, task, request))
     made = model(predictor, settings=options[0] | outside_of(kind, request.settings))
     shown = any(settings.get("shots", "shots" not in _setting_names(kind)) for settings in options)
-    learns = isinstance(made, Trainable) and shown  # one that is shown examples, but none, learns nothing
+    learns = (
+        isinstance(made, Trainable) and shown
+    )  # one that is shown examples, but none, learns nothing
     files = tuple(_files(predictor, kind.home(argument), options))
     for variation in _variations(task, request):
         for train in variation.train:
             shelf.training(train, task, variation.labels)  # labels that do not fit are told now
         protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)
         yield Family(
-            task, predictor, variation, protocol, request.seeds, options, files, shelf, request.seeds[: request.choose_seeds],
+            task,
+            predictor,
+            variation,
+            protocol,
+            request.seeds,
+            options,
+            files,
+            shelf,
+            request.seeds[: request.choose_seeds],
             name=name,
-        )  # fmt: skip
+        )
 
 
 def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterator[DataSet]:
     """Files and folders a model is made from, or that a setting names, are a part of what defines the run."""
     told = {value for settings in options for value in settings.values() if isinstance(value, str)}
-    for name, path in ((short_name(predictor), argument), *((value, value) for value in sorted(told))):
+    for name, path in (
+        (short_name(predictor), argument),
+        *((value, value) for value in sorted(told)),
+    ):
         if path and ("/" in path or "." in path) and Path(path).exists():
             yield DataSet(name=name, version=FILE, digest=digest_of(Path(path)), n=0)
 
 
 def _different(options: Iterable[Settings]) -> tuple[Settings, ...]:
     """Settings without repeats: a grid may name a value twice, or one that holds anyway."""
-    return tuple({msgspec.json.encode(settings, order="sorted"): settings for settings in options}.values())
+    return tuple(
+        {msgspec.json.encode(settings, order="sorted"): settings for settings in options}.values()
+    )
 
 
 def outside_of(kind: Model, settings: Mapping[str, Any]) -> Settings:
@@ -226,9 +256,13 @@ def _options(kind: Model, task: Task, request: Request) -> Iterator[Settings]:
         made = settings_of(kind.settings, Setup(settings=settings))
         plain = msgspec.to_builtins(made)
         defaults = {f.encode_name: f.default for f in msgspec.structs.fields(kind.settings)}
-        given = {name: plain[name] for name in settings if name in plain and name not in kind.outside}
+        given = {
+            name: plain[name] for name in settings if name in plain and name not in kind.outside
+        }
         kept = {name: value for name, value in given.items() if value != defaults[name]}
-        shown = {"shots": "all"} if request.shots and "shots" in known and "shots" not in kept else {}
+        shown = (
+            {"shots": "all"} if request.shots and "shots" in known and "shots" not in kept else {}
+        )
         yield kept | shown | _picked(kind, task, kept)
 
 
@@ -244,19 +278,25 @@ def _picked(kind: Model, task: Task, settings: Settings) -> Settings:
 def _variations(task: Task, request: Request) -> Iterator[Variation]:
     inputs = _kept(task, request.inputs)
     own = habit_of(task.dataset).trainings
-    trainings: Sequence[tuple[str, ...]] = [request.train] if request.train else [(), *((t,) for t in own)]
+    trainings: Sequence[tuple[str, ...]] = (
+        [request.train] if request.train else [(), *((t,) for t in own)]
+    )
     for train, share in product(trainings, request.shares):
         named_sets = tuple(_spelled(name, task) for name in train)
         if named_sets == (f"{task.dataset}:train",):  # as without being told
             named_sets = ()
         labels = dict(request.labels) if named_sets else {}
-        yield Variation(inputs=inputs, share=share, shots=request.shots, train=named_sets, labels=labels)
+        yield Variation(
+            inputs=inputs, share=share, shots=request.shots, train=named_sets, labels=labels
+        )
 
 
 def _kept(task: Task, inputs: tuple[str, ...]) -> tuple[str, ...]:
     for name in inputs:
         if name not in task.inputs:
-            raise BadInput(f"{task.name} has no input {name!r}", cure=f"it has: {', '.join(task.inputs)}")
+            raise BadInput(
+                f"{task.name} has no input {name!r}", cure=f"it has: {', '.join(task.inputs)}"
+            )
     return () if set(inputs) == set(task.inputs) else tuple(n for n in task.inputs if n in inputs)
 
 

@@ -52,7 +52,9 @@ def read_preset(name: str) -> Preset:
     try:
         return msgspec.convert(tomllib.loads(read_whole(path)), Preset)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as problem:
-        raise BadInput(f"is no preset: {problem}", file=path, cure="docs/run.md shows one") from None
+        raise BadInput(
+            f"is no preset: {problem}", file=path, cure="docs/run.md shows one"
+        ) from None
 
 
 def under(preset: Preset, request: Request) -> Request:
@@ -83,5 +85,7 @@ def _single(general: Request, part: TaskPreset, request: Request) -> Request:
     fixed = {name: value for name, value in part.settings.items() if name not in request.grid}
     settings = {**general.settings, **fixed, **request.settings}
     return replace(
-        general, settings=settings, grid={n: v for n, v in grid.items() if n not in fixed or n in part.grid}
+        general,
+        settings=settings,
+        grid={n: v for n, v in grid.items() if n not in fixed or n in part.grid},
     )

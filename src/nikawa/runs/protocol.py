@@ -47,14 +47,21 @@ def sets_here(task: Task, shelf: Shelf) -> Sets:
     return Sets(here["train"], here["dev"], test, further, standing, hidden)
 
 
-def protocol_for(task: Task, variation: Variation, shelf: Shelf, *, learns: bool, sweep: bool) -> Protocol:
+def protocol_for(
+    task: Task, variation: Variation, shelf: Shelf, *, learns: bool, sweep: bool
+) -> Protocol:
     """The protocol of a run; `sweep` where settings are to be chosen."""
     sets = sets_here(task, shelf)
     if not (sets.train or sets.dev or sets.main):
         if sets.hidden:
             cure = "nikawa score --hidden scores answers to them, for whoever holds the labels"
-            raise BadInput(f"the labels of {task.dataset} for {task.name} are all hidden", cure=cure)
-        raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure="nikawa data list shows what is here")  # fmt: skip
+            raise BadInput(
+                f"the labels of {task.dataset} for {task.name} are all hidden", cure=cure
+            )
+        raise BadInput(
+            f"no split of {task.dataset} here has gold for {task.name}",
+            cure="nikawa data list shows what is here",
+        )
     if not learns:
         return _answers(sets, sweep)
     train = variation.train or ((sets.train,) if sets.train else ())
@@ -79,8 +86,14 @@ def _trained(
         select, share = "", 0.0
     kind, mark, why = _words(sets, on_dev, habit)
     return Protocol(
-        kind=kind, train=tuple(train), select=select, select_share=share, evaluate=evaluate, mark=mark, why=why
-    )  # fmt: skip
+        kind=kind,
+        train=tuple(train),
+        select=select,
+        select_share=share,
+        evaluate=evaluate,
+        mark=mark,
+        why=why,
+    )
 
 
 def _words(sets: Sets, on_dev: bool, habit: Habit) -> tuple[ProtocolKind, str, str]:
@@ -94,7 +107,9 @@ def _words(sets: Sets, on_dev: bool, habit: Habit) -> tuple[ProtocolKind, str, s
 
 
 def _lack(sets: Sets) -> str:
-    return "the labels of the test set are hidden" if sets.hidden else "no test set with gold is here"
+    return (
+        "the labels of the test set are hidden" if sets.hidden else "no test set with gold is here"
+    )
 
 
 def _homes(sets: Sets) -> set[str]:
@@ -104,7 +119,9 @@ def _homes(sets: Sets) -> set[str]:
 def _answers(sets: Sets, sweep: bool) -> Protocol:
     """A model that does not learn is asked at once."""
     evaluate = (
-        sets.main if sets.test else ((sets.dev, *sets.more) if sets.dev else sets.main or (sets.train,))
+        sets.main
+        if sets.test
+        else ((sets.dev, *sets.more) if sets.dev else sets.main or (sets.train,))
     )
     on_dev = evaluate[0] == sets.dev
     if sweep and (on_dev or not sets.dev):
@@ -119,7 +136,9 @@ def _answers(sets: Sets, sweep: bool) -> Protocol:
     )
     mark = "stand-in test" if sets.stand_in else mark
     why = _lack(sets) if mark else ""
-    return Protocol(kind="answers", select=sets.dev if sweep else "", evaluate=evaluate, mark=mark, why=why)
+    return Protocol(
+        kind="answers", select=sets.dev if sweep else "", evaluate=evaluate, mark=mark, why=why
+    )
 
 
 def _without_training(sets: Sets, sweep: bool, habit: Habit) -> Protocol:
@@ -127,9 +146,14 @@ def _without_training(sets: Sets, sweep: bool, habit: Habit) -> Protocol:
         why = "no training set is here: dev is learned from"
         share = SELECT if sweep else 0.0
         return Protocol(
-            kind="dev", train=(sets.dev,), select=sets.dev if sweep else "", select_share=share,
-            evaluate=sets.main, mark="trained on dev", why=why,
-        )  # fmt: skip
+            kind="dev",
+            train=(sets.dev,),
+            select=sets.dev if sweep else "",
+            select_share=share,
+            evaluate=sets.main,
+            mark="trained on dev",
+            why=why,
+        )
     only = sets.dev or sets.main[0]
     return _folds(only, sweep, f"only {only.partition(':')[2]} is here", habit)
 

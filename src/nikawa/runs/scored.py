@@ -28,7 +28,9 @@ class Scoring:
     """The task's first metric alone, for models that stop early."""
 
 
-def scored(spec: RunSpec, material: Material, stored: StoredRun, name: str, score: Scoring) -> SetScores:
+def scored(
+    spec: RunSpec, material: Material, stored: StoredRun, name: str, score: Scoring
+) -> SetScores:
     """The scores of a set, from its file: a run that is scored again gets the same ones."""
     task, every = material.task, material.sets[name]
     given = stored.predictions(name, task, every)

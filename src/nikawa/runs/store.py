@@ -80,13 +80,17 @@ class StoredRun:
         """Where the answers to a set are."""
         return self.path / PREDICTIONS / f"{name}.jsonl"
 
-    def predictions(self, name: str, task: Task, examples: Sequence[Example] = ()) -> list[Prediction]:
+    def predictions(
+        self, name: str, task: Task, examples: Sequence[Example] = ()
+    ) -> list[Prediction]:
         """The answers to a set; held against its `examples` where they are given."""
         return read_predictions(self.answers_file(name), task, examples)
 
     def scores(self) -> list[SetScores]:
         """The scores of every set."""
-        return [_with_nan(raw, self.path / SCORES) for raw in read_json(self.path / SCORES, list[Any])]
+        return [
+            _with_nan(raw, self.path / SCORES) for raw in read_json(self.path / SCORES, list[Any])
+        ]
 
     @property
     def diverged(self) -> bool:
@@ -108,7 +112,9 @@ class StoredRun:
             path = self.path / name
             if not path.is_file() or path.stat().st_size != size or digest_of(path) != digest:
                 raise BadInput(
-                    "is not what the run wrote" if path.exists() else "is gone", file=path, cure=cure
+                    "is not what the run wrote" if path.exists() else "is gone",
+                    file=path,
+                    cure=cure,
                 )
 
     def begin(self, spec: RunSpec) -> None:
@@ -118,7 +124,9 @@ class StoredRun:
             write_json(self.path / RUN, spec)
         elif self.spec.hash != spec.hash:
             cure = f"run: nikawa run remove --yes {quote(str(self.path))}"
-            raise BadInput("does not hold the run its folder is named after", file=self.path / RUN, cure=cure)
+            raise BadInput(
+                "does not hold the run its folder is named after", file=self.path / RUN, cure=cure
+            )
 
     def finish(self, scores: Sequence[SetScores], about: About, keep_state: bool = False) -> None:
         """Write scores and circumstances, then the marker; unfinished work goes."""
@@ -132,7 +140,11 @@ class StoredRun:
 
     def withdraw(self) -> None:
         """Remove the folder of a run that came to nothing; one that holds work is left to go on with."""
-        if all(f.name in (RUN, LOCK) and f.parent == self.path for f in self.path.rglob("*") if f.is_file()):
+        if all(
+            f.name in (RUN, LOCK) and f.parent == self.path
+            for f in self.path.rglob("*")
+            if f.is_file()
+        ):
             shutil.rmtree(self.path, ignore_errors=True)
 
     @contextmanager
@@ -175,7 +187,9 @@ def _wait(descriptor: int, path: Path) -> None:
     end = time.monotonic() + PATIENCE
     while not lock(descriptor) and sys.platform != "win32":
         if time.monotonic() > end:
-            raise Busy("another process works on this run", file=path, cure="wait for it, or end it")
+            raise Busy(
+                "another process works on this run", file=path, cure="wait for it, or end it"
+            )
         time.sleep(0.05)
 
 
@@ -198,9 +212,11 @@ def read_predictions(path: Path, task: Task, examples: Sequence[Example] = ()) -
     except BadInput as problem:
         raise BadInput(problem.what, file=path, line=problem.line, cure=cure) from None
     if examples and [p.example for p in found] != [e.id for e in examples]:
-        what = f"holds other ids than the {len(examples)} of the set" if len(found) == len(examples) else (
-            f"holds {len(found)} answers, the set has {len(examples)} examples"
-        )  # fmt: skip
+        what = (
+            f"holds other ids than the {len(examples)} of the set"
+            if len(found) == len(examples)
+            else (f"holds {len(found)} answers, the set has {len(examples)} examples")
+        )
         raise BadInput(what, file=path, cure=cure)
     return found
 
@@ -211,7 +227,9 @@ def _revived(prediction: Prediction, task: Task) -> Prediction:
     try:
         spans = msgspec.convert(prediction.answer, list[Span])
     except msgspec.ValidationError as problem:
-        raise BadInput(f"the answer to {prediction.example!r} is no list of spans: {problem}") from None
+        raise BadInput(
+            f"the answer to {prediction.example!r} is no list of spans: {problem}"
+        ) from None
     return msgspec.structs.replace(prediction, answer=with_tags(spans, prediction.raw))
 
 
@@ -222,7 +240,9 @@ def _with_nan(raw: Any, path: Path) -> SetScores:
             score["value"] = float("nan") if score["value"] is None else score["value"]
         return msgspec.convert(raw, SetScores)
     except (msgspec.ValidationError, TypeError, KeyError) as problem:
-        raise BadInput(f"is not a list of scores: {problem}", file=path, cure="score the run again") from None
+        raise BadInput(
+            f"is not a list of scores: {problem}", file=path, cure="score the run again"
+        ) from None
 
 
 BESIDE = ("work", "state", "pretraining.json")
@@ -234,7 +254,13 @@ def digest_of(path: Path) -> str:
     if path.is_dir():
         found = [f.relative_to(path) for f in sorted(path.rglob("*")) if f.is_file()]
         if (path / "config.json").is_file():
-            found = [f for f in found if f.suffix != ".md" and f.parts[0] not in BESIDE and not any(part.startswith(".") for part in f.parts)]  # fmt: skip
+            found = [
+                f
+                for f in found
+                if f.suffix != ".md"
+                and f.parts[0] not in BESIDE
+                and not any(part.startswith(".") for part in f.parts)
+            ]
         parts = [(str(f), digest_of(path / f)) for f in found]
         return blake2b(encode_json(parts), digest_size=8).hexdigest()
     state = blake2b(digest_size=8)
@@ -247,7 +273,9 @@ def digest_of(path: Path) -> str:
 def stored_runs(out: Path, *, broken: bool = False) -> list[StoredRun]:
     """Every run below a folder, by name; `broken` ones, which do not say what they are, only where asked for."""
     if not out.is_dir():
-        raise BadInput("no such folder", file=out, cure="name the folder that nikawa run wrote: --out DIR")
+        raise BadInput(
+            "no such folder", file=out, cure="name the folder that nikawa run wrote: --out DIR"
+        )
     names = (RUN, LOCK, DONE) if broken else (RUN,)
     return [
         StoredRun(path)
@@ -273,4 +301,10 @@ def open_run(name: str | Path, out: Path | None = None) -> StoredRun:
 
 def scores_of(scores: Iterable[SetScores], name: str, where: str = "") -> list[Score]:
     """The scores of one set, or of a part of it, in official mode."""
-    return [s for part in scores if part.set == name for s in part.scores if s.where == where and s.mode == "official"]  # fmt: skip
+    return [
+        s
+        for part in scores
+        if part.set == name
+        for s in part.scores
+        if s.where == where and s.mode == "official"
+    ]

@@ -80,7 +80,9 @@ def finished(runs: Iterable[RunSpec], out: Path, broken: Collection[str] = ()) -
     return [Finished(run, found.scores()) for run, found in stored if found.done]
 
 
-def choose(family: Family, out: Path, broken: Collection[str] = ()) -> tuple[float, Settings] | None:
+def choose(
+    family: Family, out: Path, broken: Collection[str] = ()
+) -> tuple[float, Settings] | None:
     """The settings that do best where settings are chosen, by the mean of the task's first metric, which comes first.
 
     Of equals the first wins, in the order of the grid; None where none was run. Settings that a seed diverged with are
@@ -109,7 +111,9 @@ def diverged(family: Family, out: Path, broken: Collection[str] = ()) -> list[Se
     return [settings for settings, done in tried if any(f.diverged for f in done)]
 
 
-def summarise(family: Family, settings: Settings, out: Path, broken: Collection[str] = ()) -> list[Cell]:
+def summarise(
+    family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
+) -> list[Cell]:
     """The figures of a family under its settings: every set, every metric, over the seeds that are done."""
     done = finished(family.runs(settings), out, broken)
     columns: dict[tuple[str, str, str], list[tuple[Finished, Score]]] = {}
@@ -117,13 +121,18 @@ def summarise(family: Family, settings: Settings, out: Path, broken: Collection[
         for part in one.scores:
             for score in part.scores:
                 if score.mode == "official":
-                    columns.setdefault((part.set, score.where, score.metric), []).append((one, score))
+                    columns.setdefault((part.set, score.where, score.metric), []).append(
+                        (one, score)
+                    )
     found = [_cell(family, settings, key, values) for key, values in columns.items()]
     return [*found, *_differences(found, columns)]
 
 
 def _cell(
-    family: Family, settings: Settings, key: tuple[str, str, str], values: Sequence[tuple[Finished, Score]]
+    family: Family,
+    settings: Settings,
+    key: tuple[str, str, str],
+    values: Sequence[tuple[Finished, Score]],
 ) -> Cell:
     name, where, metric = key
     scores = [score for _, score in values]
@@ -159,7 +168,9 @@ def _cell(
     )
 
 
-def notes_of(family: Family, settings: Settings, out: Path, broken: Collection[str] = ()) -> list[str]:
+def notes_of(
+    family: Family, settings: Settings, out: Path, broken: Collection[str] = ()
+) -> list[str]:
     """What the models of a family's results note of themselves, each once."""
     told: dict[str, None] = {}
     for run in family.runs(settings):
@@ -170,7 +181,11 @@ def notes_of(family: Family, settings: Settings, out: Path, broken: Collection[s
             notes = stored.about().model.get("notes")
         except BadInput:  # a run is whole without its circumstances
             continue
-        told |= dict.fromkeys(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else {}  # fmt: skip
+        told |= (
+            dict.fromkeys(note for note in notes if isinstance(note, str))
+            if isinstance(notes, list)
+            else {}
+        )
     return list(told)
 
 

@@ -26,8 +26,12 @@ __all__ = ["Place", "Scoring", "work"]
 
 ERROR, TRAINED = "error.txt", "trained"
 SHAPES: dict[str, tuple[type, ...]] = {
-    "similarity": (float, int), "choice": (int,), "tagging": (list, tuple), "tree": (dict,), "dialogue": (list, tuple),
-}  # fmt: skip
+    "similarity": (float, int),
+    "choice": (int,),
+    "tagging": (list, tuple),
+    "tree": (dict,),
+    "dialogue": (list, tuple),
+}
 """What answers are, by kind of task; a text where nothing is said."""
 
 
@@ -70,7 +74,9 @@ def work(spec: RunSpec, place: Place, score: Scoring) -> Outcome:
     except Exception as said:  # one run's failure must not stop the others
         problem, bad = _written(stored, said), False
     seconds = round(time.perf_counter() - begin, 3)
-    return Outcome(run=spec, status=status, problem=problem, bad_input=bad and bool(problem), seconds=seconds)
+    return Outcome(
+        run=spec, status=status, problem=problem, bad_input=bad and bool(problem), seconds=seconds
+    )
 
 
 def _tried(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> Status:
@@ -118,9 +124,16 @@ def _do(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> None:
     scores = [scored(spec, material, stored, name, score) for name in material.sets]
     clock.time("score", begin)
     about = About(
-        started=started, finished=_now(), seconds=clock.seconds, trained=clock.trained, python=python(),
-        packages=packages(), data=spec.data, seed=spec.seed, model=clock.about,
-    )  # fmt: skip
+        started=started,
+        finished=_now(),
+        seconds=clock.seconds,
+        trained=clock.trained,
+        python=python(),
+        packages=packages(),
+        data=spec.data,
+        seed=spec.seed,
+        model=clock.about,
+    )
     stored.finish(scores, about, place.keep_state)
 
 
@@ -166,7 +179,10 @@ class _Job:
         """Write down that there is no answer and why: settings that diverge are not tried again."""
         why = f"{DIVERGED}: {problem.what}"
         for name, examples in self.material.sets.items():
-            write_predictions(self.stored.answers_file(name), [Prediction(example=e.id, why=why) for e in examples])  # fmt: skip
+            write_predictions(
+                self.stored.answers_file(name),
+                [Prediction(example=e.id, why=why) for e in examples],
+            )
 
     def make(self, folder: str) -> Predictor:
         """A fresh model with a folder of its own."""
@@ -223,7 +239,9 @@ def _check_shape(name: str, task: Task, found: Sequence[Prediction]) -> None:
     """Refuse answers of another shape than the task's: once written, they would be taken up again and again."""
     wanted = SHAPES.get(task.kind, (str,))
     for given in found:
-        if given.answer is None or (isinstance(given.answer, wanted) and not isinstance(given.answer, bool)):
+        if given.answer is None or (
+            isinstance(given.answer, wanted) and not isinstance(given.answer, bool)
+        ):
             continue
         kind = type(given.answer).__name__
         what = f"the model {name} answers {given.example!r} with a {kind}, which is no answer to a {task.kind} task"

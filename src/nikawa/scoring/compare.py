@@ -34,7 +34,15 @@ from nikawa.scoring.score import Options, Part, Scored, Tell, score, slices
 from nikawa.stats.paired import Paired, Swap, compare_pair, compare_pairs, compare_seeds, tie_groups
 from nikawa.stats.resample import RESAMPLES, Ints, holm
 
-__all__ = ["Comparison", "PairResult", "Side", "SliceResult", "SystemScore", "compare", "compare_sides"]
+__all__ = [
+    "Comparison",
+    "PairResult",
+    "Side",
+    "SliceResult",
+    "SystemScore",
+    "compare",
+    "compare_sides",
+]
 
 ALPHA = 0.05
 
@@ -122,9 +130,13 @@ def compare(
     if len(systems) < 2:
         raise BadInput("a comparison needs two systems", cure="name two answer files or folders")
     read = _Reader(
-        Against(split, data, how.hidden), how.tell, len(task_names) * sum(map(len, systems.values()))
+        Against(split, data, how.hidden),
+        how.tell,
+        len(task_names) * sum(map(len, systems.values())),
     )
-    all_sides = [[read.side(name, system, paths) for system, paths in systems.items()] for name in task_names]
+    all_sides = [
+        [read.side(name, system, paths) for system, paths in systems.items()] for name in task_names
+    ]
     for sides in all_sides:
         _same_items(sides)
     return compare_sides(all_sides, task_names, by=how.by, rounds=rounds, tell=how.tell)
@@ -238,7 +250,9 @@ def _pair(table: Table, metric: Metric, names: tuple[str, str], paired: Paired) 
     several = len(left) > 1 or len(right) > 1
     detail = [table.detail(name, metric) for name in names]
     own = table.itemwise(metric)
-    wins, losses, ties = tally(detail[0], detail[1], metric) if own or not table.any_itemwise else (0, 0, 0)
+    wins, losses, ties = (
+        tally(detail[0], detail[1], metric) if own or not table.any_itemwise else (0, 0, 0)
+    )
     difference = paired.difference
     return PairResult(
         task=left[0].task.name,
@@ -262,10 +276,14 @@ def _pair(table: Table, metric: Metric, names: tuple[str, str], paired: Paired) 
     )
 
 
-def _alone(left: Part, right: Part, metric: Metric, rounds: int, tell: Callable[[int], None]) -> Paired:
+def _alone(
+    left: Part, right: Part, metric: Metric, rounds: int, tell: Callable[[int], None]
+) -> Paired:
     """One run each; correlations exchange standard scores or ranks, since they do not see scale."""
     if metric.name in INVARIANT:
-        left, right = (replace(part, items=_standardised(part.items, metric.name)) for part in (left, right))
+        left, right = (
+            replace(part, items=_standardised(part.items, metric.name)) for part in (left, right)
+        )
     (a, units), (b, _) = left.under(metric, "official"), right.under(metric, "official")
     swap = _swap(left, right, metric, units) if isinstance(a, Weighted) else None
     return compare_pair(a, b, units, swap=swap, rounds=rounds, tell=tell)
@@ -276,7 +294,9 @@ def _standardised(items: Items, name: str) -> Items:
     if name == "spearman":
         values = average_ranks(values)
     spread = float(values.std())
-    return replace(items, answers=((values - values.mean()) / spread if spread else values * 0).tolist())
+    return replace(
+        items, answers=((values - values.mean()) / spread if spread else values * 0).tolist()
+    )
 
 
 def _swap(left: Part, right: Part, metric: Metric, units: Ints) -> Swap:
@@ -285,7 +305,9 @@ def _swap(left: Part, right: Part, metric: Metric, units: Ints) -> Swap:
     def run(chosen_units: Ints) -> tuple[float, float]:
         exchanged = np.isin(units, chosen_units)
         pairs = ((left.items, right.items), (right.items, left.items))
-        one, two = (metric.evaluate(_exchanged(p, q, exchanged), "official").value for p, q in pairs)
+        one, two = (
+            metric.evaluate(_exchanged(p, q, exchanged), "official").value for p, q in pairs
+        )
         return one, two
 
     return run
@@ -306,7 +328,9 @@ def _corrected(pairs: Sequence[PairResult]) -> tuple[PairResult, ...]:
     defined = [pair.p for pair in pairs if not np.isnan(pair.p)]
     each = iter(holm(defined))
     adjusted = [pair.p if np.isnan(pair.p) else next(each) for pair in pairs]
-    return tuple(msgspec.structs.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True))
+    return tuple(
+        msgspec.structs.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)
+    )
 
 
 def _scores(table: Table, metric: Metric, letters: Mapping[str, str]) -> Iterable[SystemScore]:
@@ -331,7 +355,9 @@ def _letters(table: Table, metric: Metric, pairs: Sequence[PairResult]) -> dict[
         for p in pairs
         if (p.task, p.metric) == (table.task.name, metric.name)
     }
-    means = {name: float(np.mean([e.value for e in table.runs(name, metric)])) for name in table.parts}
+    means = {
+        name: float(np.mean([e.value for e in table.runs(name, metric)])) for name in table.parts
+    }
     names = [name for name, mean in means.items() if not np.isnan(mean)]
 
     def apart(i: int, j: int) -> bool:

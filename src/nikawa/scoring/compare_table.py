@@ -87,7 +87,8 @@ class Table:
         details = [run.detail for run in self.runs(system, metric)]
         if self.task.kind == "similarity" and any(d is None for d in details):
             details = [
-                -((_numbers(p.items.answers) - _numbers(p.items.gold)) ** 2) for p in self.parts[system]
+                -((_numbers(p.items.answers) - _numbers(p.items.gold)) ** 2)
+                for p in self.parts[system]
             ]
         known = [d for d in details if d is not None]
         return np.mean(known, axis=0) if len(known) == len(details) else None
@@ -99,7 +100,9 @@ def _numbers(values: Sequence[Any]) -> Any:
 
 def alone(table: Table, metric: Metric) -> bool:
     """Whether the metric needs draws of its own: a correlation, or one without statistics."""
-    return metric.name in INVARIANT or isinstance(table.runs(table.sides[0].name, metric)[0], Weighted)
+    return metric.name in INVARIANT or isinstance(
+        table.runs(table.sides[0].name, metric)[0], Weighted
+    )
 
 
 def table_of(sides: Sequence[Side]) -> Table:
@@ -112,7 +115,10 @@ def table_of(sides: Sequence[Side]) -> Table:
     task = sides[0].runs[0].task
     kept, labels = _common(every, task), _labels(every)
     parts = {
-        name: [Part(run.task, _taken(run.examples, kept), _only(items, kept, labels)) for run, items in runs]
+        name: [
+            Part(run.task, _taken(run.examples, kept), _only(items, kept, labels))
+            for run, items in runs
+        ]
         for name, runs in raw.items()
     }
     wanted = [chosen(task, (), items) for items in every]
@@ -123,13 +129,19 @@ def _common(every: Sequence[Items], task: Task) -> list[int] | None:
     """Items to compare on: all, but for similarity those every run answered (a correlation has no other place)."""
     if task.kind != "similarity":
         return None
-    return [i for i in range(len(every[0].gold)) if all(items.answers[i] is not None for items in every)]
+    return [
+        i for i in range(len(every[0].gold)) if all(items.answers[i] is not None for items in every)
+    ]
 
 
 def _labels(every: Sequence[Items]) -> tuple[Any, ...]:
     """The declared labels, then whatever else occurs; only label and choice answers form classes."""
     seen = {
-        x for items in every for side in (items.gold, items.answers) for x in side if isinstance(x, str | int)
+        x
+        for items in every
+        for side in (items.gold, items.answers)
+        for x in side
+        if isinstance(x, str | int)
     }
     return (*every[0].labels, *sorted(seen - set(every[0].labels), key=str))
 
@@ -164,7 +176,12 @@ def tally(a: Any, b: Any, metric: Metric) -> tuple[int, int, int]:
 
 def exact_mcnemar(a: Any, b: Any) -> float | None:
     """Exact McNemar, where every item is right or wrong."""
-    if a is None or b is None or len(a) != len(b) or not np.isin(np.concatenate([a, b]), (0.0, 1.0)).all():
+    if (
+        a is None
+        or b is None
+        or len(a) != len(b)
+        or not np.isin(np.concatenate([a, b]), (0.0, 1.0)).all()
+    ):
         return None
     return mcnemar(a, b)[2]
 

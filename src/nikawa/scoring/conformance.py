@@ -78,7 +78,9 @@ class Refusal:
 def conformance(path: Path) -> Report:
     """Run every case of the golden file at `path`."""
     adapters = golden_adapters()
-    groups = tuple(run_group(name, cases, adapters.get(name)) for name, cases in read_golden(path).items())
+    groups = tuple(
+        run_group(name, cases, adapters.get(name)) for name, cases in read_golden(path).items()
+    )
     return Report(groups=groups, failed=sum(len(group.failures) for group in groups))
 
 
@@ -104,7 +106,9 @@ def read_golden(path: Path) -> dict[str, list[Case]]:
         try:
             found[name] = msgspec.convert(group, Cases).cases
         except msgspec.ValidationError as problem:
-            raise BadInput(f"group {name}: {plain_fault(str(problem))}", file=path, cure=CURE) from None
+            raise BadInput(
+                f"group {name}: {plain_fault(str(problem))}", file=path, cure=CURE
+            ) from None
     return found
 
 
@@ -112,7 +116,9 @@ def run_group(name: str, cases: list[Case], adapter: Callable[[Any], Any] | None
     """Every case of a group, with the function that answers it."""
     if adapter is None:
         whole = [str(case.id) for case in cases] or [""]
-        failures = [Failure(id=case, why="no metric is registered for this group") for case in whole]
+        failures = [
+            Failure(id=case, why="no metric is registered for this group") for case in whole
+        ]
         return GroupResult(name=name, cases=len(cases), passed=0, failures=tuple(failures))
     tolerance = TOLERANCES.get(name, EXACT)
     found = [(case, run_case(case, adapter, tolerance)) for case in cases]
@@ -153,7 +159,9 @@ def _in_mapping(expected: Mapping[str, Any], found: Any, tolerance: float, at: s
         place = f"{at}.{key}" if at else str(key)
         if isinstance(found, Mapping) and key not in found:
             return f"{place}: expected {_shown(value)}, found nothing"
-        why = difference(value, found[key] if isinstance(found, Mapping) else found, tolerance, place)
+        why = difference(
+            value, found[key] if isinstance(found, Mapping) else found, tolerance, place
+        )
         if why:
             return why
     if isinstance(found, Mapping | Refusal) and (expected or not found):
@@ -161,7 +169,9 @@ def _in_mapping(expected: Mapping[str, Any], found: Any, tolerance: float, at: s
     return f"{at + ': ' if at else ''}expected {_shown(expected)}, found {_shown(found)}"
 
 
-def _in_list(expected: list[Any], found: list[Any] | tuple[Any, ...], tolerance: float, at: str) -> str:
+def _in_list(
+    expected: list[Any], found: list[Any] | tuple[Any, ...], tolerance: float, at: str
+) -> str:
     if len(expected) != len(found):
         return f"{at + ': ' if at else ''}expected {len(expected)} values, found {len(found)}"
     whys = (
@@ -174,7 +184,11 @@ def _in_list(expected: list[Any], found: list[Any] | tuple[Any, ...], tolerance:
 def same(expected: Any, found: Any, tolerance: float) -> bool:
     """Whether a single value is the expected one."""
     if isinstance(expected, Mapping):
-        return isinstance(found, Refusal) if "raises" in expected else _is_special(expected["special"], found)
+        return (
+            isinstance(found, Refusal)
+            if "raises" in expected
+            else _is_special(expected["special"], found)
+        )
     if is_number(expected) and is_number(found):
         return bool(expected == found or abs(expected - found) <= tolerance)
     return type(expected) is type(found) and bool(expected == found)

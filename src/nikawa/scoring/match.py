@@ -43,7 +43,9 @@ class Wanted:
     """How a dataset of one's own is read."""
 
 
-def matched(task: Task, path: Path, wanted: Wanted) -> tuple[str, tuple[Example, ...], Answers, str]:
+def matched(
+    task: Task, path: Path, wanted: Wanted
+) -> tuple[str, tuple[Example, ...], Answers, str]:
     """The split the answers are for: as named, else the one whose ids they bear most."""
     dataset, views = _gold(task, wanted)
     best: tuple[str, tuple[Example, ...], Answers] | None = None
@@ -90,6 +92,7 @@ class Gaps(BadInput):
 
 
 def refuse_gaps(answers: Answers, task: Task, n: int, partial: bool, path: Path) -> None:
+    """Refuse answers that leave items out, unless a partial score is allowed."""
     if not answers.predictions:
         raise BadInput(
             f"none of its {len(answers.unknown)} ids is in the task{_ids(answers)}",
@@ -129,7 +132,9 @@ def shortened(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
-def opened(examples: tuple[Example, ...], answers: Answers, name: str) -> tuple[tuple[Example, ...], Answers]:
+def opened(
+    examples: tuple[Example, ...], answers: Answers, name: str
+) -> tuple[tuple[Example, ...], Answers]:
     """The examples whose labels are not hidden, and the answers to them: any figure over the others would tell of them."""
     shown = tuple(example for example in examples if not example.hidden)
     if not shown:

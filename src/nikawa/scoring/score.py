@@ -90,7 +90,9 @@ def score(
     kept = tuple(e for e in examples if not how.partial or e.id in answered.predictions)
     predictions = answered.predictions
     scores = [
-        s for where, part in slices(kept, how.by, task) for s in evaluate(task, part, predictions, how, where)
+        s
+        for where, part in slices(kept, how.by, task)
+        for s in evaluate(task, part, predictions, how, where)
     ]
     report = ScoreReport(
         task=task.name,
@@ -111,7 +113,9 @@ def score(
         missing_ids=tuple(answered.missing),
         unknown_ids=tuple(answered.unknown),
         duplicate_ids=tuple(name for name, _ in answered.duplicates),
-        unparsed_items=tuple(Unparsed(example=i, raw=raw, why=why) for i, raw, why in answered.unparsed),
+        unparsed_items=tuple(
+            Unparsed(example=i, raw=raw, why=why) for i, raw, why in answered.unparsed
+        ),
     )
     return Scored(report, task, kept, predictions, how.metrics)
 
@@ -123,7 +127,9 @@ def task_and_split(
     base, colon, part = name.partition(":")
     named = named_tasks(base, read)
     if len(named) > 1:
-        raise BadInput(f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(map(typed, named))}")
+        raise BadInput(
+            f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(map(typed, named))}"
+        )
     return named[0], split or (part if colon else None)
 
 
@@ -139,7 +145,8 @@ def slices(
                 parts.setdefault(value, []).append(example)
         if not parts:
             raise BadInput(
-                f"no example has a {key!r} to slice by", cure=f"these do: {', '.join(sliceable(examples))}"
+                f"no example has a {key!r} to slice by",
+                cure=f"these do: {', '.join(sliceable(examples))}",
             )
         yield from ((f"{key}={value}", parts[value]) for value in sorted(parts))
 
@@ -149,7 +156,11 @@ def _values(example: Example, key: str, task: Task) -> Iterable[str]:
         return sorted(example.tags)
     if key == "gold":
         gold = example.gold[task.question]
-        return [] if isinstance(gold, list | dict) else [_bin(gold) if isinstance(gold, float) else str(gold)]
+        return (
+            []
+            if isinstance(gold, list | dict)
+            else [_bin(gold) if isinstance(gold, float) else str(gold)]
+        )
     if key == "bin":
         return [_bin(example.gold[name]) for name in SIMILARITIES if name in example.gold][:1]
     value = example.meta.get(key)
@@ -170,7 +181,9 @@ def sliceable(examples: Iterable[Example]) -> list[str]:
     return sorted(keys | {"gold"})
 
 
-def items_of(task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction]) -> Items:
+def items_of(
+    task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction]
+) -> Items:
     """Gold and answers side by side; an item without a prediction has the answer None."""
     found = [predictions.get(example.id) for example in examples]
     return Items(
@@ -182,7 +195,9 @@ def items_of(task: Task, examples: Sequence[Example], predictions: Mapping[str, 
     )
 
 
-def units_of(task: Task, examples: Sequence[Example], answered: Sequence[bool] | None = None) -> Ints:
+def units_of(
+    task: Task, examples: Sequence[Example], answered: Sequence[bool] | None = None
+) -> Ints:
     """The unit of resampling each item belongs to."""
     shared = task.kind in GROUPED
     names = [(e.group or e.id) if shared else e.id for e in examples]
@@ -227,7 +242,11 @@ class Part:
 
 
 def evaluate(
-    task: Task, examples: Sequence[Example], predictions: Mapping[str, Prediction], how: Options, where: str
+    task: Task,
+    examples: Sequence[Example],
+    predictions: Mapping[str, Prediction],
+    how: Options,
+    where: str,
 ) -> Iterable[Score]:
     """The scores of some examples under every metric and mode, with intervals from the same resamples."""
     part = Part(task, examples, items_of(task, examples, predictions))
@@ -263,7 +282,11 @@ def modes_of(metric: Metric) -> tuple[Mode, ...]:
 
 
 def _with_intervals(
-    part: Part, found: Sequence[tuple[Metric, Mode, Evaluation, Ints]], how: Options, where: str, slow: bool
+    part: Part,
+    found: Sequence[tuple[Metric, Mode, Evaluation, Ints]],
+    how: Options,
+    where: str,
+    slow: bool,
 ) -> Iterable[Score]:
     by_units: dict[bytes, list[tuple[Metric, Mode, Evaluation, Ints]]] = {}
     for entry in found:
@@ -271,14 +294,22 @@ def _with_intervals(
     resamples = min(how.resamples, SLOW_RESAMPLES) if slow else how.resamples
     for entries in by_units.values():
         units = entries[0][3]
-        drawn = bootstrap_all([e for _, _, e, _ in entries], units, resamples=resamples, seed=how.seed)
+        drawn = bootstrap_all(
+            [e for _, _, e, _ in entries], units, resamples=resamples, seed=how.seed
+        )
         for (metric, mode, evaluation, _), values in zip(entries, drawn, strict=True):
             scale = part.scale(metric)
             low, high = bounds(values, units, scale)
             yield Score(
-                metric=metric.name, mode=mode, value=evaluation.value * scale, unit=part.unit(metric),
-                low=low, high=high, n=len(units), where=where,
-            )  # fmt: skip
+                metric=metric.name,
+                mode=mode,
+                value=evaluation.value * scale,
+                unit=part.unit(metric),
+                low=low,
+                high=high,
+                n=len(units),
+                where=where,
+            )
 
 
 def _notes(scores: Sequence[Score]) -> Iterable[MetricNote]:
@@ -314,7 +345,12 @@ def _details(scored: Scored, items: Items) -> Iterable[tuple[str, list[float | N
     own = [(name, values) for name, itemwise, values in details if itemwise]
     for name, values in own or [("right", values) for _, _, values in details[:1]]:
         each = iter(values)
-        yield name, values if len(values) == len(answered) else [next(each) if a else None for a in answered]
+        yield (
+            name,
+            values
+            if len(values) == len(answered)
+            else [next(each) if a else None for a in answered],
+        )
     names = {metric.name for metric in wanted}
     if names & set(CORRELATIONS) and "mse" not in names:
         pairs = zip(items.answers, items.gold, strict=True)

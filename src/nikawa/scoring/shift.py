@@ -51,8 +51,13 @@ class ShiftReport(Record, frozen=True, kw_only=True):
 
 
 def shift(
-    before: str, after: str, *, question: str | None = None, by: Sequence[str] = (SPLIT, TAG), data: Path | None = None
-) -> ShiftReport:  # fmt: skip
+    before: str,
+    after: str,
+    *,
+    question: str | None = None,
+    by: Sequence[str] = (SPLIT, TAG),
+    data: Path | None = None,
+) -> ShiftReport:
     """Compare the gold of two datasets, given as `load` takes them, example by example."""
     return compare(load(before, data=data), load(after, data=data), question=question, by=by)
 
@@ -65,7 +70,9 @@ def compare(
     asked = _question(pairs, one.name, other.name, question)
     rows = list(_rows(pairs, asked))
     if not rows:
-        raise BadInput(f"no shared example has gold for {asked!r} on both sides", cure="are labels hidden?")
+        raise BadInput(
+            f"no shared example has gold for {asked!r} on both sides", cure="are labels hidden?"
+        )
     moved = [row for row in rows if row.before != row.after]
     same = one.name == other.name
     return ShiftReport(
@@ -97,9 +104,17 @@ Pair = tuple[str, Example, Example]
 def _joined(one: Dataset, other: Dataset) -> tuple[list[Pair], tuple[int, int]]:
     """Examples by id, within the split where an id alone does not tell them; and how many are on one side only."""
     plain = _unique(one) and _unique(other)
-    left = {(e.id if plain else (split, e.id)): e for split, examples in one.splits.items() for e in examples}
+    left = {
+        (e.id if plain else (split, e.id)): e
+        for split, examples in one.splits.items()
+        for e in examples
+    }
     right = [(split, e) for split, examples in other.splits.items() for e in examples]
-    pairs = [(split, left[key], e) for split, e in right if (key := e.id if plain else (split, e.id)) in left]
+    pairs = [
+        (split, left[key], e)
+        for split, e in right
+        if (key := e.id if plain else (split, e.id)) in left
+    ]
     if not pairs:
         what = f"{one.name} and {other.name} share no id"
         raise BadInput(what, cure="name two versions of one dataset, or one and its translation")
@@ -118,7 +133,12 @@ def _question(pairs: Sequence[Pair], one: str, other: str, asked: str | None) ->
         raise BadInput(what, cure=suggest(asked, shared))
     if asked is None and LABEL not in shared and len(shared) != 1:
         what = f"{one} and {other} share {len(shared)} questions"
-        raise BadInput(what, cure=f"say --question with one of: {listed(shared)}" if shared else "nothing can be compared")  # fmt: skip
+        raise BadInput(
+            what,
+            cure=f"say --question with one of: {listed(shared)}"
+            if shared
+            else "nothing can be compared",
+        )
     return asked or (LABEL if LABEL in shared else shared[0])
 
 

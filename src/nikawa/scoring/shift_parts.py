@@ -63,6 +63,7 @@ class Row:
 
 
 def parts_of(rows: Sequence[Row], by: Sequence[str]) -> Iterator[tuple[str, Sequence[Row]]]:
+    """The rows as a whole, then the rows of each value of each key."""
     yield "", rows
     for key in by:
         parts: dict[str, list[Row]] = {}
@@ -92,12 +93,17 @@ def name_of(value: Any) -> str:
 
 
 def part_of(where: str, rows: Sequence[Row]) -> Part:
+    """Counts, interval and agreement of one part of the rows."""
     counts = Counter((name_of(row.before), name_of(row.after)) for row in rows)
     names = sorted({name for pair in counts for name in pair})
     table = {one: {other: counts[one, other] for other in names} for one in names}
     changed = sum(row.before != row.after for row in rows)
     low, high = wilson(changed, len(rows))
-    numeric = all(isinstance(side, float | int) and not isinstance(side, bool) for row in rows for side in (row.before, row.after))  # fmt: skip
+    numeric = all(
+        isinstance(side, float | int) and not isinstance(side, bool)
+        for row in rows
+        for side in (row.before, row.after)
+    )
     return Part(
         where=where,
         n=len(rows),
@@ -121,7 +127,8 @@ def wilson(count: int, n: int) -> tuple[float, float]:
 def _kappa(table: Mapping[str, Mapping[str, int]], n: int) -> float | None:
     seen = sum(table[name][name] for name in table) / n
     chance = (
-        sum(sum(table[name].values()) * sum(row[name] for row in table.values()) for name in table) / n**2
+        sum(sum(table[name].values()) * sum(row[name] for row in table.values()) for name in table)
+        / n**2
     )
     return None if chance == 1 else (seen - chance) / (1 - chance)
 

@@ -59,7 +59,10 @@ def score_versions(
             f"{len(versions)} version of {task.dataset} is here",
             cure="put another release's folder beside it",
         )
-    scored = [score(task.name, answers, split=part, data=data, version=v, options=options) for v in versions]
+    scored = [
+        score(task.name, answers, split=part, data=data, version=v, options=options)
+        for v in versions
+    ]
     return VersionReport(
         versions=tuple(versions),
         reports=tuple(s.report for s in scored),
@@ -76,7 +79,9 @@ def moved(older: Scored, newer: Scored) -> list[Moved]:
             example=example.id,
             older=before[example.id],
             newer=example.gold[question],
-            answer=newer.predictions[example.id].answer if example.id in newer.predictions else None,
+            answer=newer.predictions[example.id].answer
+            if example.id in newer.predictions
+            else None,
         )
         for example in newer.examples
         if example.id in before and before[example.id] != example.gold[question]

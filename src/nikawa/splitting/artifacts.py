@@ -37,7 +37,9 @@ def least_artifact(examples: Sequence[Example], sizes: Sizes, options: Options) 
     members: dict[str, list[int]] = {}
     for place, group in enumerate(groups):
         members.setdefault(group, []).append(place)
-    mean = {group: sum(distances[i] for i in places) / len(places) for group, places in members.items()}
+    mean = {
+        group: sum(distances[i] for i in places) / len(places) for group, places in members.items()
+    }
     order = sorted(members, key=lambda g: (mean[g], draw(options.seed, g)))
     wanted = evaluation(sizes)
     chosen = _first(order, {g: len(places) for g, places in members.items()}, sum(wanted.values()))
@@ -45,7 +47,9 @@ def least_artifact(examples: Sequence[Example], sizes: Sizes, options: Options) 
     for group in sorted(chosen, key=lambda g: draw(options.seed, g)):
         part = max(wanted, key=lambda p: wanted[p] - len(parts[p]))
         parts[part] += [examples[i] for i in members[group]]
-    parts[learning(sizes)] = [e for group, e in zip(groups, examples, strict=True) if group not in chosen]
+    parts[learning(sizes)] = [
+        e for group, e in zip(groups, examples, strict=True) if group not in chosen
+    ]
     return parts
 
 
@@ -64,7 +68,9 @@ def distance(probabilities: Mapping[str, float]) -> float:
 def _first(order: Sequence[str], sizes: Mapping[str, int], wanted: int) -> set[str]:
     """The first sets that together hold the wanted number, or as near as whole sets come from below."""
     chosen, total = set(), 0
-    for group in (one for one in order if sizes[one] <= wanted):  # one too large must not end the search
+    for group in (
+        one for one in order if sizes[one] <= wanted
+    ):  # one too large must not end the search
         if total + sizes[group] > wanted:
             break
         chosen.add(group)
@@ -74,6 +80,8 @@ def _first(order: Sequence[str], sizes: Mapping[str, int], wanted: int) -> set[s
 
 SPLITTERS = (
     Splitter(
-        "least-artifact", "premise sets whose hypotheses give the least away (KLUE-NLI)", least_artifact
+        "least-artifact",
+        "premise sets whose hypotheses give the least away (KLUE-NLI)",
+        least_artifact,
     ),
 )

@@ -37,5 +37,7 @@ def balanced(examples: Sequence[Example], sizes: Sizes, options: Options) -> Par
 
 
 SPLITTERS = (
-    Splitter("balanced", "the same number of each source or style in evaluation (--field)", balanced),
+    Splitter(
+        "balanced", "the same number of each source or style in evaluation (--field)", balanced
+    ),
 )

@@ -75,7 +75,9 @@ def parse_sizes(text: str, total: int, names: Sequence[str] = ()) -> dict[str, i
     if words[0] != "rest":
         _whole(_size(words[0], total) + sum(counts), total, text)
     if sum(counts) > total:
-        raise BadInput(f"the sizes {text} ask for more than the {total:,} examples", cure="ask for less")
+        raise BadInput(
+            f"the sizes {text} ask for more than the {total:,} examples", cure="ask for less"
+        )
     return dict(zip(parts, (total - sum(counts), *counts), strict=True))
 
 
@@ -149,9 +151,14 @@ def asked(examples: Sequence[Example], options: Options) -> str:
         question = options.question or next(iter(found))
         for example in examples:
             if question not in example.gold:
-                raise BadInput(f"example {example.id!r} has no gold for {question!r}", cure=f"questions: {', '.join(found) or 'none'}")  # fmt: skip
+                raise BadInput(
+                    f"example {example.id!r} has no gold for {question!r}",
+                    cure=f"questions: {', '.join(found) or 'none'}",
+                )
         return question
-    raise BadInput(f"which gold: {', '.join(found) or 'there is none'}?", cure="name it: --question NAME")
+    raise BadInput(
+        f"which gold: {', '.join(found) or 'there is none'}?", cure="name it: --question NAME"
+    )
 
 
 def value_of(example: Example, field: str) -> Any:
@@ -168,7 +175,9 @@ def value_of(example: Example, field: str) -> Any:
 def groups_of(examples: Sequence[Example], options: Options) -> list[str]:
     """The group of each example: by the named fields, else its own; those of which a field says nothing are one group."""
     fields = options.fields or ("group",)
-    return one_spelling(["\0".join(str(_said(example, field)) for field in fields) for example in examples])
+    return one_spelling(
+        ["\0".join(str(_said(example, field)) for field in fields) for example in examples]
+    )
 
 
 def _said(example: Example, field: str) -> Any:

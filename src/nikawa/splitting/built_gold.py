@@ -10,7 +10,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from nikawa import __version__
 from nikawa.aggregation.report import AggregateReport
 from nikawa.errors import BadInput, suggest
 from nikawa.io.cards import SHOWN, wrong
@@ -20,12 +19,22 @@ from nikawa.io.records import read_records
 from nikawa.io.staged import staged_files
 from nikawa.recipes.lineage import INDEX, LINEAGE, Lineage, Step, write_lineage
 from nikawa.records import Card, Dataset, Judgement, Record, reference
+from nikawa.version import __version__
 
 EXAMPLES, ITEMS, SUMMARY = "examples.jsonl", "items.jsonl", "summary.json"
 SAYABLE = (
-    "name", "title", "version", "licence", "citation", "homepage", "description", "labels", "workers", "workers_are",
+    "name",
+    "title",
+    "version",
+    "licence",
+    "citation",
+    "homepage",
+    "description",
+    "labels",
+    "workers",
+    "workers_are",
     "source",
-)  # fmt: skip
+)
 """What may be said of a dataset that has no card of its own."""
 _REFERENCE = re.compile(r"[^/:]+:[^/:]+/(.+)")
 
@@ -40,7 +49,9 @@ class Made(Record, frozen=True, kw_only=True):
 def made_of(spec: str) -> Made | None:
     """What made the examples of a file, where that lies beside them."""
     path = Path(spec)
-    if path.name != EXAMPLES or not all((path.parent / name).is_file() for name in (ITEMS, SUMMARY)):
+    if path.name != EXAMPLES or not all(
+        (path.parent / name).is_file() for name in (ITEMS, SUMMARY)
+    ):
         return None
     return Made(folder=path.parent, report=read_json(path.parent / SUMMARY, AggregateReport))
 
@@ -64,7 +75,9 @@ def described(dataset: Dataset, made: Made | None, said: Mapping[str, str]) -> D
 def check_name(name: str, file: Path | None = None) -> None:
     """Refuse a name that no dataset can have."""
     if not name.strip() or set(":/") & set(name):
-        raise BadInput(f"{name!r} is no name of a dataset", file=file, cure="write it without : and /")
+        raise BadInput(
+            f"{name!r} is no name of a dataset", file=file, cure="write it without : and /"
+        )
 
 
 def _told(report: AggregateReport) -> dict[str, str]:
@@ -96,11 +109,18 @@ def _lineages(dataset: Dataset, made: Made, how: str) -> Iterator[Lineage]:
     for split, examples in dataset.splits.items():
         for example in examples:
             yield Lineage(
-                example=reference(dataset.name, split, example.id), item=example.id, split=split, recipe="aggregate",
-                version=dataset.version, nikawa=__version__, inputs=example.inputs, gold=example.gold,
-                tags=tuple(sorted(example.tags)), judgements=tuple(judged.get(example.id, ())),
+                example=reference(dataset.name, split, example.id),
+                item=example.id,
+                split=split,
+                recipe="aggregate",
+                version=dataset.version,
+                nikawa=__version__,
+                inputs=example.inputs,
+                gold=example.gold,
+                tags=tuple(sorted(example.tags)),
+                judgements=tuple(judged.get(example.id, ())),
                 steps=(*steps.get(example.id, ()), Step(stage="split", item=example.id, rule=how)),
-            )  # fmt: skip
+            )
 
 
 def _steps(made: Made, ids: Container[str]) -> dict[str, list[Step]]:

@@ -38,7 +38,10 @@ def by_date(examples: Sequence[Example], sizes: Sizes, options: Options) -> Part
         count = sum(date >= options.after for date in dates.values())
         if count in (0, len(examples)):
             cure = f"the dates run from {min(dates.values())} to {max(dates.values())}"
-            raise BadInput(f"{count:,} of {len(examples):,} examples are from {options.after} or later", cure=cure)  # fmt: skip
+            raise BadInput(
+                f"{count:,} of {len(examples):,} examples are from {options.after} or later",
+                cure=cure,
+            )
     newest, older = order[:count], order[count:]
     moved = _with_rare_terms(older, min(rare, len(older) - 1), options)
     gone = {example.id for example in moved}
@@ -62,4 +65,6 @@ def terms_of(example: Example, options: Options) -> set[str]:
     return {word for text in texts for word in options.words(text)}
 
 
-SPLITTERS = (Splitter("date", "the newest, and terms never met before, for evaluation (KLUE-TC)", by_date),)
+SPLITTERS = (
+    Splitter("date", "the newest, and terms never met before, for evaluation (KLUE-TC)", by_date),
+)

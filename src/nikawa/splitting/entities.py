@@ -18,7 +18,8 @@ def held_out(examples: Sequence[Example], sizes: Sizes, options: Options) -> Par
     left = {example.id: entities_of(example) for example in examples}
     if not any(left.values()):
         raise BadInput(
-            "no example holds an entity", cure="gold `spans`, or inputs subject and object, name them"
+            "no example holds an entity",
+            cure="gold `spans`, or inputs subject and object, name them",
         )
     homes: dict[str, str] = {}
     for part, size in reversed(list(evaluation(sizes).items())):
@@ -57,4 +58,6 @@ def entities_of(example: Example) -> frozenset[str]:
     return frozenset(text[span.start : span.end].strip() for span in spans) - {""}
 
 
-SPLITTERS = (Splitter("entities", "entities that were never learned, for evaluation (KLUE-NER)", held_out),)
+SPLITTERS = (
+    Splitter("entities", "entities that were never learned, for evaluation (KLUE-NER)", held_out),
+)

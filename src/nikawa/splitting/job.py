@@ -71,7 +71,11 @@ class SplitReport(Record, frozen=True, kw_only=True):
 
 
 def split(
-    spec: str, *, data: Path | None = None, request: Request | None = None, progress: Progress | None = None
+    spec: str,
+    *,
+    data: Path | None = None,
+    request: Request | None = None,
+    progress: Progress | None = None,
 ) -> SplitReport:
     """Split a dataset given as `load` takes it; the splits it has are thrown together first, less those that repeat others."""
     how, tell = request or Request(), progress or (lambda what, done, total: None)
@@ -120,20 +124,26 @@ def _refuse_parts(dataset: Dataset, views: Mapping[str, str], benchmark: Benchma
     """Refuse parts of a split that is not here: they overlap, and none of them stands for all."""
     for name, other in views.items():
         held = {example.id for example in dataset.splits[other]}
-        if other in benchmark.views and any(example.id not in held for example in dataset.splits[name]):
+        if other in benchmark.views and any(
+            example.id not in held for example in dataset.splits[name]
+        ):
             what = f"{name} and {other} are parts of {source_of(name, benchmark.views)}, which is not here"
             cure = f"run: nikawa data fetch {benchmark.name}, or split one of them: {benchmark.name}:{other}"
             raise BadInput(what, cure=cure)
 
 
-def _refuse_empty(parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], how: Request) -> None:
+def _refuse_empty(
+    parts: Mapping[str, Sequence[Example]], sizes: Mapping[str, int], how: Request
+) -> None:
     """A part that nothing came into is no split, unless 0 was asked for."""
     said = dict(zip(sizes, (word.strip() for word in how.sizes.split(",")), strict=True))
     empty = [name for name, part in parts.items() if not part and said[name] != "0"]
     if empty:
         total, whole = sum(map(len, parts.values())), how.by in WHOLE
         why = "a group is not parted" if whole else "there are too few"
-        cure = "ask for larger parts" + (", or name what makes a smaller group with --field" if whole else "")
+        cure = "ask for larger parts" + (
+            ", or name what makes a smaller group with --field" if whole else ""
+        )
         raise BadInput(f"{listed(empty)} would be empty: of {total:,} examples {why}", cure=cure)
 
 
@@ -185,7 +195,9 @@ class _Folds:
         self.begun += 1
         what = f"{self.name}, model {self.begun} of {FOLDS}"
         self.tell(what, self.begun - 1, FOLDS)
-        made = model(self.name, progress=lambda step, done, total: self.tell(f"{what}: {step}", done, total))
+        made = model(
+            self.name, progress=lambda step, done, total: self.tell(f"{what}: {step}", done, total)
+        )
         assert isinstance(made, Trainable)
         return made
 
@@ -197,9 +209,14 @@ def _task(spec: str, dataset: Dataset, examples: Sequence[Example], options: Opt
     known = benchmarks()[dataset.name].tasks if published else ()
     labels = tuple(sorted({str(example.gold[question]) for example in examples}))
     made = Task(
-        name=f"{dataset.name}, hypothesis only", dataset=dataset.name, kind="inference", question=question,
-        inputs=("hypothesis",), labels=labels, metrics=(),
-    )  # fmt: skip
+        name=f"{dataset.name}, hypothesis only",
+        dataset=dataset.name,
+        kind="inference",
+        question=question,
+        inputs=("hypothesis",),
+        labels=labels,
+        metrics=(),
+    )
     found = next((task for task in known if task.question == question), made)
     return replace(found, inputs=("hypothesis",))
 
@@ -207,7 +224,9 @@ def _task(spec: str, dataset: Dataset, examples: Sequence[Example], options: Opt
 def _dataset(dataset: Dataset, splits: dict[str, tuple[Example, ...]], how: Request) -> Dataset:
     kind = "" if how.by == "random" else f" ({splitters()[how.by].title})"
     told = f"Split again by nikawa split --by {how.by} --sizes {how.sizes} --seed {how.options.seed}{kind}."
-    card: Card = replace(dataset.card, description=f"{dataset.card.description.rstrip('. ')}. {told}")
+    card: Card = replace(
+        dataset.card, description=f"{dataset.card.description.rstrip('. ')}. {told}"
+    )
     return replace(dataset, card=card, splits=splits)
 
 

@@ -25,7 +25,11 @@ def stratified(examples: Sequence[Example], sizes: Sizes, options: Options) -> P
     for example in shuffled(examples, options.seed):
         by_label.setdefault(_stratum(example, options.question), []).append(example)
     placed = [
-        ((place + offset(options.seed, label)) / len(members), draw(options.seed, label, example.id), example)
+        (
+            (place + offset(options.seed, label)) / len(members),
+            draw(options.seed, label, example.id),
+            example,
+        )
         for label, members in by_label.items()
         for place, example in enumerate(members)
     ]

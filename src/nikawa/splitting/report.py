@@ -30,7 +30,10 @@ def shares(by: str, splits: Splits, options: Options) -> dict[str, dict[str, flo
         return _unseen(splits, entities_of, "with unseen entities")
     if by == "flat":
         means = {name: [overlap(e, options) for e in part] for name, part in splits.items()}
-        return {name: {"mean word overlap": sum(found) / max(len(found), 1)} for name, found in means.items()}
+        return {
+            name: {"mean word overlap": sum(found) / max(len(found), 1)}
+            for name, found in means.items()
+        }
     return {}
 
 

@@ -46,7 +46,9 @@ def flat(examples: Sequence[Example], sizes: Sizes, options: Options) -> Parts:
     chosen = _choose(items, sum(wanted.values()))
     taken = {item.example.id for item in chosen}
     parts: Parts = {learning(sizes): [e for e in examples if e.id not in taken]}
-    left = [item._replace(rank=(0.0, draw(options.seed, "part", item.example.id))) for item in chosen]
+    left = [
+        item._replace(rank=(0.0, draw(options.seed, "part", item.example.id))) for item in chosen
+    ]
     counts = scaled(wanted, len(left))
     for name in counts:
         picked = left if name == list(counts)[-1] else _choose(left, counts[name])
@@ -75,7 +77,9 @@ def _spread(available: Mapping[int, int]) -> dict[int, int]:
     return {key: available[key] for key in keys}
 
 
-def _from_bin(sources: Mapping[str, list[Scored]], count: int, due: dict[str, float]) -> list[Scored]:
+def _from_bin(
+    sources: Mapping[str, list[Scored]], count: int, due: dict[str, float]
+) -> list[Scored]:
     """So many of one bin, each from the source that lacks the most; `due` is counted down."""
     picked: list[Scored] = []
     queues = {source: iter(members) for source, members in sources.items()}
@@ -107,7 +111,9 @@ def overlap(example: Example, options: Options) -> float:
     """Jaccard: words that both texts have among all they have."""
     texts = [value for value in example.inputs.values() if isinstance(value, str)]
     if len(texts) != 2:
-        raise BadInput(f"example {example.id!r} is no pair of texts", cure="a flat split is for pairs")
+        raise BadInput(
+            f"example {example.id!r} is no pair of texts", cure="a flat split is for pairs"
+        )
     first, second = (set(options.words(text)) for text in texts)
     return len(first & second) / max(len(first | second), 1)
 

@@ -66,7 +66,9 @@ class Parts:
     def figure(self, part: int, *, units: int, scale: float = 1.0, n: int = 0) -> Figure:
         """The metric on a part, which has so many units."""
         drawn = self.drawn[:, part] if self.runs is None else self.runs[:, :, part]
-        return figure(self.values[:, part], drawn, units=units, scale=scale, n=n, limits=self.limits)
+        return figure(
+            self.values[:, part], drawn, units=units, scale=scale, n=n, limits=self.limits
+        )
 
     def gap(self, part: int, *, units: int, scale: float = 1.0) -> Figure:
         """The part less its rest."""
@@ -78,7 +80,11 @@ class Parts:
     def gap_p(self, part: int) -> float | None:
         """The p that a part is as its rest over items and seeds; None where seeds are not told so."""
         apart = self._apart(part)
-        return None if apart is None else known(mean_p(self.values[:, part] - self.rests[:, part], apart))
+        return (
+            None
+            if apart is None
+            else known(mean_p(self.values[:, part] - self.rests[:, part], apart))
+        )
 
     def _apart(self, part: int) -> Floats | None:
         if self.runs is None or self.runs_rests is None:
@@ -92,7 +98,9 @@ def measure(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int 
     table = np.column_stack([np.asarray(mask, dtype=np.float64) for mask in masks])
     found = [_of_run(run, table, sample.units, resamples, seed) for run in sample.runs]
     values, rests, drawn, drawn_rests = (np.stack(each) for each in zip(*found, strict=True))
-    picks = np.random.default_rng((seed, 3)).integers(0, len(found), size=(len(found), resamples, 1))
+    picks = np.random.default_rng((seed, 3)).integers(
+        0, len(found), size=(len(found), resamples, 1)
+    )
     both = [np.take_along_axis(x, picks, axis=0).mean(axis=0) for x in (drawn, drawn_rests)]
     means = len(found) > 1 and sample.detail is not None
     return Parts(values, rests, *both, *((drawn, drawn_rests, sample.limits) if means else ()))
@@ -108,7 +116,9 @@ def _of_run(
     k, parts = statistics.shape[1], table.shape[1]
     width = max(1, CELLS // max(1, len(units) * k))
     every = [
-        resampled_sums(_spread(statistics, table[:, i : i + width]), units, resamples=resamples, seed=seed)
+        resampled_sums(
+            _spread(statistics, table[:, i : i + width]), units, resamples=resamples, seed=seed
+        )
         for i in range(0, parts, width)
     ]
     sums = np.concatenate(every, axis=1).reshape(resamples, parts, k)
@@ -145,7 +155,9 @@ def _weighted(
 def resampled_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Floats:
     """Sums of the columns of `matrix` (a row an item) under each resample of groups: resamples by columns."""
     grouped = group_sums(matrix, units)
-    return np.concatenate([weights @ grouped for weights in weightings(len(grouped), resamples, seed)])
+    return np.concatenate(
+        [weights @ grouped for weights in weightings(len(grouped), resamples, seed)]
+    )
 
 
 def weightings(units: int, resamples: int, seed: int) -> Iterator[Floats]:
@@ -174,7 +186,13 @@ def group_sums(matrix: Floats, units: Ints) -> Floats:
 
 
 def figure(
-    values: Floats, drawn: Floats, *, units: int, scale: float = 1.0, n: int = 0, limits: Limits = ANY
+    values: Floats,
+    drawn: Floats,
+    *,
+    units: int,
+    scale: float = 1.0,
+    n: int = 0,
+    limits: Limits = ANY,
 ) -> Figure:
     """The mean over runs, its interval over so many units, and the spread over runs; what is not defined is None.
 

@@ -85,7 +85,9 @@ def compare_pairs(
         parts = []
         for drawn in kinds.drawn(rounds, seed):
             each = zip(grouped, kinds.rows, strict=True)
-            parts.append([b.finish(drawn @ right) - a.finish(drawn @ left) for (a, b), (left, right) in each])
+            parts.append(
+                [b.finish(drawn @ right) - a.finish(drawn @ left) for (a, b), (left, right) in each]
+            )
             tell(len(drawn))
         resampled = _columns(parts)
         nulls = randomised(grouped, kinds.rows, kinds.exchanged(rounds, seed), tell, kinds.counts)
@@ -137,7 +139,9 @@ def randomised(
     parts = []
     for coin in exchanged:
         row = []
-        for (a, b), (left, right), (all_left, all_right) in zip(grouped, sides, totals, strict=True):
+        for (a, b), (left, right), (all_left, all_right) in zip(
+            grouped, sides, totals, strict=True
+        ):
             first = coin @ (left - right) + all_right
             row.append(b.finish(all_left + all_right - first) - a.finish(first))
         parts.append(row)
@@ -153,7 +157,9 @@ def aligned(left: Floats, right: Floats) -> tuple[Floats, Floats]:
 
     def filled(x: Floats) -> Floats:
         blocks = x.reshape(len(x), 3, -1)
-        return np.pad(blocks, ((0, 0), (0, 0), (0, most - blocks.shape[2]))).reshape(len(x), 3 * most)
+        return np.pad(blocks, ((0, 0), (0, 0), (0, most - blocks.shape[2]))).reshape(
+            len(x), 3 * most
+        )
 
     return filled(left), filled(right)
 
@@ -186,7 +192,10 @@ def tie_groups(scores: Sequence[float], apart: Callable[[int, int], bool]) -> li
     order = sorted(range(len(scores)), key=lambda i: (np.isnan(scores[i]), -scores[i]))
     near = {i: {j for j in order if j != i and not apart(i, j)} for i in order}
     groups = sorted(_cliques(near), key=lambda clique: sorted(order.index(i) for i in clique))
-    return ["".join(_letter(k) for k, group in enumerate(groups) if i in group) for i in range(len(scores))]
+    return [
+        "".join(_letter(k) for k, group in enumerate(groups) if i in group)
+        for i in range(len(scores))
+    ]
 
 
 def _cliques(near: Mapping[int, set[int]]) -> list[set[int]]:

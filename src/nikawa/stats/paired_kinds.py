@@ -46,11 +46,15 @@ class Kinds:
             generator = np.random.default_rng((seed, 2))
             for start in range(0, rounds, STEP):
                 many = min(STEP, rounds - start)
-                yield generator.multinomial(units, self.counts / units, size=many).astype(np.float64)
+                yield generator.multinomial(units, self.counts / units, size=many).astype(
+                    np.float64
+                )
             return
         table = self.place.astype(np.uint8)
         for block in picks(units, rounds, seed):
-            yield np.stack([np.bincount(row, minlength=size) for row in table[block]]).astype(np.float64)
+            yield np.stack([np.bincount(row, minlength=size) for row in table[block]]).astype(
+                np.float64
+            )
 
     def exchanged(self, rounds: int, seed: int) -> Iterator[Floats]:
         """How many units of each kind have their answers exchanged by a coin each, a row a round."""

@@ -16,7 +16,15 @@ from math import sqrt
 import numpy as np
 
 from nikawa.analysis.result_parts import LEAST_UNITS
-from nikawa.stats.resample import RESAMPLES, Difference, Evaluation, Floats, Ints, count_units, draws
+from nikawa.stats.resample import (
+    RESAMPLES,
+    Difference,
+    Evaluation,
+    Floats,
+    Ints,
+    count_units,
+    draws,
+)
 from nikawa.stats.student import t_p, t_quantile
 
 ENOUGH = 2_000
@@ -76,7 +84,9 @@ def _resampled(
     return np.concatenate(parts, axis=1)
 
 
-def _error(left: Floats, right: Floats, a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+def _error(
+    left: Floats, right: Floats, a: Sequence[float], b: Sequence[float]
+) -> tuple[float, float]:
     """The standard error of the difference of means, and its degrees of freedom."""
     defined = ~(np.isnan(left).any(axis=0) | np.isnan(right).any(axis=0))
     if defined.sum() < 2:
@@ -87,7 +97,9 @@ def _error(left: Floats, right: Floats, a: Sequence[float], b: Sequence[float]) 
     one, two = sides if len(sides) == 2 else (sides[0], sides[0])
     shares = (one.variance / len(a), two.variance / len(b))
     if len(sides) == 2:
-        uncertain = (one.error / len(a)) ** 2 / (len(a) - 1) + (two.error / len(b)) ** 2 / (len(b) - 1)
+        uncertain = (one.error / len(a)) ** 2 / (len(a) - 1) + (two.error / len(b)) ** 2 / (
+            len(b) - 1
+        )
     else:
         uncertain = (one.error * (1 / len(a) + 1 / len(b))) ** 2 / (one.runs - 1)
     variance = items + sum(shares)

@@ -72,10 +72,16 @@ def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
     for block in picks(units, resamples, seed):
         size = len(block)
         np.add(block, (np.arange(size) * units)[:, None], out=block)
-        yield np.bincount(block.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
+        yield (
+            np.bincount(block.ravel(), minlength=size * units)
+            .reshape(size, units)
+            .astype(np.float64)
+        )
 
 
-def bootstrap(evaluation: Evaluation, groups: Ints, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+def bootstrap(
+    evaluation: Evaluation, groups: Ints, *, resamples: int = RESAMPLES, seed: int = 0
+) -> Floats:
     """The metric under each resample of groups."""
     return bootstrap_all([evaluation], groups, resamples=resamples, seed=seed)[0]
 
@@ -127,7 +133,9 @@ def interval(values: Floats, units: int | None, level: float = 0.95) -> tuple[fl
 
 def bounds(values: Floats, groups: Ints, scale: float = 1.0) -> tuple[float | None, float | None]:
     """The interval of a score, times `scale`; None where there is none."""
-    low, high = (None if np.isnan(end) else end * scale for end in interval(values, count_units(groups)))
+    low, high = (
+        None if np.isnan(end) else end * scale for end in interval(values, count_units(groups))
+    )
     return low, high
 
 

@@ -25,7 +25,9 @@ SHARE: Limits = (0.0, 1.0)
 
 def limits_of(*details: Floats | None) -> Limits:
     """What a mean of scores an item can be: a share where every score is one."""
-    inside = all(detail is not None and bool(((detail >= 0) & (detail <= 1)).all()) for detail in details)
+    inside = all(
+        detail is not None and bool(((detail >= 0) & (detail <= 1)).all()) for detail in details
+    )
     return SHARE if inside else ANY
 
 

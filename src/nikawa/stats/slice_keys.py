@@ -150,10 +150,13 @@ def _quarters(numbers: Sequence[float | None], unit: str) -> Values:
     known = np.array([x for x in numbers if x is not None])
     if not len(known):
         return [()] * len(numbers)
-    edges = np.unique(np.quantile(known, [i / QUARTERS for i in range(1, QUARTERS)], method="lower"))
+    edges = np.unique(
+        np.quantile(known, [i / QUARTERS for i in range(1, QUARTERS)], method="lower")
+    )
     place = np.searchsorted(edges, known)
     names = {
-        int(i): f"{known[place == i].min():g}-{known[place == i].max():g}{unit}" for i in np.unique(place)
+        int(i): f"{known[place == i].min():g}-{known[place == i].max():g}{unit}"
+        for i in np.unique(place)
     }
     each = iter(place.tolist())
     return [() if x is None else (names[next(each)],) for x in numbers]

@@ -26,7 +26,9 @@ DEFINED = 0.9
 """Share of resamples in which a difference must be defined."""
 
 
-def tests(sample: Sample, masks: list[Mask], differences: Floats, drawn: Floats) -> list[float | None]:
+def tests(
+    sample: Sample, masks: list[Mask], differences: Floats, drawn: Floats
+) -> list[float | None]:
     """The p of each part; `differences` are those seen, `drawn` resamples by parts."""
     rho = None if sample.detail is None else alike(sample.detail, sample.units)
     found: list[float | None] = []

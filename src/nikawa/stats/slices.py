@@ -26,7 +26,12 @@ class Named:
 
 
 def slices(
-    sample: Sample, parts: Sequence[Named], *, scale: float = 1.0, resamples: int = RESAMPLES, seed: int = 0
+    sample: Sample,
+    parts: Sequence[Named],
+    *,
+    scale: float = 1.0,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> list[Slice]:
     """Every part with its interval, its difference from the rest and the test of it, corrected for all of them."""
     if not parts:
@@ -56,10 +61,21 @@ def _slice(sample: Sample, part: Named, i: int, found: Parts, scale: float) -> S
     own = found.figure(i, units=units, scale=scale)
     gap = Figure(value=None) if whole else found.gap(i, units=units, scale=scale)
     return Slice(
-        by=part.by, where=part.where, n=int(part.mask.sum()), units=units,
-        value=own.value, low=own.low, high=own.high, sd=own.sd, rest=None if whole else known(found.rests[:, i].mean() * scale),
-        difference=gap.value, difference_low=gap.low, difference_high=gap.high, p=None, p_holm=None,
-    )  # fmt: skip
+        by=part.by,
+        where=part.where,
+        n=int(part.mask.sum()),
+        units=units,
+        value=own.value,
+        low=own.low,
+        high=own.high,
+        sd=own.sd,
+        rest=None if whole else known(found.rests[:, i].mean() * scale),
+        difference=gap.value,
+        difference_low=gap.low,
+        difference_high=gap.high,
+        p=None,
+        p_holm=None,
+    )
 
 
 def cross(
@@ -81,6 +97,14 @@ def cross(
         own = found.figure(i, units=units, scale=scale)
         value, low, high = (own.value, own.low, own.high) if n else (None, None, None)
         cells.append(
-            CrossCell(label=label.where, bin=part.where, n=n, value=value, low=low, high=high, answered=None)
+            CrossCell(
+                label=label.where,
+                bin=part.where,
+                n=n,
+                value=value,
+                low=low,
+                high=high,
+                answered=None,
+            )
         )
     return cells

@@ -2,7 +2,15 @@
 
 from nikawa.tagging.check import Fault, check_pack
 from nikawa.tagging.engine import Match, PackTagger, Tagged, Tagger, tag_all, tagger, texts_of
-from nikawa.tagging.pack import Pack, Pattern, TagName, default_pack, find_pack, pack_names, read_pack
+from nikawa.tagging.pack import (
+    Pack,
+    Pattern,
+    TagName,
+    default_pack,
+    find_pack,
+    pack_names,
+    read_pack,
+)
 
 __all__ = [
     "Fault",

@@ -175,7 +175,9 @@ def tag_all(
     found.check(reader)
     stream = iter(examples)
     while batch := list(islice(stream, BATCH)):
-        yield from _tag_batch(batch, [texts_of(example, inputs) for example in batch], found, reader)
+        yield from _tag_batch(
+            batch, [texts_of(example, inputs) for example in batch], found, reader
+        )
 
 
 def _tag_batch(
@@ -186,7 +188,8 @@ def _tag_batch(
         sets = [[found.tags(next(analyses)) for _ in some] for some in texts]
     except BadInput:  # one text spoils a batch: find out which
         yield from (
-            _tag_one(example, some, found, reader) for example, some in zip(batch, texts, strict=True)
+            _tag_one(example, some, found, reader)
+            for example, some in zip(batch, texts, strict=True)
         )
         return
     for example, tags in zip(batch, sets, strict=True):
@@ -195,6 +198,8 @@ def _tag_batch(
 
 def _tag_one(example: Example, texts: list[str], found: PackTagger, reader: Analyser) -> Tagged:
     try:
-        return Tagged(example, frozenset().union(*(found.tags(reader.analyse(text)) for text in texts)))
+        return Tagged(
+            example, frozenset().union(*(found.tags(reader.analyse(text)) for text in texts))
+        )
     except BadInput as problem:
         return Tagged(example, frozenset(), str(problem))

@@ -20,7 +20,15 @@ from nikawa.io.records import SUFFIXES, read_examples, write_records
 from nikawa.records import Dataset, Example
 from nikawa.tagging import Pack, Tagged, default_pack, find_pack, tag_all
 from nikawa.tagging.engine import texts_of
-from nikawa.tagging.report import NO_PACK, Agreement, Comparison, Difference, Skipped, TagReport, Tally
+from nikawa.tagging.report import (
+    NO_PACK,
+    Agreement,
+    Comparison,
+    Difference,
+    Skipped,
+    TagReport,
+    Tally,
+)
 
 __all__ = [
     "Agreement",
@@ -138,7 +146,9 @@ def choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
     return pack
 
 
-def _found(pairs: Pairs, pack: Pack | None, inputs: tuple[str, ...]) -> Iterator[tuple[str, Tagged]]:
+def _found(
+    pairs: Pairs, pack: Pack | None, inputs: tuple[str, ...]
+) -> Iterator[tuple[str, Tagged]]:
     for split, part in groupby(pairs, itemgetter(0)):
         examples = (example for _, example in part)
         if pack is None:
@@ -170,7 +180,9 @@ def _refuse(out: Path, overwrite: bool) -> None:
     refuse_existing(out if out.name.endswith(SUFFIXES) else out / CARD, overwrite)
 
 
-def _write(out: Path, merged: Iterator[tuple[str, Example]], dataset: Dataset, overwrite: bool) -> None:
+def _write(
+    out: Path, merged: Iterator[tuple[str, Example]], dataset: Dataset, overwrite: bool
+) -> None:
     if out.name.endswith(SUFFIXES):
         several = len(dataset.splits) > 1
         examples = _one_file(merged, out) if several else (example for _, example in merged)
@@ -189,5 +201,7 @@ def _one_file(merged: Iterator[tuple[str, Example]], out: Path) -> Iterator[Exam
     for split, example in merged:
         if ids.setdefault(example.id, split) != split:
             what = f"id {example.id!r} is in {ids[example.id]} and in {split}"
-            raise BadInput(what, file=out, cure="tag one split (NAME:SPLIT), or name a folder to write to")
+            raise BadInput(
+                what, file=out, cure="tag one split (NAME:SPLIT), or name a folder to write to"
+            )
         yield example

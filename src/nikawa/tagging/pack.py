@@ -71,7 +71,9 @@ class Pack(Record, frozen=True, kw_only=True):
     @property
     def names(self) -> dict[str, str]:
         """Every name and alias to the name."""
-        return {alias: name for name, tag in self.tags.items() for alias in (name, tag.alias) if alias}
+        return {
+            alias: name for name, tag in self.tags.items() for alias in (name, tag.alias) if alias
+        }
 
 
 def pack_names() -> list[str]:
@@ -92,7 +94,9 @@ def default_pack(language: str) -> Pack:
     """The pack a language has where none is named."""
     if language not in DEFAULTS:
         known = ", ".join(f"{name} ({code})" for code, name in DEFAULTS.items())
-        raise BadInput(f"no tag pack is for the language {language!r}", cure=f"name one: {known}, or a file")
+        raise BadInput(
+            f"no tag pack is for the language {language!r}", cure=f"name one: {known}, or a file"
+        )
     return find_pack(DEFAULTS[language])
 
 
@@ -106,14 +110,18 @@ def read_pack(path: Path) -> Pack:
     text = read_whole(path)
     pack = _decode(text, path)
     if pack.name != path.name.removesuffix(SUFFIX):
-        raise _fault(f"the pack is called {pack.name!r}, its file {path.name!r}", path, "rename one of them")
+        raise _fault(
+            f"the pack is called {pack.name!r}, its file {path.name!r}", path, "rename one of them"
+        )
     _check_head(pack, path)
     seen: dict[tuple[str, ...], int] = {}
     for number, pattern in enumerate(pack.patterns, start=1):
         line = line_of(text, number)
         for key in _keys(pattern, pack, path, line):
             if key in seen:
-                what = f"{key[1]} {key[2]} is a pattern of {key[0]} twice, first on line {seen[key]}"
+                what = (
+                    f"{key[1]} {key[2]} is a pattern of {key[0]} twice, first on line {seen[key]}"
+                )
                 raise _fault(what, path, "remove one of them", line)
             seen[key] = line or number
     return pack
@@ -126,7 +134,9 @@ def _decode(text: str, path: Path) -> Pack:
         return msgspec.convert(raw, Pack)
     except tomllib.TOMLDecodeError as problem:
         place = re.search(r"line (\d+)", str(problem))
-        raise _fault(f"is not TOML ({problem})", path, GUIDE, int(place[1]) if place else None) from None
+        raise _fault(
+            f"is not TOML ({problem})", path, GUIDE, int(place[1]) if place else None
+        ) from None
     except msgspec.ValidationError as problem:
         said = plain_fault(str(problem))
         inside = re.search(r"patterns\[(\d+)\]", said)
@@ -138,7 +148,9 @@ def line_of(text: str, pattern: int) -> int | None:
     """The line of a pattern, counted from 1: every pattern has one `base`."""
     found = 0
     for number, line in enumerate(text.split("\n"), start=1):
-        found += 0 if line.lstrip().startswith("#") else len(re.findall(r"(?:^|[{,\s])base\s*=", line))
+        found += (
+            0 if line.lstrip().startswith("#") else len(re.findall(r"(?:^|[{,\s])base\s*=", line))
+        )
         if found >= pattern:
             return number
     return None
@@ -149,7 +161,9 @@ def _check_head(pack: Pack, path: Path) -> None:
         if not str(getattr(pack, field)).strip():
             raise _fault(f"{field} is empty", path, GUIDE)
     if pack.analyser not in ANALYSERS:
-        raise _fault(f"there is no analyser {pack.analyser!r}", path, suggest(pack.analyser, ANALYSERS))
+        raise _fault(
+            f"there is no analyser {pack.analyser!r}", path, suggest(pack.analyser, ANALYSERS)
+        )
     if ANALYSERS[pack.analyser].language not in ("", pack.language):
         raise _fault(f"the analyser {pack.analyser} does not read {pack.language!r}", path, GUIDE)
     if len(pack.names) != sum(1 + bool(tag.alias) for tag in pack.tags.values()):
@@ -162,7 +176,9 @@ def _check_head(pack: Pack, path: Path) -> None:
 def _keys(pattern: Pattern, pack: Pack, path: Path, line: int | None) -> Iterator[tuple[str, ...]]:
     """What the pattern stands for, alternatives spelt out."""
     if pattern.tag not in pack.tags:
-        raise _fault(f"there is no tag {pattern.tag!r}", path, suggest(pattern.tag, pack.tags), line)
+        raise _fault(
+            f"there is no tag {pattern.tag!r}", path, suggest(pattern.tag, pack.tags), line
+        )
     try:
         parse_terms(f"{pattern.before} {pattern.after}")
         for base in alternatives(pattern.base):

@@ -100,7 +100,9 @@ class Tally:
         if found.why:
             self.skipped.append(Skipped(example=where, why=found.why))
         elif self.compare:
-            self._compare(where, frozenset(names[tag] for tag in carried if tag in names), found.tags)
+            self._compare(
+                where, frozenset(names[tag] for tag in carried if tag in names), found.tags
+            )
 
     def _compare(self, where: str, carried: frozenset[str], found: frozenset[str]) -> None:
         self.known.update(carried)
@@ -127,7 +129,9 @@ class Tally:
             sizes=dict(self.sizes),
             tagged={split: self.tagged[split] for split in self.sizes},
             found={tag: {split: self.found[tag, split] for split in self.sizes} for tag in tags},
-            carried={tag: {split: self.carried[tag, split] for split in self.sizes} for tag in others},
+            carried={
+                tag: {split: self.carried[tag, split] for split in self.sizes} for tag in others
+            },
             aliases={tag: self.pack.tags[tag].alias for tag in tags} if self.pack else {},
             skipped=tuple(self.skipped),
             comparison=self._comparison(tags) if self.compare else None,

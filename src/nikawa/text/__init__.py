@@ -5,4 +5,12 @@ from nikawa.text.normalise import normalise, normalise_with_offsets
 from nikawa.text.protocol import Analyser, Token
 from nikawa.text.sentences import sentences
 
-__all__ = ["ANALYSERS", "Analyser", "Token", "analyser", "normalise", "normalise_with_offsets", "sentences"]
+__all__ = [
+    "ANALYSERS",
+    "Analyser",
+    "Token",
+    "analyser",
+    "normalise",
+    "normalise_with_offsets",
+    "sentences",
+]

@@ -68,7 +68,14 @@ class Child:
         log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the program; a pipe nobody reads would fill up)
         try:
             # A session of its own: an interruption from the keyboard is for this process to handle.
-            self._running = Popen([self.program], bufsize=0, stdin=PIPE, stdout=PIPE, stderr=log, start_new_session=True)  # noqa: S603  # fmt: skip
+            self._running = Popen(  # noqa: S603
+                [self.program],
+                bufsize=0,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
         except OSError as problem:
             log.close()
             what = f"{self.name} cannot be started: {problem.strerror}"
@@ -107,7 +114,9 @@ class Child:
 
     def _silent(self, line: str) -> BadInput:
         what = f"{self.name} did not answer {line!r} within {SILENCE:g} s"
-        return BadInput(what, cure=f"it was ended; see what it does with that text by itself: {self.program}")
+        return BadInput(
+            what, cure=f"it was ended; see what it does with that text by itself: {self.program}"
+        )
 
     def _died(self, running: Popen[bytes], line: str) -> BadInput:
         with suppress(TimeoutExpired):

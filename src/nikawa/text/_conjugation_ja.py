@@ -6,33 +6,74 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 FORMS = (
-    "dictionary", "past", "te", "stem", "negative", "negative_past", "polite", "polite_past", "passive", "causative",
-    "potential", "volitional", "conditional", "conditional_tara", "imperative", "progressive", "progressive_past",
-)  # fmt: skip
+    "dictionary",
+    "past",
+    "te",
+    "stem",
+    "negative",
+    "negative_past",
+    "polite",
+    "polite_past",
+    "passive",
+    "causative",
+    "potential",
+    "volitional",
+    "conditional",
+    "conditional_tara",
+    "imperative",
+    "progressive",
+    "progressive_past",
+)
 """Names of the forms. `stem` is the 連用形, `conditional` the ば form, `progressive` the ている form."""
 
 ROWS = {
-    "カ": ("かきけこ", "いた"), "ガ": ("がぎげご", "いだ"), "サ": ("さしせそ", "した"), "タ": ("たちてと", "った"),
-    "ナ": ("なにねの", "んだ"), "バ": ("ばびべぼ", "んだ"), "マ": ("まみめも", "んだ"), "ラ": ("らりれろ", "った"),
+    "カ": ("かきけこ", "いた"),
+    "ガ": ("がぎげご", "いだ"),
+    "サ": ("さしせそ", "した"),
+    "タ": ("たちてと", "った"),
+    "ナ": ("なにねの", "んだ"),
+    "バ": ("ばびべぼ", "んだ"),
+    "マ": ("まみめも", "んだ"),
+    "ラ": ("らりれろ", "った"),
     "ワ": ("わいえお", "った"),
-}  # fmt: skip
+}
 """五段: the four vowels other than ウ, and the past with its 音便."""
 
 U_ONBIN = ("問う", "乞う", "請う", "恋う", "訪う", "給う", "宣う", "のたまう")
 """五段・ワ行 whose past keeps う: 問うた. IPADIC gives some of them the other class."""
 
 SPECIAL = {
-    "くる": "カ変", "獲る": "五段・ラ", "ある": "ある", "いる": "一段", "おる": "五段・ラ", "こする": "五段・ラ", "さする": "五段・ラ", "ゆする": "五段・ラ",
-    "かする": "五段・ラ", "割る": "五段・ラ", "なする": "五段・ラ", "すする": "五段・ラ", "かわいい": "形容詞",
-}  # fmt: skip
+    "くる": "カ変",
+    "獲る": "五段・ラ",
+    "ある": "ある",
+    "いる": "一段",
+    "おる": "五段・ラ",
+    "こする": "五段・ラ",
+    "さする": "五段・ラ",
+    "ゆする": "五段・ラ",
+    "かする": "五段・ラ",
+    "割る": "五段・ラ",
+    "なする": "五段・ラ",
+    "すする": "五段・ラ",
+    "かわいい": "形容詞",
+}
 """Whole words whose class no ending tells."""
 
 USUAL = {"ねる": "一段", "える": "一段", "よける": "一段", "にえる": "一段"}
 """Words in kana for which IPADIC prefers a rarer verb (練る, 選る): the class where none is given."""
 
 _RESPECTFUL = (
-    "くださる", "下さる", "なさる", "為さる", "いらっしゃる", "おっしゃる", "仰る", "仰しゃる", "ござる", "御座る",
-)  # fmt: skip
+    "くださる",
+    "下さる",
+    "なさる",
+    "為さる",
+    "いらっしゃる",
+    "おっしゃる",
+    "仰る",
+    "仰しゃる",
+    "ござる",
+    "御座る",
+)
 SPECIAL_ENDINGS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("出来る", "居る"), "一段"),
     (("有る", "在る"), "ある"),
@@ -95,7 +136,11 @@ def _godan(word: str, row: str, past: str | None = None) -> dict[str, str]:
     a, i, e, o = tuple(vowels)
     root = word[:-1]
     bases = _Bases(
-        root + i, past or (word + "た" if onbin else root + ta), root + a, root + e + "ば", root + o + "う"
+        root + i,
+        past or (word + "た" if onbin else root + ta),
+        root + a,
+        root + e + "ば",
+        root + o + "う",
     )
     return _verb(
         word,
@@ -180,7 +225,11 @@ def _uru(word: str) -> dict[str, str]:
 def _special_ra(word: str) -> dict[str, str]:
     made = _godan(word, "ラ")
     polite = word[:-1] + "い"
-    return made | {"polite": polite + "ます", "polite_past": polite + "ました", "imperative": polite}
+    return made | {
+        "polite": polite + "ます",
+        "polite_past": polite + "ました",
+        "imperative": polite,
+    }
 
 
 def _aru(word: str) -> dict[str, str]:

@@ -52,7 +52,9 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
 
 
 def require(module: str, extra: str) -> Any:
@@ -126,7 +128,8 @@ def check(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as problem:
         raise BadInput(
-            f"character {problem.start + 1} of the text is a lone surrogate", cure="decode the text as UTF-8"
+            f"character {problem.start + 1} of the text is a lone surrogate",
+            cure="decode the text as UTF-8",
         ) from None
 
 

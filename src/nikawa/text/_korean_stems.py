@@ -94,7 +94,9 @@ def _infinitive(stem: str, kind: str) -> str:
         lead, vowel, _ = split(stem[-1])
         return stem[:-1] + build(lead, _NARROW.get(vowel, vowel))
     if kind in ("ㄷ", "ㅅ"):
-        return with_tail(stem, "ㄹ" if kind == "ㄷ" else "\0") + ("아" if _bright(stem[-1]) else "어")
+        return with_tail(stem, "ㄹ" if kind == "ㄷ" else "\0") + (
+            "아" if _bright(stem[-1]) else "어"
+        )
     return _regular(stem)
 
 

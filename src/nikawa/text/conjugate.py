@@ -16,13 +16,32 @@ from nikawa.text._conjugation_ja import FORMS, SPECIAL, SPECIAL_ENDINGS, USUAL, 
 __all__ = ["FORMS", "conjugate", "conjugation_class", "forms"]
 
 _BY_DICTIONARY = {
-    "一段": "一段", "上一段": "一段", "下一段": "一段", "カ変": "カ変", "カ行変格": "カ変", "サ変": "サ変", "サ行変格": "サ変",
-    "ザ行変格": "サ変", "形容詞": "形容詞", "特殊・ダ": "形容動詞", "助動詞-ダ": "形容動詞", "特殊・ナイ": "形容詞",
-    "特殊・タイ": "形容詞", "助動詞-ナイ": "形容詞", "助動詞-タイ": "形容詞",
-}  # fmt: skip
-_ENDS = {"一段": ("る",), "カ変": ("る",), "サ変": ("る", "す"), "形容詞": ("い",), "形容動詞": ("",)}
+    "一段": "一段",
+    "上一段": "一段",
+    "下一段": "一段",
+    "カ変": "カ変",
+    "カ行変格": "カ変",
+    "サ変": "サ変",
+    "サ行変格": "サ変",
+    "ザ行変格": "サ変",
+    "形容詞": "形容詞",
+    "特殊・ダ": "形容動詞",
+    "助動詞-ダ": "形容動詞",
+    "特殊・ナイ": "形容詞",
+    "特殊・タイ": "形容詞",
+    "助動詞-ナイ": "形容詞",
+    "助動詞-タイ": "形容詞",
+}
+_ENDS = {
+    "一段": ("る",),
+    "カ変": ("る",),
+    "サ変": ("る", "す"),
+    "形容詞": ("い",),
+    "形容動詞": ("",),
+}
 _GODAN = {
-    ending: f"五段・{row}" for ending, row in zip("くぐすつぬぶむるう", "カガサタナバマラワ", strict=True)
+    ending: f"五段・{row}"
+    for ending, row in zip("くぐすつぬぶむるう", "カガサタナバマラワ", strict=True)
 }
 _A_U_O = frozenset(
     "あかがさざただなはばぱまやらわうくぐすずつづぬふぶぷむゆるおこごそぞとどのほぼぽもよろゃゅょ"
@@ -78,7 +97,9 @@ def _named(word: str, ctype: str) -> str:
     if ctype.startswith("五段") and word[-1:] in _GODAN:
         return _GODAN[word[-1]]
     raise BadInput(
-        f"{word!r} does not conjugate as {ctype!r}" if ctype else f"{word!r} is not a dictionary form",
+        f"{word!r} does not conjugate as {ctype!r}"
+        if ctype
+        else f"{word!r} is not a dictionary form",
         cure="give the dictionary form of a verb or adjective and its IPADIC or UniDic class",
     )
 

@@ -38,7 +38,9 @@ def load_ipadic() -> Engine:
 
 def load_unidic() -> Engine:
     """MeCab with UniDic (the light edition)."""
-    return _mecab(require("fugashi", "ja-unidic"), require("unidic_lite", "ja-unidic").DICDIR, _unidic)
+    return _mecab(
+        require("fugashi", "ja-unidic"), require("unidic_lite", "ja-unidic").DICDIR, _unidic
+    )
 
 
 def load_juman() -> Engine:
@@ -68,7 +70,9 @@ def _tokens(text: str, safe: str, lines: list[str], known: Callable[[str], Entry
         word = text[start:end]
         base, pos, reading, ctype, cform, norm, notes = known(feature)
         base = base or word
-        tokens.append(Token(word, base, pos, reading, ctype, cform, start, end, word, norm or base, notes))
+        tokens.append(
+            Token(word, base, pos, reading, ctype, cform, start, end, word, norm or base, notes)
+        )
     return tokens
 
 
@@ -93,7 +97,9 @@ def _ipadic(feature: str) -> Entry:
 
 def _unidic(feature: str) -> Entry:
     f = _fields(feature)
-    return Entry(_said(f, 10), tuple(f[:4]), _said(f, 17), _said(f, 4), _said(f, 5), _said(f, 7), "")
+    return Entry(
+        _said(f, 10), tuple(f[:4]), _said(f, 17), _said(f, 4), _said(f, 5), _said(f, 7), ""
+    )
 
 
 def _juman(feature: str) -> Entry:

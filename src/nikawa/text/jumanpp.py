@@ -135,7 +135,9 @@ def _tokens(
 
 def _refused(asked: str, line: str) -> BadInput:
     if line == ERROR:
-        return BadInput(f"{PROGRAM} cannot analyse {asked!r}", cure="leave that text out, or change it")
+        return BadInput(
+            f"{PROGRAM} cannot analyse {asked!r}", cure="leave that text out, or change it"
+        )
     what = f"{PROGRAM} answers {asked!r} with {line!r}, which does not fit"
     return BadInput(what, cure="take Juman++ 2, with its standard output")
 
@@ -144,7 +146,9 @@ def _found(copy: str, at: int, stop: int, surface: str) -> int:
     """Where a surface stands in what is left of a line: at once, or after blanks; -1 where it does not."""
     while True:
         end = at + len(surface)
-        if end <= stop and (copy.startswith(surface, at) or copy[at:end].replace(WIDE, " ") == surface):
+        if end <= stop and (
+            copy.startswith(surface, at) or copy[at:end].replace(WIDE, " ") == surface
+        ):
             return at
         if at >= stop or copy[at] != WIDE:
             return -1
@@ -161,8 +165,18 @@ def _token(seen: _Seen, start: int, end: int, entry: Entry) -> Token | None:
     first += len(whole) - len(whole.lstrip(_BLANKS))
     base = entry.base or word
     return Token(
-        word, base, entry.pos, entry.reading, entry.ctype, entry.cform, first, first + len(word), word, entry.norm or base, entry.notes
-    )  # fmt: skip
+        word,
+        base,
+        entry.pos,
+        entry.reading,
+        entry.ctype,
+        entry.cform,
+        first,
+        first + len(word),
+        word,
+        entry.norm or base,
+        entry.notes,
+    )
 
 
 def _entry(line: str) -> _Said | None:
@@ -176,12 +190,24 @@ def _entry(line: str) -> _Said | None:
     notes = "" if said == "NIL" else said.strip('"')
     known = pos != UNKNOWN and "未知語" not in notes
     reading, base = (" ".join(words[:half]), " ".join(words[half:])) if known else ("", "")
-    norm = next((note.partition(":")[2] for note in notes.split(" ") if note.startswith("代表表記:")), "")
+    norm = next(
+        (note.partition(":")[2] for note in notes.split(" ") if note.startswith("代表表記:")), ""
+    )
     entry = Entry(
-        base, (pos, fine), reading.translate(TO_KATAKANA), ctype.strip("*"), cform.strip("*"), norm if known else "", notes
-    )  # fmt: skip
+        base,
+        (pos, fine),
+        reading.translate(TO_KATAKANA),
+        ctype.strip("*"),
+        cform.strip("*"),
+        norm if known else "",
+        notes,
+    )
     return _plain(surface), entry
 
 
 def _plain(field: str) -> str:
-    return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), field) if "\\" in field else field
+    return (
+        _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), field)
+        if "\\" in field
+        else field
+    )

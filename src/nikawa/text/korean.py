@@ -40,7 +40,9 @@ def kiwi_sentences(text: str) -> list[Span]:
     places = cuts(text)
     found = []
     for start, end in pairwise(places):
-        found += [Span(start + s.start, start + s.end) for s in _kiwi().split_into_sents(text[start:end])]
+        found += [
+            Span(start + s.start, start + s.end) for s in _kiwi().split_into_sents(text[start:end])
+        ]
     return found
 
 

@@ -17,11 +17,31 @@ from nikawa.text._hangul import final, is_syllable, is_written
 from nikawa.text._korean_stems import add
 
 PAIRS = (
-    ("은", "는"), ("이", "가"), ("을", "를"), ("과", "와"), ("으로", "로"), ("아", "야"), ("이나", "나"), ("이랑", "랑"),
-    ("이든", "든"), ("이든지", "든지"), ("이라도", "라도"), ("이야말로", "야말로"), ("이라고", "라고"), ("이란", "란"),
-    ("이며", "며"), ("이여", "여"), ("이나마", "나마"), ("으로서", "로서"), ("으로써", "로써"), ("으로부터", "로부터"),
-    ("으로는", "로는"), ("으로도", "로도"), ("이라는", "라는"), ("이라면", "라면"),
-)  # fmt: skip
+    ("은", "는"),
+    ("이", "가"),
+    ("을", "를"),
+    ("과", "와"),
+    ("으로", "로"),
+    ("아", "야"),
+    ("이나", "나"),
+    ("이랑", "랑"),
+    ("이든", "든"),
+    ("이든지", "든지"),
+    ("이라도", "라도"),
+    ("이야말로", "야말로"),
+    ("이라고", "라고"),
+    ("이란", "란"),
+    ("이며", "며"),
+    ("이여", "여"),
+    ("이나마", "나마"),
+    ("으로서", "로서"),
+    ("으로써", "로써"),
+    ("으로부터", "로부터"),
+    ("으로는", "로는"),
+    ("으로도", "로도"),
+    ("이라는", "라는"),
+    ("이라면", "라면"),
+)
 """Particles of two shapes: after a consonant, after a vowel."""
 
 _SHAPES = {shape: pair for pair in PAIRS for shape in pair}
@@ -30,31 +50,99 @@ _SHAPES |= {f"({a[0]}){b}": (a, b) for a, b in PAIRS if a[1:] == b}
 _SHAPES |= {f"{a}({b})": (a, b) for a, b in PAIRS}
 
 COPULA = {
-    "dictionary": ("이다", "이다"), "past": ("이었다", "였다"), "connective": ("이고", "고"), "polite": ("이에요", "예요"),
-    "polite_past": ("이었어요", "였어요"), "formal": ("입니다", "입니다"), "formal_past": ("이었습니다", "였습니다"),
-    "modifier": ("인", "인"), "past_modifier": ("이었던", "였던"), "future_modifier": ("일", "일"),
-    "conditional": ("이면", "면"), "because": ("이어서", "여서"), "but": ("이지만", "지만"),
-    "past_connective": ("이었고", "였고"), "nominal": ("임", "임"),
-}  # fmt: skip
+    "dictionary": ("이다", "이다"),
+    "past": ("이었다", "였다"),
+    "connective": ("이고", "고"),
+    "polite": ("이에요", "예요"),
+    "polite_past": ("이었어요", "였어요"),
+    "formal": ("입니다", "입니다"),
+    "formal_past": ("이었습니다", "였습니다"),
+    "modifier": ("인", "인"),
+    "past_modifier": ("이었던", "였던"),
+    "future_modifier": ("일", "일"),
+    "conditional": ("이면", "면"),
+    "because": ("이어서", "여서"),
+    "but": ("이지만", "지만"),
+    "past_connective": ("이었고", "였고"),
+    "nominal": ("임", "임"),
+}
 """Forms of 이다 after a consonant and after a vowel."""
 
 FORMS = {
-    "dictionary": "다", "stem": "", "infinitive": "어", "past": "어ㅆ다", "present": "는다", "future": "을 것이다",
-    "connective": "고", "past_connective": "어ㅆ고", "sequence": "어서", "conditional": "으면", "while": "으면서",
-    "and": "으며", "because": "으니", "but": "지만", "past_but": "어ㅆ지만", "purpose": "으러", "intention": "으려고",
-    "until": "을 때까지", "when": "을 때", "past_when": "어ㅆ을 때", "before": "기 전", "after": "은 후", "since": "은 이래",
-    "negative_stem": "지", "nominal": "기", "noun": "음", "modifier": "는", "past_modifier": "은", "future_modifier": "을",
-    "retrospective": "던", "past_retrospective": "어ㅆ던", "progressive": "고 있다", "progressive_past": "고 있었다",
-    "negative": "지 않는다", "negative_past": "지 않았다", "cannot": "지 못한다", "cannot_past": "지 못했다",
-    "polite": "어요", "polite_past": "어ㅆ어요", "formal": "습니다", "formal_past": "어ㅆ습니다", "imperative": "어라",
-    "propositive": "자", "perfect": "어 있다", "perfect_past": "어 있었다",
-}  # fmt: skip
+    "dictionary": "다",
+    "stem": "",
+    "infinitive": "어",
+    "past": "어ㅆ다",
+    "present": "는다",
+    "future": "을 것이다",
+    "connective": "고",
+    "past_connective": "어ㅆ고",
+    "sequence": "어서",
+    "conditional": "으면",
+    "while": "으면서",
+    "and": "으며",
+    "because": "으니",
+    "but": "지만",
+    "past_but": "어ㅆ지만",
+    "purpose": "으러",
+    "intention": "으려고",
+    "until": "을 때까지",
+    "when": "을 때",
+    "past_when": "어ㅆ을 때",
+    "before": "기 전",
+    "after": "은 후",
+    "since": "은 이래",
+    "negative_stem": "지",
+    "nominal": "기",
+    "noun": "음",
+    "modifier": "는",
+    "past_modifier": "은",
+    "future_modifier": "을",
+    "retrospective": "던",
+    "past_retrospective": "어ㅆ던",
+    "progressive": "고 있다",
+    "progressive_past": "고 있었다",
+    "negative": "지 않는다",
+    "negative_past": "지 않았다",
+    "cannot": "지 못한다",
+    "cannot_past": "지 못했다",
+    "polite": "어요",
+    "polite_past": "어ㅆ어요",
+    "formal": "습니다",
+    "formal_past": "어ㅆ습니다",
+    "imperative": "어라",
+    "propositive": "자",
+    "perfect": "어 있다",
+    "perfect_past": "어 있었다",
+}
 """Form by name, as its ending. 은, 을, 는다 and 습니다 take the shape the stem asks for."""
 
-RESULTATIVE = frozenset({
-    "가다", "걸리다", "나가다", "나오다", "남다", "눕다", "달리다", "들어가다", "떠나다", "뜨다", "모이다",
-    "서다", "소속되다", "속하다", "숨다", "쌓이다", "앉다", "오다", "익숙해지다", "입원하다", "잠기다", "피다",
-})  # fmt: skip
+RESULTATIVE = frozenset(
+    {
+        "가다",
+        "걸리다",
+        "나가다",
+        "나오다",
+        "남다",
+        "눕다",
+        "달리다",
+        "들어가다",
+        "떠나다",
+        "뜨다",
+        "모이다",
+        "서다",
+        "소속되다",
+        "속하다",
+        "숨다",
+        "쌓이다",
+        "앉다",
+        "오다",
+        "익숙해지다",
+        "입원하다",
+        "잠기다",
+        "피다",
+    }
+)
 """Verbs whose state is told by -어 있다 (앉아 있다), where others have -고 있다 (살고 있다)."""
 
 _SOFT = {"은": "으ㄴ", "을": "으ㄹ", "음": "으ㅁ", "습": "으ㅂ"}
@@ -117,7 +205,8 @@ def inflect(verb: str, form: str, adjective: bool = False, irregular: str | None
     stem = verb.removesuffix("다")
     if stem == verb or not stem or not is_syllable(stem[-1]):
         raise BadInput(
-            f"{verb!r} is not the dictionary form of a Korean verb", cure="give it in 다, such as 먹다"
+            f"{verb!r} is not the dictionary form of a Korean verb",
+            cure="give it in 다, such as 먹다",
         )
     if form not in FORMS:
         raise unknown("form", form, FORMS)

@@ -29,7 +29,9 @@ class Normalised(NamedTuple):
         """The original offsets of characters `start` to `end`; an empty stretch stays empty."""
         if start < end:
             return self.starts[start], self.ends[end - 1]
-        place = self.starts[start] if start < len(self.starts) else (self.ends[-1] if self.ends else 0)
+        place = (
+            self.starts[start] if start < len(self.starts) else (self.ends[-1] if self.ends else 0)
+        )
         return place, place
 
 
@@ -117,7 +119,9 @@ def _spaces(text: str) -> Iterator[Changed]:
 
 _WIDE_ASCII = {chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F)}
 _WIDE_ASCII.update({" ": "\u3000", '"': "”", "'": "’", "\\": "￥", "`": "‘"})
-_WIDE_KANA = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFF61, 0xFF9E)} | {
+_WIDE_KANA = {
+    chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFF61, 0xFF9E)
+} | {
     "ﾞ": "゛",
     "ﾟ": "゜",
 }
@@ -129,7 +133,9 @@ _TO_WIDE = _WIDE_ASCII | _WIDE_KANA | _VOICED
 _TO_NARROW = {wide: narrow for narrow, wide in _TO_WIDE.items()}
 
 
-def _table(table: dict[str, str]) -> tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]:
+def _table(
+    table: dict[str, str],
+) -> tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]:
     # Longer entries first: ｶﾞ is one character, not two.
     keys = "|".join(re.escape(key) for key in sorted(table, key=len, reverse=True) if len(key) > 1)
     singles = "[" + "".join(re.escape(key) for key in table if len(key) == 1) + "]"
@@ -145,7 +151,9 @@ def _table(table: dict[str, str]) -> tuple[Callable[[str], str], Callable[[str],
     return plain, changes
 
 
-FORMS: Registry[tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]] = Registry("normal form")
+FORMS: Registry[tuple[Callable[[str], str], Callable[[str], Iterator[Changed]]]] = Registry(
+    "normal form"
+)
 """How to make each form, without and with offsets."""
 FORMS.add("nfc", _unicode("NFC"))
 FORMS.add("nfkc", _unicode("NFKC"))

@@ -31,7 +31,9 @@ class Rules(NamedTuple):
     """(text, start of the sentence, opening, closing) -> where it ends after a closed pair, or -1."""
 
 
-def sentences(text: str, language: str, *, newline: bool = True, method: Method = "rules") -> list[Span]:
+def sentences(
+    text: str, language: str, *, newline: bool = True, method: Method = "rules"
+) -> list[Span]:
     """The sentences of `text`. `newline`: whether a single line break ends one (a blank line always does).
 
     `method="kiwi"` asks Kiwi, which also finds ends without a full stop (Korean only, slower).
@@ -58,7 +60,9 @@ def _rules(language: str) -> Rules:
 
 def _by_kiwi(text: str, language: str) -> list[Span]:
     if language != "ko":
-        raise BadInput("Kiwi splits Korean only", cure="leave out the method, or set the language to ko")
+        raise BadInput(
+            "Kiwi splits Korean only", cure="leave out the method, or set the language to ko"
+        )
     from nikawa.text.analysers import analyser
     from nikawa.text.korean import kiwi_sentences
 

@@ -39,8 +39,31 @@ _FINAL_LOOSE = frozenset("다요죠까네어아지임음함용당야군걸")
 _LIST_MARKS = frozenset("가나다라마바사ㄱㄴㄷㄹㅁㅂㅅ")
 _LATIN_WORD = re.compile(r"[A-Za-z.]+$")
 _ABBREVIATIONS = frozenset(
-    ("mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "no", "vol", "fig", "inc", "ltd", "co", "corp", "jr", "sr", "ph", "cf", "pp", "ed", "al")
-)  # fmt: skip
+    (
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "vs",
+        "etc",
+        "no",
+        "vol",
+        "fig",
+        "inc",
+        "ltd",
+        "co",
+        "corp",
+        "jr",
+        "sr",
+        "ph",
+        "cf",
+        "pp",
+        "ed",
+        "al",
+    )
+)
 
 
 def _end(text: str, start: int, mark: re.Match[str]) -> int:
@@ -74,7 +97,9 @@ def _after_cry(text: str, at: int, end: int) -> int:
         return -1
     if after in ("=", "&", "/", "%") or _QUOTED.match(text, end):
         return -1
-    return -1 if after.isascii() and after.isalnum() and _QUERY.match(text, end) else _tail(text, end)
+    return (
+        -1 if after.isascii() and after.isalnum() and _QUERY.match(text, end) else _tail(text, end)
+    )
 
 
 def _after_ellipsis(text: str, at: int, end: int) -> int:
@@ -113,7 +138,10 @@ def _after_tight_stop(text: str, at: int, end: int) -> int:
     if before not in _FINAL_SHORT or not _hangul(text[max(at - 2, 0)]) or _QUOTED.match(text, end):
         return -1
     follows = (
-        _hangul(after) or after in _QUOTES or after in "([（［ㅋㅎㅠㅜ~^;”’」』）)" or ord(after) > 0x2600
+        _hangul(after)
+        or after in _QUOTES
+        or after in "([（［ㅋㅎㅠㅜ~^;”’」』）)"
+        or ord(after) > 0x2600
     )
     return _tail(text, end) if follows else -1
 

@@ -36,7 +36,9 @@ def starts(texts: Sequence[str], name: str) -> list[list[int]]:
 def _wakati(name: str) -> Callable[[str], str]:
     package, extra = _MECAB[name]
     folder = require(package, extra).DICDIR
-    parse: Any = require("fugashi", extra).GenericTagger(f'-r {os.devnull} -d "{folder}" -O wakati').parse
+    parse: Any = (
+        require("fugashi", extra).GenericTagger(f'-r {os.devnull} -d "{folder}" -O wakati').parse
+    )
     return lambda text: str(parse(text))
 
 

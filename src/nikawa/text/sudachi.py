@@ -66,7 +66,9 @@ def _tokens(text: str, found: Any, offset: int, known: dict[int, _Word]) -> list
             base, pos, reading, ctype, cform, norm = _word(m, known)
             at = start + offset
             tokens.append(
-                Token(surface, base, pos, reading, ctype, cform, at, at + end - start, surface, norm)
+                Token(
+                    surface, base, pos, reading, ctype, cform, at, at + end - start, surface, norm
+                )
             )
     return tokens
 

@@ -58,7 +58,11 @@ class Page:
         self.page.on("console", self._console)
 
     def _console(self, message: Any) -> None:
-        if message.type == "error" and "net::ERR_" not in message.text and "status of 4" not in message.text:
+        if (
+            message.type == "error"
+            and "net::ERR_" not in message.text
+            and "status of 4" not in message.text
+        ):
             self.faults.append(message.text)
 
     def loaded(self) -> list[tuple[str, int]]:
@@ -105,7 +109,9 @@ class Page:
 class Served:
     """A form with items of its sample, served on a port."""
 
-    def __init__(self, project: Project, store: Store, browser: Any, listen: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, project: Project, store: Store, browser: Any, listen: Callable[[Any], Any]
+    ) -> None:
         self.project, self.store, self.browser = project, store, browser
         self.served = listen(create_app(project, store))
         self.address: str = self.served.address
@@ -117,7 +123,9 @@ class Served:
     def worker(self, name: str = "hanako", language: str = "ja", **how: Any) -> Page:
         """A worker's page on a device of its own."""
         token = self.project.token(name)
-        self.store.do(lambda link: add_worker(link, name, hashed(token), "link", language=language, now=1.0))
+        self.store.do(
+            lambda link: add_worker(link, name, hashed(token), "link", language=language, now=1.0)
+        )
         return self.device(name, **how)
 
     def device(self, name: str = "hanako", **how: Any) -> Page:
@@ -138,14 +146,23 @@ class Served:
 
 
 @pytest.fixture
-def serve(tmp_path: Path, chromium: Any, listen: Callable[[Any], Any]) -> Iterator[Callable[..., Served]]:
+def serve(
+    tmp_path: Path, chromium: Any, listen: Callable[[Any], Any]
+) -> Iterator[Callable[..., Served]]:
     """Serve so many items of a form's sample."""
     running: list[Served] = []
 
-    def begin(name: str, items: int = 3, inputs: dict[str, Any] | None = None, **tables: Any) -> Served:
+    def begin(
+        name: str, items: int = 3, inputs: dict[str, Any] | None = None, **tables: Any
+    ) -> Served:
         sample = forms()[name].sample
         assert sample is not None
-        table = {"title": "試しの作業", "form": name, "form_settings": dict(sample.settings), **tables}
+        table = {
+            "title": "試しの作業",
+            "form": name,
+            "form_settings": dict(sample.settings),
+            **tables,
+        }
         settings = msgspec.convert(table, Settings)
         examples = [Example(id=f"i{n}", inputs=dict(inputs or sample.inputs)) for n in range(items)]
         made = create_project(tmp_path / f"project{len(running)}", settings, examples)

@@ -86,7 +86,9 @@ def asked(page: Page, answer: Any) -> None:
 def marked(page: Page, answer: Any) -> None:
     page.page.focus(".pick")
     page.keys(
-        *["ArrowRight"] * answer["start"], *["Shift+ArrowRight"] * len(answer["answer"]), "Control+Enter"
+        *["ArrowRight"] * answer["start"],
+        *["Shift+ArrowRight"] * len(answer["answer"]),
+        "Control+Enter",
     )
 
 
@@ -95,7 +97,9 @@ def tagged(page: Page, answer: Any) -> None:
     _, second, third = answer["spans"]
     page.page.focus(".pick")
     page.keys(
-        *["ArrowRight"] * second["start"], *["Shift+ArrowRight"] * (second["end"] - second["start"]), "4"
+        *["ArrowRight"] * second["start"],
+        *["Shift+ArrowRight"] * (second["end"] - second["start"]),
+        "4",
     )
     page.drag(third["start"], third["end"])
     page.page.locator(".palette .choice").nth(1).click()
@@ -196,7 +200,9 @@ def test_a_form_refuses_in_words_and_fits_a_phone(name: str, serve: Callable[...
     }
     sample = forms()[name].sample
     assert sample is not None
-    served = serve(name, items=1, inputs={key: hostile(value) for key, value in sample.inputs.items()})
+    served = serve(
+        name, items=1, inputs={key: hostile(value) for key, value in sample.inputs.items()}
+    )
     page = served.worker(language="ko", **phone)
     inner = page.open()
     assert inner.evaluate(AUDIT) == []

@@ -44,7 +44,9 @@ def test_two_tabs_are_one_worker(serve: Serve) -> None:
 
 def test_a_lease_that_ran_out_while_writing(serve: Serve) -> None:
     """Somebody else has taken the item and answered it: the text is kept and paid, and the item not overfilled."""
-    served = serve("write-contradictions", items=1, assign={"workers_per_item": 1}, pay={"per_item": 7})
+    served = serve(
+        "write-contradictions", items=1, assign={"workers_per_item": 1}, pay={"per_item": 7}
+    )
     late = served.worker(language="en")
     inner = late.open()
     written(inner)

@@ -104,7 +104,11 @@ def test_half_written_text_survives(serve: Serve) -> None:
     inner.wait_for_selector("html[lang=ko] #answer:not([hidden])")
     assert inner.input_value("#field-text-1") == LINES[1]
     inner.fill("#field-text-1", "白い犬")
-    wait(lambda: '白い犬"' in str(served.store.ask(lambda link: link.rows("SELECT body FROM drafts"))))
+    wait(
+        lambda: (
+            '白い犬"' in str(served.store.ask(lambda link: link.rows("SELECT body FROM drafts")))
+        )
+    )
     other = served.device()
     elsewhere = other.open()
     assert elsewhere.input_value("#field-text-0") == LINES[0]
@@ -181,7 +185,9 @@ def test_an_input_method_never_submits(serve: Serve) -> None:
     inner = page.open()
     inner.fill("#field-text-0", "野菜を切るとき下に敷くものは？")
     composing = "(e) => e.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }))"
-    assert inner.locator("#field-text-0").evaluate(composing) is True  # not taken: the browser goes on
+    assert (
+        inner.locator("#field-text-0").evaluate(composing) is True
+    )  # not taken: the browser goes on
     time.sleep(0.2)
     assert served.judgements() == []
     inner.press("#field-text-0", "Enter")
@@ -232,7 +238,9 @@ def test_the_focus_and_the_announcements(serve: Serve) -> None:
     assert inner.inner_text("#progress") == "1 answered · 4 left"
     assert inner.inner_text("#earned") == "Earned 15 JPY (15 an item)"
     assert (
-        inner.locator("#status[role=status]").count() == inner.locator("#problems[role=alert]").count() == 1
+        inner.locator("#status[role=status]").count()
+        == inner.locator("#problems[role=alert]").count()
+        == 1
     )
 
 
@@ -274,7 +282,8 @@ def test_a_link_that_is_gone_says_so(serve: Serve) -> None:
     served = serve("choice", items=1)
     page = served.worker()
     page.page.route(
-        "**/next", lambda route: route.fulfill(status=404, json={"error": "x", "message": "使えません"})
+        "**/next",
+        lambda route: route.fulfill(status=404, json={"error": "x", "message": "使えません"}),
     )
     page.page.goto(page.address)
     assert page.ended().inner_text("#ended-heading") == "使えません"
@@ -363,8 +372,10 @@ def test_keys_work_in_hangul_and_kana_mode(serve: Serve, key: str, code: str) ->
     page = served.worker(language="ko")
     inner = page.open()
     for letter, place, shift, dialog in (
-        (key, code, False, "guideline"), ("ㄱ", "KeyR", False, "report"), ("・", "Slash", True, "keys"),
-    ):  # fmt: skip
+        (key, code, False, "guideline"),
+        ("ㄱ", "KeyR", False, "report"),
+        ("・", "Slash", True, "keys"),
+    ):
         inner.evaluate(KEY, [letter, place, shift])
         inner.wait_for_selector(f"#{dialog}[open]")
         page.keys("Escape")

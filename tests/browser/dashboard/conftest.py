@@ -31,7 +31,9 @@ Row = tuple[str, str, Any, float]
 class Owned:
     """A project on a port."""
 
-    def __init__(self, project: Project, store: Store, browser: Any, listen: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, project: Project, store: Store, browser: Any, listen: Callable[[Any], Any]
+    ) -> None:
         self.project, self.store, self.browser = project, store, browser
         self.faults: list[str] = []
         self.served = listen(create_app(project, store, analyses=ANALYSES))
@@ -64,14 +66,21 @@ class Owned:
         page = context.new_page()
         page.set_default_timeout(30_000)
         page.on("pageerror", lambda fault: self.faults.append(str(fault)))
-        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        page.on(
+            "console", lambda said: self.faults.append(said.text) if said.type == "error" else None
+        )
         return page
 
     def take(self, rows: list[Row]) -> None:
         """Answers that come in: worker, item, answer, seconds."""
         question = self.project.options.question
         given = [
-            (n, Judgement(example=item, worker=worker, question=question, answer=answer, seconds=seconds))
+            (
+                n,
+                Judgement(
+                    example=item, worker=worker, question=question, answer=answer, seconds=seconds
+                ),
+            )
             for n, (worker, item, answer, seconds) in enumerate(rows, start=1)
         ]
         self.store.do(lambda link: take_in(link, self.project, given, "answers", 1.0))
@@ -101,7 +110,9 @@ class Owned:
 
 
 @pytest.fixture
-def own(tmp_path: Path, chromium: Any, listen: Callable[[Any], Any]) -> Iterator[Callable[..., Owned]]:
+def own(
+    tmp_path: Path, chromium: Any, listen: Callable[[Any], Any]
+) -> Iterator[Callable[..., Owned]]:
     """Serve examples in a form."""
     running: list[Owned] = []
 

@@ -21,7 +21,10 @@ LABELS = ("entailment", "contradiction", "neutral")
 
 def pairs(count: int) -> list[Example]:
     return [
-        Example(id=f"p{n:03}", inputs={"premise": f"{n}匹の犬が庭にいる。", "hypothesis": f"犬が{n}匹いる。"})
+        Example(
+            id=f"p{n:03}",
+            inputs={"premise": f"{n}匹の犬が庭にいる。", "hypothesis": f"犬が{n}匹いる。"},
+        )
         for n in range(count)
     ]
 
@@ -54,11 +57,21 @@ def test_the_dashboard_shows_and_updates(own: Own, language: str) -> None:
     assert owned.faults == []
 
 
-@pytest.mark.parametrize(("language", "last", "first"), [
-    ("en", r"^Analyses of .*\d:\d\d.*, being worked out again$", "^Analyses are being worked out$"),
-    ("ja", r"^分析は .*\d:\d\d.* のもの、新しい分析を計算中$", "^分析を計算中$"),
-], ids=["en", "ja"])  # fmt: skip
-def test_it_says_of_what_time_the_analyses_are(own: Own, language: str, last: str, first: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "last", "first"),
+    [
+        (
+            "en",
+            r"^Analyses of .*\d:\d\d.*, being worked out again$",
+            "^Analyses are being worked out$",
+        ),
+        ("ja", r"^分析は .*\d:\d\d.* のもの、新しい分析を計算中$", "^分析を計算中$"),
+    ],
+    ids=["en", "ja"],
+)
+def test_it_says_of_what_time_the_analyses_are(
+    own: Own, language: str, last: str, first: str
+) -> None:
     """The last ones stand while newer ones are made; before the first, nothing is said of agreement."""
     owned = own("choice", pairs(6), labels=list(LABELS))
     owned.take(labels(6))
@@ -88,7 +101,8 @@ def test_it_says_of_what_time_the_analyses_are(own: Own, language: str, last: st
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_gate_names_words_and_writers(own: Own, scheme: str) -> None:
     owned = own(
-        "write-hypotheses", [Example(id=e.id, inputs={"premise": e.inputs["premise"]}) for e in pairs(40)]
+        "write-hypotheses",
+        [Example(id=e.id, inputs={"premise": e.inputs["premise"]}) for e in pairs(40)],
     )
     rows = []
     for n in range(40):
@@ -98,7 +112,9 @@ def test_the_gate_names_words_and_writers(own: Own, scheme: str) -> None:
                 f"{drawn.choice('犬猫馬鳥')}が{drawn.choice('山海庭町')}で{drawn.choice(('走る', '眠る'))}。"
                 for _ in LABELS
             ]
-            texts[1] = texts[1].replace("。", "わけがまったくない。") if worker == "mado" else texts[1]
+            texts[1] = (
+                texts[1].replace("。", "わけがまったくない。") if worker == "mado" else texts[1]
+            )
             rows.append((worker, f"p{n:03}", texts, 30.0))
     owned.take(rows)
     page = owned.log_in(
@@ -115,7 +131,11 @@ def test_the_gate_names_words_and_writers(own: Own, scheme: str) -> None:
 
 def test_a_project_that_nobody_answered_yet(own: Own) -> None:
     page = own("choice", pairs(2), labels=list(LABELS)).log_in()
-    assert page.locator("#agreement").inner_text().endswith("Agreement needs an item with two answers.")
+    assert (
+        page.locator("#agreement")
+        .inner_text()
+        .endswith("Agreement needs an item with two answers.")
+    )
     assert "No text to look at yet" in page.locator("#gate").inner_text()
 
 
@@ -134,13 +154,18 @@ def test_a_worker_is_excluded_with_a_reason_and_comes_back(own: Own) -> None:
     page.click("#ask .main")
     page.wait_for_selector("#workers button:text('Reinstate')")
     facts = page.locator("#progress .facts div").all_inner_texts()
-    assert [fact.split("\n") for fact in facts[:2]] == [["Answers", "60"], ["Answers asked for", "90"]]
+    assert [fact.split("\n") for fact in facts[:2]] == [
+        ["Answers", "60"],
+        ["Answers asked for", "90"],
+    ]
     assert facts[5].split("\n") == ["Not counted (excluded, withdrawn, surplus)", "30"]
     owned.shot(page, "excluded")
     page.get_by_role("button", name="Reinstate").click()
     page.fill("#ask-reason", "asked, and it was fine")
     page.click("#ask .main")
-    page.wait_for_function("() => !document.querySelector('#workers').textContent.includes('Reinstate')")
+    page.wait_for_function(
+        "() => !document.querySelector('#workers').textContent.includes('Reinstate')"
+    )
     page.click("#audit summary")
     page.wait_for_selector("#audit tbody tr")
     told = [row.inner_text() for row in page.locator("#audit tbody tr").all()[:2]]
@@ -185,7 +210,10 @@ def test_decisions_are_judgements_and_stay(own: Own) -> None:
     page.locator(".decision").nth(1).wait_for()
     owned.shot(page, "adjudicate")
     found = [(one.example, one.worker, one.answer) for one in owned.decisions()]
-    assert found == [("p001", "decision:owner", "contradiction"), ("p001", "decision:owner", "neutral")]
+    assert found == [
+        ("p001", "decision:owner", "contradiction"),
+        ("p001", "decision:owner", "neutral"),
+    ]
     page.reload()
     page.locator(".decision").nth(1).wait_for()
     assert "Neutral" in page.locator(".decision").first.inner_text()
@@ -214,12 +242,16 @@ def test_any_form_is_decided_in_its_own_page(own: Own, name: str) -> None:
     assert form.sample is not None
     owned = own(name, [Example(id="i", inputs=dict(form.sample.inputs))], **form.sample.settings)
     owned.give({"a": dict(form.sample.answer), "b": other})
-    page = owned.enter("/owner/adjudicate", "reviewer", locale="ja", viewport={"width": 390, "height": 800})
+    page = owned.enter(
+        "/owner/adjudicate", "reviewer", locale="ja", viewport={"width": 390, "height": 800}
+    )
     assert page.locator("[href='/owner/export']").count() == 0  # that is the owner's
     page.wait_for_selector("#case:not([hidden])")
     owned.shot(page, f"adjudicate-{name}")
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    assert page.locator("textarea").evaluate_all("all => all.every((one) => !one.value.includes('{'))")
+    assert page.locator("textarea").evaluate_all(
+        "all => all.every((one) => !one.value.includes('{'))"
+    )
     given = page.locator(".side .choice")
     assert given.count() == 2
     assert told in given.first.inner_text()
@@ -234,7 +266,9 @@ def test_any_form_is_decided_in_its_own_page(own: Own, name: str) -> None:
 
 
 def test_a_decision_is_held_to_the_rules(own: Own) -> None:
-    owned = own("write-hypotheses", [Example(id="i", inputs={"premise": "할머니는 아침마다 두부를 산다."})])
+    owned = own(
+        "write-hypotheses", [Example(id="i", inputs={"premise": "할머니는 아침마다 두부를 산다."})]
+    )
     owned.give({"a": {"hypotheses": ["두부", "두부", "두부"]}})
     page = owned.enter("/owner/adjudicate", locale="ko")
     page.wait_for_selector(".side .problem")
@@ -242,7 +276,9 @@ def test_a_decision_is_held_to_the_rules(own: Own) -> None:
     page.locator("#answer button.main").click()
     page.wait_for_selector(".problem:visible:not(:empty)")
     assert owned.decisions() == []
-    for place, text in enumerate(("할머니는 두부를 산다.", "할머니는 콩만 산다.", "할머니는 두부를 굽는다.")):
+    for place, text in enumerate(
+        ("할머니는 두부를 산다.", "할머니는 콩만 산다.", "할머니는 두부를 굽는다.")
+    ):
         page.fill(f"#field-text-{place}", text)
     page.locator("#answer button.main").click()
     page.wait_for_selector(".decision")

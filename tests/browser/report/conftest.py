@@ -25,7 +25,9 @@ LABELS = ("entailment", "neutral", "contradiction")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a few runs in Japanese and Korean, with analyses, a learning curve and a missing input."""
     place = tmp_path_factory.mktemp("small")
-    request = Request(tasks=("mini-ja-nli", "mini-ko-sts"), models=("majority", "baseline"), seeds=(0, 1))
+    request = Request(
+        tasks=("mini-ja-nli", "mini-ko-sts"), models=("majority", "baseline"), seeds=(0, 1)
+    )
     some = replace(request, tasks=("mini-ja-nli",), models=("baseline",), seeds=(0,))
     for one in (request, replace(some, inputs=("hypothesis",)), replace(some, shares=(0.5,))):
         run(one, RunOptions(out=place / "runs", workers=1))
@@ -39,19 +41,40 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("large") / "report"
     rows = tuple(
         SystemRow(
-            system=name, seeds=(0, 1, 2), runs=(f"runs/{name}",),
-            metrics={"accuracy": Number(value=value, low=value - 1, high=value + 1, sd=0.2, n=MANY)},
+            system=name,
+            seeds=(0, 1, 2),
+            runs=(f"runs/{name}",),
+            metrics={
+                "accuracy": Number(value=value, low=value - 1, high=value + 1, sd=0.2, n=MANY)
+            },
         )
         for name, value in (("good", 75.0), ("poor", 50.0))
-    )  # fmt: skip
+    )
     section = Section(
-        name="large", title="Invented", dataset="large", kind="inference", language="ja", set="test", n=MANY,
-        protocol="", protocol_why="", metrics=("accuracy",), lower_is_better=(), labels=LABELS, rows=rows,
-    )  # fmt: skip
+        name="large",
+        title="Invented",
+        dataset="large",
+        kind="inference",
+        language="ja",
+        set="test",
+        n=MANY,
+        protocol="",
+        protocol_why="",
+        metrics=("accuracy",),
+        lower_is_better=(),
+        labels=LABELS,
+        rows=rows,
+    )
     page = Page(
-        title="Ten thousand", version="0", systems=("good", "poor"), sections=(section,), runs=(),
-        commands=("nikawa report runs",), rounds=0, tests=0,
-    )  # fmt: skip
+        title="Ten thousand",
+        version="0",
+        systems=("good", "poor"),
+        sections=(section,),
+        runs=(),
+        commands=("nikawa report runs",),
+        rounds=0,
+        tests=0,
+    )
     return write_report(place, page, {"large": _items()})
 
 
@@ -61,21 +84,33 @@ def _items() -> Items:
     sets = [words.number("test"), words.number("swapped")]
     tags = [words.number(f"tag=phenomenon-{i}") for i in range(7)]
     numbers = range(MANY)
-    premise = [texts.number(f"{i}番目の子供が公園で{'犬' if i % 2 else '猫'}と遊んでいる。") for i in numbers]
+    premise = [
+        texts.number(f"{i}番目の子供が公園で{'犬' if i % 2 else '猫'}と遊んでいる。")
+        for i in numbers
+    ]
     hypothesis = [texts.number(NASTY if i == 0 else f"{i}番目の子供は外にいる。") for i in numbers]
     gold = [labels[i % 3] for i in numbers]
     good = [[g if i % 4 else labels[(i + 1) % 3] for i, g in enumerate(gold)]] * 3
     poor = [[g if i % 2 else labels[(i + 2) % 3] for i, g in enumerate(gold)]] * 3
     points = [
-        [POINTS if a == g else 0 for a, g in zip(seeds[0], gold, strict=True)] for seeds in (good, poor)
+        [POINTS if a == g else 0 for a, g in zip(seeds[0], gold, strict=True)]
+        for seeds in (good, poor)
     ]
     return Items(
-        texts=texts.words(), words=words.words(), ids=[str(i) for i in numbers],
-        inputs={"premise": premise, "hypothesis": hypothesis}, gold=gold,
-        sets=[sets[i >= MANY // 2] for i in numbers], tags=[(tags[i % 7],) for i in numbers],
-        parents=[i - MANY // 2 if i >= MANY // 2 else -1 for i in numbers], systems=("good", "poor"),
-        answers=(good, poor), points=points, sure=[[31] * MANY, [62] * MANY], language="ja",
-    )  # fmt: skip
+        texts=texts.words(),
+        words=words.words(),
+        ids=[str(i) for i in numbers],
+        inputs={"premise": premise, "hypothesis": hypothesis},
+        gold=gold,
+        sets=[sets[i >= MANY // 2] for i in numbers],
+        tags=[(tags[i % 7],) for i in numbers],
+        parents=[i - MANY // 2 if i >= MANY // 2 else -1 for i in numbers],
+        systems=("good", "poor"),
+        answers=(good, poor),
+        points=points,
+        sure=[[31] * MANY, [62] * MANY],
+        language="ja",
+    )
 
 
 @pytest.fixture

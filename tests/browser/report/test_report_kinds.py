@@ -17,16 +17,36 @@ pytestmark = pytest.mark.slow
 def report(folder: Path, kind: str, items: Items) -> Path:
     """A page of one task with the systems of the examples."""
     rows = tuple(
-        SystemRow(system=name, seeds=(0,), runs=(f"runs/{name}",), metrics={"uas": Number(value=50.0)})
+        SystemRow(
+            system=name, seeds=(0,), runs=(f"runs/{name}",), metrics={"uas": Number(value=50.0)}
+        )
         for name in items.systems
     )
     section = Section(
-        name="t", title="", dataset="t", kind=kind, language=items.language, set="test", n=len(items), protocol="",
-        protocol_why="", metrics=("uas",), lower_is_better=(), labels=(), rows=rows,
-    )  # fmt: skip
+        name="t",
+        title="",
+        dataset="t",
+        kind=kind,
+        language=items.language,
+        set="test",
+        n=len(items),
+        protocol="",
+        protocol_why="",
+        metrics=("uas",),
+        lower_is_better=(),
+        labels=(),
+        rows=rows,
+    )
     page = Page(
-        title="Kinds", version="0", systems=tuple(items.systems), sections=(section,), runs=(), commands=(), rounds=0, tests=0,
-    )  # fmt: skip
+        title="Kinds",
+        version="0",
+        systems=tuple(items.systems),
+        sections=(section,),
+        runs=(),
+        commands=(),
+        rounds=0,
+        tests=0,
+    )
     return write_report(folder / "report", page, {"t": items})
 
 
@@ -40,24 +60,46 @@ def shown(page: Any) -> Any:
 def test_gold_and_a_wrong_answer_are_underlined_in_the_context(visit: Any, tmp_path: Path) -> None:
     texts = ("犬はどこにいるか。", "公園 [SEP] 犬は公園の池のそばにいる。猫は家の中だ。")
     items = Items(
-        texts=texts, words=("test", "公園の池のそば / 公園", "家の中"), ids=["1"], inputs={"question": [0], "context": [1]},
-        gold=[1], sets=[0], tags=[()], parents=[-1], systems=("m",), answers=[[[2]]], points=[[0]], language="ja",
+        texts=texts,
+        words=("test", "公園の池のそば / 公園", "家の中"),
+        ids=["1"],
+        inputs={"question": [0], "context": [1]},
+        gold=[1],
+        sets=[0],
+        tags=[()],
+        parents=[-1],
+        systems=("m",),
+        answers=[[[2]]],
+        points=[[0]],
+        language="ja",
         notes={"kind": "reading"},
-    )  # fmt: skip
+    )
     place = shown(visit(report(tmp_path, "reading", items)))
     assert place.locator("mark.gold").all_text_contents() == ["公園の池のそば"]
     assert place.locator("mark.wrong").all_text_contents() == ["家の中"]
     assert place.locator("dd[lang=ja]").nth(1).text_content() == texts[1], "no letter is lost"
     place.get_by_label("Search the examples").fill("猫")
-    assert place.locator(".view mark").all_text_contents() == ["猫"], "what was searched for goes before"
+    assert place.locator(".view mark").all_text_contents() == ["猫"], (
+        "what was searched for goes before"
+    )
 
 
 def test_hidden_gold_is_called_so(visit: Any, tmp_path: Path) -> None:
     items = Items(
-        texts=("犬がいる。", "猫がいる。"), words=("test", "yes", "\u202eno"), ids=["1", "2"], inputs={"text": [0, 1]}, gold=[-1, 1],
-        sets=[0, 0], tags=[(), ()], parents=[-1, -1], systems=("m",), answers=[[[2, 1]]], points=[[-1, POINTS]], language="ja",
+        texts=("犬がいる。", "猫がいる。"),
+        words=("test", "yes", "\u202eno"),
+        ids=["1", "2"],
+        inputs={"text": [0, 1]},
+        gold=[-1, 1],
+        sets=[0, 0],
+        tags=[(), ()],
+        parents=[-1, -1],
+        systems=("m",),
+        answers=[[[2, 1]]],
+        points=[[-1, POINTS]],
+        language="ja",
         notes={"kind": "text"},
-    )  # fmt: skip
+    )
     place = shown(visit(report(tmp_path, "text", items)))
     assert place.locator(".row .grow").all_text_contents() == ["gold hidden", "gold yes"]
     assert place.locator(".view dd").all_text_contents() == ["犬がいる。", "hidden"]
@@ -70,12 +112,25 @@ def test_hidden_gold_is_called_so(visit: Any, tmp_path: Path) -> None:
 
 def test_a_tree_is_read_word_by_word(visit: Any, tmp_path: Path) -> None:
     items = Items(
-        texts=("개가 빨리 달린다.",), words=("test", "3:NP_SBJ 3:AP 0:VP", "2:NP_SBJ 3:AP 0:VP"), ids=["1"], inputs={"text": [0]},
-        gold=[1], sets=[0], tags=[()], parents=[-1], systems=("good", "poor"), answers=[[[1]], [[2]]],
-        points=[[POINTS], [2 * POINTS // 3]], language="ko", notes={"kind": "tree"}, folders=[["../runs/a"], ["../runs/b"]],
-    )  # fmt: skip
+        texts=("개가 빨리 달린다.",),
+        words=("test", "3:NP_SBJ 3:AP 0:VP", "2:NP_SBJ 3:AP 0:VP"),
+        ids=["1"],
+        inputs={"text": [0]},
+        gold=[1],
+        sets=[0],
+        tags=[()],
+        parents=[-1],
+        systems=("good", "poor"),
+        answers=[[[1]], [[2]]],
+        points=[[POINTS], [2 * POINTS // 3]],
+        language="ko",
+        notes={"kind": "tree"},
+        folders=[["../runs/a"], ["../runs/b"]],
+    )
     place = shown(visit(report(tmp_path, "tree", items)))
-    lines = [row.locator("th, td").all_text_contents() for row in place.locator(".view tbody tr").all()]
+    lines = [
+        row.locator("th, td").all_text_contents() for row in place.locator(".view tbody tr").all()
+    ]
     assert lines == [
         ["1 개가", "3 달린다. NP_SBJ", "✓", "2 빨리 NP_SBJ"],
         ["2 빨리", "3 달린다. AP", "✓", "✓"],

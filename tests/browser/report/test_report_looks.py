@@ -23,7 +23,12 @@ SIGHTS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 360, "height": 780}, "color_scheme": "light"},
     "print": {"viewport": {"width": 720, "height": 1000}, "color_scheme": "dark"},
 }
-GROUNDS = {"light": (253, 252, 249), "dark": (21, 23, 26), "phone": (253, 252, 249), "print": (255, 255, 255)}
+GROUNDS = {
+    "light": (253, 252, 249),
+    "dark": (21, 23, 26),
+    "phone": (253, 252, 249),
+    "print": (255, 255, 255),
+}
 
 INK = """async (address) => {
   const image = new Image(); image.src = address; await image.decode();
@@ -100,7 +105,9 @@ def seen(visit: Any, small: Path, request: pytest.FixtureRequest) -> tuple[str, 
         place.locator(".row").first.wait_for()
     if name == "print":
         page.emulate_media(media="print")
-    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; }); scrollTo(0, 0)")
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((d) => { d.open = true; }); scrollTo(0, 0)"
+    )
     return name, page
 
 
@@ -145,7 +152,8 @@ def test_tall_plots_are_printed_in_parts_that_fit_on_a_sheet(
     picture = plots.dot_plot(lines, "t", (0, 100), list("abcd"), 40.0, SHEET)
     body = f'<h3>Slices</h3><p class="soft">Each row …</p><figure class="parts">{picture}</figure>'
     (tmp_path / "tall.html").write_text(
-        f'<!doctype html><meta charset="utf-8"><style>{asset("page.css")}</style><main>{body}</main>', "utf-8"
+        f'<!doctype html><meta charset="utf-8"><style>{asset("page.css")}</style><main>{body}</main>',
+        "utf-8",
     )
     page = visit(tmp_path / "tall.html", viewport={"width": width, "height": height})
     page.emulate_media(media="print")
@@ -154,13 +162,18 @@ def test_tall_plots_are_printed_in_parts_that_fit_on_a_sheet(
     head = parts.first.bounding_box()["y"]
     assert max(part.bounding_box()["height"] for part in parts.all()) + head < height
     inside = "e => getComputedStyle(e).breakInside"
-    assert (parts.first.evaluate(inside), page.locator("figure").evaluate(inside)) == ("avoid", "auto")
+    assert (parts.first.evaluate(inside), page.locator("figure").evaluate(inside)) == (
+        "avoid",
+        "auto",
+    )
     page.pdf(path=tmp_path / "tall.pdf", width=f"{width}px", height=f"{height}px")
     assert len(re.findall(rb"/Type\s*/Page\b(?!s)", (tmp_path / "tall.pdf").read_bytes())) == 4
 
 
 @pytest.mark.parametrize(("language", "letters"), [("ja", "犬猫薔薇がポ"), ("ko", "한글뷁책")])
-def test_letters_are_drawn_as_themselves(visit: Any, small: Path, language: str, letters: str) -> None:
+def test_letters_are_drawn_as_themselves(
+    visit: Any, small: Path, language: str, letters: str
+) -> None:
     """Where a font lacks letters, all of them are the same box: here no two are, and none is that box."""
     listed = shutil.which("fc-list")
     fonts = (
@@ -189,7 +202,9 @@ def test_the_ring_around_the_list_is_whole(visit: Any, small: Path) -> None:
     place.locator(".row").first.wait_for()
     page.keyboard.press("j")
     page.mouse.move(0, 0)
-    place.locator(".panes").evaluate("e => scrollTo(0, scrollY + e.getBoundingClientRect().top - 100)")
+    place.locator(".panes").evaluate(
+        "e => scrollTo(0, scrollY + e.getBoundingClientRect().top - 100)"
+    )
     listed = place.locator("[role=listbox]").bounding_box()
     right = listed["x"] + listed["width"]
     strip = {"x": right - 2, "y": listed["y"] + 12, "width": 1, "height": listed["height"] - 24}

@@ -24,7 +24,9 @@ def told(place: Any) -> str:
     return str(place.locator("[role=status]").text_content())
 
 
-def test_ten_thousand_examples_open_in_two_seconds_and_five_megabytes(visit: Any, large: Path) -> None:
+def test_ten_thousand_examples_open_in_two_seconds_and_five_megabytes(
+    visit: Any, large: Path
+) -> None:
     assert large.stat().st_size < 5_000_000
     took = []
     for _ in range(3):  # other work on the machine must not decide
@@ -79,7 +81,9 @@ def test_keys_move_and_search(visit: Any, large: Path) -> None:
     chosen = place.locator(".row[aria-selected=true]")
     assert chosen.count() == 1
     assert chosen.get_attribute("id") == "items-large-11"
-    assert place.locator("[role=listbox]").get_attribute("aria-activedescendant") == "items-large-11"
+    assert (
+        place.locator("[role=listbox]").get_attribute("aria-activedescendant") == "items-large-11"
+    )
     assert "test / 11" in place.locator(".view h4").first.text_content()
     page.keyboard.press("End")
     assert place.locator(".row[aria-selected=true]").get_attribute("id") == "items-large-9999"
@@ -89,7 +93,9 @@ def test_keys_move_and_search(visit: Any, large: Path) -> None:
     assert place.get_by_label("Search the examples").input_value() == "j1番目"
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.type") != "search"
-    assert place.get_by_label("Search the examples").input_value() == "j1番目", "what filters stays in sight"
+    assert place.get_by_label("Search the examples").input_value() == "j1番目", (
+        "what filters stays in sight"
+    )
 
 
 def test_perturbed_pairs_stand_side_by_side(visit: Any, large: Path) -> None:
@@ -131,7 +137,9 @@ def test_a_cell_of_the_confusion_shows_its_examples(visit: Any, small: Path) -> 
     page.keyboard.press("Enter")
     place = ready(page)
     assert place.get_by_label("System").evaluate("f => f.selectedOptions[0].text") == "majority"
-    assert place.get_by_label("Gold").evaluate("f => f.selectedOptions[0].text") == rect.get_attribute("data-gold")  # fmt: skip
+    assert place.get_by_label("Gold").evaluate(
+        "f => f.selectedOptions[0].text"
+    ) == rect.get_attribute("data-gold")
 
 
 def test_arrows_move_between_the_cells_of_the_confusion(visit: Any, small: Path) -> None:
@@ -141,8 +149,12 @@ def test_arrows_move_between_the_cells_of_the_confusion(visit: Any, small: Path)
     figure.locator("rect").first.focus()
     for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    golds = figure.locator("rect").evaluate_all("cells => [...new Set(cells.map(c => c.dataset.gold))]")
-    at = page.evaluate("[document.activeElement.dataset.gold, document.activeElement.dataset.answer]")
+    golds = figure.locator("rect").evaluate_all(
+        "cells => [...new Set(cells.map(c => c.dataset.gold))]"
+    )
+    at = page.evaluate(
+        "[document.activeElement.dataset.gold, document.activeElement.dataset.answer]"
+    )
     assert at[0] == golds[1]
     assert at[1] == figure.locator("rect").nth(1).get_attribute("data-answer")
     note = page.evaluate("document.activeElement.getAttribute('aria-label')")
@@ -179,7 +191,9 @@ def test_languages_are_named_and_the_skip_link_comes_first(visit: Any, small: Pa
     assert ready(page, 1).locator("dd[lang=ko]").count() >= 2
 
 
-def test_print_opens_details_and_leaves_the_browser_out(visit: Any, small: Path, tmp_path: Path) -> None:
+def test_print_opens_details_and_leaves_the_browser_out(
+    visit: Any, small: Path, tmp_path: Path
+) -> None:
     page = visit(small)
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")

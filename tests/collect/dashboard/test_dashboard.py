@@ -61,7 +61,9 @@ def test_what_the_dashboard_asks_for(site: Site) -> None:
     assert told["gate"]["texts"] == 1
 
 
-def test_nobody_waits_for_an_analysis_that_takes_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_for_an_analysis_that_takes_long(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nikawa.collect.latest.PATIENCE", 0.05)
     done, ended = Event(), Event()
 
@@ -75,7 +77,10 @@ def test_nobody_waits_for_an_analysis_that_takes_long(site: Site, monkeypatch: p
     site.log_in("owner")
     told = site.client.get("/owner/data").json()
     assert told["progress"]["answers"] == 3
-    assert (told["analyses"], told["analysed"]) == ({"gate": None}, {"gate": {"at": None, "working": True}})
+    assert (told["analyses"], told["analysed"]) == (
+        {"gate": None},
+        {"gate": {"at": None, "working": True}},
+    )
     done.set()
     assert ended.wait(10)
     monkeypatch.setattr("nikawa.collect.latest.PATIENCE", 10)
@@ -104,7 +109,11 @@ def test_no_worker_and_no_stranger_gets_any_of_it(site: Site) -> None:
         reply = site.client.get(path, follow_redirects=False)
         assert (reply.status_code, reply.headers["location"]) == (303, "/login")
     for path in ("data", "disagreements", "items", "case?ref=i000"):
-        for headers in ({}, {"Authorization": f"Bearer {token}"}, {"Cookie": f"nikawa_session={token}"}):
+        for headers in (
+            {},
+            {"Authorization": f"Bearer {token}"},
+            {"Cookie": f"nikawa_session={token}"},
+        ):
             assert site.client.get(f"/owner/{path}", headers=headers).status_code == 401
     decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "x"}
     assert site.client.post("/owner/decide", json=decision).status_code == 401
@@ -118,7 +127,10 @@ def test_the_reviewer_has_no_way_to_what_is_the_owners(site: Site) -> None:
     page = site.client.get("/owner").text
     assert "/owner/export" not in page
     assert 'id="make-links"' not in page
-    assert site.client.post("/owner/exclude", json={"worker": "aki"}, headers=headers).status_code == 403
+    assert (
+        site.client.post("/owner/exclude", json={"worker": "aki"}, headers=headers).status_code
+        == 403
+    )
     site.log_in("owner")
     page = site.client.get("/owner").text
     assert "/owner/export" in page
@@ -129,7 +141,9 @@ def test_a_decision_needs_a_reason_a_token_and_stays(site: Site) -> None:
     headers = site.log_in("reviewer")
     decision = {"ref": "i000", "answer": {"label": "neutral"}, "reason": "読み直した"}
     for reason in ("", "  ", None):
-        reply = site.client.post("/owner/decide", json={**decision, "reason": reason}, headers=headers)
+        reply = site.client.post(
+            "/owner/decide", json={**decision, "reason": reason}, headers=headers
+        )
         assert reply.status_code == 422
     assert site.client.post("/owner/decide", json=decision).status_code == 403
     assert site.crowd.exported("decisions") == []
@@ -140,7 +154,10 @@ def test_a_decision_needs_a_reason_a_token_and_stays(site: Site) -> None:
     assert [one["answer"]["label"] for one in row["decisions"]] == ["contradiction", "neutral"]
     assert row["decision"] == row["decisions"][0]
     assert len(row["answers"]) == 3
-    assert site.client.get("/owner/disagreements?undecided=1").json() == {"cases": [], "after": None}
+    assert site.client.get("/owner/disagreements?undecided=1").json() == {
+        "cases": [],
+        "after": None,
+    }
     assert len(site.crowd.exported()) == 3
 
 
@@ -176,7 +193,9 @@ def test_every_measure_of_agreement_has_a_name_in_every_language() -> None:
     for answers in (["a", "b", "a", "b", "a", "b", "b", "b", "a", "a", "a", "b"], list(range(12))):
         table = Table.from_columns(items, workers, answers, "q")
         found |= {(row.name, row.level) for row in measured(table, Options(resamples=2))}
-        found |= {(row.name, row.level) for row in measured(table, Options(resamples=2, author="w0"))}
+        found |= {
+            (row.name, row.level) for row in measured(table, Options(resamples=2, author="w0"))
+        }
     assert {"alpha", "fleiss", "variance-mean", "author-is-gold"} <= {name for name, _ in found}
     for language in LANGUAGES:
         for name, level in found:
@@ -188,9 +207,10 @@ def test_words_are_the_same_in_all_languages_and_all_are_there() -> None:
     tables = {language: words(language) for language in LANGUAGES}
     assert tables["ja"].keys() == tables["ko"].keys() == tables["en"].keys()
     for key in tables["en"]:
-        assert len({tuple(sorted(re.findall(r"\{(\w+)\}", table[key]))) for table in tables.values()}) == 1, (
-            key
-        )
+        assert (
+            len({tuple(sorted(re.findall(r"\{(\w+)\}", table[key]))) for table in tables.values()})
+            == 1
+        ), key
     pages = files("nikawa.collect") / "pages"
     scripts = "".join(
         (pages / "static" / f"{name}.js").read_text("utf-8")

@@ -27,9 +27,14 @@ each = pytest.mark.parametrize("form", forms().values(), ids=list(forms()))
 PAGES = Path(str(files("nikawa.collect") / "pages"))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["start", "end", "label", "question", "answer", "x"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["start", "end", "label", "question", "answer", "x"]), inner, max_size=3
+        )
+    ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 def sample_of(form: Form) -> Sample:
@@ -50,7 +55,9 @@ def test_it_takes_its_own_answer_and_refuses_others(form: Form) -> None:
     assert [p for p in form.validate(sample.answer, example, options) if not p.warning] == []
     assert len(sample.refused) >= 4
     for answer in sample.refused:
-        assert any(not problem.warning for problem in form.validate(answer, example, options)), answer
+        assert any(not problem.warning for problem in form.validate(answer, example, options)), (
+            answer
+        )
 
 
 @each
@@ -61,7 +68,8 @@ def test_no_answer_makes_it_fail(form: Form, data: st.DataObject) -> None:
     keys = st.sampled_from([*form.questions, *sample.answer, "x"])
     answer = data.draw(st.dictionaries(keys, JSON, max_size=3))
     mutated = {
-        key: data.draw(JSON) if data.draw(st.booleans()) else value for key, value in sample.answer.items()
+        key: data.draw(JSON) if data.draw(st.booleans()) else value
+        for key, value in sample.answer.items()
     }
     for given_answer in (answer, mutated):
         found = form.validate(given_answer, example, options)
@@ -141,7 +149,11 @@ def ask_of(form: Form, options: Any, sample: Sample) -> Asked:
         scale=scale,
         texts="texts",
     )
-    count = len(sample.answer[options.question]) if isinstance(sample.answer[options.question], list) else 1
+    count = (
+        len(sample.answer[options.question])
+        if isinstance(sample.answer[options.question], list)
+        else 1
+    )
     return Asked(ask, 1, count)
 
 
@@ -159,7 +171,12 @@ def test_recipes_read_its_answers_as_they_are(form: Form) -> None:
 
 def bare(answer: Any) -> Any:
     """Questions without the place of their answer, which recipes find themselves."""
-    if isinstance(answer, list) and answer and isinstance(answer[0], Mapping) and "question" in answer[0]:
+    if (
+        isinstance(answer, list)
+        and answer
+        and isinstance(answer[0], Mapping)
+        and "question" in answer[0]
+    ):
         return [{"question": pair["question"], "answer": pair["answer"]} for pair in answer]
     return answer
 

@@ -48,15 +48,21 @@ def test_distance_is_over_the_longer_text(one: str, other: str, far: float) -> N
 
 
 @given(
-    st.text("あいう", max_size=12), st.text("あいう", max_size=12), st.sampled_from([0.25, 0.5, 0.75, 1.0])
+    st.text("あいう", max_size=12),
+    st.text("あいう", max_size=12),
+    st.sampled_from([0.25, 0.5, 0.75, 1.0]),
 )
 @settings(max_examples=60)
 def test_far_is_that_distance_or_more(one: str, other: str, limit: float) -> None:
     assert far(one, other, limit) == (distance(one, other) >= limit)
 
 
-def test_a_text_of_a_megabyte_is_not_compared_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nikawa.collect.forms._rules.relative_distance", lambda *_: pytest.fail("compared"))
+def test_a_text_of_a_megabyte_is_not_compared_letter_by_letter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "nikawa.collect.forms._rules.relative_distance", lambda *_: pytest.fail("compared")
+    )
     assert far("長" * 1_000_000, "短い文。", 0.75)
 
 
@@ -101,7 +107,9 @@ def test_a_sentence_that_is_negated_already_may_stay_so() -> None:
 
 def test_a_negation_in_the_false_hypothesis_alone_is_told_not_refused() -> None:
     texts = ["祖母は毎日市場へ行く。", "祖母は市場へ行かない。", "祖母は豆腐が大好きだ。"]
-    (problem,) = told("write-hypotheses", {"hypotheses": texts}, {"premise": "祖母は毎朝市場で豆腐を買う。"})
+    (problem,) = told(
+        "write-hypotheses", {"hypotheses": texts}, {"premise": "祖母は毎朝市場で豆腐を買う。"}
+    )
     assert (problem.code, problem.where, problem.warning) == ("text_negated", "text-1", True)
 
 
@@ -113,8 +121,14 @@ def relation(subject: str, obj: str, **more: Any) -> Example:
 def test_few_relations_come_first() -> None:
     chosen = form("relation")
     options = chosen.options({})
-    assert first(relation("PER", "DAT"), options) == ["no_relation", "per:date_of_birth", "per:date_of_death"]
-    assert all(label.startswith(("org:", "no_")) for label in first(relation("ORG", "XYZ"), options))
+    assert first(relation("PER", "DAT"), options) == [
+        "no_relation",
+        "per:date_of_birth",
+        "per:date_of_death",
+    ]
+    assert all(
+        label.startswith(("org:", "no_")) for label in first(relation("ORG", "XYZ"), options)
+    )
     assert first(relation("PER", "DAT", candidates=["org:product"]), options) == [
         "no_relation",
         "org:product",
@@ -125,15 +139,23 @@ def test_few_relations_come_first() -> None:
 
 
 def test_control_items_of_each_kind() -> None:
-    scale, ranked, spans, further = map(form, ("scale", "ranked", "span-tagging", "further-answers"))
+    scale, ranked, spans, further = map(
+        form, ("scale", "ranked", "span-tagging", "further-answers")
+    )
     assert scale.gold_matches({"score": 4}, {"score": 3.2}, scale.options({}))
     assert not scale.gold_matches({"score": 1}, {"score": 3.2}, scale.options({}))
     assert ranked.gold_matches({"label": ["정치", "경제"]}, {"label": "정치"}, ranked.options({}))
-    assert not ranked.gold_matches({"label": ["경제", "정치"]}, {"label": "정치"}, ranked.options({}))
+    assert not ranked.gold_matches(
+        {"label": ["경제", "정치"]}, {"label": "정치"}, ranked.options({})
+    )
     person, place = ({"start": 0, "end": 3, "label": "PS"}, {"start": 5, "end": 7, "label": "LC"})
     assert spans.gold_matches({"spans": []}, {"spans": []}, spans.options({}))
-    assert not spans.gold_matches({"spans": [person]}, {"spans": [person, place]}, spans.options({}))
-    assert spans.gold_matches({"spans": [person]}, {"spans": [person, place]}, spans.options({"share": 0.6}))
+    assert not spans.gold_matches(
+        {"spans": [person]}, {"spans": [person, place]}, spans.options({})
+    )
+    assert spans.gold_matches(
+        {"spans": [person]}, {"spans": [person, place]}, spans.options({"share": 0.6})
+    )
     rights = {"answers": [{"text": "석유등", "start": 24}, {"text": "석유 등불", "start": 24}]}
     assert further.gold_matches({"answer": "석유등", "start": 2}, rights, further.options({}))
     assert not further.gold_matches({"answer": "전등"}, rights, further.options({}))

@@ -57,12 +57,17 @@ def test_splits_and_their_names(
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("1\tあ。\tい。\tentails\t0\tNone\tNone\t完了", "gold_label 'entails' is not a label; did you mean 'entailment'"),
+        (
+            "1\tあ。\tい。\tentails\t0\tNone\tNone\t完了",
+            "gold_label 'entails' is not a label; did you mean 'entailment'",
+        ),
         ("1\tあ。\tい。\tneutral\tzero\tNone\tNone\t完了", "template_num 'zero' is not a number"),
         ("1\tあ。\tい。\tneutral\t0\tNone\tNone", "has 7 columns, the header has 8"),
     ],
-)  # fmt: skip
-def test_a_broken_row_is_named(write_rows: Write, rows: tuple[str, ...], row: str, says: str) -> None:
+)
+def test_a_broken_row_is_named(
+    write_rows: Write, rows: tuple[str, ...], row: str, says: str
+) -> None:
     path = write_rows(rows[0], row)
     with pytest.raises(BadInput) as caught:
         list(read(path))
@@ -71,7 +76,9 @@ def test_a_broken_row_is_named(write_rows: Write, rows: tuple[str, ...], row: st
 
 def test_a_missing_column_is_named(write_rows: Write) -> None:
     path = write_rows(header="num\tpremise\thypothesis\tlabel")
-    with pytest.raises(BadInput, match="line 1: column 'gold_label' is missing; did you mean 'label'"):
+    with pytest.raises(
+        BadInput, match="line 1: column 'gold_label' is missing; did you mean 'label'"
+    ):
         list(read(path))
 
 
@@ -93,7 +100,9 @@ def test_traps_in_rows(write_rows: Write, rows: tuple[str, ...], tmp_path: Path)
     assert all(f.known for f in found.values())
 
 
-def test_a_corrected_label_is_no_finding(write_rows: Write, rows: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_corrected_label_is_no_finding(
+    write_rows: Write, rows: tuple[str, ...], tmp_path: Path
+) -> None:
     write_rows(rows[4].replace("\tentailment\t", "\tneutral\t"))
     assert check(load("jamp", data=tmp_path)) == {}
 

@@ -76,9 +76,22 @@ CATEGORIES = {
 """Category to its templates and its number of train rows."""
 
 FORMATS = {
-    None: 320, "年": 680, "年月": 650, "年月日": 690, "年月日時": 650, "月": 680, "月日": 690, "月日時": 650,
-    "日": 720, "日時": 650, "時": 680, "年間": 730, "月間": 730, "日間": 730, "時間": 700,
-}  # fmt: skip
+    None: 320,
+    "年": 680,
+    "年月": 650,
+    "年月日": 690,
+    "年月日時": 650,
+    "月": 680,
+    "月日": 690,
+    "月日時": 650,
+    "日": 720,
+    "日時": 650,
+    "時": 680,
+    "年間": 730,
+    "月間": 730,
+    "日間": 730,
+    "時間": 700,
+}
 
 SIZES = {
     "train": (9950, 3050, 3540, 3360),
@@ -139,7 +152,8 @@ def test_time_formats_and_spans(train: tuple[Example, ...]) -> None:
 
 def test_every_cell_has_ten_rows(train: tuple[Example, ...]) -> None:
     cells = Counter(
-        (e.meta["template"], e.meta["time_format"], e.meta["time_span"], e.gold["label"]) for e in train
+        (e.meta["template"], e.meta["time_format"], e.meta["time_span"], e.gold["label"])
+        for e in train
     )
     assert len(cells) == 995
     assert set(cells.values()) == {10}
@@ -172,7 +186,9 @@ def test_regenerated_file_is_byte_identical(
 def test_templates(shared_data: Path, train: tuple[Example, ...]) -> None:
     templates = read_templates(shared_data / "jamp" / TEMPLATES)
     assert len(templates) == 79
-    assert {t.id: t.category for t in templates} == {e.meta["template"]: e.meta["category"] for e in train}
+    assert {t.id: t.category for t in templates} == {
+        e.meta["template"]: e.meta["category"] for e in train
+    }
     assert Counter(t.ng_time_unit.count(",") for t in templates if "." not in t.ng_time_unit) == {
         0: 45,
         2: 32,
@@ -193,7 +209,9 @@ def test_traps(jamp: Dataset, shared_data: Path) -> None:
         "category-count": 45,
     }
     assert all(f.known and f.where == "train" for f in found.values())
-    assert found["generator-label"].ids == tuple(f"jamp:train/{n}" for n in (3763, 3767, 7807, 7809))
+    assert found["generator-label"].ids == tuple(
+        f"jamp:train/{n}" for n in (3763, 3767, 7807, 7809)
+    )
 
 
 def test_version_without_template_20_is_the_papers(train: tuple[Example, ...]) -> None:

@@ -36,12 +36,21 @@ def test_rules() -> None:
     easy, hard = rule("template-easy")["category"], rule("template-hard")["category"]
     assert (len(easy), len(hard)) == (15, 21)
     assert easy < hard < categories()
-    assert rule("timeformat-hard")["time_format"] == {"年月", "月日", "日時", "年月日", "月日時", "年月日時"}
+    assert rule("timeformat-hard")["time_format"] == {
+        "年月",
+        "月日",
+        "日時",
+        "年月日",
+        "月日時",
+        "年月日時",
+    }
     assert rule("timespan-easy-wakati") == rule("timespan-easy") == {"time_span": {"short"}}
 
 
 @pytest.mark.parametrize("split", KEPT)
-def test_regenerated_rows(write_rows: Write, rows: tuple[str, ...], tmp_path: Path, split: str) -> None:
+def test_regenerated_rows(
+    write_rows: Write, rows: tuple[str, ...], tmp_path: Path, split: str
+) -> None:
     train, out = write_rows(*rows), tmp_path / "out.tsv"
     assert regenerate(train, split, out) == len(KEPT[split])
     assert [e.id for e in read(out)] == KEPT[split]
@@ -50,7 +59,9 @@ def test_regenerated_rows(write_rows: Write, rows: tuple[str, ...], tmp_path: Pa
     assert identical(train, split, out)
 
 
-def test_one_byte_more_is_not_identical(write_rows: Write, rows: tuple[str, ...], tmp_path: Path) -> None:
+def test_one_byte_more_is_not_identical(
+    write_rows: Write, rows: tuple[str, ...], tmp_path: Path
+) -> None:
     train, out = write_rows(*rows), tmp_path / "out.tsv"
     regenerate(train, "timespan-easy", out)
     whole = out.read_bytes()
@@ -59,7 +70,9 @@ def test_one_byte_more_is_not_identical(write_rows: Write, rows: tuple[str, ...]
         assert not identical(train, "timespan-easy", out)
 
 
-def test_nothing_is_overwritten_unasked(write_rows: Write, rows: tuple[str, ...], tmp_path: Path) -> None:
+def test_nothing_is_overwritten_unasked(
+    write_rows: Write, rows: tuple[str, ...], tmp_path: Path
+) -> None:
     train, out = write_rows(*rows), tmp_path / "out.tsv"
     out.write_text("mine")
     with pytest.raises(BadInput, match="exists already"):
@@ -68,7 +81,9 @@ def test_nothing_is_overwritten_unasked(write_rows: Write, rows: tuple[str, ...]
     assert regenerate(train, "timespan-easy", out, overwrite=True) == 4
 
 
-def test_broken_train_leaves_no_file(write_rows: Write, rows: tuple[str, ...], tmp_path: Path) -> None:
+def test_broken_train_leaves_no_file(
+    write_rows: Write, rows: tuple[str, ...], tmp_path: Path
+) -> None:
     train, out = write_rows(rows[0], "2\tあ。"), tmp_path / "out.tsv"
     with pytest.raises(BadInput, match="line 3: has 2 columns, the header has 8"):
         regenerate(train, "timespan-easy", out)
@@ -87,7 +102,9 @@ def test_empty_train(tmp_path: Path) -> None:
 
 
 def test_unknown_split() -> None:
-    with pytest.raises(BadInput, match="there is no training split of jamp 'timespan-hard'; did you mean"):
+    with pytest.raises(
+        BadInput, match="there is no training split of jamp 'timespan-hard'; did you mean"
+    ):
         rule("timespan-hard")
 
 

@@ -19,7 +19,11 @@ def test_a_line_becomes_a_template(write_rows: Write) -> None:
     assert template.id == 7
     assert template.hypothesis == "agent_1 は vp_zi_1_past 。"
     assert (template.entailment, template.contradiction) == ("True", "False")
-    assert (template.ng_time_unit, template.test_time_format, template.category) == ("year", "None", "完了")
+    assert (template.ng_time_unit, template.test_time_format, template.category) == (
+        "year",
+        "None",
+        "完了",
+    )
 
 
 @pytest.mark.parametrize(

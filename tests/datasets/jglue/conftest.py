@@ -26,7 +26,9 @@ def put(data: Path) -> Put:
     def write(name: str, rows: Iterable[dict[str, Any]]) -> Path:
         path = data / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8"
+        )
         return path
 
     return write

@@ -33,7 +33,10 @@ def annotated(number: int, *phenomena: str) -> dict[str, Any]:
 
 
 def table(*rows: dict[str, Any]) -> str:
-    lines = [list(rows[0]), *([("" if v is None else str(v)) for v in row.values()] for row in rows)]
+    lines = [
+        list(rows[0]),
+        *([("" if v is None else str(v)) for v in row.values()] for row in rows),
+    ]
     return "".join("\t".join(cells) + "\n" for cells in lines)
 
 
@@ -60,7 +63,9 @@ def test_the_plain_file_serves_where_the_annotated_is_absent(put: Put, data: Pat
     assert load("jcola:ood-valid", data=data).splits["ood"][0].tags == frozenset()
 
 
-@pytest.mark.parametrize("rows", [[sentence(1), sentence(2, 0)], [annotated(3, "simple"), annotated(4)]])
+@pytest.mark.parametrize(
+    "rows", [[sentence(1), sentence(2, 0)], [annotated(3, "simple"), annotated(4)]]
+)
 def test_json_and_table_give_the_same(put: Put, rows: list[dict[str, Any]]) -> None:
     path = put(DEV, rows)
     other = path.with_suffix(".tsv")
@@ -131,7 +136,9 @@ def test_a_table_without_a_column_is_refused(put: Put) -> None:
 
 def test_the_published_files(shared_data: Path) -> None:
     dataset = load("jcola", data=shared_data)
-    counts = {s: Counter(e.gold["label"] for e in examples) for s, examples in dataset.splits.items()}
+    counts = {
+        s: Counter(e.gold["label"] for e in examples) for s, examples in dataset.splits.items()
+    }
     assert counts == {
         "train": {"acceptable": 5769, "unacceptable": 1150},
         "dev": {"acceptable": 726, "unacceptable": 139},
@@ -139,7 +146,8 @@ def test_the_published_files(shared_data: Path) -> None:
     }
     assert {tag for e in dataset.splits["ood"] for tag in e.tags} == set(PHENOMENA)
     assert all(
-        (e.meta["diacritic"] == "g") == (e.gold["label"] == "acceptable") for e in dataset.splits["train"]
+        (e.meta["diacritic"] == "g") == (e.gold["label"] == "acceptable")
+        for e in dataset.splits["train"]
     )
 
 

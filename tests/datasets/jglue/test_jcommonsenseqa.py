@@ -16,7 +16,9 @@ Findings = Callable[..., dict[tuple[str, str], Finding]]
 DEV = "jglue/datasets/jcommonsenseqa-v1.3/valid-v1.3.json"
 
 
-def item(number: int, choices: str = "鍋,窓,海,紙,靴", label: int | None = 2, **other: Any) -> dict[str, Any]:
+def item(
+    number: int, choices: str = "鍋,窓,海,紙,靴", label: int | None = 2, **other: Any
+) -> dict[str, Any]:
     row = {"q_id": number, "question": "貝殻を拾える場所は？", "label": label, **other}
     return row | {f"choice{i}": choice for i, choice in enumerate(choices.split(","))}
 
@@ -25,7 +27,10 @@ def test_reads_five_choices_and_the_place_of_the_right_one(put: Put, data: Path)
     put(DEV, [item(8939)])
     (example,) = load("jcommonsenseqa:dev", data=data).splits["dev"]
     assert example.id == "8939"
-    assert example.inputs == {"question": "貝殻を拾える場所は？", "choices": ["鍋", "窓", "海", "紙", "靴"]}
+    assert example.inputs == {
+        "question": "貝殻を拾える場所は？",
+        "choices": ["鍋", "窓", "海", "紙", "靴"],
+    }
     assert example.gold == {"choice": 2}
 
 

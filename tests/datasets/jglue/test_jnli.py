@@ -17,7 +17,9 @@ Findings = Callable[..., dict[tuple[str, str], Finding]]
 DEV = "jglue/datasets/jnli-v1.3/valid-v1.3.json"
 
 
-def pair(number: int | str, label: str | None = "neutral", caption: str = "20-3-4") -> dict[str, Any]:
+def pair(
+    number: int | str, label: str | None = "neutral", caption: str = "20-3-4"
+) -> dict[str, Any]:
     row = {
         "sentence_pair_id": str(number),
         "yjcaptions_id": caption,
@@ -30,7 +32,10 @@ def pair(number: int | str, label: str | None = "neutral", caption: str = "20-3-
 def test_the_first_sentence_is_the_premise(put: Put, data: Path) -> None:
     put(DEV, [pair(0, "entailment")])
     (example,) = load("jnli:dev", data=data).splits["dev"]
-    assert example.inputs == {"premise": "猫が窓辺で丸くなっています。", "hypothesis": "猫が家の中にいます。"}
+    assert example.inputs == {
+        "premise": "猫が窓辺で丸くなっています。",
+        "hypothesis": "猫が家の中にいます。",
+    }
     assert example.gold == {"label": "entailment"}
 
 
@@ -48,7 +53,9 @@ def test_a_hidden_label_is_no_gold(put: Put) -> None:
 
 
 def test_an_unknown_label_is_refused(put: Put) -> None:
-    with pytest.raises(BadInput, match=r"line 2: label 'Neutral' is unknown; expected: entailment, con"):
+    with pytest.raises(
+        BadInput, match=r"line 2: label 'Neutral' is unknown; expected: entailment, con"
+    ):
         list(read(put(DEV, [pair(0), pair(1, "Neutral")])))
 
 
@@ -111,7 +118,11 @@ def test_the_published_file(shared_data: Path, findings: Findings) -> None:
     dataset = load("jnli", data=shared_data)
     dev = dataset.splits["dev"]
     assert dataset.version == "1.3"
-    assert Counter(e.gold["label"] for e in dev) == {"entailment": 349, "neutral": 1350, "contradiction": 735}
+    assert Counter(e.gold["label"] for e in dev) == {
+        "entailment": 349,
+        "neutral": 1350,
+        "contradiction": 735,
+    }
     assert Counter(e.meta["source"] for e in dev) == {"A": 1700, "C": 734}
     assert findings("jnli", shared_data) == {}
 
@@ -126,7 +137,9 @@ def test_published_groups_hold_every_shared_sentence_together(shared_data: Path)
 
 def test_published_contradictions_are_worker_written_but_one(shared_data: Path) -> None:
     dev = load("jnli:dev", data=shared_data).splits["dev"]
-    assert [e.id for e in dev if e.gold["label"] == "contradiction" and e.meta["source"] != "C"] == ["263"]
+    assert [
+        e.id for e in dev if e.gold["label"] == "contradiction" and e.meta["source"] != "C"
+    ] == ["263"]
     both = Counter(e.meta["pair"] for e in dev if e.meta["source"] == "C")
     assert (len(both), set(both.values())) == (367, {2})
     assert all(text.endswith("。") for e in dev for text in e.inputs.values())

@@ -27,7 +27,9 @@ def question(
 
 
 def document(*questions: dict[str, Any]) -> dict[str, Any]:
-    return {"data": [{"title": "鈴虫峠", "paragraphs": [{"context": CONTEXT, "qas": list(questions)}]}]}
+    return {
+        "data": [{"title": "鈴虫峠", "paragraphs": [{"context": CONTEXT, "qas": list(questions)}]}]
+    }
 
 
 def test_reads_context_and_offsets_as_published(put: Put, data: Path) -> None:
@@ -65,7 +67,10 @@ def test_answers_on_some_questions_only_are_refused(put: Put) -> None:
     ("broken", "said"),
     [
         (question(0) | {"id": "17"}, "question id '17' is not a…p…q…"),
-        (question(0, "九百", -1) | {"answers": [{"text": "九百"}]}, "missing required field `answer_start`"),
+        (
+            question(0, "九百", -1) | {"answers": [{"text": "九百"}]},
+            "missing required field `answer_start`",
+        ),
         (question(0) | {"question": None}, "expected `str`, got `null`"),
     ],
 )
@@ -106,15 +111,21 @@ def test_finds_what_offsets_do_not_tell(put: Put, data: Path, findings: Findings
     assert found["edge-blank-questions", "dev"].ids == ("jsquad:dev/a1p0q2",)
 
 
-def test_findings_count_answers_and_name_questions_once(put: Put, data: Path, findings: Findings) -> None:
+def test_findings_count_answers_and_name_questions_once(
+    put: Put, data: Path, findings: Findings
+) -> None:
     twice = question(0) | {"answers": [{"text": "鈴虫峠", "answer_start": 0}] * 2}
     put(DEV, [document(twice)])
     found = findings("jsquad", data)["answers-in-title", "dev"]
     assert (found.count, found.ids) == (2, ("jsquad:dev/a1p0q0",))
 
 
-@pytest.mark.parametrize(("count", "version"), [(62_859, "1.2"), (62_697, "1.3"), (5, None), (0, None)])
-def test_the_version_is_told_by_the_size_of_train(put: Put, count: int, version: str | None) -> None:
+@pytest.mark.parametrize(
+    ("count", "version"), [(62_859, "1.2"), (62_697, "1.3"), (5, None), (0, None)]
+)
+def test_the_version_is_told_by_the_size_of_train(
+    put: Put, count: int, version: str | None
+) -> None:
     (example,) = read(put(DEV, [document(question(0))]))
     assert version_of({"train": (example,) * count, "dev": (example,)}) == version
 

@@ -30,7 +30,10 @@ def pair(number: int, caption: str = "10-1-2", label: object = 2.4) -> dict[str,
 def test_reads_a_pair_as_published(put: Put, data: Path) -> None:
     put(DEV, [pair(0)])
     example = load("jsts:valid", data=data).splits["dev"][0]
-    assert example.inputs == {"sentence1": "青い傘が三本あります。", "sentence2": "傘立てに傘があります"}
+    assert example.inputs == {
+        "sentence1": "青い傘が三本あります。",
+        "sentence2": "傘立てに傘があります",
+    }
     assert example.gold == {"score": 2.4}
     assert example.group == "10"
     assert example.origin is None
@@ -74,7 +77,9 @@ def test_a_hidden_label_is_no_gold(put: Put, hide: Callable[[dict[str, Any]], ob
 def test_a_label_missing_on_some_lines_is_refused(put: Put) -> None:
     row = pair(1)
     del row["label"]
-    with pytest.raises(BadInput, match=r"valid-v1.3.json, line 2: the label is here for some items"):
+    with pytest.raises(
+        BadInput, match=r"valid-v1.3.json, line 2: the label is here for some items"
+    ):
         list(read(put(DEV, [pair(0), row])))
 
 
@@ -118,7 +123,9 @@ def test_the_newest_version_is_read_unless_another_is_asked_for(put: Put, data: 
     assert len(load("jsts:dev", data=data, version="1.1")) == 2
 
 
-def test_finds_gaps_in_the_ids_and_written_sentences(put: Put, data: Path, findings: Findings) -> None:
+def test_finds_gaps_in_the_ids_and_written_sentences(
+    put: Put, data: Path, findings: Findings
+) -> None:
     put(DEV, [pair(0), pair(2, "10-1-g3"), pair(5)])
     found = findings("jsts", data)
     assert found["missing-pair-ids", "dev"].ids == ("jsts:dev/1", "jsts:dev/3", "jsts:dev/4")
@@ -153,5 +160,7 @@ def test_the_published_files(shared_data: Path, findings: Findings) -> None:
 
 def test_published_worker_written_sentences_are_always_second(shared_data: Path) -> None:
     dataset = load("jsts", data=shared_data)
-    written = [e for examples in dataset.splits.values() for e in examples if e.meta["source"] == "C"]
+    written = [
+        e for examples in dataset.splits.values() for e in examples if e.meta["source"] == "C"
+    ]
     assert all(e.meta["yjcaptions_id"].split("-")[2].startswith("g") for e in written)

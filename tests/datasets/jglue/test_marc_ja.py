@@ -58,7 +58,9 @@ def lists(data: Path) -> Lists:
             for name in ("valid", "test"):
                 path = folder / f"{kind}_review_id_list" / f"{name}.txt"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text("".join(line + "\n" for line in given.get(name, "").split()), "utf-8")
+                path.write_text(
+                    "".join(line + "\n" for line in given.get(name, "").split()), "utf-8"
+                )
         return folder
 
     return write
@@ -102,7 +104,9 @@ def test_a_named_converted_file_is_put_into_its_split(put: Put) -> None:
 
 
 def test_an_unknown_label_is_refused(put: Put) -> None:
-    with pytest.raises(BadInput, match=r"line 1: label 'neutral' is unknown; expected: positive, negative"):
+    with pytest.raises(
+        BadInput, match=r"line 1: label 'neutral' is unknown; expected: positive, negative"
+    ):
         list(read(put(DEV, [converted(1, "neutral")])))
 
 
@@ -174,7 +178,9 @@ def test_the_filters(data: Path, lists: Lists) -> None:
     path = raw_file(data / "jglue", *rows)
     found = {e.id: e for e in read(path)}
     assert sorted(found) == ["R0", "R1", "R3", "R5", "R7"]
-    assert [found[i].gold["label"] for i in sorted(found)] == ["negative", "negative"] + ["positive"] * 3
+    assert [found[i].gold["label"] for i in sorted(found)] == ["negative", "negative"] + [
+        "positive"
+    ] * 3
     assert found["R3"].inputs == {"text": "良い鍋。買い。"}
 
 
@@ -204,7 +210,9 @@ def test_another_file_than_the_lists_were_made_for_is_refused(data: Path, lists:
     ids = shuffled(100)
     lists({"valid": ids[0]})
     path = raw_file(data / "jglue", *(review(n) for n in range(100)))
-    with pytest.raises(BadInput, match=f"review {ids[0]} falls into train, the id lists have it in dev"):
+    with pytest.raises(
+        BadInput, match=f"review {ids[0]} falls into train, the id lists have it in dev"
+    ):
         list(read(path))
 
 
@@ -217,7 +225,9 @@ def test_a_label_that_is_not_turned_over_is_refused(data: Path, lists: Lists) ->
 
 
 def test_the_raw_file_without_lists_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="the id lists of JGLUE are not near this file; put it into a clone"):
+    with pytest.raises(
+        BadInput, match="the id lists of JGLUE are not near this file; put it into a clone"
+    ):
         list(read(raw_file(tmp_path / "alone", review(0))))
 
 
@@ -289,4 +299,6 @@ def test_the_published_lists(shared_data: Path) -> None:
     to = {split: list(labels.values()) for split, labels in lists.labels.items()}
     assert (to["dev"].count("negative"), to["dev"].count("positive")) == (210, 35)
     assert (to["test"].count("negative"), to["test"].count("positive")) == (198, 33)
-    assert 5654 + len(lists.dropped["dev"]) == 5639 + len(lists.dropped["test"])  # equal shares before
+    assert 5654 + len(lists.dropped["dev"]) == 5639 + len(
+        lists.dropped["test"]
+    )  # equal shares before

@@ -114,15 +114,24 @@ def test_sections_may_lie_in_the_folder_itself(write: Write, tmp_path: Path) -> 
     ("text", "says"),
     [
         (HEAD + PROBLEMS[:400], "is not well-formed XML (unclosed token)"),
-        (HEAD + PROBLEMS.replace("</note>", "</nota>"), "line 17: is not well-formed XML (mismatched tag)"),
+        (
+            HEAD + PROBLEMS.replace("</note>", "</nota>"),
+            "line 17: is not well-formed XML (mismatched tag)",
+        ),
         ("", "line 1: is not well-formed XML (no element found)"),
         ("<html></html>", "line 1: the root element is <html>, not <jsem-dataset>"),
         (HEAD + PROBLEMS.replace(' jsem_id="3"', ""), "line 24: the problem has no jsem_id"),
         (HEAD + PROBLEMS.replace("今日は雨だ。", ""), "line 5: problem 1 has an empty premise"),
-        (f"<jsem-dataset>{ONE.replace('p>', 'q>')}</jsem-dataset>", "line 1: problem 1 has no premise"),
-        (f"<jsem-dataset>\n{ONE.replace('い。', ' ')}</jsem-dataset>", "line 2: problem 1 has 1 hypotheses, or an empty one"),
+        (
+            f"<jsem-dataset>{ONE.replace('p>', 'q>')}</jsem-dataset>",
+            "line 1: problem 1 has no premise",
+        ),
+        (
+            f"<jsem-dataset>\n{ONE.replace('い。', ' ')}</jsem-dataset>",
+            "line 2: problem 1 has 1 hypotheses, or an empty one",
+        ),
     ],
-)  # fmt: skip
+)
 def test_broken_files_are_named(write: Write, text: str, says: str) -> None:
     path = write(text)
     with pytest.raises(BadInput) as caught:
@@ -159,7 +168,9 @@ def test_an_encoding_that_is_not_read(write: Write, encoding: str) -> None:
     path = write("")
     text = f'<?xml version="1.0" encoding="{encoding}"?>\n<jsem-dataset>{ONE}</jsem-dataset>'
     path.write_bytes(text.encode("cp932"))
-    with pytest.raises(BadInput, match=f"line 1: declares the encoding '{encoding}'.*iconv -f {encoding}"):
+    with pytest.raises(
+        BadInput, match=f"line 1: declares the encoding '{encoding}'.*iconv -f {encoding}"
+    ):
         list(read(path))
 
 
@@ -173,9 +184,16 @@ def test_a_section_without_problems(write: Write, tmp_path: Path) -> None:
 def test_published_section(shared_data: Path) -> None:
     examples = load("jsem", data=shared_data).splits["test"]
     temporal = [e for e in examples if e.meta["section"] == "TemporalReference"]
-    assert Counter(e.meta["answer"] for e in temporal) == {"yes": 30, "unknown": 11, "no": 7, "undef": 1}
+    assert Counter(e.meta["answer"] for e in temporal) == {
+        "yes": 30,
+        "unknown": 11,
+        "no": 7,
+        "undef": 1,
+    }
     assert [e.id for e in temporal] == [str(n) for n in range(644, 693)]
     assert Counter(len(e.meta["premises"]) for e in temporal) == {1: 25, 2: 15, 3: 8, 4: 1}
     assert [e.id for e in temporal if not e.gold] == ["684"]
     assert Counter(tag for e in temporal for tag in e.tags)["temporal adverb"] == 20
-    assert not any("\n" in text or text != text.strip() for e in temporal for text in e.inputs.values())
+    assert not any(
+        "\n" in text or text != text.strip() for e in temporal for text in e.inputs.values()
+    )

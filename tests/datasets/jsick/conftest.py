@@ -29,7 +29,11 @@ BLANK = ("data", "_En", "relatedness_score_Ja")
 TRAIN = {k: "" if k.endswith(BLANK) else v for k, v in RELEASED.items()}
 EACH = {f"entailment_label_Ja{k}": "entailment" for k in (1, 2, 3)}
 ANSWERS = {k: v for k, v in RELEASED.items() if k.startswith(("pair", "sent", "ent", "rel"))} | EACH
-ANSWERS |= {"relatedness_score_Ja1": "4.0", "relatedness_score_Ja2": "4", "relatedness_score_Ja3": "5"}
+ANSWERS |= {
+    "relatedness_score_Ja1": "4.0",
+    "relatedness_score_Ja2": "4",
+    "relatedness_score_Ja3": "5",
+}
 SWAPPED = RELEASED | {"mod_A": "TRUE", "sentence_A_Ja": "凧を古い塔が巡っている"}
 SWAPPED |= {"sentence_A_Ja_origin": RELEASED["sentence_A_Ja"]}
 SCRAMBLED = RELEASED | {"mod_A": "True", "sentence_A_Ja": "古い塔を凧が巡っている"}

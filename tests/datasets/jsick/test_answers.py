@@ -63,7 +63,14 @@ def test_the_answers_of_one_split(write: Write, data: Path) -> None:
 def test_remarks_are_kept_as_written(write: Write, data: Path) -> None:
     write(
         STRESS,
-        [{"pair_ID": "12_ni_d", "case_particles": "ni", "rephrase_type": "d", "naturalness_Ja2": "\u3000"}],
+        [
+            {
+                "pair_ID": "12_ni_d",
+                "case_particles": "ni",
+                "rephrase_type": "d",
+                "naturalness_Ja2": "\u3000",
+            }
+        ],
     )
     found = list(read_judgements("jsick-stress", data=data))
     assert {j.example for j in found} == {"jsick-stress:delete-ni/12"}
@@ -79,7 +86,9 @@ def test_remarks_are_kept_as_written(write: Write, data: Path) -> None:
         ({"relatedness_score_Ja1": "四"}, "score '四' is not a number"),
     ],
 )
-def test_broken_answers_are_named(write: Write, data: Path, cell: dict[str, str], said: str) -> None:
+def test_broken_answers_are_named(
+    write: Write, data: Path, cell: dict[str, str], said: str
+) -> None:
     path = write(ANSWERS, [{"pair_ID": "1"}, {"pair_ID": "2", **cell}])
     with pytest.raises(BadInput) as problem:
         list(read_judgements("jsick", data=data))
@@ -113,5 +122,7 @@ def test_published_answers(shared_data: Path) -> None:
 
 def test_published_stress_answers(shared_data: Path) -> None:
     found = list(read_judgements("jsick-stress", data=shared_data))
-    assert Counter(j.question for j in found) == dict.fromkeys(("label", "relatedness", "naturalness"), 2700)
+    assert Counter(j.question for j in found) == dict.fromkeys(
+        ("label", "relatedness", "naturalness"), 2700
+    )
     assert set(Counter(j.example.partition("/")[0] for j in found).values()) == {900}

@@ -36,7 +36,10 @@ def test_a_released_pair(write: Write) -> None:
 
 
 def test_trial_is_dev(write: Write, data: Path) -> None:
-    rows = [{"pair_ID": str(n), "data": word} for n, word in enumerate(("train", "trial", "test"), start=1)]
+    rows = [
+        {"pair_ID": str(n), "data": word}
+        for n, word in enumerate(("train", "trial", "test"), start=1)
+    ]
     write("jsick/jsick.tsv", rows)
     splits = load("jsick", data=data).splits
     assert {name: [e.id for e in examples] for name, examples in splits.items()} == {
@@ -58,7 +61,9 @@ def test_train_file_ids_are_not_sick_ids(write: Write) -> None:
 
 
 def test_answers_file_takes_the_split_from_the_table_beside_it(write: Write) -> None:
-    path = write("jsick/jsick-all-annotations.tsv", [{"pair_ID": "5", "sentence_A_Ja": "凧が塔を巡る"}])
+    path = write(
+        "jsick/jsick-all-annotations.tsv", [{"pair_ID": "5", "sentence_A_Ja": "凧が塔を巡る"}]
+    )
     assert list(load(f"jsick@{path}").splits) == ["all"]
     write("jsick/jsick.tsv", [{"pair_ID": "5", "data": "trial"}])
     (example,) = load(f"jsick@{path}").splits["dev"]
@@ -184,7 +189,9 @@ def test_published_repetition(shared_data: Path) -> None:
     splits = load("jsick", data=shared_data).splits
     everything = [e for examples in splits.values() for e in examples]
     assert len({text for e in everything for text in e.inputs.values()}) == 5991
-    repeated = {k: n for k, n in Counter(tuple(e.inputs.values()) for e in everything).items() if n > 1}
+    repeated = {
+        k: n for k, n in Counter(tuple(e.inputs.values()) for e in everything).items() if n > 1
+    }
     assert (len(repeated), sum(repeated.values())) == (123, 274)
     seen = {tuple(e.inputs.values()) for split in ("train", "dev") for e in splits[split]}
     assert sum(tuple(e.inputs.values()) in seen for e in splits["test"]) == 87

@@ -16,9 +16,16 @@ Write = Callable[[str, Sequence[Mapping[str, str]]], Path]
 
 
 def test_an_english_pair(write: Write) -> None:
-    row = {"entailment_label_En": "neutral", "corr_entailment_labelAB_En": "contradiction", "data": "trial"}
+    row = {
+        "entailment_label_En": "neutral",
+        "corr_entailment_labelAB_En": "contradiction",
+        "data": "trial",
+    }
     (example,) = read(write("jsick/jsick.tsv", [row]))
-    assert example.inputs == {"premise": "A kite circles the old tower", "hypothesis": "A kite is in the air"}
+    assert example.inputs == {
+        "premise": "A kite circles the old tower",
+        "hypothesis": "A kite is in the air",
+    }
     assert example.gold == {"label": "neutral", "relatedness": 4.2}
     assert example.meta == {"split": "dev", "corrected_ab": "contradiction"}
     assert example.group == "A kite circles the old tower"
@@ -31,7 +38,9 @@ def test_the_answers_file_holds_english_too(write: Write) -> None:
 
 def test_the_train_file_has_no_english(write: Write) -> None:
     path = write("jsick/train.tsv", [{}])
-    with pytest.raises(BadInput, match=r"line 2: the English side is empty; read jsick.tsv instead"):
+    with pytest.raises(
+        BadInput, match=r"line 2: the English side is empty; read jsick.tsv instead"
+    ):
         list(read(path))
 
 

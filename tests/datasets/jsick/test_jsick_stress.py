@@ -37,9 +37,14 @@ def test_an_inherited_pair(write: Write) -> None:
 
 def test_a_judged_pair_has_the_workers_gold(write: Write) -> None:
     write(ANSWERS, [{"pair_ID": "33_wo_o"}, {"pair_ID": "34_wo_c", "rephrase_type": "c"}])
-    judged, other = read(write("jsick-stress/scrum_ga_o/test.tsv", [{"pair_ID": "33"}, {"pair_ID": "34"}]))
+    judged, other = read(
+        write("jsick-stress/scrum_ga_o/test.tsv", [{"pair_ID": "33"}, {"pair_ID": "34"}])
+    )
     assert judged.gold == {"label": "neutral", "relatedness": 3.3}
-    assert (judged.meta["inherited_label"], judged.meta["inherited_relatedness"]) == ("entailment", 4.3)
+    assert (judged.meta["inherited_label"], judged.meta["inherited_relatedness"]) == (
+        "entailment",
+        4.3,
+    )
     assert judged.origin is not None
     assert judged.origin.gold == "annotated"
     assert other.gold == {"label": "entailment", "relatedness": 4.3}
@@ -47,8 +52,12 @@ def test_a_judged_pair_has_the_workers_gold(write: Write) -> None:
     assert other.origin.gold == "inherited"
 
 
-@pytest.mark.parametrize("beside", ["jsick-stress/ex_ga_o/test.tsv", "jsick-stress/del_ga_o/test.tsv"])
-def test_the_original_of_a_scrambled_pair_comes_from_a_set_beside_it(write: Write, beside: str) -> None:
+@pytest.mark.parametrize(
+    "beside", ["jsick-stress/ex_ga_o/test.tsv", "jsick-stress/del_ga_o/test.tsv"]
+)
+def test_the_original_of_a_scrambled_pair_comes_from_a_set_beside_it(
+    write: Write, beside: str
+) -> None:
     write(beside, [{}])
     (example,) = read(write("jsick-stress/scrum_ga_o/test.tsv", [{}]))
     assert example.meta["original_premise"] == TRUE_PREMISE
@@ -89,14 +98,18 @@ def test_each_folder_is_a_set(write: Write, data: Path) -> None:
         for particle in ("o", "ni", "de")
     }
     assert list(load("jsick-stress:scrum_ga_ni", data=data).splits) == ["scramble-ni"]
-    assert list(load(f"jsick-stress@{data}/jsick/jsick-stress/del_ga_de/test.tsv").splits) == ["delete-de"]
+    assert list(load(f"jsick-stress@{data}/jsick/jsick-stress/del_ga_de/test.tsv").splits) == [
+        "delete-de"
+    ]
 
 
 def test_a_file_out_of_its_folder_is_refused(write: Write, data: Path) -> None:
     path = write("jsick-stress/ex_ga_o/test.tsv", [{}])
     lone = data / "moved.tsv"
     lone.write_bytes(path.read_bytes())
-    with pytest.raises(BadInput, match="does not tell which set it holds; keep it in its published folder"):
+    with pytest.raises(
+        BadInput, match="does not tell which set it holds; keep it in its published folder"
+    ):
         list(read(lone))
     named = data / "ex_ga_o.tsv"
     named.write_bytes(path.read_bytes())
@@ -122,12 +135,16 @@ def test_broken_answers_are_named(write: Write, cell: dict[str, str], said: str)
 def test_published_sets(shared_data: Path) -> None:
     splits = load("jsick-stress", data=shared_data).splits
     sizes = {"o": 1666, "de": 1006}
-    assert {name: len(examples) for name, examples in splits.items() if not name.endswith("-ni")} == {
+    assert {
+        name: len(examples) for name, examples in splits.items() if not name.endswith("-ni")
+    } == {
         f"{operation}-{particle}": size
         for operation in ("scramble", "swap", "delete")
         for particle, size in sizes.items()
     }
-    premises = {e.id: e.inputs["premise"] for e in load("jsick:test", data=shared_data).splits["test"]}
+    premises = {
+        e.id: e.inputs["premise"] for e in load("jsick:test", data=shared_data).splits["test"]
+    }
     for examples in splits.values():
         assert all(e.meta["original_premise"] == premises[e.id] for e in examples)
         assert all(e.meta["changed"] for e in examples)

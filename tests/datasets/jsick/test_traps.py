@@ -43,17 +43,28 @@ def test_train_file(write: Write, data: Path) -> None:
     write("jsick/train.tsv", turned)
     found = findings("jsick", data)
     ids = found["train-file-ids", "train.tsv"]
-    assert ids.ids == ("jsick:train/train.tsv-1", "jsick:train/train.tsv-2", "jsick:train/train.tsv-4")
+    assert ids.ids == (
+        "jsick:train/train.tsv-1",
+        "jsick:train/train.tsv-2",
+        "jsick:train/train.tsv-4",
+    )
     assert "2 of 3 rows are found" in ids.note
     assert not ids.known
     assert found["texts-differ", "train.tsv"].ids == ("jsick:train/3",)
 
 
 def test_the_train_file_named_by_itself(write: Write, data: Path) -> None:
-    path = write("jsick/train.tsv", [{"pair_ID": "8"}, {"pair_ID": "9", "sentence_A_Ja": "凧が落ちた"}])
+    path = write(
+        "jsick/train.tsv", [{"pair_ID": "8"}, {"pair_ID": "9", "sentence_A_Ja": "凧が落ちた"}]
+    )
     spec = f"jsick@{path}"
     (alone,) = findings("jsick", data, spec).values()
-    assert (alone.check, alone.where, alone.count, alone.known) == ("train-file-ids", "train", 2, True)
+    assert (alone.check, alone.where, alone.count, alone.known) == (
+        "train-file-ids",
+        "train",
+        2,
+        True,
+    )
     assert "row number" in alone.note
     write("jsick/jsick.tsv", [{"pair_ID": "8", "data": "train"}, {"pair_ID": "9", "data": "train"}])
     write("jsick/test.tsv", [{"pair_ID": "8", "sentence_B_Ja": "凧が飛ぶ"}])
@@ -77,7 +88,11 @@ def test_gold_beside_answers(write: Write, data: Path) -> None:
         {"pair_ID": "1", "relatedness_score_Ja": "4.0", "relatedness_score_Ja3": "１"},
         {"pair_ID": "2", "relatedness_score_Ja": "4.0", "relatedness_score_Ja3": "４"},
         {"pair_ID": "3", "entailment_label_Ja": "neutral"},
-        {"pair_ID": "4", "entailment_label_Ja1": "neutral", "entailment_label_Ja2": "contradiction"},
+        {
+            "pair_ID": "4",
+            "entailment_label_Ja1": "neutral",
+            "entailment_label_Ja2": "contradiction",
+        },
         {
             "pair_ID": "5",
             "entailment_label_Ja1": "",
@@ -143,7 +158,11 @@ def test_published_pairs(shared_data: Path) -> None:
     assert found["texts-differ", "test.tsv"].ids == texts[:1]
     assert found["gold-not-majority", ANSWERS].ids == ("jsick:test/912", "jsick:test/7284")
     assert found["blank-labels", ANSWERS].ids == ("jsick:dev/7311", "jsick:train/7454")
-    assert found["blank-scores", ANSWERS].ids == ("jsick:test/5688", "jsick:test/7310", "jsick:dev/7311")
+    assert found["blank-scores", ANSWERS].ids == (
+        "jsick:test/5688",
+        "jsick:test/7310",
+        "jsick:dev/7311",
+    )
     wide = [int(name.partition("/")[2]) for name in found["full-width-scores", ANSWERS].ids]
     assert (min(wide), max(wide)) == (601, 4653)
 
@@ -155,7 +174,11 @@ def test_published_test_pairs_alone(shared_data: Path) -> None:
 
 
 def test_published_stress(shared_data: Path) -> None:
-    found = {key: f for key, f in findings("jsick-stress", shared_data).items() if not key[1].endswith("-ni")}
+    found = {
+        key: f
+        for key, f in findings("jsick-stress", shared_data).items()
+        if not key[1].endswith("-ni")
+    }
     assert {where: (f.count, f.known) for (_, where), f in found.items()} == {
         "scramble-o": (1666, True),
         "scramble-de": (1006, True),

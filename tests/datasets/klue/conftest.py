@@ -26,7 +26,11 @@ def lay(tmp_path: Path) -> Lay:
         folder = tmp_path / "klue" / "klue_benchmark" / f"{stem}-v{version}"
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{stem}-v{version}_{split}.{suffix}"
-        body = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=4)
+        body = (
+            content
+            if isinstance(content, str)
+            else json.dumps(content, ensure_ascii=False, indent=4)
+        )
         path.write_text(body, encoding="utf-8")
         return path
 

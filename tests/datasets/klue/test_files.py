@@ -46,7 +46,9 @@ def test_every_task_names_metrics_of_its_kind(name: str) -> None:
 def test_newest_version_unless_asked(lay: Lay, tmp_path: Path) -> None:
     lay("klue-nli", "dev", [RECORD], version="1")
     lay("klue-nli", "dev", [RECORD | {"guid": "klue-nli-v1_dev_00001"}], version="1.1")
-    assert [e.id for e in load("klue-nli", data=tmp_path).splits["dev"]] == ["klue-nli-v1_dev_00001"]
+    assert [e.id for e in load("klue-nli", data=tmp_path).splits["dev"]] == [
+        "klue-nli-v1_dev_00001"
+    ]
     old = load("klue-nli", data=tmp_path, version="1")
     assert [e.id for e in old.splits["dev"]] == ["klue-nli-v1_dev_00000"]
 

@@ -53,8 +53,12 @@ def test_hidden_test(lay: Lay, comments: str, sentence: Write, ending: str) -> N
         ("2\t배를\t배 를\tNNG+JKO\t3\tNP_OJB", "unknown label 'NP_OJB'; did you mean"),
     ],
 )
-def test_bad_row_names_its_line(lay: Lay, comments: str, sentence: Write, row: str, said: str) -> None:
-    path = lay("klue-dp", "dev", comments + sentence(GUID, "두루는 배를 탔다.", [ROWS[0], row, ROWS[2]]))
+def test_bad_row_names_its_line(
+    lay: Lay, comments: str, sentence: Write, row: str, said: str
+) -> None:
+    path = lay(
+        "klue-dp", "dev", comments + sentence(GUID, "두루는 배를 탔다.", [ROWS[0], row, ROWS[2]])
+    )
     with pytest.raises(BadInput, match=f"line 8: {said}"):
         list(read(path))
 

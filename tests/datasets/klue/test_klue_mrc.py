@@ -27,7 +27,12 @@ def question(number: int, **changes: Any) -> dict[str, Any]:
 
 def document(*questions: dict[str, Any]) -> dict[str, Any]:
     paragraphs = [{"context": CONTEXT, "qas": list(questions)}]
-    article = {"title": "하늘섬", "source": "hankyung", "news_category": "종합", "paragraphs": paragraphs}
+    article = {
+        "title": "하늘섬",
+        "source": "hankyung",
+        "news_category": "종합",
+        "paragraphs": paragraphs,
+    }
     return {"version": "v1", "data": [article]}
 
 
@@ -78,7 +83,10 @@ def test_traps(lay: Lay, tmp_path: Path, trapped: Trapped) -> None:
         "klue-mrc",
         "dev",
         document(
-            question(0), question(1, answers=late), question(2, answers=before), question(3, question_type=3)
+            question(0),
+            question(1, answers=late),
+            question(2, answers=before),
+            question(3, question_type=3),
         ),
     )
     found = trapped("klue-mrc", tmp_path)

@@ -22,7 +22,9 @@ Trapped = Callable[[str, Path], dict[str, Finding]]
 GUID = "klue-ner-v1_dev_00000-wikitree"
 
 
-def test_text_and_spans_come_from_the_rows(lay: Lay, comments: str, sentence: Write, tag: Tag) -> None:
+def test_text_and_spans_come_from_the_rows(
+    lay: Lay, comments: str, sentence: Write, tag: Tag
+) -> None:
     rows = tag("[하늘섬|LC]의 [두루|PS]는 [세 시|TI]에 떠났다.")
     path = lay("klue-ner", "dev", comments + sentence(GUID, "아무 말", rows))
     (example,) = read(path)
@@ -38,7 +40,9 @@ def test_neighbouring_entities_stay_two(tag: Tag) -> None:
     assert spans == [Span(0, 1, "LC"), Span(1, 2, "LC"), Span(2, 3, "QT")]
 
 
-def test_hash_and_tab_like_characters_are_text(lay: Lay, comments: str, sentence: Write, tag: Tag) -> None:
+def test_hash_and_tab_like_characters_are_text(
+    lay: Lay, comments: str, sentence: Write, tag: Tag
+) -> None:
     path = lay("klue-ner", "dev", comments + sentence(GUID, "x", tag("#1 <O> ## \u2028끝")))
     assert next(read(path)).inputs["text"] == "#1 <O> ## \u2028끝"
 
@@ -56,7 +60,9 @@ def test_inside_tags_that_continue_nothing_are_no_entity_but_are_told(
 
 def test_test_file_without_tags_is_hidden(lay: Lay, comments: str, sentence: Write) -> None:
     path = lay(
-        "klue-ner", "test", comments + sentence("klue-ner-v1_test_00000-nsmc", "비 온다", list("비 온다"))
+        "klue-ner",
+        "test",
+        comments + sentence("klue-ner-v1_test_00000-nsmc", "비 온다", list("비 온다")),
     )
     (example,) = read(path)
     assert example.inputs["text"] == "비 온다"
@@ -80,11 +86,15 @@ def test_faults_that_cancel_out_are_still_seen(lay: Lay, comments: str, sentence
         list(read(path))
 
 
-def test_rows_without_header_and_header_without_rows(lay: Lay, comments: str, sentence: Write) -> None:
+def test_rows_without_header_and_header_without_rows(
+    lay: Lay, comments: str, sentence: Write
+) -> None:
     path = lay("klue-ner", "dev", comments + sentence(GUID, "가", ["가\tO"]) + "나\tO\n")
     with pytest.raises(BadInput, match=r"line 9: rows without"):
         list(read(path))
-    path = lay("klue-ner", "dev", comments + sentence(GUID, "가", []) + sentence(GUID, "가", ["가\tO"]))
+    path = lay(
+        "klue-ner", "dev", comments + sentence(GUID, "가", []) + sentence(GUID, "가", ["가\tO"])
+    )
     with pytest.raises(BadInput, match=r"line 6: klue-ner-v1_dev_00000 has no rows"):
         list(read(path))
 
@@ -97,13 +107,17 @@ def test_stray_blank_lines_between_sentences_do_not_move_line_numbers(
         list(read(lay("klue-ner", "dev", body)))
 
 
-@pytest.mark.parametrize(("content", "said"), [("", "is empty"), ("## 주석 : ##\n", "holds no sentence")])
+@pytest.mark.parametrize(
+    ("content", "said"), [("", "is empty"), ("## 주석 : ##\n", "holds no sentence")]
+)
 def test_file_without_sentences(lay: Lay, content: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         list(read(lay("klue-ner", "dev", content)))
 
 
-def test_version_by_content(lay: Lay, comments: str, sentence: Write, tag: Tag, tmp_path: Path) -> None:
+def test_version_by_content(
+    lay: Lay, comments: str, sentence: Write, tag: Tag, tmp_path: Path
+) -> None:
     def version(text: str, folder: str) -> str:
         lay("klue-ner", "dev", comments + sentence(GUID, text, tag(text)), version=folder)
         return load("klue-ner", data=tmp_path, version=folder).version
@@ -113,7 +127,9 @@ def test_version_by_content(lay: Lay, comments: str, sentence: Write, tag: Tag, 
     assert version("재밌다", "1") == "1", "the file's, as the text does not tell"
 
 
-def test_traps(lay: Lay, comments: str, sentence: Write, tag: Tag, tmp_path: Path, trapped: Trapped) -> None:
+def test_traps(
+    lay: Lay, comments: str, sentence: Write, tag: Tag, tmp_path: Path, trapped: Trapped
+) -> None:
     jamo = unicodedata.normalize("NFKC", "ㅋㅋ")
     sentences = {
         "on a space": ("약< 스물:QT>이다", tag("약[ 스물|QT]이다")),
@@ -161,7 +177,10 @@ def test_rows_read_as_a_plain_loop_reads_them(rows: list[tuple[str, str]]) -> No
 
 
 def test_markup_offsets() -> None:
-    assert parse_markup("가 <나다:PS> 라<마:QT>") == ("가 나다 라마", [Span(2, 4, "PS"), Span(6, 7, "QT")])
+    assert parse_markup("가 <나다:PS> 라<마:QT>") == (
+        "가 나다 라마",
+        [Span(2, 4, "PS"), Span(6, 7, "QT")],
+    )
 
 
 def test_published_dev(shared_data: Path) -> None:

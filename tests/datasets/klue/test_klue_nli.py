@@ -18,7 +18,12 @@ PREMISE = "두루는 어제 하늘섬에서 배를 타고 돌아왔다고 한다
 
 
 def record(number: int, **changes: Any) -> dict[str, Any]:
-    votes = {"author": "neutral", "label2": "entailment", "label3": "entailment", "label4": "entailment"}
+    votes = {
+        "author": "neutral",
+        "label2": "entailment",
+        "label3": "entailment",
+        "label4": "entailment",
+    }
     return {
         "guid": f"klue-nli-v1_dev_{number:05}",
         "source": "airbnb",
@@ -43,7 +48,9 @@ def test_judgements_are_columns(lay: Lay, tmp_path: Path) -> None:
     found = list(read_judgements("klue-nli", data=tmp_path))
     assert [j.worker for j in found[:5]] == ["author", "label2", "label3", "label4", "label5"]
     assert [j.answer for j in found[:5]] == ["neutral", *["entailment"] * 3, "contradiction"]
-    assert [j.worker for j in found[5:]] == ["author", "label2", "label3"], "an empty column is no judgement"
+    assert [j.worker for j in found[5:]] == ["author", "label2", "label3"], (
+        "an empty column is no judgement"
+    )
 
 
 def test_hidden_test(lay: Lay) -> None:
@@ -56,7 +63,9 @@ def test_hidden_test(lay: Lay) -> None:
 
 def test_bad_labels(lay: Lay, tmp_path: Path) -> None:
     path = lay("klue-nli", "dev", [record(0), record(1, gold_label="entails")])
-    with pytest.raises(BadInput, match=r"record 2: unknown label 'entails'; did you mean 'entailment'"):
+    with pytest.raises(
+        BadInput, match=r"record 2: unknown label 'entails'; did you mean 'entailment'"
+    ):
         list(read(path))
     with pytest.raises(BadInput, match="record 1: there is no label"):
         list(read(lay("klue-nli", "dev", [record(0, gold_label=None)])))
@@ -79,8 +88,13 @@ def test_published_dev(shared_data: Path, trapped: Trapped) -> None:
         "neutral": 1000,
     }
     assert Counter(e.meta["source"] for e in dev) == {
-        "wikitree": 450, "policy": 450, "wikinews": 450, "wikipedia": 450, "NSMC": 600, "airbnb": 600,
-    }  # fmt: skip
+        "wikitree": 450,
+        "policy": 450,
+        "wikinews": 450,
+        "wikipedia": 450,
+        "NSMC": 600,
+        "airbnb": 600,
+    }
     assert set(Counter(e.group for e in dev).values()) == {3}
     assert all(e.gold["label"] == e.meta["author"] for e in dev)
     (found,) = trapped("klue-nli", shared_data).values()

@@ -38,7 +38,9 @@ def test_ends_are_exclusive_here(lay: Lay) -> None:
 
 
 def test_hidden_test(lay: Lay) -> None:
-    (example,) = read(lay("klue-re", "test", [{k: v for k, v in record(0).items() if k != "label"}]))
+    (example,) = read(
+        lay("klue-re", "test", [{k: v for k, v in record(0).items() if k != "label"}])
+    )
     assert example.gold == {}
     assert example.origin is not None
     assert example.origin.gold == "hidden"
@@ -62,7 +64,9 @@ def test_traps(lay: Lay, tmp_path: Path, trapped: Trapped) -> None:
     moved = {"word": "두루", "start_idx": 1, "end_idx": 2, "type": "PER"}
     place = {"word": "두루", "start_idx": 0, "end_idx": 1, "type": "LOC"}
     path = lay(
-        "klue-re", "dev", [record(0), record(1, subject_entity=moved), record(2, subject_entity=place)]
+        "klue-re",
+        "dev",
+        [record(0), record(1, subject_entity=moved), record(2, subject_entity=place)],
     )
     (path.parent / "relation_list.json").write_text(json.dumps({"relations": LABELS[::-1]}))
     found = trapped("klue-re", tmp_path)

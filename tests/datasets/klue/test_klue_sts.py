@@ -26,22 +26,43 @@ def record(number: int, ratings: list[int], **changes: Any) -> dict[str, Any]:
     }
     pair = {"sentence1": "방이 조용했어요.", "sentence2": "방은 고요했습니다."}
     guid = f"klue-sts-v1_dev_{number:05}"
-    return {"guid": guid, "source": "airbnb-rtt", **pair, "labels": labels, "annotations": votes} | changes
+    return {
+        "guid": guid,
+        "source": "airbnb-rtt",
+        **pair,
+        "labels": labels,
+        "annotations": votes,
+    } | changes
 
 
 def test_pair(lay: Lay) -> None:
     (example,) = read(lay("klue-sts", "dev", [record(0, [3, 3, 3, 3, 3, 3, 2])]))
     assert example.id == "klue-sts-v1_dev_00000"
     assert set(example.inputs) == {"sentence1", "sentence2"}
-    assert example.gold == {"score": 20 / 7, "binary": 0}, "2.857 rounds to 2.9 and is cut before that"
-    assert example.meta == {"source": "airbnb-rtt", "corpus": "airbnb", "rounded": 2.9, "ratings": 7}
+    assert example.gold == {"score": 20 / 7, "binary": 0}, (
+        "2.857 rounds to 2.9 and is cut before that"
+    )
+    assert example.meta == {
+        "source": "airbnb-rtt",
+        "corpus": "airbnb",
+        "rounded": 2.9,
+        "ratings": 7,
+    }
 
 
 def test_judgements_are_persons(lay: Lay, tmp_path: Path) -> None:
     lay("klue-sts", "dev", [record(0, [4, 5, 5, 4, 4])])
     found = list(read_judgements("klue-sts", data=tmp_path))
-    assert [(j.worker, j.answer) for j in found] == [("02", 4), ("03", 5), ("04", 5), ("05", 4), ("06", 4)]
-    assert {(j.example, j.question) for j in found} == {("klue-sts:dev/klue-sts-v1_dev_00000", "score")}
+    assert [(j.worker, j.answer) for j in found] == [
+        ("02", 4),
+        ("03", 5),
+        ("04", 5),
+        ("05", 4),
+        ("06", 4),
+    ]
+    assert {(j.example, j.question) for j in found} == {
+        ("klue-sts:dev/klue-sts-v1_dev_00000", "score")
+    }
 
 
 def test_traps(lay: Lay, tmp_path: Path, trapped: Trapped) -> None:
@@ -85,7 +106,11 @@ def test_bad_labels(lay: Lay, labels: dict[str, Any], said: str) -> None:
 
 
 def test_ratings_without_workers(lay: Lay, tmp_path: Path) -> None:
-    lay("klue-sts", "dev", [record(0, [4] * 5, annotations={"annotators": ["02"], "annotations": [4, 4]})])
+    lay(
+        "klue-sts",
+        "dev",
+        [record(0, [4] * 5, annotations={"annotators": ["02"], "annotations": [4, 4]})],
+    )
     with pytest.raises(BadInput, match="record 1: 1 workers gave 2 ratings"):
         list(read_judgements("klue-sts", data=tmp_path))
 
@@ -94,9 +119,13 @@ def test_published_dev(shared_data: Path, trapped: Trapped) -> None:
     dev = load("klue-sts", data=shared_data).splits["dev"]
     assert Counter(e.meta["corpus"] for e in dev) == {"airbnb": 255, "policy": 132, "paraKQC": 132}
     assert Counter(e.meta["source"] for e in dev) == {
-        "airbnb-rtt": 107, "airbnb-sampled": 148, "policy-rtt": 74, "policy-sampled": 58,
-        "paraKQC-para": 87, "paraKQC-sampled": 45,
-    }  # fmt: skip
+        "airbnb-rtt": 107,
+        "airbnb-sampled": 148,
+        "policy-rtt": 74,
+        "policy-sampled": 58,
+        "paraKQC-para": 87,
+        "paraKQC-sampled": 45,
+    }
     assert Counter(e.gold["binary"] for e in dev) == {1: 220, 0: 299}
     assert Counter(e.meta["ratings"] for e in dev) == {5: 72, 6: 227, 7: 220}
     found = trapped("klue-sts", shared_data)

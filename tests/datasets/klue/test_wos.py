@@ -52,7 +52,9 @@ def test_empty_state_is_gold_and_no_state_is_hidden(lay: Lay) -> None:
 
 @pytest.mark.parametrize("entry", ["식당-지역", "식당--북쪽", "-지역-북쪽", ""])
 def test_bad_state(lay: Lay, entry: str) -> None:
-    with pytest.raises(BadInput, match=r"record 2: wos-v1_dev_00001-1: .* is not domain-slot-value"):
+    with pytest.raises(
+        BadInput, match=r"record 2: wos-v1_dev_00001-1: .* is not domain-slot-value"
+    ):
         list(read(lay("wos", "dev", [dialogue(0, []), dialogue(1, [], [entry])])))
 
 

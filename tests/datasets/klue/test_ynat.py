@@ -55,7 +55,10 @@ def test_hidden_test_and_all_splits(lay: Lay, tmp_path: Path) -> None:
     lay("ynat", "train", [record(0)])
     lay("ynat", "test", [{"guid": "ynat-v1_test_00000", "title": "오늘의 바다"}])
     dataset = load("ynat", data=tmp_path)
-    assert {split: len(examples) for split, examples in dataset.splits.items()} == {"train": 1, "test": 1}
+    assert {split: len(examples) for split, examples in dataset.splits.items()} == {
+        "train": 1,
+        "test": 1,
+    }
     (hidden,) = dataset.splits["test"]
     assert (hidden.gold, hidden.meta) == ({}, {})
     assert hidden.origin is not None
@@ -70,7 +73,11 @@ def test_label_without_majority(lay: Lay, tmp_path: Path, trapped: Trapped) -> N
 def test_broken_records(lay: Lay, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="record 1: unknown label '문화'"):
         list(read(lay("ynat", "dev", [record(0, label="문화")])))
-    lay("ynat", "dev", [record(0, annotations={"annotators": ["07"], "annotations": {"first-scope": []}})])
+    lay(
+        "ynat",
+        "dev",
+        [record(0, annotations={"annotators": ["07"], "annotations": {"first-scope": []}})],
+    )
     assert list(read_judgements("ynat", data=tmp_path)) == []
     votes = {"annotators": ["07"], "annotations": {"first-scope": ["사회", "세계"]}}
     lay("ynat", "dev", [record(0, annotations=votes)])

@@ -26,7 +26,16 @@ SIZES = {
 SPLITS = ("train", "dev", "test")
 SCRIPT = {"mini-ja": r"[\u3040-\u30ff\u4e00-\u9fff]", "mini-ko": r"[\uac00-\ud7a3]"}
 TAGS = {
-    *("aspect", "causative", "comparison", "conditional", "conjunction", "giving", "honorific", "modality"),
+    *(
+        "aspect",
+        "causative",
+        "comparison",
+        "conditional",
+        "conjunction",
+        "giving",
+        "honorific",
+        "modality",
+    ),
     *("negation", "numeral", "paraphrase", "passive", "quantifier", "temporal", "tense"),
 }
 
@@ -113,7 +122,9 @@ def test_texts_are_clean_and_in_their_language(dataset: Dataset) -> None:
 
 def test_what_trips_tools_is_there(dataset: Dataset) -> None:
     joined = [strings(example)[0] for example in every(dataset)]
-    assert any(re.search(r"[０-９]", text) for example in every(dataset) for text in strings(example))
+    assert any(
+        re.search(r"[０-９]", text) for example in every(dataset) for text in strings(example)
+    )
     assert any(text.endswith(("。", ".")) for text in joined)
     assert any(not text.endswith(("。", ".", "？", "?")) for text in joined)
 

@@ -19,7 +19,13 @@ def _task(
     name: str, kind: Kind, question: str, inputs: tuple[str, ...], labels: tuple[str, ...] = ()
 ) -> Task:
     return Task(
-        name=name, dataset=name, kind=kind, question=question, inputs=inputs, labels=labels, metrics=("none",)
+        name=name,
+        dataset=name,
+        kind=kind,
+        question=question,
+        inputs=inputs,
+        labels=labels,
+        metrics=("none",),
     )
 
 
@@ -35,7 +41,11 @@ TASKS = {
         _task("jsquad", "reading", "answers", ("title", "context", "question")),
         _task("klue-ner", "tagging", "spans", ("text",), ("PS", "LC")),
         _task(
-            "klue-re", "relation", "relation", ("text", "subject", "object"), ("no_relation", "org:members")
+            "klue-re",
+            "relation",
+            "relation",
+            ("text", "subject", "object"),
+            ("no_relation", "org:members"),
         ),
         _task("klue-dp", "tree", "tree", ("text", "words"), ("NP", "VP")),
         _task("wos", "dialogue", "state", ("turns",)),
@@ -52,20 +62,32 @@ _INPUTS: dict[str, list[dict[str, Any]]] = {
     "klue-nli": _PAIR,
     "jcola": [{"text": "船が港に着いた。"}, {"text": "船が港を着いた。"}],
     "marc-ja": [{"text": "この羅針盤は良い。"}, {"text": "この望遠鏡は曇る。"}],
-    "jsts": [{"sentence1": "波が高い。", "sentence2": "高い波だ。"}, {"sentence1": "風が吹く。", "sentence2": "鐘が鳴る。"}],
+    "jsts": [
+        {"sentence1": "波が高い。", "sentence2": "高い波だ。"},
+        {"sentence1": "風が吹く。", "sentence2": "鐘が鳴る。"},
+    ],
     "jcommonsenseqa": [
         {"question": "船をつなぐものは？", "choices": ["鐘", "綱", "帆", "魚", "地図"]},
         {"question": "三つ目の灯の数字は？", "choices": ["3", "1", "A", "７", "鐘 "]},
     ],
     "jsquad": [
-        {"title": "霧島灯台", "context": "霧島灯台 [SEP] 塔は白い。守は三人。", "question": "塔の色は？"},
-        {"title": "霧島灯台", "context": "霧島灯台 [SEP] 塔は白い。守は三人。", "question": "守は何人？"},
+        {
+            "title": "霧島灯台",
+            "context": "霧島灯台 [SEP] 塔は白い。守は三人。",
+            "question": "塔の色は？",
+        },
+        {
+            "title": "霧島灯台",
+            "context": "霧島灯台 [SEP] 塔は白い。守は三人。",
+            "question": "守は何人？",
+        },
     ],
     "klue-ner": [{"text": "미오가 새벽 섬에"}, {"text": "등대가 희다"}],
-    "klue-re": [{"text": "등대회 미오", "subject": Span(0, 3, "ORG"), "object": Span(4, 6, "PER")}] * 2,
+    "klue-re": [{"text": "등대회 미오", "subject": Span(0, 3, "ORG"), "object": Span(4, 6, "PER")}]
+    * 2,
     "klue-dp": [{"text": "배가 온다", "words": [{"form": "배가"}, {"form": "온다"}]}] * 2,
     "wos": [{"turns": [{"role": "user", "text": "조용한 숙소요"}]}] * 2,
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -77,7 +99,9 @@ def task() -> Callable[[str], Task]:
 @pytest.fixture
 def examples() -> Callable[[str], list[Example]]:
     """The examples of a task: ids 100, 101, …, no gold."""
-    return lambda name: [Example(id=str(100 + i), inputs=inputs) for i, inputs in enumerate(_INPUTS[name])]
+    return lambda name: [
+        Example(id=str(100 + i), inputs=inputs) for i, inputs in enumerate(_INPUTS[name])
+    ]
 
 
 Read = Callable[..., Answers]
@@ -98,7 +122,9 @@ def read(tmp_path: Path, examples: Callable[[str], list[Example]]) -> Read:
         path.parent.mkdir(parents=True, exist_ok=True)
         if data is not None:
             path.write_bytes(data.encode() if isinstance(data, str) else data)
-        return read_answers(path, TASKS[task], examples(task) if split is None else split, form=form)
+        return read_answers(
+            path, TASKS[task], examples(task) if split is None else split, form=form
+        )
 
     return reading
 

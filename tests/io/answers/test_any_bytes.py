@@ -31,11 +31,43 @@ SUFFIXES = (
     ".txt.zst",
 )
 PIECES = (
-    b'{"id":"100","answer":', b'"neutral"}', b'"100"', b"[", b"]", b"{", b"}", b":", b",", b"\n", b"\t", b"\r", b"\0",
-    b"id", b"answer", b"index\tprediction", b"0", b"1.5", b"NaN", b"null", b'"doc_id":0', b'"resps":[["x"]]', b'"filter":1',
-    b'"lm_output":', b'"samples":[', b'"eval":1', b'"', b"\\ud800", b"PK\x03\x04", b"PAR1", b"\x93NUMPY", b"\xff\xfe",
-    b'{"scores":', "中立".encode(), "中立".encode("cp932"), b'"log_probs":[1],"choices":["a"],"prediction":0',
-)  # fmt: skip
+    b'{"id":"100","answer":',
+    b'"neutral"}',
+    b'"100"',
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b":",
+    b",",
+    b"\n",
+    b"\t",
+    b"\r",
+    b"\0",
+    b"id",
+    b"answer",
+    b"index\tprediction",
+    b"0",
+    b"1.5",
+    b"NaN",
+    b"null",
+    b'"doc_id":0',
+    b'"resps":[["x"]]',
+    b'"filter":1',
+    b'"lm_output":',
+    b'"samples":[',
+    b'"eval":1',
+    b'"',
+    b"\\ud800",
+    b"PK\x03\x04",
+    b"PAR1",
+    b"\x93NUMPY",
+    b"\xff\xfe",
+    b'{"scores":',
+    "中立".encode(),
+    "中立".encode("cp932"),
+    b'"log_probs":[1],"choices":["a"],"prediction":0',
+)
 VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -43,16 +75,42 @@ VALUES = st.recursive(
     | st.floats()
     | st.text(max_size=3)
     | st.sampled_from(["100", "neutral"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 NAMES = st.sampled_from(
-    ["id", "example", "answer", "label", "scores", "doc_id", "doc", "filter", "filtered_resps", "resps", "arguments",
-     "lm_output", "extra_info", "choices", "log_probs", "prediction", "samples", "eval", "input", "output", "epoch", "metadata"]
-)  # fmt: skip
+    [
+        "id",
+        "example",
+        "answer",
+        "label",
+        "scores",
+        "doc_id",
+        "doc",
+        "filter",
+        "filtered_resps",
+        "resps",
+        "arguments",
+        "lm_output",
+        "extra_info",
+        "choices",
+        "log_probs",
+        "prediction",
+        "samples",
+        "eval",
+        "input",
+        "output",
+        "epoch",
+        "metadata",
+    ]
+)
 
 
-def attempt(data: bytes, suffix: str, form: str | None, task: Task, examples: list[Example]) -> None:
+def attempt(
+    data: bytes, suffix: str, form: str | None, task: Task, examples: list[Example]
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"x{suffix}"
         path.write_bytes(data)
@@ -72,36 +130,53 @@ def attempt(data: bytes, suffix: str, form: str | None, task: Task, examples: li
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["jnli", "jcommonsenseqa", "klue-ner", "jsquad"])
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     pieces=st.lists(st.sampled_from(PIECES), max_size=12),
     suffix=st.sampled_from(SUFFIXES),
     form=st.sampled_from([None, "indices", *FORMS]),
 )
 def test_any_bytes(
-    task: Callable[[str], Task], examples: Callable[[str], list[Example]], name: str, pieces: list[bytes], suffix: str, form: str | None
-) -> None:  # fmt: skip
+    task: Callable[[str], Task],
+    examples: Callable[[str], list[Example]],
+    name: str,
+    pieces: list[bytes],
+    suffix: str,
+    form: str | None,
+) -> None:
     attempt(b"".join(pieces), suffix, form, task(name), examples(name))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["jnli", "jcommonsenseqa", "klue-ner", "klue-dp", "wos"])
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     rows=st.lists(st.dictionaries(NAMES, VALUES, max_size=7), min_size=1, max_size=3),
     form=st.sampled_from([None, None, *FORMS]),
 )
 def test_any_records(
-    task: Callable[[str], Task], examples: Callable[[str], list[Example]], name: str, rows: list[dict[str, Any]], form: str | None
-) -> None:  # fmt: skip
+    task: Callable[[str], Task],
+    examples: Callable[[str], list[Example]],
+    name: str,
+    rows: list[dict[str, Any]],
+    form: str | None,
+) -> None:
     data = "\n".join(map(json.dumps, rows)).encode()
     attempt(data, ".jsonl", form, task(name), examples(name))
-    attempt(json.dumps({"eval": 1, "samples": rows}).encode(), ".json", form, task(name), examples(name))
+    attempt(
+        json.dumps({"eval": 1, "samples": rows}).encode(), ".json", form, task(name), examples(name)
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["jnli", "jsts", "jcommonsenseqa", "jsquad"])
-def test_published_inputs_are_found_by_their_texts(shared_data: Path, tmp_path: Path, name: str) -> None:
+def test_published_inputs_are_found_by_their_texts(
+    shared_data: Path, tmp_path: Path, name: str
+) -> None:
     task, examples = load_task(name, "dev", data=shared_data)
     path = tmp_path / "samples.jsonl"
     with path.open("w") as stream:

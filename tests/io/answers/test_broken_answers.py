@@ -44,29 +44,74 @@ def _workbook() -> bytes:
         ("x.jsonl", GOOD.encode("utf-16"), 1, "is UTF-16"),
         ("x.jsonl", GOOD.replace("\n", "\r"), 1, "ends in CR"),
         ("x.jsonl", GOOD + '{"id":"101","answer":"a\0"}\n', 2, "NUL"),
-        ("x.jsonl", GOOD.encode() + '{"id":"101","answer":"中立"}\n'.encode("cp932"), 2, "perhaps cp932"),
+        (
+            "x.jsonl",
+            GOOD.encode() + '{"id":"101","answer":"中立"}\n'.encode("cp932"),
+            2,
+            "perhaps cp932",
+        ),
         ("x.jsonl", GOOD + '{"answer":"neutral"}\n', 2, "has no id (it has: answer)"),
-        ("x.jsonl", GOOD + '{"id":"101","anser":"neutral"}\n', 2, "has no answer (it has: id, anser)"),
-        ("x.jsonl", GOOD + '{"id":"101","answer":"a","pred":"b"}'.replace("answer", "prediction") + "\n", 2, "holds both 'prediction' and 'pred'"),
+        (
+            "x.jsonl",
+            GOOD + '{"id":"101","anser":"neutral"}\n',
+            2,
+            "has no answer (it has: id, anser)",
+        ),
+        (
+            "x.jsonl",
+            GOOD + '{"id":"101","answer":"a","pred":"b"}'.replace("answer", "prediction") + "\n",
+            2,
+            "holds both 'prediction' and 'pred'",
+        ),
         ("x.jsonl", '{"id":"1","answer":"a","pred":"b"}\n', 1, "holds both 'answer' and 'pred'"),
-        ("x.jsonl", GOOD + '{"id":1.5,"answer":"neutral"}\n', 2, "the id 1.5 is no text and no whole number"),
+        (
+            "x.jsonl",
+            GOOD + '{"id":1.5,"answer":"neutral"}\n',
+            2,
+            "the id 1.5 is no text and no whole number",
+        ),
         ("x.jsonl", GOOD + '{"id":"","answer":"neutral"}\n', 2, "the id '' is no text"),
-        ("x.jsonl", GOOD + GOOD.replace("entail", "contra"), 2, "id '100' has another answer on line 1"),
+        (
+            "x.jsonl",
+            GOOD + GOOD.replace("entail", "contra"),
+            2,
+            "id '100' has another answer on line 1",
+        ),
         ("x.jsonl", '{"id":"100","scores":[0.1,0.2]}\n', 1, "the scores have no names"),
         ("x.jsonl", '{"id":"100","scores":{"perhaps":1}}\n', 1, "the scores name 'perhaps'"),
-        ("x.jsonl", '{"id":"100","scores":{"neutral":"high"}}\n', 1, "the score of 'neutral' is 'high'"),
+        (
+            "x.jsonl",
+            '{"id":"100","scores":{"neutral":"high"}}\n',
+            1,
+            "the score of 'neutral' is 'high'",
+        ),
         ("x.jsonl", '{"id":"100","scores":0.5}\n', 1, "the scores are not a number by label"),
         ("x.json", "[1, 2", None, "the JSON breaks off"),
         ("x.json", '{"100": "neutral",\n"101" "neutral"}', 2, "is not JSON"),
         ("x.json", "{}", None, "holds no answers"),
         ("x.json", "3", None, "is one JSON value, not answers"),
-        ("x.json", '{"100":"neutral","101":"neutral","100":"entailment"}', None, "record 3: id '100' has another answer on record 1"),
+        (
+            "x.json",
+            '{"100":"neutral","101":"neutral","100":"entailment"}',
+            None,
+            "record 3: id '100' has another answer on record 1",
+        ),
         ("x.json", '[{"id":"100","answer":"neutral"},3]', None, "record 2: is not an object"),
         ("x.json", '["neutral"]', None, "holds 1 answers without ids, the split has 3 examples"),
         ("x.json", "[]", None, "holds 0 answers without ids"),
-        ("x.json", '{"100":[{"text":"a"}],"101":[{"text":"b"},4]}', None, "record 2: '101' is not a list of texts"),
+        (
+            "x.json",
+            '{"100":[{"text":"a"}],"101":[{"text":"b"},4]}',
+            None,
+            "record 2: '101' is not a list of texts",
+        ),
         ("x.csv", "id;answer\n100;neutral\n", 1, "is parted by semicolons"),
-        ("x.xlsx", _workbook(), None, "is a workbook of a spreadsheet; save its sheet as CSV (UTF-8)"),
+        (
+            "x.xlsx",
+            _workbook(),
+            None,
+            "is a workbook of a spreadsheet; save its sheet as CSV (UTF-8)",
+        ),
         ("x.tsv", "id\tanswer\n100\tneutral\textra\n", 2, "has 3 columns, the header has 2"),
         ("x.tsv", "id\tanswer\tanswer\n100\ta\tb\n", 1, "column 'answer' occurs twice"),
         ("x.tsv", "id\tanswer\n", 1, "holds a header and no answers"),
@@ -78,13 +123,23 @@ def _workbook() -> bytes:
         ("x.csv", "id,answer\n100,well, neutral\n", 2, "has 3 columns, the header has 2"),
         ("x.csv", "id,answer\n", 1, "holds a header and no answers"),
         ("x.csv", "id,id\n100,neutral\n", 1, "occurs twice"),
-        ("x.txt", "entailment\nneutral\n", None, "holds 2 answers without ids, the split has 3 examples"),
+        (
+            "x.txt",
+            "entailment\nneutral\n",
+            None,
+            "holds 2 answers without ids, the split has 3 examples",
+        ),
         ("x.txt", "entailment\nneutral\nneutral\r", 3, "ends in CR"),
         ("x.txt", "index\tprediction\n0\tneutral\n1\n", 3, "has no tab"),
         ("x.txt", "index\tprediction\n0\tneutral\nb\tneutral\n", 3, "the index 'b' is no number"),
         ("x.txt", "index\tprediction\n1\ta\n2\tb\n3\tc\n", 4, "index 3 is past the 3 examples"),
         ("x.txt", "index\tprediction\n0\tneutral\n", None, "holds 1 answers without ids"),
-        ("x.txt", "index\tprediction\n0\tneutral\n0\tentailment\n1\tneutral\n", 3, "id '100' has another answer on line 2"),
+        (
+            "x.txt",
+            "index\tprediction\n0\tneutral\n0\tentailment\n1\tneutral\n",
+            3,
+            "id '100' has another answer on line 2",
+        ),
         ("x.txt", gzip.compress(GOOD.encode(), mtime=0), None, "is packed, but is not called .gz"),
         ("x.jsonl.gz", gzip.compress(GOOD.encode(), mtime=0)[:-9], None, "cannot be decompressed"),
         ("x.jsonl.zst", GOOD, None, "cannot be decompressed"),
@@ -92,8 +147,10 @@ def _workbook() -> bytes:
         ("x.npy", b"\x93NUMPY\x01\x00", None, "is not a plain array"),
         ("x.eval", b"PK\x03\x04", None, "is a damaged archive"),
     ],
-)  # fmt: skip
-def test_broken(complain: Complain, name: str, data: str | bytes, line: int | None, words: str) -> None:
+)
+def test_broken(
+    complain: Complain, name: str, data: str | bytes, line: int | None, words: str
+) -> None:
     problem = complain(name, data)
     assert words in str(problem)
     assert problem.line == line
@@ -127,12 +184,17 @@ def test_parquet_without_rows(complain: Complain, tmp_path: Path) -> None:
         pyarrow.table({"id": pyarrow.array([], pyarrow.string())}), tmp_path / "x.parquet"
     )
     assert "holds no answers" in str(complain("x.parquet", None))
-    pyarrow.parquet.write_table(pyarrow.table({"id": ["100"], "reply": ["neutral"]}), tmp_path / "x.parquet")
+    pyarrow.parquet.write_table(
+        pyarrow.table({"id": ["100"], "reply": ["neutral"]}), tmp_path / "x.parquet"
+    )
     assert "row 1: has no answer (it has: id, reply)" in str(complain("x.parquet", None))
 
 
 def test_numpy_of_objects_or_texts(complain: Complain) -> None:
-    for values, words in (([{}], "is not a plain array"), (["a"], "is an array of <U1 with 1 dimensions")):
+    for values, words in (
+        ([{}], "is not a plain array"),
+        (["a"], "is an array of <U1 with 1 dimensions"),
+    ):
         stream = io.BytesIO()
         np.save(stream, np.array(values), allow_pickle=True)
         assert words in str(complain("x.npy", stream.getvalue()))
@@ -145,10 +207,15 @@ def test_folders(complain: Complain, tmp_path: Path) -> None:
     (run / "old.jsonl").write_text(GOOD)
     (run / "new.jsonl").write_text(GOOD)
     problem = complain("run", None)
-    assert "2 files that could be the answers to jnli; name one of them: new.jsonl, old.jsonl" in str(problem)
+    assert (
+        "2 files that could be the answers to jnli; name one of them: new.jsonl, old.jsonl"
+        in str(problem)
+    )
     (run / "samples_jnli_1.jsonl").write_text(GOOD)
     (run / "samples_jnli_2.jsonl").write_text(GOOD)
-    assert "name one of them: samples_jnli_1.jsonl, samples_jnli_2.jsonl" in str(complain("run", None))
+    assert "name one of them: samples_jnli_1.jsonl, samples_jnli_2.jsonl" in str(
+        complain("run", None)
+    )
 
 
 def test_folder_of_parts(complain: Complain, tmp_path: Path) -> None:
@@ -156,7 +223,9 @@ def test_folder_of_parts(complain: Complain, tmp_path: Path) -> None:
     run.mkdir()
     (run / "part1.jsonl").write_text(GOOD)
     (run / "part2.jsonl").write_text(GOOD.replace("entailment", "neutral"))
-    assert "line 1: id '100' has another answer on line 1 of part1.jsonl" in str(complain("run", None))
+    assert "line 1: id '100' has another answer on line 1 of part1.jsonl" in str(
+        complain("run", None)
+    )
     (run / "part1.jsonl").unlink()
     (run / "part2.jsonl").unlink()
     (run / "part1.txt").write_text("neutral\n")

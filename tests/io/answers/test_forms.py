@@ -23,25 +23,65 @@ WANTED = {"100": "entailment", "101": "contradiction", "102": "neutral"}
 
 
 FORMS = [
-    ("p.jsonl", "predictions", '{"example":"100","answer":"entailment"}\n{"example":"101","answer":"contradiction","why":null}\n{"example":"102","answer":"neutral"}\n'),
-    ("p.json", "lines", '{"id":"100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}\n'),
-    ("p", "lines", '{"id":100,"pred":"entailment"}\n{"id":101,"pred":"contradiction"}\n{"id":102,"pred":"neutral"}'),
-    ("p.jsonl", "lines", '{"guid":"100","prediction":"entailment","label":"neutral"}\n{"id":"101","answer":"contradiction"}\n{"sentence_pair_id":"102","label":"neutral"}\n'),
+    (
+        "p.jsonl",
+        "predictions",
+        '{"example":"100","answer":"entailment"}\n{"example":"101","answer":"contradiction","why":null}\n{"example":"102","answer":"neutral"}\n',
+    ),
+    (
+        "p.json",
+        "lines",
+        '{"id":"100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}\n',
+    ),
+    (
+        "p",
+        "lines",
+        '{"id":100,"pred":"entailment"}\n{"id":101,"pred":"contradiction"}\n{"id":102,"pred":"neutral"}',
+    ),
+    (
+        "p.jsonl",
+        "lines",
+        '{"guid":"100","prediction":"entailment","label":"neutral"}\n{"id":"101","answer":"contradiction"}\n{"sentence_pair_id":"102","label":"neutral"}\n',
+    ),
     ("p.json", "mapping", '{"100":"entailment","101":"contradiction","102":"neutral"}'),
-    ("p.json", "mapping", '{\n "100": {"answer":"entailment"},\n "101": {"label":"contradiction"},\n "102": "neutral"\n}\n'),
-    ("p.json", "array", '[{"id":"100","answer":"entailment"},\n{"id":"101","answer":"contradiction"},{"id":"102","answer":"neutral"}]'),
+    (
+        "p.json",
+        "mapping",
+        '{\n "100": {"answer":"entailment"},\n "101": {"label":"contradiction"},\n "102": "neutral"\n}\n',
+    ),
+    (
+        "p.json",
+        "array",
+        '[{"id":"100","answer":"entailment"},\n{"id":"101","answer":"contradiction"},{"id":"102","answer":"neutral"}]',
+    ),
     ("p.tsv", "tsv", "id\tprediction\n100\tentailment\n101\tcontradiction\n102\tneutral\n"),
-    ("p.txt", "tsv", "example_id\tnote\tlabel\n100\t-\tentailment\n101\t-\tcontradiction\n102\t-\tneutral\n"),
-    ("p.csv", "csv", 'id,note,answer\r\n100,"a, b","entailment"\r\n101,"two\r\nlines",contradiction\r\n102,,neutral\r\n'),
+    (
+        "p.txt",
+        "tsv",
+        "example_id\tnote\tlabel\n100\t-\tentailment\n101\t-\tcontradiction\n102\t-\tneutral\n",
+    ),
+    (
+        "p.csv",
+        "csv",
+        'id,note,answer\r\n100,"a, b","entailment"\r\n101,"two\r\nlines",contradiction\r\n102,,neutral\r\n',
+    ),
     ("p.txt", "csv", "id,answer\n100,entailment\n101,contradiction\n102,neutral\n"),
     ("p.txt", "text", "entailment\ncontradiction\nneutral\n"),
-    ("test_results_jnli.txt", "glue", "index\tprediction\n0\tentailment\n1\tcontradiction\n2\tneutral\n"),
+    (
+        "test_results_jnli.txt",
+        "glue",
+        "index\tprediction\n0\tentailment\n1\tcontradiction\n2\tneutral\n",
+    ),
     ("p.jsonl", "values", '"entailment"\n"contradiction"\n"neutral"\n'),
     ("p.json", "list", '["entailment","contradiction","neutral"]'),
     ("p.csv", "csv", "\ufeffID,Answer\r\n100,entailment\r\n101,contradiction\r\n102,neutral\r\n"),
     ("p.csv", "csv", "id,answer\n100.0,entailment\n101.0,contradiction\n102.0,neutral\n"),
-    ("p.jsonl", "lines", '{"id":"jnli:dev/100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}'),
-]  # fmt: skip
+    (
+        "p.jsonl",
+        "lines",
+        '{"id":"jnli:dev/100","answer":"entailment"}\n{"id":"101","answer":"contradiction"}\n{"id":"102","answer":"neutral"}',
+    ),
+]
 
 
 def answers(found: Answers) -> dict[str, object]:
@@ -69,7 +109,9 @@ def test_forms_as_windows_tools_write_them(read: Read, name: str, form: str, tex
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst", ".tsv", ".json", ".parquet"])
 def test_our_own_records(read: Read, tmp_path: Path, suffix: str) -> None:
     written = [
-        Prediction(example="100", answer="entailment", scores={"entailment": 0.75, "neutral": 0.25}),
+        Prediction(
+            example="100", answer="entailment", scores={"entailment": 0.75, "neutral": 0.25}
+        ),
         Prediction(example="101", raw="多分\tそう", why="not one of the labels"),
         Prediction(example="102", answer="neutral", raw="中立"),
     ]
@@ -86,7 +128,13 @@ def test_parquet_of_others(read: Read, tmp_path: Path) -> None:
 
 
 def test_missing_unknown_and_repeated_ids_are_listed(read: Read) -> None:
-    lines = [("100", "entailment"), ("7", "neutral"), ("100", "含意"), ("8", "neutral"), ("7", "entailment")]
+    lines = [
+        ("100", "entailment"),
+        ("7", "neutral"),
+        ("100", "含意"),
+        ("8", "neutral"),
+        ("7", "entailment"),
+    ]
     found = read("p.tsv", "id\tanswer\n" + "".join(f"{name}\t{answer}\n" for name, answer in lines))
     assert answers(found) == {"100": "entailment"}
     assert found.missing == ["101", "102"]
@@ -126,7 +174,9 @@ def test_scores_come_along(read: Read) -> None:
     found = read("p.jsonl", '{"id":"100","scores":{"含意":0.2,"neutral":0.7}}\n')
     assert found.predictions["100"].answer == "neutral"
     assert found.predictions["100"].scores == {"entailment": 0.2, "neutral": 0.7}
-    found = read("p.jsonl", '{"id":"100","answer":1,"probs":[0.1,0.6,0.1,0.1,0.1]}\n', "jcommonsenseqa")
+    found = read(
+        "p.jsonl", '{"id":"100","answer":1,"probs":[0.1,0.6,0.1,0.1,0.1]}\n', "jcommonsenseqa"
+    )
     assert found.predictions["100"].scores == {"0": 0.1, "1": 0.6, "2": 0.1, "3": 0.1, "4": 0.1}
     named = read("p.jsonl", '{"id":"100","answer":1,"scores":{"綱":0.6,"0":0.4}}', "jcommonsenseqa")
     assert named.predictions["100"].scores == {"1": 0.6, "0": 0.4}
@@ -180,8 +230,12 @@ def test_a_folder_is_its_file_of_the_task(read: Read, tmp_path: Path) -> None:
 def test_a_folder_of_parts_is_one_file(read: Read, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    (run / "part-0.jsonl").write_text('{"id":"100","answer":"含意"}\n{"id":"101","answer":"矛盾"}\n')
-    (run / "part-1.jsonl").write_text('{"id":"102","answer":"中立"}\n{"id":"101","answer":"矛盾"}\n')
+    (run / "part-0.jsonl").write_text(
+        '{"id":"100","answer":"含意"}\n{"id":"101","answer":"矛盾"}\n'
+    )
+    (run / "part-1.jsonl").write_text(
+        '{"id":"102","answer":"中立"}\n{"id":"101","answer":"矛盾"}\n'
+    )
     found = read("run", None)
     assert answers(found) == WANTED
     assert found.duplicates == [("101", "line 2")]
@@ -190,15 +244,30 @@ def test_a_folder_of_parts_is_one_file(read: Read, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_million_lines_stream(read: Read) -> None:
     lines = "".join(f'{{"id":"{i}","answer":"x"}}\n' for i in range(1_000_000))
-    found = read("p.jsonl", lines, "jsquad", split=[Example(id="999999", inputs={"question": "？"})])
+    found = read(
+        "p.jsonl", lines, "jsquad", split=[Example(id="999999", inputs={"question": "？"})]
+    )
     assert answers(found) == {"999999": "x"}
     assert len(found.unknown) == 999_999
 
 
 def test_ids_with_their_source_behind_them_are_known(tmp_path: Path) -> None:
-    task = Task(name="klue-dp", dataset="klue-dp", kind="text", question="label", inputs=("text",), labels=("a", "b"), metrics=("none",))  # fmt: skip
-    examples = [Example(id=f"dp_{i}", inputs={"text": "달"}, gold={"label": "a"}, meta={"source": "wiki"}) for i in range(2)]  # fmt: skip
+    task = Task(
+        name="klue-dp",
+        dataset="klue-dp",
+        kind="text",
+        question="label",
+        inputs=("text",),
+        labels=("a", "b"),
+        metrics=("none",),
+    )
+    examples = [
+        Example(id=f"dp_{i}", inputs={"text": "달"}, gold={"label": "a"}, meta={"source": "wiki"})
+        for i in range(2)
+    ]
     path = tmp_path / "p.jsonl"
-    path.write_text('{"guid":"dp_0_wiki","answer":"a"}\n{"guid":"dp_1_news","answer":"b"}\n', "utf-8")
+    path.write_text(
+        '{"guid":"dp_0_wiki","answer":"a"}\n{"guid":"dp_1_news","answer":"b"}\n', "utf-8"
+    )
     found = read_answers(path, task, examples)
     assert (answers(found), found.unknown) == ({"dp_0": "a"}, ["dp_1_news"])

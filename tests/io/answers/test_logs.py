@@ -34,20 +34,36 @@ def lines(rows: list[dict[str, Any]]) -> str:
 def generated(order: int, doc: dict[str, Any], text: str, **more: Any) -> dict[str, Any]:
     prompt = {"gen_args_0": {"arg_0": "問", "arg_1": {"until": ["\n"]}}}
     return {
-        "doc_id": order, "doc": doc, "target": "x", "arguments": prompt, "resps": [[text + "\n"]],
-        "filtered_resps": [text], "filter": "none", "doc_hash": "0", "exact_match": 0.0, **more,
-    }  # fmt: skip
+        "doc_id": order,
+        "doc": doc,
+        "target": "x",
+        "arguments": prompt,
+        "resps": [[text + "\n"]],
+        "filtered_resps": [text],
+        "filter": "none",
+        "doc_hash": "0",
+        "exact_match": 0.0,
+        **more,
+    }
 
 
 def likely(order: int, doc: dict[str, Any], names: list[str], chances: list[Any]) -> dict[str, Any]:
     return {
-        "doc_id": order, "doc": doc, "target": 0, "arguments": [["問", name] for name in names],
-        "resps": [[chance] for chance in chances], "filtered_resps": chances, "acc": float("nan"),
-    }  # fmt: skip
+        "doc_id": order,
+        "doc": doc,
+        "target": 0,
+        "arguments": [["問", name] for name in names],
+        "resps": [[chance] for chance in chances],
+        "filtered_resps": chances,
+        "acc": float("nan"),
+    }
 
 
 def test_lm_eval_generation_by_id(read: Read) -> None:
-    rows = [generated(0, {"id": "101", "question": "守は何人？"}, "三人"), generated(1, {"id": "100"}, "白")]
+    rows = [
+        generated(0, {"id": "101", "question": "守は何人？"}, "三人"),
+        generated(1, {"id": "100"}, "白"),
+    ]
     found = read("samples_jsquad_2026.jsonl", lines(rows), "jsquad")
     assert found.form == "lm-eval"
     assert answers(found) == {"101": "三人", "100": "白"}
@@ -61,7 +77,11 @@ def test_lm_eval_likelihoods(read: Read) -> None:
     chances += [[["-1.5", "True"], ["-9.0", "False"], ["-inf", "False"]]]
     found = read("x.jsonl", lines([likely(i, docs[i], names, chances[i]) for i in (0, 1)]))
     assert answers(found) == {"100": "contradiction", "101": "entailment"}
-    assert found.predictions["100"].scores == {"entailment": -3.0, "contradiction": -1.0, "neutral": -2.0}
+    assert found.predictions["100"].scores == {
+        "entailment": -3.0,
+        "contradiction": -1.0,
+        "neutral": -2.0,
+    }
     assert found.predictions["101"].scores is None
     assert found.missing == ["102"]
 
@@ -76,9 +96,17 @@ def test_lm_eval_newer_arguments(read: Read) -> None:
 
 def test_lm_eval_choices_by_place(read: Read) -> None:
     chances = [[-5.0, False], [-1.0, True], [-2.0, False], [-3.0, False], [-4.0, False]]
-    found = read("x.jsonl", lines([likely(0, {"q_id": 100}, list("01234"), chances)]), "jcommonsenseqa")
+    found = read(
+        "x.jsonl", lines([likely(0, {"q_id": 100}, list("01234"), chances)]), "jcommonsenseqa"
+    )
     assert answers(found) == {"100": 1}
-    assert found.predictions["100"].scores == {"0": -5.0, "1": -1.0, "2": -2.0, "3": -3.0, "4": -4.0}
+    assert found.predictions["100"].scores == {
+        "0": -5.0,
+        "1": -1.0,
+        "2": -2.0,
+        "3": -3.0,
+        "4": -4.0,
+    }
 
 
 def test_lm_eval_continuations_that_are_no_labels(read: Read) -> None:
@@ -108,7 +136,9 @@ def test_lm_eval_filters(read: Read, complain: Complain) -> None:
     problem = complain("x.jsonl", lines(rows))
     assert "several filters, 'strict' and 'flexible'" in str(problem)
     assert "'lm-eval:strict'" in problem.cure
-    assert answers(read("x.jsonl", lines(rows), form="lm-eval:flexible")) == {"100": "contradiction"}
+    assert answers(read("x.jsonl", lines(rows), form="lm-eval:flexible")) == {
+        "100": "contradiction"
+    }
     assert "has no filter 'loose'; its filters: strict, flexible" in str(
         complain("x.jsonl", lines(rows), "jnli", "lm-eval:loose")
     )
@@ -166,7 +196,9 @@ def test_flexeval(read: Read, tmp_path: Path) -> None:
 
 def test_flexeval_empty_by_its_own_will(read: Read) -> None:
     found = read(
-        "outputs.jsonl", lines([output("", {"id": "100"}), output("", {"id": "101"}, None)]), "jsquad"
+        "outputs.jsonl",
+        lines([output("", {"id": "100"}), output("", {"id": "101"}, None)]),
+        "jsquad",
     )
     assert answers(found) == {"100": "", "101": None}
 
@@ -175,15 +207,25 @@ def test_flexeval_choices(read: Read, examples: Examples) -> None:
     items = examples("jcommonsenseqa")
     rows = [
         {
-            "prefix": f"例題\n問題：{item.inputs['question']}\n答え：", "choices": item.inputs["choices"], "answer_index": 0,
-            "log_probs": [-9.0, -8.0, -7.0, -1.0, -5.0], "prediction": 3, "byte_norm_prediction": 0,
+            "prefix": f"例題\n問題：{item.inputs['question']}\n答え：",
+            "choices": item.inputs["choices"],
+            "answer_index": 0,
+            "log_probs": [-9.0, -8.0, -7.0, -1.0, -5.0],
+            "prediction": 3,
+            "byte_norm_prediction": 0,
         }
         for item in reversed(items)
-    ]  # fmt: skip
+    ]
     found = read("outputs.jsonl", lines(rows), "jcommonsenseqa")
     assert answers(found) == {"101": 3, "100": 3}
     assert list(found.predictions) == ["101", "100"]
-    assert found.predictions["100"].scores == {"0": -9.0, "1": -8.0, "2": -7.0, "3": -1.0, "4": -5.0}
+    assert found.predictions["100"].scores == {
+        "0": -9.0,
+        "1": -8.0,
+        "2": -7.0,
+        "3": -1.0,
+        "4": -5.0,
+    }
 
 
 def test_flexeval_choices_that_are_labels_by_order(read: Read) -> None:
@@ -196,7 +238,9 @@ def test_flexeval_choices_that_are_labels_by_order(read: Read) -> None:
 def test_flexeval_damaged(complain: Complain) -> None:
     row = {"prefix": "問", "choices": ["含意", "矛盾"], "log_probs": [-2.0], "prediction": 1}
     assert "two lists of one length" in str(complain("outputs.jsonl", lines([row])))
-    assert "two lists" in str(complain("outputs.jsonl", lines([{**row, "choices": [], "log_probs": []}])))
+    assert "two lists" in str(
+        complain("outputs.jsonl", lines([{**row, "choices": [], "log_probs": []}]))
+    )
     row["log_probs"] = ["a", "b"]
     assert "no number" in str(complain("outputs.jsonl", lines([row])))
     assert "has no 'lm_output'" in str(
@@ -205,14 +249,32 @@ def test_flexeval_damaged(complain: Complain) -> None:
 
 
 def sample(name: str | int, prompt: Any, text: str | None, **more: Any) -> dict[str, Any]:
-    said = None if text is None else {"model": "m", "choices": [{"message": {"role": "assistant", "content": text}, "stop_reason": "stop"}], "completion": text}  # fmt: skip
-    return {"id": name, "epoch": 1, "input": prompt, "target": "x", "output": said, "scores": {}, **more}
+    said = (
+        None
+        if text is None
+        else {
+            "model": "m",
+            "choices": [{"message": {"role": "assistant", "content": text}, "stop_reason": "stop"}],
+            "completion": text,
+        }
+    )
+    return {
+        "id": name,
+        "epoch": 1,
+        "input": prompt,
+        "target": "x",
+        "output": said,
+        "scores": {},
+        **more,
+    }
 
 
 def archive(samples: list[dict[str, Any]]) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {"task": "t"}}))
+        packed.writestr(
+            "header.json", json.dumps({"version": 2, "status": "success", "eval": {"task": "t"}})
+        )
         for row in samples:
             packed.writestr(f"samples/{row['id']}_epoch_{row['epoch']}.json", json.dumps(row))
     return stream.getvalue()
@@ -225,7 +287,9 @@ def zstd_archive(name: str, content: bytes) -> bytes:
     fields = (20, 0, 93, 0, 0, zlib.crc32(content), len(packed), len(content), len(own), 0)
     local = struct.pack("<4s5H3I2H", b"PK\x03\x04", *fields) + own
     central = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, *fields, 0, 0, 0, 0, 0) + own
-    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, len(central), len(local) + len(packed), 0)
+    end = struct.pack(
+        "<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, len(central), len(local) + len(packed), 0
+    )
     return local + packed + central + end
 
 
@@ -279,7 +343,9 @@ def test_inspect_damaged(complain: Complain) -> None:
     broken = zstd_archive("samples/1.json", b"{").replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\x00")
     assert "is a damaged archive" in str(complain("log.eval", broken))
     assert "the JSON breaks off" in str(complain("log.eval", zstd_archive("samples/1.json", b"{")))
-    assert "sample 1: is not an object" in str(complain("log.eval", zstd_archive("samples/1.json", b"[]")))
+    assert "sample 1: is not an object" in str(
+        complain("log.eval", zstd_archive("samples/1.json", b"[]"))
+    )
     nameless: dict[str, Any] = {"eval": {}, "samples": [{"output": {}}]}
     assert "sample 1: has no id" in str(complain("log.json", json.dumps(nameless)))
     assert "it has no samples" in str(complain("log.json", '{"a": 1}', "jnli", "inspect"))

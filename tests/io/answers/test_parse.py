@@ -48,15 +48,27 @@ Examples = Callable[[str], list[Example]]
         ("klue-ner", [{"start": 0, "end": 2, "label": "PS"}], [Span(0, 2, "PS")]),
         ("klue-ner", [[4, 8, "LC"]], [Span(4, 8, "LC")]),
         ("klue-ner", '[[4, 8, "LC"]]', [Span(4, 8, "LC")]),
-        ("klue-ner", ["B-PS", "I-PS", "O", "O", "B-LC", "I-LC", "I-LC", "I-LC", "O"], [Span(0, 2, "PS"), Span(4, 8, "LC")]),
-        ("klue-ner", "B-PS B-PS I-LC B-LC I-LC I-LC I-PS", [Span(0, 1, "PS"), Span(1, 2, "PS"), Span(4, 8, "LC")]),
-        ("klue-dp", {"heads": [2, 0], "labels": ["NP", "VP"]}, {"heads": [2, 0], "labels": ["NP", "VP"]}),
+        (
+            "klue-ner",
+            ["B-PS", "I-PS", "O", "O", "B-LC", "I-LC", "I-LC", "I-LC", "O"],
+            [Span(0, 2, "PS"), Span(4, 8, "LC")],
+        ),
+        (
+            "klue-ner",
+            "B-PS B-PS I-LC B-LC I-LC I-LC I-PS",
+            [Span(0, 1, "PS"), Span(1, 2, "PS"), Span(4, 8, "LC")],
+        ),
+        (
+            "klue-dp",
+            {"heads": [2, 0], "labels": ["NP", "VP"]},
+            {"heads": [2, 0], "labels": ["NP", "VP"]},
+        ),
         ("klue-dp", '[[2, "NP"], [0, "VP"]]', {"heads": [2, 0], "labels": ["NP", "VP"]}),
         ("wos", ["숙소-지역-북섬"], ["숙소-지역-북섬"]),
         ("wos", {"숙소-지역": "북섬", "숙소-종류": "none"}, ["숙소-지역-북섬"]),
         ("wos", "[]", []),
     ],
-)  # fmt: skip
+)
 def test_read(task: Tasks, examples: Examples, name: str, raw: Any, answer: Any) -> None:
     assert parse_answer(raw, task(name), examples(name)[0]) == (answer, None)
 
@@ -96,7 +108,11 @@ def test_read(task: Tasks, examples: Examples, name: str, raw: Any, answer: Any)
         ("klue-ner", ["B-XX"] * 9, "'XX' is not one of"),
         ("klue-dp", {"heads": [2]}, "not a mapping of heads and labels"),
         ("klue-dp", {"heads": [2], "labels": ["NP"]}, "1 heads and 1 labels for 2 words"),
-        ("klue-dp", {"heads": [3, 0], "labels": ["NP", "VP"]}, "a head is not a number from 0 to 2"),
+        (
+            "klue-dp",
+            {"heads": [3, 0], "labels": ["NP", "VP"]},
+            "a head is not a number from 0 to 2",
+        ),
         ("klue-dp", {"heads": [2, 0], "labels": ["NP", "XP"]}, "'XP' is no label"),
         ("klue-dp", {"heads": "20", "labels": "NV"}, "are not lists"),
         ("wos", "숙소", "not a list"),
@@ -137,5 +153,11 @@ def test_two_equal_choices(task: Tasks) -> None:
 
 
 def test_places_in_the_labels(task: Tasks, examples: Examples) -> None:
-    assert parse_answer("1", task("jnli"), examples("jnli")[0], indices=True) == ("contradiction", None)
-    assert parse_answer("neutral", task("jnli"), examples("jnli")[0], indices=True) == ("neutral", None)
+    assert parse_answer("1", task("jnli"), examples("jnli")[0], indices=True) == (
+        "contradiction",
+        None,
+    )
+    assert parse_answer("neutral", task("jnli"), examples("jnli")[0], indices=True) == (
+        "neutral",
+        None,
+    )

@@ -9,19 +9,36 @@ from typing import Any
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.io.judgements import DIALECTS, How, Reading, open_judgements, write_judgements, write_tasks
+from nikawa.io.judgements import (
+    DIALECTS,
+    How,
+    Reading,
+    open_judgements,
+    write_judgements,
+    write_tasks,
+)
 from nikawa.io.judgements.base import BLANK, SPACES, WIDE
 from nikawa.records import Example, Judgement
 
 ROWS = [
     Judgement(
-        example="d:test/1", worker="ann", question="label", answer="含意", seconds=4.5, at="2024-05-01"
+        example="d:test/1",
+        worker="ann",
+        question="label",
+        answer="含意",
+        seconds=4.5,
+        at="2024-05-01",
     ),
     Judgement(example="d:test/1", worker="ben", question="label", answer="中立"),
     Judgement(example="d:test/2", worker="ann", question="label", answer=3),
 ]
 PLAIN = [
-    Judgement(example=j.example, worker=j.worker, question="label", answer=str(j.answer).replace("中", "矛"))
+    Judgement(
+        example=j.example,
+        worker=j.worker,
+        question="label",
+        answer=str(j.answer).replace("中", "矛"),
+    )
     for j in ROWS[:2]
 ]
 EXAMPLES = {"d:test/1": Example(id="1", inputs={"text": "雨が降る。"})}
@@ -58,7 +75,10 @@ def test_a_korean_sheet_round_trips(tmp_path: Path) -> None:
 def test_label_studio_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "ls.json"
     assert write_judgements(path, ROWS, "label-studio", examples=EXAMPLES) == 2
-    assert json.loads(path.read_text("utf-8"))[0]["data"] == {"text": "雨が降る。", "example": "d:test/1"}
+    assert json.loads(path.read_text("utf-8"))[0]["data"] == {
+        "text": "雨が降る。",
+        "example": "d:test/1",
+    }
     reading = open_judgements(path)
     assert (reading.form, reading.workers_are) == ("label-studio", "persons")
     assert [judgement for _, judgement in reading.rows] == ROWS
@@ -118,12 +138,19 @@ def opened(tmp_path: Path, text: str, name: str = "x.json", form: str | None = N
 
 def test_label_studio_as_exported(tmp_path: Path) -> None:
     by = {"id": 5, "email": "ben@example.org"}
-    rating = {"completed_by": by, "result": [{"from_name": "fit", "value": {"rating": 4}}], "lead_time": 2.5}
+    rating = {
+        "completed_by": by,
+        "result": [{"from_name": "fit", "value": {"rating": 4}}],
+        "lead_time": 2.5,
+    }
     text = studio(choice("happy"), rating, choice("sad", was_cancelled=True), {"completed_by": 4})
     reading = opened(tmp_path, text)
     assert list(reading.rows) == [
         (1, Judgement(example="7", worker="3", question="mood", answer="happy")),
-        (1, Judgement(example="7", worker="ben@example.org", question="fit", answer=4, seconds=2.5)),
+        (
+            1,
+            Judgement(example="7", worker="ben@example.org", question="fit", answer=4, seconds=2.5),
+        ),
     ]
     assert [(n.what, n.count) for n in reading.notes.report()] == [
         ("skipped annotations", 1),
@@ -162,7 +189,9 @@ def test_doccano_refusals(tmp_path: Path, row: str, said: str) -> None:
 
 
 def test_doccano_workers_and_blanks(tmp_path: Path) -> None:
-    reading = opened(tmp_path, '{"id":1,"label":["a"],"username":"ann"}\n{"id":2,"label":[]}\n', "ben.jsonl")
+    reading = opened(
+        tmp_path, '{"id":1,"label":["a"],"username":"ann"}\n{"id":2,"label":[]}\n', "ben.jsonl"
+    )
     assert [(j.worker, j.answer) for _, j in reading.rows] == [("ann", "a")]
     assert [(n.what, n.lines) for n in reading.notes.report()] == [("blank answers", (2,))]
     with pytest.raises(BadInput, match="names no worker, and 'all' is none"):
@@ -172,7 +201,9 @@ def test_doccano_workers_and_blanks(tmp_path: Path) -> None:
 def test_an_answer_about_an_unknown_item(tmp_path: Path) -> None:
     write_judgements(tmp_path / "j.jsonl", ROWS)
     reading = open_judgements(tmp_path / "j.jsonl")
-    with pytest.raises(BadInput, match=r"j.jsonl, line 3: answers about 'd:test/2', which is no example"):
+    with pytest.raises(
+        BadInput, match=r"j.jsonl, line 3: answers about 'd:test/2', which is no example"
+    ):
         list(reading.known(EXAMPLES))
 
 
@@ -194,9 +225,22 @@ def test_answers_in_records_are_cleaned_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "judgements.jsonl"
     answers = ["E", "E ", " E", "", None, "３", "N"]
     rows = [
-        {"example": "x", "worker": f"w{k}", "question": "label", "answer": a} for k, a in enumerate(answers)
+        {"example": "x", "worker": f"w{k}", "question": "label", "answer": a}
+        for k, a in enumerate(answers)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     reading = open_judgements(path)
-    assert [judgement.answer for _, judgement in reading.rows] == ["E", "E", "E", None, None, 3, "N"]
-    assert {note.what: note.count for note in reading.notes.report()} == {SPACES: 2, BLANK: 1, WIDE: 1}
+    assert [judgement.answer for _, judgement in reading.rows] == [
+        "E",
+        "E",
+        "E",
+        None,
+        None,
+        3,
+        "N",
+    ]
+    assert {note.what: note.count for note in reading.notes.report()} == {
+        SPACES: 2,
+        BLANK: 1,
+        WIDE: 1,
+    }

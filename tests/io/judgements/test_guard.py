@@ -32,7 +32,9 @@ def test_a_sheet_is_read_as_it_was_meant(tmp_path: Path, name: str, tab: str) ->
         ["b", "w", "label", "'tis"],
     ]
     (tmp_path / name).write_text("".join(tab.join(row) + "\n" for row in rows), "utf-8")
-    found = [(row.example, row.worker, row.answer) for _, row in open_judgements(tmp_path / name).rows]
+    found = [
+        (row.example, row.worker, row.answer) for _, row in open_judgements(tmp_path / name).rows
+    ]
     assert found == [("=1", "@w", "+"), ("b", "w", "'tis")]
 
 

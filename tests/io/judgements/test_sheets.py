@@ -20,7 +20,9 @@ def sheet(folder: Path, text: str, name: str = "s.csv", encoding: str = "utf-8")
     return path
 
 
-def read(path: Path, mapping: str | None = LONG, **more: str) -> tuple[list[Judgement], tuple[Note, ...]]:
+def read(
+    path: Path, mapping: str | None = LONG, **more: str
+) -> tuple[list[Judgement], tuple[Note, ...]]:
     reading = open_judgements(path, How(mapping=parse_map(mapping) if mapping else None, **more))
     rows = [judgement for _, judgement in reading.rows]
     return rows, reading.notes.report()
@@ -38,7 +40,9 @@ def test_long_sheet_by_map(tmp_path: Path) -> None:
     path = sheet(tmp_path, "task,user,label,sec,when\n1,ann,yes,12.5,2024-05-01\n2,ben,3,1:05,\n")
     rows, notes = read(path, f"{LONG},seconds=sec,at=when")
     assert rows == [
-        Judgement(example="1", worker="ann", question="label", answer="yes", seconds=12.5, at="2024-05-01"),
+        Judgement(
+            example="1", worker="ann", question="label", answer="yes", seconds=12.5, at="2024-05-01"
+        ),
         Judgement(example="2", worker="ben", question="label", answer=3, seconds=65.0),
     ]
     assert notes == ()
@@ -48,7 +52,10 @@ def test_questions_from_a_column_or_from_several(tmp_path: Path) -> None:
     path = sheet(tmp_path, "task,user,q,label,score\n1,ann,fit,yes,4\n")
     assert [(j.question, j.answer) for j in read(path, f"{LONG},question=q")[0]] == [("fit", "yes")]
     several = "example=task,worker=user,answer.fit=label,answer.score=score"
-    assert [(j.question, j.answer) for j in read(path, several)[0]] == [("fit", "yes"), ("score", 4)]
+    assert [(j.question, j.answer) for j in read(path, several)[0]] == [
+        ("fit", "yes"),
+        ("score", 4),
+    ]
 
 
 def test_wide_sheet_by_pattern(tmp_path: Path) -> None:
@@ -60,7 +67,9 @@ def test_wide_sheet_by_pattern(tmp_path: Path) -> None:
         (3, "rater_b", "no"),
     ]
     assert reading.workers_are == "columns"
-    assert [(n.what, n.count, n.lines) for n in reading.notes.report()] == [("blank answers", 1, (3,))]
+    assert [(n.what, n.count, n.lines) for n in reading.notes.report()] == [
+        ("blank answers", 1, (3,))
+    ]
 
 
 def test_oddities_are_counted_by_line(tmp_path: Path) -> None:
@@ -91,7 +100,9 @@ def test_wide_letters_are_labels_as_they_are(tmp_path: Path) -> None:
         ("cp949", "그렇습니다", "sheet in cp949"),
     ],
 )
-def test_encodings_are_detected_and_said(tmp_path: Path, encoding: str, label: str, said: str) -> None:
+def test_encodings_are_detected_and_said(
+    tmp_path: Path, encoding: str, label: str, said: str
+) -> None:
     path = sheet(tmp_path, f"task,user,label\r\n1,ann,{label}\r\n", encoding=encoding)
     reading = open_judgements(path, How(mapping=parse_map(LONG)))
     assert reading.form == said
@@ -143,7 +154,10 @@ def test_a_word_that_may_mean_something_else_counts_where_no_other_does(
 
 def test_a_recognised_wide_sheet(tmp_path: Path) -> None:
     path = sheet(tmp_path, "設問ID,回答1,回答2,備考\n7,はい,いいえ,\n")
-    assert [(j.worker, j.answer) for j in read(path, None)[0]] == [("回答1", "はい"), ("回答2", "いいえ")]
+    assert [(j.worker, j.answer) for j in read(path, None)[0]] == [
+        ("回答1", "はい"),
+        ("回答2", "いいえ"),
+    ]
 
 
 def test_quotes_part_cells_between_commas_only(tmp_path: Path) -> None:
@@ -168,7 +182,10 @@ def test_quotes_part_cells_between_commas_only(tmp_path: Path) -> None:
         ("task,user,label\n1,ann\n", "s.csv, line 2: has 2 cells, the heading has 3"),
         ("task,user,label\n1,ann,x\n2,,x\n", "s.csv, line 3: names no worker; fill the cell"),
         ("task,user,label\n ,ann,x\n", "s.csv, line 2: names no item"),
-        ('task,user,label\n1,ann,x\n2,ann,"x\n3,ann,x\n', "s.csv, line 3: cannot be parted into cells"),
+        (
+            'task,user,label\n1,ann,x\n2,ann,"x\n3,ann,x\n',
+            "s.csv, line 3: cannot be parted into cells",
+        ),
         ("task,user,label\n1,ann,a\0b\n", "s.csv, line 2: holds a NUL character"),
     ],
 )

@@ -25,7 +25,15 @@ class Fake:
     """What the server can do, says, and how it misbehaves; tests change it as they go."""
 
     def __init__(self) -> None:
-        self.can = {"logprobs", "echo", "json_schema", "json_object", "max_tokens", "temperature", "system"}
+        self.can = {
+            "logprobs",
+            "echo",
+            "json_schema",
+            "json_object",
+            "max_tokens",
+            "temperature",
+            "system",
+        }
         self.top = 20
         self.ignores = False
         """Pass over what it does not know instead of refusing it."""
@@ -62,15 +70,26 @@ class Fake:
 
     def _refused(self, path: str, body: dict[str, Any]) -> str:
         known = {
-            "logprobs is not supported": "logprobs" in body and "messages" in body and "logprobs" not in self.can,
+            "logprobs is not supported": "logprobs" in body
+            and "messages" in body
+            and "logprobs" not in self.can,
             "top_logprobs is at most 5": body.get("top_logprobs", 0) > self.top,
-            "echo is not supported": path.endswith("/completions") and "prompt" in body and "echo" not in self.can,
-            "unknown response_format": "response_format" in body and body["response_format"]["type"] not in self.can,
-            "use max_completion_tokens": "max_tokens" in body and "messages" in body and "max_tokens" not in self.can,
+            "echo is not supported": path.endswith("/completions")
+            and "prompt" in body
+            and "echo" not in self.can,
+            "unknown response_format": "response_format" in body
+            and body["response_format"]["type"] not in self.can,
+            "use max_completion_tokens": "max_tokens" in body
+            and "messages" in body
+            and "max_tokens" not in self.can,
             "temperature is fixed": "temperature" in body and "temperature" not in self.can,
             **{f"unknown field {name}": name in body and name not in self.can for name in FEATURES},
-        }  # fmt: skip
-        if "messages" in body and body["messages"][0]["role"] == "system" and "system" not in self.can:
+        }
+        if (
+            "messages" in body
+            and body["messages"][0]["role"] == "system"
+            and "system" not in self.can
+        ):
             return "system role not supported"
         return "" if self.ignores else next((what for what, wrong in known.items() if wrong), "")
 
@@ -84,10 +103,19 @@ class Fake:
             return self._echoed(body, said)
         if self._held(body) and "grammar" not in body and not said.startswith("{"):
             said = json.dumps({"answer": said}, ensure_ascii=False)
-        choice: dict[str, Any] = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+        choice: dict[str, Any] = {
+            "message": {"role": "assistant", "content": said},
+            "finish_reason": "stop",
+        }
         if "logprobs" in body and "logprobs" in self.can:
-            top = [{"token": f" {said}", "logprob": -0.5}, {"token": "B" if said != "B" else "A", "logprob": -2.0}, {"token": "だ", "logprob": -1.0}]  # fmt: skip
-            choice["logprobs"] = {"content": [{"token": said, "logprob": -0.5, "top_logprobs": top}]}
+            top = [
+                {"token": f" {said}", "logprob": -0.5},
+                {"token": "B" if said != "B" else "A", "logprob": -2.0},
+                {"token": "だ", "logprob": -1.0},
+            ]
+            choice["logprobs"] = {
+                "content": [{"token": said, "logprob": -0.5, "top_logprobs": top}]
+            }
         return {"model": "served", "choices": [choice], "usage": usage}
 
     def _echoed(self, body: dict[str, Any], said: str) -> dict[str, Any]:
@@ -185,7 +213,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     handler = type("Bound", (Handler,), {"fake": fake})
     with _Server(("127.0.0.1", 0), handler) as http:
         fake.url = f"http://127.0.0.1:{http.server_address[1]}/v1"  # type: ignore[attr-defined]
-        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread = threading.Thread(
+            target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
         thread.start()
         yield fake
         fake.over.set()
@@ -197,7 +227,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def chat(server: Any) -> Callable[..., Any]:
     """A model of the server, impatient unless told otherwise."""
 
-    def make(folder: Path | None = None, seed: int = 0, progress: Any = None, **settings: Any) -> Any:
+    def make(
+        folder: Path | None = None, seed: int = 0, progress: Any = None, **settings: Any
+    ) -> Any:
         told = {"base_url": server.url, "wait": 0.002, "timeout": 5.0, **settings}
         more = {"progress": progress} if progress else {}
         return make_model("chat:some/model", seed=seed, settings=told, folder=folder, **more)

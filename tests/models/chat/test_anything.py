@@ -18,17 +18,65 @@ from nikawa.models.chat.replies import read_reply
 from nikawa.models.chat.template import find_template
 from nikawa.records import Example, Kind, Task
 
-WORDS = st.sampled_from(["choices", "message", "content", "logprobs", "top_logprobs", "token", "logprob", "usage", "prompt_tokens", "error", "code", "text", "tokens", "token_logprobs", "finish_reason", "entities", "words", "state", "index", "head", "label", "slot", "value", "occurrence", "answer", "score", "PS", "A", "花"])  # fmt: skip
+WORDS = st.sampled_from(
+    [
+        "choices",
+        "message",
+        "content",
+        "logprobs",
+        "top_logprobs",
+        "token",
+        "logprob",
+        "usage",
+        "prompt_tokens",
+        "error",
+        "code",
+        "text",
+        "tokens",
+        "token_logprobs",
+        "finish_reason",
+        "entities",
+        "words",
+        "state",
+        "index",
+        "head",
+        "label",
+        "slot",
+        "value",
+        "occurrence",
+        "answer",
+        "score",
+        "PS",
+        "A",
+        "花",
+    ]
+)
 PLAIN = st.none() | st.booleans() | st.integers(-3, 600) | st.floats() | WORDS | st.text(max_size=5)
-ANY = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4), max_leaves=12)  # fmt: skip
+ANY = st.recursive(
+    PLAIN,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=12,
+)
 EXAMPLE = Example(
     id="1",
-    inputs={"text": "花と花", "context": "花", "question": "花は？", "choices": ["花", "鳥"], "words": [{"form": "花"}, {"form": "鳥"}]},
-)  # fmt: skip
+    inputs={
+        "text": "花と花",
+        "context": "花",
+        "question": "花は？",
+        "choices": ["花", "鳥"],
+        "words": [{"form": "花"}, {"form": "鳥"}],
+    },
+)
 
 
 @settings(max_examples=80, deadline=None)
-@given(found=st.fixed_dictionaries({"choices": ANY | st.lists(st.dictionaries(WORDS, ANY), max_size=2)}, optional={"usage": ANY, "error": ANY}), status=st.sampled_from([200, 400, 429, 500]))  # fmt: skip
+@given(
+    found=st.fixed_dictionaries(
+        {"choices": ANY | st.lists(st.dictionaries(WORDS, ANY), max_size=2)},
+        optional={"usage": ANY, "error": ANY},
+    ),
+    status=st.sampled_from([200, 400, 429, 500]),
+)
 def test_any_response(found: Any, status: int) -> None:
     try:
         reply = read_reply("k", status, {}, json.dumps(found).encode())
@@ -43,10 +91,26 @@ def test_any_response(found: Any, status: int) -> None:
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 @settings(max_examples=30, deadline=None)
-@given(said=st.text(max_size=20) | ANY.map(json.dumps) | st.dictionaries(WORDS, ANY | st.lists(st.dictionaries(WORDS, PLAIN), max_size=3)).map(json.dumps))  # fmt: skip
+@given(
+    said=st.text(max_size=20)
+    | ANY.map(json.dumps)
+    | st.dictionaries(WORDS, ANY | st.lists(st.dictionaries(WORDS, PLAIN), max_size=3)).map(
+        json.dumps
+    )
+)
 def test_any_answer(kind: Kind, said: str) -> None:
-    inputs = ("question", "choices") if kind == "choice" else ("text", "words", "context", "question")
-    task = Task(name="own", dataset="own", kind=kind, question="x", inputs=inputs, labels=("PS", "LC"), metrics=())  # fmt: skip
+    inputs = (
+        ("question", "choices") if kind == "choice" else ("text", "words", "context", "question")
+    )
+    task = Task(
+        name="own",
+        dataset="own",
+        kind=kind,
+        question="x",
+        inputs=inputs,
+        labels=("PS", "LC"),
+        metrics=(),
+    )
     form = FORMS[kind](task, find_template(task, "ja"), "ja")
     try:
         found = form.read(EXAMPLE, said)

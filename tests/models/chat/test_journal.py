@@ -20,8 +20,19 @@ from nikawa.errors import BadInput
 from nikawa.models.chat.journal import NAME, Journal, Reply
 from nikawa.records import Example, Task
 
-TASK = Task(name="own", dataset="own", kind="text", question="label", inputs=("text",), labels=("good", "bad"), metrics=())  # fmt: skip
-TEXTS = [Example(id=f"t{i}", inputs={"text": f"{i}番の店です"}, gold={"label": ("good", "bad")[i % 2]}) for i in range(20)]  # fmt: skip
+TASK = Task(
+    name="own",
+    dataset="own",
+    kind="text",
+    question="label",
+    inputs=("text",),
+    labels=("good", "bad"),
+    metrics=(),
+)
+TEXTS = [
+    Example(id=f"t{i}", inputs={"text": f"{i}番の店です"}, gold={"label": ("good", "bad")[i % 2]})
+    for i in range(20)
+]
 
 
 def parity(question: str) -> str:
@@ -51,7 +62,9 @@ def test_torn_lines_are_passed_over(server: Any, chat: Any, tmp_path: Path) -> N
     assert len(server.asked) == 21
 
 
-def test_a_shared_folder_serves_other_runs_for_nothing(server: Any, chat: Any, tmp_path: Path) -> None:
+def test_a_shared_folder_serves_other_runs_for_nothing(
+    server: Any, chat: Any, tmp_path: Path
+) -> None:
     shared = str(tmp_path / "shared")
     prices = {"price_in": 1.0, "cache": shared}
     first = chat(tmp_path / "one", **prices)
@@ -71,7 +84,11 @@ def test_what_differs_is_asked_anew(server: Any, chat: Any, tmp_path: Path) -> N
     chat(tmp_path).predict(TASK, TEXTS[:1])
     chat(tmp_path, seed=1).predict(TASK, TEXTS[:1])
     assert len(server.asked) == 1
-    for change in ({"temperature": 0.7}, {"temperature": 0.7, "seed": 1}, {"extra": {"top_p": 0.9}}):
+    for change in (
+        {"temperature": 0.7},
+        {"temperature": 0.7, "seed": 1},
+        {"extra": {"top_p": 0.9}},
+    ):
         chat(tmp_path, **change).predict(TASK, TEXTS[:1])
     assert len(server.asked) == 4
     assert [body.get("seed") for body in server.asked] == [None, 0, 1, None]
@@ -156,8 +173,13 @@ def everything(folder: Path) -> str:
 
 @pytest.mark.parametrize("auth", ["bearer", "api-key", "basic"])
 def test_the_key_is_sent_and_nowhere_else(
-    server: Any, chat: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, auth: str
-) -> None:  # fmt: skip
+    server: Any,
+    chat: Any,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    auth: str,
+) -> None:
     secret = "user:pass-0123456789" if auth == "basic" else "sk-loop-0123456789"
     monkeypatch.setenv("MY_KEY", secret)
     caplog.set_level(logging.DEBUG)
@@ -176,9 +198,20 @@ def test_the_key_is_sent_and_nowhere_else(
         chat(tmp_path, key_env="MY_KEY", auth=auth, how="parse", retries=1).predict(TASK, TEXTS)
     sent = server.headers[0]
     assert (sent.get("authorization") or sent.get("api-key")) in (
-        f"Bearer {secret}", secret, "Basic dXNlcjpwYXNzLTAxMjM0NTY3ODk="
-    )  # fmt: skip
-    told = [everything(tmp_path), caplog.text, str(failed.value), repr(failed.value.__context__), repr(model), str(model.about()), str(found), str(vars(model))]  # fmt: skip
+        f"Bearer {secret}",
+        secret,
+        "Basic dXNlcjpwYXNzLTAxMjM0NTY3ODk=",
+    )
+    told = [
+        everything(tmp_path),
+        caplog.text,
+        str(failed.value),
+        repr(failed.value.__context__),
+        repr(model),
+        str(model.about()),
+        str(found),
+        str(vars(model)),
+    ]
     for part in (secret, secret[-10:], "dXNlcjpwYXNz"):
         assert not [text for text in told if part in text]
     assert part not in str(pickle.dumps(found))
@@ -200,6 +233,8 @@ def test_keys_that_are_none(server: Any, chat: Any, monkeypatch: pytest.MonkeyPa
     with pytest.raises(BadInput, match="name of an environment variable, not a key") as problem:
         chat(key_env="sk-0123456789")
     assert "0123456789" not in str(problem.value)
-    with pytest.raises(BadInput, match=r"base_url http://\*\*\*@host/v1 holds a password") as problem:
+    with pytest.raises(
+        BadInput, match=r"base_url http://\*\*\*@host/v1 holds a password"
+    ) as problem:
         chat(base_url="http://me:hush@host/v1")
     assert "hush" not in str(problem.value)

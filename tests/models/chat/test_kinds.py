@@ -20,15 +20,35 @@ NLI = ("entailment", "contradiction", "neutral")
 
 
 def task(kind: Kind, question: str, *inputs: str, **more: Any) -> Task:
-    return Task(name=f"own-{kind}", dataset="own", kind=kind, question=question, inputs=inputs, metrics=(), **more)  # fmt: skip
+    return Task(
+        name=f"own-{kind}",
+        dataset="own",
+        kind=kind,
+        question=question,
+        inputs=inputs,
+        metrics=(),
+        **more,
+    )
 
 
 INFER = task("inference", "label", "premise", "hypothesis", labels=NLI)
 PAIRS = [
-    Example(id="a", inputs={"premise": "庭で犬が走る。", "hypothesis": "犬が動く。"}, gold={"label": "entailment"}),
-    Example(id="b", inputs={"premise": "庭で犬が走る。", "hypothesis": "犬はいない。"}, gold={"label": "contradiction"}),
-    Example(id="c", inputs={"premise": "庭で犬が走る。", "hypothesis": "犬は白い。"}, gold={"label": "neutral"}),
-]  # fmt: skip
+    Example(
+        id="a",
+        inputs={"premise": "庭で犬が走る。", "hypothesis": "犬が動く。"},
+        gold={"label": "entailment"},
+    ),
+    Example(
+        id="b",
+        inputs={"premise": "庭で犬が走る。", "hypothesis": "犬はいない。"},
+        gold={"label": "contradiction"},
+    ),
+    Example(
+        id="c",
+        inputs={"premise": "庭で犬が走る。", "hypothesis": "犬は白い。"},
+        gold={"label": "neutral"},
+    ),
+]
 
 
 def nli(question: str) -> str:
@@ -63,12 +83,17 @@ def test_a_choice_is_asked_as_well_as_the_server_can(
     assert model.about()["how"] == way
     assert answers(found) == list(NLI)
     if way in ("logprob", "echo"):
-        assert all(sum(p.scores.values()) == pytest.approx(1) and list(p.scores) == list(NLI) for p in found)
+        assert all(
+            sum(p.scores.values()) == pytest.approx(1) and list(p.scores) == list(NLI)
+            for p in found
+        )
     else:
         assert all(p.scores is None for p in found)
 
 
-def test_the_share_of_each_label_is_its_share_of_the_likeliest_tokens(server: Any, chat: Any) -> None:
+def test_the_share_of_each_label_is_its_share_of_the_likeliest_tokens(
+    server: Any, chat: Any
+) -> None:
     [found] = chat().predict(INFER, PAIRS[:1])
     assert found.scores == pytest.approx(
         {"entailment": 0.8175745, "contradiction": 0.1824255, "neutral": 0.0}
@@ -94,7 +119,9 @@ def test_fewer_alternatives_will_do(server: Any, chat: Any) -> None:
 
 def test_a_way_the_server_does_not_offer(server: Any, chat: Any) -> None:
     server.can = {"max_tokens", "temperature", "system"}
-    with pytest.raises(BadInput, match="gives no log-probabilities for some/model; set how to auto"):
+    with pytest.raises(
+        BadInput, match="gives no log-probabilities for some/model; set how to auto"
+    ):
         chat(how="logprob").predict(INFER, PAIRS)
     with pytest.raises(BadInput, match="gives no answers held to a schema"):
         chat(how="constrained").predict(INFER, PAIRS)
@@ -125,7 +152,9 @@ def test_similarity(server: Any, chat: Any, can: set[str]) -> None:
     server.can = {"max_tokens", "temperature", "system", *can}
     server.brain = lambda question: '{"score": 3.5}' if can else "３．５点"
     sts = task("similarity", "score", "sentence1", "sentence2", scale=(1.0, 5.0))
-    example = Example(id="s", inputs={"sentence1": "雨だ。", "sentence2": "雪だ。"}, gold={"score": 2.25})
+    example = Example(
+        id="s", inputs={"sentence1": "雨だ。", "sentence2": "雪だ。"}, gold={"score": 2.25}
+    )
     model = chat(shots=1)
     model.fit(sts, [replace(example, id="t", inputs={"sentence1": "空", "sentence2": "海"})])
     assert answers(model.predict(sts, [example])) == [3.5]
@@ -154,8 +183,16 @@ def test_a_choice_brings_its_options(server: Any, chat: Any) -> None:
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [("札幌", "札幌"), ("答え: 「札幌」\n理由は…", "札幌"), ("答えなし。", ""), ('{"answer": ""}', ""), ('{"answer": "札幌市"}', "札幌市"), ("「札幌に」", "札幌に"), ("『旅』", "『旅』")],
-)  # fmt: skip
+    [
+        ("札幌", "札幌"),
+        ("答え: 「札幌」\n理由は…", "札幌"),
+        ("答えなし。", ""),
+        ('{"answer": ""}', ""),
+        ('{"answer": "札幌市"}', "札幌市"),
+        ("「札幌に」", "札幌に"),
+        ("『旅』", "『旅』"),
+    ],
+)
 def test_reading(server: Any, chat: Any, said: str, meant: str) -> None:
     server.brain = lambda question: said
     mrc = task("reading", "answers", "title", "context", "question")
@@ -165,17 +202,28 @@ def test_reading(server: Any, chat: Any, said: str, meant: str) -> None:
 
 
 NER = task("tagging", "spans", "text", labels=("PS", "LC"))
-TOWN = Example(id="n", inputs={"text": "山田は山田町の山田さんです。"}, gold={"spans": [Span(3, 6, "LC"), Span(7, 9, "PS")]})  # fmt: skip
+TOWN = Example(
+    id="n",
+    inputs={"text": "山田は山田町の山田さんです。"},
+    gold={"spans": [Span(3, 6, "LC"), Span(7, 9, "PS")]},
+)
 
 
 @pytest.mark.parametrize("can", [{"json_schema"}, {"json_object"}, set()])
 def test_entities_come_back_to_their_characters(server: Any, chat: Any, can: set[str]) -> None:
     server.can = {"max_tokens", "temperature", "system", *can}
-    found = {"entities": [{"text": "山田", "occurrence": 3, "label": "PS"}, {"text": "山田町", "occurrence": 1, "label": "地名"}]}  # fmt: skip
+    found = {
+        "entities": [
+            {"text": "山田", "occurrence": 3, "label": "PS"},
+            {"text": "山田町", "occurrence": 1, "label": "地名"},
+        ]
+    }
     server.brain = lambda question: json.dumps(found, ensure_ascii=False)
     model = chat(shots=1)
     model.fit(NER, [TOWN])
-    [answer] = model.predict(NER, [replace(TOWN, inputs={"text": "「" + TOWN.inputs["text"]}, gold={})])
+    [answer] = model.predict(
+        NER, [replace(TOWN, inputs={"text": "「" + TOWN.inputs["text"]}, gold={})]
+    )
     assert answer.answer == [Span(4, 7, "LC"), Span(8, 10, "PS")]
     shown = json.loads(server.asked[0]["messages"][2]["content"])
     assert shown["entities"][1] == {"text": "山田", "occurrence": 3, "label": "PS"}
@@ -184,8 +232,14 @@ def test_entities_come_back_to_their_characters(server: Any, chat: Any, can: set
 def test_relations(server: Any, chat: Any) -> None:
     labels = ("no_relation", *(f"per:r{i}" for i in range(29)))
     re_task = task("relation", "relation", "text", "subject", "object", labels=labels)
-    inputs = {"text": "이순이는 서울에서 산다.", "subject": Span(0, 3), "object": {"start": 5, "end": 7}}
-    server.brain = lambda question: "per:r12" if "<subject>이순이</subject>는 <object>서울</object>에서" in question else "?"  # fmt: skip
+    inputs = {
+        "text": "이순이는 서울에서 산다.",
+        "subject": Span(0, 3),
+        "object": {"start": 5, "end": 7},
+    }
+    server.brain = lambda question: (
+        "per:r12" if "<subject>이순이</subject>는 <object>서울</object>에서" in question else "?"
+    )
     model = chat()
     [found] = model.predict(re_task, [Example(id="1", inputs=inputs)])
     assert (found.answer, model.about()["how"]) == ("per:r12", "json_schema")
@@ -198,24 +252,38 @@ def test_relations(server: Any, chat: Any) -> None:
 
 def test_trees(server: Any, chat: Any) -> None:
     dp = task("tree", "tree", "text", "words", labels=("NP", "VP"))
-    words = [{"form": "비가", "lemma": "비 가", "pos": "NNG+JKS"}, {"form": "온다", "lemma": "오 ㄴ다", "pos": "VV+EF"}]  # fmt: skip
-    rows = [{"index": 2, "word": "온다", "head": 0, "label": "VP"}, {"index": 1, "word": "비가", "head": 2, "label": "np"}]  # fmt: skip
+    words = [
+        {"form": "비가", "lemma": "비 가", "pos": "NNG+JKS"},
+        {"form": "온다", "lemma": "오 ㄴ다", "pos": "VV+EF"},
+    ]
+    rows = [
+        {"index": 2, "word": "온다", "head": 0, "label": "VP"},
+        {"index": 1, "word": "비가", "head": 2, "label": "np"},
+    ]
     server.brain = lambda question: json.dumps({"words": rows})
-    example = Example(id="1", inputs={"text": "비가 온다", "words": words}, gold={"tree": {"heads": [2, 0], "labels": ["NP", "VP"]}})  # fmt: skip
+    example = Example(
+        id="1",
+        inputs={"text": "비가 온다", "words": words},
+        gold={"tree": {"heads": [2, 0], "labels": ["NP", "VP"]}},
+    )
     model = chat(shots="all")
     model.fit(dp, [replace(example, inputs={"text": "눈이 온다", "words": words})])
     [found] = model.predict(dp, [example])
     assert found.answer == {"heads": [2, 0], "labels": ["NP", "VP"]}
     assert "1\t비가\t비 가\tNNG+JKS" in server.asked[0]["messages"][-1]["content"]
     rows.pop()
-    [short] = chat(seed=1).predict(dp, [replace(example, inputs={**example.inputs, "text": "비가 온다."})])
+    [short] = chat(seed=1).predict(
+        dp, [replace(example, inputs={**example.inputs, "text": "비가 온다."})]
+    )
     assert (short.answer, short.why) == (None, "unparsable: word 1 has no head")
 
 
 def test_dialogues(server: Any, chat: Any) -> None:
     dst = task("dialogue", "state", "turns")
     turns = [{"role": "user", "text": "싼 식당을 찾아요."}, {"role": "sys", "text": "지역은요?"}]
-    server.brain = lambda question: '{"state": [{"slot": "식당-가격대", "value": "저렴"}, {"slot": "식당-지역", "value": "none"}]}'  # fmt: skip
+    server.brain = lambda question: (
+        '{"state": [{"slot": "식당-가격대", "value": "저렴"}, {"slot": "식당-지역", "value": "none"}]}'
+    )
     learn = Example(
         id="l", inputs={"turns": turns[:1]}, gold={"state": ["식당-가격대-저렴", "식당-지역-북쪽"]}
     )
@@ -223,7 +291,9 @@ def test_dialogues(server: Any, chat: Any) -> None:
     model.fit(dst, [learn])
     [found] = model.predict(dst, [Example(id="1", inputs={"turns": turns})])
     assert found.answer == ["식당-가격대-저렴"]
-    assert "사용자: 싼 식당을 찾아요.\n시스템: 지역은요?" in server.asked[0]["messages"][-1]["content"]
+    assert (
+        "사용자: 싼 식당을 찾아요.\n시스템: 지역은요?" in server.asked[0]["messages"][-1]["content"]
+    )
     server.brain = lambda question: '{"state": [{"slot": "택시-색", "value": "노랑"}]}'
     [odd] = model.predict(dst, [Example(id="2", inputs={"turns": turns[1:]})])
     assert odd.why == "unparsable: there is no slot '택시-색'"
@@ -237,7 +307,9 @@ def test_it_is_a_model_like_the_others(chat: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["klue-ner", "klue-dp", "jsquad", "klue-nli", "jcommonsenseqa", "jsick-sts"])
+@pytest.mark.parametrize(
+    "name", ["klue-ner", "klue-dp", "jsquad", "klue-nli", "jcommonsenseqa", "jsick-sts"]
+)
 def test_published_gold_survives_being_shown_and_read(shared_data: Path, name: str) -> None:
     found = tasks()[name]
     examples = load(f"{found.dataset}:dev", data=shared_data).splits["dev"]
@@ -248,4 +320,6 @@ def test_published_gold_survives_being_shown_and_read(shared_data: Path, name: s
         meant = gold[0]["text"].strip() if name == "jsquad" else gold
         for as_json in (False, True):
             read = form.read(example, form.shown(example, gold, as_json))
-            assert read == (pytest.approx(meant, abs=0.051) if name == "jsick-sts" else meant), example.id
+            assert read == (pytest.approx(meant, abs=0.051) if name == "jsick-sts" else meant), (
+                example.id
+            )

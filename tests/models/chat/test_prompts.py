@@ -19,11 +19,23 @@ from nikawa.models.chat.spans import find_spans, occurrence
 from nikawa.models.chat.template import FOLDER, find_template, read_template
 from nikawa.records import Example, Kind, Span, Task
 
-TASK = Task(name="own", dataset="own", kind="inference", question="label", inputs=("premise", "hypothesis"), labels=("entailment", "neutral"), metrics=())  # fmt: skip
+TASK = Task(
+    name="own",
+    dataset="own",
+    kind="inference",
+    question="label",
+    inputs=("premise", "hypothesis"),
+    labels=("entailment", "neutral"),
+    metrics=(),
+)
 POOL = [
-    Example(id=str(i), inputs={"premise": f"{i}", "hypothesis": "x"}, gold={"label": "neutral" if i % 4 else "entailment"})
+    Example(
+        id=str(i),
+        inputs={"premise": f"{i}", "hypothesis": "x"},
+        gold={"label": "neutral" if i % 4 else "entailment"},
+    )
     for i in range(40)
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
@@ -37,7 +49,11 @@ def test_each_kind_has_a_prompt_in_both_languages(kind: Kind, language: str) -> 
     assert re.search(script, "".join(template.user))
 
 
-@pytest.mark.parametrize("task", [(b.language, t) for b in benchmarks().values() for t in b.tasks], ids=lambda pair: pair[1].name)  # fmt: skip
+@pytest.mark.parametrize(
+    "task",
+    [(b.language, t) for b in benchmarks().values() for t in b.tasks],
+    ids=lambda pair: pair[1].name,
+)
 def test_each_task_has_a_prompt_whose_labels_are_its_own(task: tuple[str, Task]) -> None:
     language, found = task
     template = find_template(found, language)
@@ -67,17 +83,29 @@ GOOD = '# a note\n== user ==\n{premise}と{hypothesis}\n{options}\n{"json": 1}\n
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (GOOD.replace("premise", "premis"), r"own.txt, line 3: there is no slot \{premis\} .*did you mean 'premise'"),
+        (
+            GOOD.replace("premise", "premis"),
+            r"own.txt, line 3: there is no slot \{premis\} .*did you mean 'premise'",
+        ),
         ("first\n" + GOOD, "line 1: stands before the first section; begin with == system =="),
         (GOOD + "== user ==\n", "line 6: the section 'user' is there twice"),
-        (GOOD + "== usr ==\n", "line 6: the section 'usr' is unknown; sections: system, user, labels"),
+        (
+            GOOD + "== usr ==\n",
+            "line 6: the section 'usr' is unknown; sections: system, user, labels",
+        ),
         ("== system ==\nx\n", "has no section == user =="),
-        ("== system ==\n{premise}\n" + GOOD[9:], r"line 2: \{premise\} differs from example to example; name it in the section user"),
-        ("== user ==\n{options}\n", "the section user shows nothing of the example; name at least one of: hypothesis, premise"),
+        (
+            "== system ==\n{premise}\n" + GOOD[9:],
+            r"line 2: \{premise\} differs from example to example; name it in the section user",
+        ),
+        (
+            "== user ==\n{options}\n",
+            "the section user shows nothing of the example; name at least one of: hypothesis, premise",
+        ),
         ("== user ==\n{premise}\n", r"does not show the answers to choose from; name \{options\}"),
         (GOOD + "== labels ==\nneutral\n", "line 7: is not LABEL = WORD"),
     ],
-)  # fmt: skip
+)
 def test_faults_are_told_with_their_lines(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         read_template(write(tmp_path, text), TASK)
@@ -137,16 +165,32 @@ def test_shots_are_turns_before_the_question(server: Any, chat: Any) -> None:
 
 
 OPTIONS = Options(
-    ("A", "B", "C"), ("容認できる", "容認できない", "中立"), ("acceptable", "unacceptable", "neutral")
+    ("A", "B", "C"),
+    ("容認できる", "容認できない", "中立"),
+    ("acceptable", "unacceptable", "neutral"),
 )
 
 
 @pytest.mark.parametrize(
     ("text", "meant"),
-    [("A", 0), ("Ｂ", 1), ("(C)", 2), ("B: 容認できない", 1), ("**A**", 0), ('{"answer": "C"}', 2), ("```json\n{\"answer\": \"B\"}\n```", 1),
-     ("C\nAでもBでもない", 2), ("理由はAやBにある。\nよって答えはC", 2), ("容認できない", 1), ("容認できる", 0), ("Unacceptable.", 1),
-     ("The answer is B.", 1), ("A cat is neutral", 2), ("正解:A", 0)],
-)  # fmt: skip
+    [
+        ("A", 0),
+        ("Ｂ", 1),
+        ("(C)", 2),
+        ("B: 容認できない", 1),
+        ("**A**", 0),
+        ('{"answer": "C"}', 2),
+        ('```json\n{"answer": "B"}\n```', 1),
+        ("C\nAでもBでもない", 2),
+        ("理由はAやBにある。\nよって答えはC", 2),
+        ("容認できない", 1),
+        ("容認できる", 0),
+        ("Unacceptable.", 1),
+        ("The answer is B.", 1),
+        ("A cat is neutral", 2),
+        ("正解:A", 0),
+    ],
+)
 def test_options_that_can_be_read(text: str, meant: int) -> None:
     assert read_option(text, OPTIONS) == OPTIONS.values[meant]
 
@@ -159,8 +203,16 @@ def test_options_that_cannot(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("3.5", 3.5), ("４点", 4.0), ("4/5", 4.0), ("類似度: 2.5(5点満点)", 2.5), ('{"score": 1}', 1.0), ("0 。", 0.0), ("점수는 3.2입니다", 3.2)],
-)  # fmt: skip
+    [
+        ("3.5", 3.5),
+        ("４点", 4.0),
+        ("4/5", 4.0),
+        ("類似度: 2.5(5点満点)", 2.5),
+        ('{"score": 1}', 1.0),
+        ("0 。", 0.0),
+        ("점수는 3.2입니다", 3.2),
+    ],
+)
 def test_numbers_that_can_be_read(text: str, value: float) -> None:
     assert read_number(text, 0.0, 5.0) == value
 
@@ -195,9 +247,13 @@ LABELS = {"ps": "PS", "人名": "PS", "lc": "LC"}
         ("林です", [(" 林 ", 1, "PS")], [(0, 1)]),
         ("林です", [("林", 1, "PS"), ("林", 1, "PS")], [(0, 1)]),
     ],
-)  # fmt: skip
-def test_spans_that_can_be_found(text: str, entities: list[Any], spans: list[tuple[int, int]]) -> None:
-    told = [{"text": t, "label": label, **({"occurrence": n} if n else {})} for t, n, label in entities]
+)
+def test_spans_that_can_be_found(
+    text: str, entities: list[Any], spans: list[tuple[int, int]]
+) -> None:
+    told = [
+        {"text": t, "label": label, **({"occurrence": n} if n else {})} for t, n, label in entities
+    ]
     assert [(s.start, s.end) for s in find_spans(text, told, LABELS)] == spans
 
 
@@ -220,11 +276,17 @@ def test_spans_that_cannot(text: str, entity: Any, why: str) -> None:
 
 def test_spans_that_overlap_and_their_way_back() -> None:
     with pytest.raises(Unreadable, match="overlap"):
-        find_spans("林さん", [{"text": "林", "label": "PS"}, {"text": "林さん", "label": "PS"}], LABELS)
+        find_spans(
+            "林さん", [{"text": "林", "label": "PS"}, {"text": "林さん", "label": "PS"}], LABELS
+        )
     text = "ああああ林ああ"
     for start in range(len(text)):
         for end in range(start + 1, len(text) + 1):
-            told = {"text": text[start:end], "occurrence": occurrence(text, Span(start, end)), "label": "PS"}
+            told = {
+                "text": text[start:end],
+                "occurrence": occurrence(text, Span(start, end)),
+                "label": "PS",
+            }
             assert find_spans(text, [told], LABELS) == [Span(start, end, "PS")]
 
 

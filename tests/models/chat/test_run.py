@@ -29,7 +29,9 @@ def test_a_run_stops_at_its_budget_and_goes_on(server: Any, secret: str, tmp_pat
             "1",
         ]
         prices = ["--set", "price_in=1000", "--set", "price_out=1000", "--set", "how=parse"]
-        return CliRunner().invoke(build(), [*words, *prices, "--out", str(tmp_path), "--json", *more])
+        return CliRunner().invoke(
+            build(), [*words, *prices, "--out", str(tmp_path), "--json", *more]
+        )
 
     stopped = run("--set", "budget=2.5")
     assert stopped.exit_code != 0
@@ -49,10 +51,22 @@ def test_a_run_stops_at_its_budget_and_goes_on(server: Any, secret: str, tmp_pat
 def test_a_run_tells_how_many_questions_were_too_long(server: Any, tmp_path: Path) -> None:
     fault: Any = (400, {}, b'{"error": {"message": "no", "code": "context_length_exceeded"}}')
     server.trouble = lambda number, question: fault if number in (2, 5) else None
-    words = ["run", "--model", "chat:m", "--base-url", server.url, "--tasks", "mini-ja-nli", "--workers", "1"]
+    words = [
+        "run",
+        "--model",
+        "chat:m",
+        "--base-url",
+        server.url,
+        "--tasks",
+        "mini-ja-nli",
+        "--workers",
+        "1",
+    ]
     done = CliRunner().invoke(build(), [*words, "--set", "how=parse", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    told = "mini-ja-nli chat:m test: 2 of 9 not answered (2 too long); for those too long: fewer shots"
+    told = (
+        "mini-ja-nli chat:m test: 2 of 9 not answered (2 too long); for those too long: fewer shots"
+    )
     assert told in done.output
     [scores] = [json.loads(path.read_text("utf-8")) for path in tmp_path.glob("*/scores.json")]
     assert (scores[0]["answered"], scores[0]["unanswered"]) == (7, {"too long": 2})

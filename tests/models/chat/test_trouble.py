@@ -19,7 +19,15 @@ from nikawa.models.chat.problems import retry_after
 from nikawa.models.chat.usage import OutOfBudget
 from nikawa.records import Example, Task
 
-TASK = Task(name="own", dataset="own", kind="text", question="label", inputs=("text",), labels=("good", "bad"), metrics=())  # fmt: skip
+TASK = Task(
+    name="own",
+    dataset="own",
+    kind="text",
+    question="label",
+    inputs=("text",),
+    labels=("good", "bad"),
+    metrics=(),
+)
 TEXTS = [Example(id=f"t{i}", inputs={"text": f"{i}番の店です"}) for i in range(12)]
 GOOD = {"choices": [{"message": {"content": "A"}}]}
 
@@ -80,7 +88,10 @@ def test_tried_again(server: Any, chat: Any, fault: Any) -> None:
     ("fault", "told"),
     [
         ((500, {}, error("out of memory")), "the server answers 500: out of memory"),
-        ((502, {}, b"<html><title>Bad Gateway</title><body>x"), "the server answers 502: Bad Gateway"),
+        (
+            (502, {}, b"<html><title>Bad Gateway</title><body>x"),
+            "the server answers 502: Bad Gateway",
+        ),
         ((200, {}, b"nonsense"), "the server's answer is not JSON"),
         ("reset", "the connection failed"),
         ((200, {}, b'{"choices": []}'), "the server's answer holds no choices"),
@@ -110,18 +121,46 @@ def test_one_question_that_fails_alone_does_not_stop_the_others(
 
 LONG: dict[str, Any] = {
     "code": (400, {}, error("no", code="context_length_exceeded")),
-    "vLLM": (400, {}, error("This model's maximum context length is 64 tokens. However, you requested 90 tokens.", type="BadRequestError", code="400")),
-    "vLLM, the prompt alone": (400, {}, error("The decoder prompt (length 90) is longer than the maximum model length of 64.")),
+    "vLLM": (
+        400,
+        {},
+        error(
+            "This model's maximum context length is 64 tokens. However, you requested 90 tokens.",
+            type="BadRequestError",
+            code="400",
+        ),
+    ),
+    "vLLM, the prompt alone": (
+        400,
+        {},
+        error("The decoder prompt (length 90) is longer than the maximum model length of 64."),
+    ),
     "vLLM, no room for an answer": (400, {}, error("max_tokens must be at least 1, got -26.")),
-    "SGLang": (400, {}, b'{"object": "error", "message": "The input (90 tokens) is longer than the model\'s context length (64 tokens).", "code": 400}'),
-    "TGI": (422, {}, b'{"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 64. Given: 90", "error_type": "validation"}'),
-    "llama.cpp": (400, {}, b'{"error": {"code": 400, "message": "try increasing it", "type": "exceed_context_size_error"}}'),
-    "llama.cpp under 200": (200, {}, b'{"error": {"code": 400, "message": "request (90 tokens) exceeds the available context size (64 tokens)"}}'),
+    "SGLang": (
+        400,
+        {},
+        b'{"object": "error", "message": "The input (90 tokens) is longer than the model\'s context length (64 tokens).", "code": 400}',
+    ),
+    "TGI": (
+        422,
+        {},
+        b'{"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 64. Given: 90", "error_type": "validation"}',
+    ),
+    "llama.cpp": (
+        400,
+        {},
+        b'{"error": {"code": 400, "message": "try increasing it", "type": "exceed_context_size_error"}}',
+    ),
+    "llama.cpp under 200": (
+        200,
+        {},
+        b'{"error": {"code": 400, "message": "request (90 tokens) exceeds the available context size (64 tokens)"}}',
+    ),
     "llama.cpp under 500": (500, {}, error("Context size has been exceeded.", type="server_error")),
     "413": (413, {}, b""),
     "a hosted service": (400, {}, error("prompt is too long: 90 tokens > 64 maximum")),
     "too large at once": (429, {}, error("Request too large for m: limit 64, requested 90")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", LONG.values(), ids=LONG)
@@ -130,7 +169,9 @@ def test_a_question_that_is_too_long_is_an_answer_less(server: Any, chat: Any, f
     model = chat(how="parse")
     found = model.predict(TASK, TEXTS)
     assert [p.example for p in found if p.answer is None] == ["t3", "t7"]
-    assert all((p.why or "").startswith("too long: the server answers ") for p in found if p.answer is None)
+    assert all(
+        (p.why or "").startswith("too long: the server answers ") for p in found if p.answer is None
+    )
     assert {p.answer for p in found} == {"good", None}
     assert (model.usage["none"], model.usage["retries"]) == ({"too long": 2}, 0)
     assert len(server.asked) == 12
@@ -140,7 +181,13 @@ def test_by_echo_too(server: Any, chat: Any) -> None:
     server.can -= {"logprobs"}
     server.trouble = lambda n, question: LONG["vLLM"] if "3番" in question else None
     model = chat()
-    assert [p.why is None for p in model.predict(TASK, TEXTS[:5])] == [True, True, True, False, True]
+    assert [p.why is None for p in model.predict(TASK, TEXTS[:5])] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
     assert model.about()["how"] == "echo"
 
 
@@ -163,14 +210,23 @@ def test_nothing_fits(server: Any, chat: Any) -> None:
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        ((401, {}, error("bad key sk-loop…")), r"refuses the key \(401\); put a valid key into OPENAI_API_KEY"),
+        (
+            (401, {}, error("bad key sk-loop…")),
+            r"refuses the key \(401\); put a valid key into OPENAI_API_KEY",
+        ),
         ((404, {}, error("no such model")), "404: no such model; check base_url"),
-        ((307, {"Location": "http://elsewhere.test/"}, b""), "307 and points elsewhere; check base_url"),
-        ((429, {}, error("you are out of money", code="insufficient_quota")), "429: you are out of money"),
+        (
+            (307, {"Location": "http://elsewhere.test/"}, b""),
+            "307 and points elsewhere; check base_url",
+        ),
+        (
+            (429, {}, error("you are out of money", code="insufficient_quota")),
+            "429: you are out of money",
+        ),
         ((429, {"Retry-After": "3600"}, error("come back later")), "429: come back later"),
         ((503, {"Retry-After": "3600"}, error("closed for an hour")), "503: closed for an hour"),
     ],
-)  # fmt: skip
+)
 def test_stopped_at_once(server: Any, chat: Any, fault: Any, told: str) -> None:
     server.trouble = lambda number, question: fault
     with pytest.raises(BadInput, match=told):
@@ -179,7 +235,9 @@ def test_stopped_at_once(server: Any, chat: Any, fault: Any, told: str) -> None:
 
 
 def test_nobody_there(server: Any, chat: Any) -> None:
-    with pytest.raises(BadInput, match=r"connection failed.*is a server running at http://127.0.0.1:9/v1\?"):
+    with pytest.raises(
+        BadInput, match=r"connection failed.*is a server running at http://127.0.0.1:9/v1\?"
+    ):
         chat(base_url="http://127.0.0.1:9/v1", retries=1).predict(TASK, TEXTS)
 
 
@@ -221,18 +279,32 @@ def test_the_forms_of_retry_after() -> None:
     ("change", "why"),
     [
         ({"message": {"content": None, "refusal": "I will not."}}, "refusal: 'I will not.'"),
-        ({"message": {"content": ""}, "finish_reason": "content_filter"}, "refusal: 'content filter'"),
-        ({"message": {"content": "申し訳ありませんが、お答えできません。"}}, "refusal: '申し訳ありませんが、お答えできません。'"),
+        (
+            {"message": {"content": ""}, "finish_reason": "content_filter"},
+            "refusal: 'content filter'",
+        ),
+        (
+            {"message": {"content": "申し訳ありませんが、お答えできません。"}},
+            "refusal: '申し訳ありませんが、お答えできません。'",
+        ),
         ({"message": {"content": "<think>A? B?"}, "finish_reason": "length"}, "length"),
         ({"message": {"content": "どちらかとい"}, "finish_reason": "length"}, "length"),
-        ({"message": {"content": "分かりにくい店です"}}, "unparsable: '分かりにくい店です' names no option"),
+        (
+            {"message": {"content": "分かりにくい店です"}},
+            "unparsable: '分かりにくい店です' names no option",
+        ),
         ({"message": {"content": "AかBです"}}, "unparsable: 'AかBです' names more than one option"),
-        ({"message": {"content": "答えはBまたはA"}}, "unparsable: '答えはBまたはA' names more than one option"),
+        (
+            {"message": {"content": "答えはBまたはA"}},
+            "unparsable: '答えはBまたはA' names more than one option",
+        ),
         ({"message": {"content": ""}}, "unparsable: nothing names no option"),
         ({"message": {"content": "half \ud800"}}, "unparsable: 'half ?' names no option"),
     ],
-)  # fmt: skip
-def test_no_answer_has_a_reason(server: Any, chat: Any, tmp_path: Path, change: Any, why: str) -> None:
+)
+def test_no_answer_has_a_reason(
+    server: Any, chat: Any, tmp_path: Path, change: Any, why: str
+) -> None:
     server.shape = lambda reply: {**reply, "choices": [{**reply["choices"][0], **change}]}
     model = chat(tmp_path, how="parse")
     [found] = model.predict(TASK, TEXTS[:1])
@@ -248,7 +320,10 @@ def test_a_filter_that_answers_400_is_a_refusal(server: Any, chat: Any) -> None:
 
 
 def test_an_answer_before_the_cut_counts(server: Any, chat: Any) -> None:
-    cut = {"message": {"content": "<think>うーん</think>B\n理由は、この"}, "finish_reason": "length"}
+    cut = {
+        "message": {"content": "<think>うーん</think>B\n理由は、この"},
+        "finish_reason": "length",
+    }
     server.shape = lambda reply: {**reply, "choices": [cut]}
     assert chat(how="parse").predict(TASK, TEXTS[:1])[0].answer == "bad"
 

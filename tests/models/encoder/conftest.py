@@ -13,8 +13,20 @@ from nikawa.models.encoder import Encoder
 from nikawa.records import Kind
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-NAMES = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}  # fmt: skip
-SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 160}  # fmt: skip
+NAMES = {
+    "unk_token": "[UNK]",
+    "pad_token": "[PAD]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 160,
+}
 
 
 def _letters(value: Any) -> set[str]:
@@ -41,7 +53,11 @@ def save_tiny(folder: Path, characters: Iterable[str], **changes: Any) -> Path:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "token_type_ids", "attention_mask"], **NAMES)  # fmt: skip
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        **NAMES,
+    )
     tokenizer.save_pretrained(folder)
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -69,7 +85,9 @@ def made(tiny: Path) -> Callable[..., Encoder]:
     """An encoder over the small BERT, with settings for small tests."""
     from nikawa.models import model
 
-    def make(folder: Path | None = None, checkpoint: Path = tiny, seed: int = 1, **settings: Any) -> Encoder:
+    def make(
+        folder: Path | None = None, checkpoint: Path = tiny, seed: int = 1, **settings: Any
+    ) -> Encoder:
         whole = {"epochs": 1, "batch": 8, "device": "cpu", "learning_rate": 1e-3, **settings}
         found = model(f"encoder:{checkpoint}", seed=seed, settings=whole, folder=folder)
         assert isinstance(found, Encoder)

@@ -32,7 +32,11 @@ CASES = [
     ("가나 서울", ["가", "##나", "서울"], ["가", "나", "서울"]),
     ("뷁뷁이 왔다", [UNKNOWN, "왔", "##다"], ["뷁뷁이", "왔", "다"]),
     ("베쏭이,제5", [UNKNOWN, ",", "제", "##5"], ["베쏭이", ",", "제", "5"]),
-    ("미나藤井美菜27가", ["미나", UNKNOWN, UNKNOWN, "美", UNKNOWN, "27", "##가"], ["미나", "藤", "井", "美", "菜", "27", "가"]),
+    (
+        "미나藤井美菜27가",
+        ["미나", UNKNOWN, UNKNOWN, "美", UNKNOWN, "27", "##가"],
+        ["미나", "藤", "井", "美", "菜", "27", "가"],
+    ),
     ("쏭27가 서울", [UNKNOWN, "27", "##가", "서울"], ["쏭", "27", "가", "서울"]),
     ("xa a", [UNKNOWN, "a"], ["xa", "a"]),
     ("a x a", ["a", UNKNOWN, "a"], ["a", "x", "a"]),
@@ -48,7 +52,7 @@ CASES = [
     ("か\u3099き", ["が", "##き"], ["か\u3099", "き"]),
     ("", [], []),
     ("##", ["#", "#"], ["#", "#"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "pieces", "expected"), CASES)
@@ -64,7 +68,9 @@ def test_characters_without_a_piece_are_told() -> None:
 WORDS = st.text(st.sampled_from("あいがカﾊ漢字漢Aaéß０1가나뷁-。"), min_size=1, max_size=5)
 
 
-def _pieces(words: Sequence[str], known: Callable[[str], bool], sizes: Sequence[int]) -> tuple[list[str], list[str]]:  # fmt: skip
+def _pieces(
+    words: Sequence[str], known: Callable[[str], bool], sizes: Sequence[int]
+) -> tuple[list[str], list[str]]:
     """What a tokenizer like BERT's makes of words, and the characters each piece stands for."""
     pieces, truth = [], []
     for number, word in enumerate(words):
@@ -87,15 +93,26 @@ def test_known_pieces_are_found_to_the_character(words: list[str], sizes: list[i
     assert _read(text, pieces) == (truth, "")
 
 
-@given(st.lists(st.text("abcde", min_size=1, max_size=4), max_size=8), st.lists(st.integers(1, 3), min_size=1, max_size=4))  # fmt: skip
-def test_unknown_words_are_found_where_the_known_ones_are_told_apart(words: list[str], sizes: list[int]) -> None:  # fmt: skip
+@given(
+    st.lists(st.text("abcde", min_size=1, max_size=4), max_size=8),
+    st.lists(st.integers(1, 3), min_size=1, max_size=4),
+)
+def test_unknown_words_are_found_where_the_known_ones_are_told_apart(
+    words: list[str], sizes: list[int]
+) -> None:
     marked = [word if i % 2 else f"{word}{i}" for i, word in enumerate(words)]
     pieces, truth = _pieces(marked, lambda w: w[-1].isdigit(), sizes)
     assert _read(" ".join(marked), pieces) == (truth, "")
 
 
-@given(st.lists(WORDS, max_size=8), st.sets(st.sampled_from("あが漢Aé가뷁-")), st.lists(st.integers(1, 3), min_size=1, max_size=4))  # fmt: skip
-def test_every_character_is_in_one_piece_or_told_lost(words: list[str], strange: set[str], sizes: list[int]) -> None:  # fmt: skip
+@given(
+    st.lists(WORDS, max_size=8),
+    st.sets(st.sampled_from("あが漢Aé가뷁-")),
+    st.lists(st.integers(1, 3), min_size=1, max_size=4),
+)
+def test_every_character_is_in_one_piece_or_told_lost(
+    words: list[str], strange: set[str], sizes: list[int]
+) -> None:
     text = " ".join(words)
     pieces, _ = _pieces(words, lambda w: not strange & set(w), sizes)
     spans, lost = settle(text, align(text, pieces, UNKNOWN))
@@ -107,20 +124,31 @@ def test_every_character_is_in_one_piece_or_told_lost(words: list[str], strange:
     assert not lost
 
 
-@given(st.text(max_size=20), st.lists(st.tuples(st.integers(0, 22), st.integers(0, 22)), max_size=6))
-def test_words_with_what_lies_between_hold_every_character_once(text: str, raw: list[tuple[int, int]]) -> None:  # fmt: skip
+@given(
+    st.text(max_size=20), st.lists(st.tuples(st.integers(0, 22), st.integers(0, 22)), max_size=6)
+)
+def test_words_with_what_lies_between_hold_every_character_once(
+    text: str, raw: list[tuple[int, int]]
+) -> None:
     words = sorted((min(a, b), max(a, b)) for a, b in raw if max(a, b) <= len(text))
     found = cover(text, words)
     assert "".join("".join(text[a:b].split()) for a, b in found) == "".join(text.split())
 
 
 @pytest.mark.parametrize("name", ["none", "ja-ipadic", "ja-unidic", "ja-juman", "ipadic"])
-def test_segmented_japanese_keeps_its_places(name: str, tiny: Path, invented: Mapping[Kind, Any]) -> None:
-    _holds(Reader(_tokenizer(tiny), words_by(name)), [e.inputs["premise"] for e in invented["inference"].ask])
+def test_segmented_japanese_keeps_its_places(
+    name: str, tiny: Path, invented: Mapping[Kind, Any]
+) -> None:
+    _holds(
+        Reader(_tokenizer(tiny), words_by(name)),
+        [e.inputs["premise"] for e in invented["inference"].ask],
+    )
 
 
 @pytest.mark.parametrize("name", [pytest.param("ko-kiwi", marks=pytest.mark.slow), "ko-mecab"])
-def test_segmented_korean_keeps_its_places(name: str, tiny: Path, invented: Mapping[Kind, Any]) -> None:
+def test_segmented_korean_keeps_its_places(
+    name: str, tiny: Path, invented: Mapping[Kind, Any]
+) -> None:
     texts = [e.inputs["text"] for e in invented["tagging"].ask]
     _holds(Reader(_tokenizer(tiny), words_by(name)), [*texts, "집에 했다 갔었다"])
 
@@ -136,16 +164,38 @@ def _holds(reader: Reader, texts: Sequence[str]) -> None:
         assert "".join(text[a:b] for a, b in found.spans) == "".join(text.split())
         names = reader.tokenizer.convert_ids_to_tokens(found.ids)
         for name, (a, b) in zip(names, found.spans, strict=True):
-            assert name == UNKNOWN or name.removeprefix("##") == unicodedata.normalize("NFKC", text[a:b])
+            assert name == UNKNOWN or name.removeprefix("##") == unicodedata.normalize(
+                "NFKC", text[a:b]
+            )
     assert not reader.lost
 
 
 def test_a_slow_tokenizer_of_words_gives_the_same_places(tmp_path: Path) -> None:
     from transformers import BertJapaneseTokenizer
 
-    words = ["[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]", "ねこ", "が", "公園", "で", "遊", "##ん", "##で", "いる", "。", "1"]  # fmt: skip
+    words = [
+        "[PAD]",
+        UNKNOWN,
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "ねこ",
+        "が",
+        "公園",
+        "で",
+        "遊",
+        "##ん",
+        "##で",
+        "いる",
+        "。",
+        "1",
+    ]
     (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
-    tokenizer = BertJapaneseTokenizer(str(tmp_path / "vocab.txt"), word_tokenizer_type="mecab", mecab_kwargs={"mecab_dic": "ipadic"})  # fmt: skip
+    tokenizer = BertJapaneseTokenizer(
+        str(tmp_path / "vocab.txt"),
+        word_tokenizer_type="mecab",
+        mecab_kwargs={"mecab_dic": "ipadic"},
+    )
     assert not tokenizer.is_fast
     text = "ねこが 公園で遊んでいる。鰯雲"
     (found,) = Reader(tokenizer).pieces([text])
@@ -162,14 +212,24 @@ def test_a_sentencepiece_tokenizer_without_offsets_gives_its_places(tmp_path: Pa
     lines = ["ねこが公園で遊ぶ", "いぬが庭で眠る", "とりが駅で鳴く", "ねこは庭にいる 1"] * 8
     (tmp_path / "text").write_text("\n".join(lines), encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
-        input=str(tmp_path / "text"), model_prefix=str(tmp_path / "spiece"), vocab_size=44,
-        hard_vocab_limit=False, minloglevel=2, pad_id=3,
-    )  # fmt: skip
+        input=str(tmp_path / "text"),
+        model_prefix=str(tmp_path / "spiece"),
+        vocab_size=44,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        pad_id=3,
+    )
 
     class Plain(SentencePieceBackend):  # type: ignore[misc]  # not followed by the type checker
         vocab_files_names = {"vocab_file": "spiece.model"}  # noqa: RUF012
 
-    tokenizer = Plain(vocab_file=str(tmp_path / "spiece.model"), unk_token="<unk>", pad_token="<pad>", bos_token="<s>", eos_token="</s>")  # fmt: skip
+    tokenizer = Plain(
+        vocab_file=str(tmp_path / "spiece.model"),
+        unk_token="<unk>",
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
+    )
     assert not tokenizer.is_fast
     reader = Reader(tokenizer)
     for text in ("ねこが公園で遊ぶ", "とりは ☃鰯 庭にいる", "ﾈｺが１"):
@@ -209,5 +269,7 @@ def test_hangul_taken_apart_stays_with_its_syllable(
         apart = unicodedata.normalize("NFD", text)
         (found,), (whole,) = reader.pieces([apart]), reader.pieces([text])
         assert found.ids == whole.ids
-        assert [unicodedata.normalize("NFC", apart[a:b]) for a, b in found.spans] == [text[a:b] for a, b in whole.spans]  # fmt: skip
+        assert [unicodedata.normalize("NFC", apart[a:b]) for a, b in found.spans] == [
+            text[a:b] for a, b in whole.spans
+        ]
     assert not reader.lost

@@ -21,9 +21,9 @@ def _vectors(tiny: Path, text: str, layer: int) -> tuple[np.ndarray, list[int]]:
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny)
     plain = transformers.AutoModel.from_pretrained(tiny).eval()
     with torch.inference_mode():
-        found = plain(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[layer][
-            0
-        ]
+        found = plain(
+            **tokenizer(text, return_tensors="pt"), output_hidden_states=True
+        ).hidden_states[layer][0]
     return (found / found.norm(dim=-1, keepdim=True)).numpy(), tokenizer(text)["input_ids"]
 
 
@@ -31,7 +31,9 @@ def _f1(tiny: Path, pair: tuple[str, str], layer: int, weights: Mapping[int, flo
     (a, ids_a), (b, ids_b) = (_vectors(tiny, text, layer) for text in pair)
     alike = b @ a.T
     means = [
-        np.average(values, weights=[0.0 if i in {2, 3} else weights.get(i, weights[-1]) for i in ids])
+        np.average(
+            values, weights=[0.0 if i in {2, 3} else weights.get(i, weights[-1]) for i in ids]
+        )
         for values, ids in ((alike.max(axis=1), ids_b), (alike.max(axis=0), ids_a))
     ]
     return float(2 * means[0] * means[1] / (means[0] + means[1]))
@@ -59,10 +61,14 @@ def test_scores_are_those_of_the_definition(
         f1 = _f1(tiny, pair, layer, weights)
         assert answer.scores["f1"] == pytest.approx(f1, abs=1e-5)
         assert answer.answer == pytest.approx(5 * f1, abs=1e-4)
-    assert found.predict(case.task, case.ask[::-1])[0].answer == pytest.approx(answers[-1].answer, abs=1e-5)
+    assert found.predict(case.task, case.ask[::-1])[0].answer == pytest.approx(
+        answers[-1].answer, abs=1e-5
+    )
 
 
-def test_texts_alike_score_highest_and_layers_are_counted(tiny: Path, invented: Mapping[Kind, Any]) -> None:
+def test_texts_alike_score_highest_and_layers_are_counted(
+    tiny: Path, invented: Mapping[Kind, Any]
+) -> None:
     from msgspec.structs import replace
 
     case = invented["similarity"]

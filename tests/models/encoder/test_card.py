@@ -21,13 +21,21 @@ def card() -> str:
     return "cuda"
 
 
-WAYS: list[tuple[Kind, dict[str, Any]]] = [*((kind, {}) for kind in get_args(Kind)), ("relation", {"relation_reads": "markers"})]  # fmt: skip
+WAYS: list[tuple[Kind, dict[str, Any]]] = [
+    *((kind, {}) for kind in get_args(Kind)),
+    ("relation", {"relation_reads": "markers"}),
+]
 
 
 @pytest.mark.parametrize(("kind", "more"), WAYS)
 def test_captured_steps_are_plain_ones(
-    kind: Kind, more: dict[str, Any], card: str, made: Callable[..., Any], invented: Mapping[Kind, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    kind: Kind,
+    more: dict[str, Any],
+    card: str,
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     case, losses = invented[kind], []
     for kept in (True, False):
         with monkeypatch.context() as patch:
@@ -43,7 +51,13 @@ def test_captured_steps_are_plain_ones(
 
 
 @pytest.mark.parametrize(("kind", "more"), WAYS)
-def test_it_learns_in_bf16(kind: Kind, more: dict[str, Any], card: str, made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:  # fmt: skip
+def test_it_learns_in_bf16(
+    kind: Kind,
+    more: dict[str, Any],
+    card: str,
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+) -> None:
     case, encoder = invented[kind], made(device=card, epochs=8, learning_rate=1e-3, **more)
     encoder.fit(case.task, case.learn)
     losses = [h["loss"] for h in encoder.history]

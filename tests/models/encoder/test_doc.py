@@ -31,8 +31,15 @@ def test_the_python_runs(
 
 def test_every_setting_is_told_with_its_default() -> None:
     table = TEXT.partition("## Settings")[2].partition("## How")[0]
-    rows = [(re.findall(r"`([a-z_]+)`", names), defaults.split(", ")) for names, defaults in re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", table, re.MULTILINE)]  # fmt: skip
-    told = {name: value.strip() for names, values in rows for name, value in zip(names, values, strict=True)}
+    rows = [
+        (re.findall(r"`([a-z_]+)`", names), defaults.split(", "))
+        for names, defaults in re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", table, re.MULTILINE)
+    ]
+    told = {
+        name: value.strip()
+        for names, values in rows
+        for name, value in zip(names, values, strict=True)
+    }
     fields = {field.name: field.default for field in msgspec.structs.fields(EncoderSettings)}
     assert set(told) == set(fields)
     for name, value in fields.items():
@@ -41,7 +48,12 @@ def test_every_setting_is_told_with_its_default() -> None:
 
 
 def test_the_presets_are_told() -> None:
-    told = set(re.findall(r"`([a-z-]+)`", "".join(re.findall(r"^\| (`[a-z`, -]+) \| [^|]* \| \d \|", TEXT, re.MULTILINE))))  # fmt: skip
+    told = set(
+        re.findall(
+            r"`([a-z-]+)`",
+            "".join(re.findall(r"^\| (`[a-z`, -]+) \| [^|]* \| \d \|", TEXT, re.MULTILINE)),
+        )
+    )
     assert told == set(preset_names()) - {"few-shot", "hypothesis-only", "learning-curve"}
 
 
@@ -52,13 +64,21 @@ def test_the_presets_hold_settings_encoders_have() -> None:
         parts: list[Any] = [found, *found.task.values()]
         for part in parts:
             assert {*part.settings, *part.grid} <= known
-            for values in ({}, *({key: value} for key, many in part.grid.items() for value in many)):
+            for values in (
+                {},
+                *({key: value} for key, many in part.grid.items() for value in many),
+            ):
                 msgspec.convert({**part.settings, **values}, EncoderSettings)
 
 
 def test_the_options_exist() -> None:
     run = get_command(build()).commands["run"]  # type: ignore[attr-defined]
-    known = {option for command in (run, *getattr(run, "commands", {}).values()) for parameter in command.params for option in parameter.opts}  # fmt: skip
+    known = {
+        option
+        for command in (run, *getattr(run, "commands", {}).values())
+        for parameter in command.params
+        for option in parameter.opts
+    }
     told = set(re.findall(r"(--[a-z][a-z-]+)", TEXT)) - {
         "--size",
         "--text",

@@ -19,33 +19,62 @@ from nikawa.records import Example, Kind
 BATCH, EACH, STEPS, SEED = 8, 6, 20, 1
 
 
-def _padded(tokenizer: Any, firsts: Sequence[str], seconds: Sequence[str] | None, length: int) -> dict[str, Any]:  # fmt: skip
-    return dict(tokenizer(list(firsts), None if seconds is None else list(seconds), padding="max_length", max_length=length, truncation=True, return_tensors="pt"))  # fmt: skip
+def _padded(
+    tokenizer: Any, firsts: Sequence[str], seconds: Sequence[str] | None, length: int
+) -> dict[str, Any]:
+    return dict(
+        tokenizer(
+            list(firsts),
+            None if seconds is None else list(seconds),
+            padding="max_length",
+            max_length=length,
+            truncation=True,
+            return_tensors="pt",
+        )
+    )
 
 
 def _texts(tokenizer: Any, case: Any, examples: Sequence[Example], length: int) -> dict[str, Any]:
     first, *rest = case.task.inputs
-    batch = _padded(tokenizer, [e.inputs[first] for e in examples], [e.inputs[rest[0]] for e in examples] if rest else None, length)  # fmt: skip
+    batch = _padded(
+        tokenizer,
+        [e.inputs[first] for e in examples],
+        [e.inputs[rest[0]] for e in examples] if rest else None,
+        length,
+    )
     gold = [e.gold[case.task.question] for e in examples]
     similar = case.task.kind == "similarity"
-    labels = torch.tensor(gold) if similar else torch.tensor([case.task.labels.index(g) for g in gold])
+    labels = (
+        torch.tensor(gold) if similar else torch.tensor([case.task.labels.index(g) for g in gold])
+    )
     return {**batch, "labels": labels}
 
 
 def _choices(tokenizer: Any, case: Any, examples: Sequence[Example], length: int) -> dict[str, Any]:
     questions = [e.inputs["question"] for e in examples for _ in e.inputs["choices"]]
-    batch = _padded(tokenizer, questions, [c for e in examples for c in e.inputs["choices"]], length)
+    batch = _padded(
+        tokenizer, questions, [c for e in examples for c in e.inputs["choices"]], length
+    )
     shaped = {name: value.view(len(examples), -1, length) for name, value in batch.items()}
     return {**shaped, "labels": torch.tensor([e.gold["choice"] for e in examples])}
 
 
 def _reading(tokenizer: Any, case: Any, examples: Sequence[Example], length: int) -> dict[str, Any]:
-    batch = _padded(tokenizer, [e.inputs["question"] for e in examples], [e.inputs["context"] for e in examples], length)  # fmt: skip
+    batch = _padded(
+        tokenizer,
+        [e.inputs["question"] for e in examples],
+        [e.inputs["context"] for e in examples],
+        length,
+    )
     starts, ends = [], []
     for i, example in enumerate(examples):
         answers = example.gold["answers"]
         found = tokenizer(example.inputs["question"], example.inputs["context"])
-        a, b = (answers[0]["start"], answers[0]["start"] + len(answers[0]["text"]) - 1) if answers else (0, 0)
+        a, b = (
+            (answers[0]["start"], answers[0]["start"] + len(answers[0]["text"]) - 1)
+            if answers
+            else (0, 0)
+        )
         starts.append(found.char_to_token(a, sequence_index=1) if answers else 0)
         ends.append(found.char_to_token(b, sequence_index=1) if answers else 0)
         assert batch["input_ids"][i, : len(found["input_ids"])].tolist() == found["input_ids"]
@@ -61,7 +90,9 @@ def _tagging(tokenizer: Any, case: Any, examples: Sequence[Example], length: int
         for at, (a, b) in enumerate(found["offset_mapping"]):
             if b > a:
                 inside = [s for s in example.gold["spans"] if s.start <= a < s.end]
-                name = f"{'B' if inside[0].start == a else 'I'}-{inside[0].label}" if inside else "O"
+                name = (
+                    f"{'B' if inside[0].start == a else 'I'}-{inside[0].label}" if inside else "O"
+                )
                 labels[row, at] = names.index(name)
     return {**batch, "labels": labels}
 
@@ -101,12 +132,16 @@ def _plain(model: Any, tokenizer: Any, case: Any, make: Any, course: Course) -> 
     rate = transformers.get_linear_schedule_with_warmup(optimiser, 2, STEPS)
     store = Store(course.rows, course.device)
     longest = int(store.row_lengths().max())
-    batches = [b for epoch in range(4) for b in epoch_plan(store, BATCH, longest, (SEED, epoch))][:STEPS]
+    batches = [b for epoch in range(4) for b in epoch_plan(store, BATCH, longest, (SEED, epoch))][
+        :STEPS
+    ]
     losses = []
     model.train()
     torch.manual_seed(SEED)
     for batch in batches:
-        loss = model(**make(tokenizer, case, [case.learn[i] for i in batch.rows], batch.length)).loss
+        loss = model(
+            **make(tokenizer, case, [case.learn[i] for i in batch.rows], batch.length)
+        ).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
@@ -133,7 +168,9 @@ def test_losses_and_weights_after_twenty_steps_are_those_of_a_plain_loop(
     for name, ours in course.model.named_parameters():
         if name in NOISE.get(kind, ()):
             continue
-        torch.testing.assert_close(ours, theirs[name], atol=1e-5, rtol=0, msg=lambda m, n=name: f"{n}: {m}")
+        torch.testing.assert_close(
+            ours, theirs[name], atol=1e-5, rtol=0, msg=lambda m, n=name: f"{n}: {m}"
+        )
     said = [h["loss"] for h in course.history if "loss" in h]
     means = [sum(losses[i : i + EACH]) / EACH for i in range(0, STEPS - EACH + 1, EACH)]
     assert said == pytest.approx(means, abs=1e-5)
@@ -150,4 +187,6 @@ def test_the_rate_rises_and_falls_as_transformers_has_it() -> None:
         expected.append(optimiser.param_groups[0]["lr"])
         optimiser.step()
         theirs.step()
-    assert rates(EncoderSettings(learning_rate=2e-5, warmup=0.1), 17) == pytest.approx(expected, abs=1e-12)
+    assert rates(EncoderSettings(learning_rate=2e-5, warmup=0.1), 17) == pytest.approx(
+        expected, abs=1e-12
+    )

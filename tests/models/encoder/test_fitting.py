@@ -23,7 +23,13 @@ from nikawa.models.encoder.enough import has_vectors
 from nikawa.models.encoder.store import Rows
 from nikawa.records import Kind
 
-SMALL: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 160}  # fmt: skip
+SMALL: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 160,
+}
 
 
 @pytest.fixture
@@ -38,7 +44,11 @@ def altered(tiny: Path, tmp_path: Path) -> Callable[..., Path]:
             if value is None:
                 path.unlink()
             else:
-                told = value if isinstance(value, str) else json.dumps({**json.loads(path.read_text("utf-8")), **value})  # fmt: skip
+                told = (
+                    value
+                    if isinstance(value, str)
+                    else json.dumps({**json.loads(path.read_text("utf-8")), **value})
+                )
                 path.write_text(told, "utf-8")
         return folder
 
@@ -53,7 +63,9 @@ def of_kind(tiny: Path, tmp_path: Path) -> Callable[..., Path]:
         folder = tmp_path / name
         pieces = len(json.loads((tiny / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
         special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-        config = getattr(transformers, f"{name}Config")(vocab_size=pieces, **special, **(sizes or SMALL))
+        config = getattr(transformers, f"{name}Config")(
+            vocab_size=pieces, **special, **(sizes or SMALL)
+        )
         with torch.random.fork_rng():
             getattr(transformers, name + part)(config).save_pretrained(folder)
         for file in ("tokenizer.json", "tokenizer_config.json"):
@@ -68,8 +80,12 @@ def of_kind(tiny: Path, tmp_path: Path) -> Callable[..., Path]:
     [("tree", {}), ("dialogue", {}), ("relation", {"relation_reads": "markers"}), ("choice", {})],
 )
 def test_weights_that_are_not_there_are_told_under_every_head(
-    kind: Kind, more: dict[str, Any], altered: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any]
-) -> None:  # fmt: skip
+    kind: Kind,
+    more: dict[str, Any],
+    altered: Callable[..., Path],
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+) -> None:
     case, folder = invented[kind], altered(config={"num_hidden_layers": 3})
     with pytest.raises(BadInput, match=r"the weights of .* do not fit its configuration"):
         made(checkpoint=folder, **more).fit(case.task, case.learn)
@@ -82,7 +98,9 @@ def test_likeness_is_not_told_by_weights_that_are_not_there(
     with pytest.raises(BadInput, match="do not fit its configuration"):
         model(f"bertscore:{folder}", settings={"idf": False}).predict(case.task, case.ask)
     with pytest.raises(BadInput, match="reads no more than 160 sub-words; set max_length=160"):
-        model(f"bertscore:{folder}", settings={"idf": False, "max_length": 161}).predict(case.task, case.ask)
+        model(f"bertscore:{folder}", settings={"idf": False, "max_length": 161}).predict(
+            case.task, case.ask
+        )
 
 
 @pytest.mark.parametrize("kind", ["similarity", "choice", "reading"])
@@ -90,7 +108,9 @@ def test_a_head_drawn_at_random_does_not_answer(
     kind: Kind, made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case = invented[kind]
-    with pytest.raises(BadInput, match=r"holds no trained head for this task: .* would be random; train it"):
+    with pytest.raises(
+        BadInput, match=r"holds no trained head for this task: .* would be random; train it"
+    ):
         made(epochs=0).predict(case.task, case.ask)
 
 
@@ -101,7 +121,9 @@ def test_a_head_of_other_size_does_not_answer(
     encoder = made()
     encoder.fit(learned.task, learned.learn[:8])
     encoder.save(tmp_path)
-    with pytest.raises(BadInput, match=r"holds no trained head for this task: classifier\.bias, classifier\.weight"):  # fmt: skip
+    with pytest.raises(
+        BadInput, match=r"holds no trained head for this task: classifier\.bias, classifier\.weight"
+    ):
         made(checkpoint=tmp_path, epochs=0).predict(asked.task, asked.ask)
 
 
@@ -119,7 +141,11 @@ def test_a_model_of_one_segment_takes_pairs(
 
 @pytest.mark.parametrize(("name", "most"), [("Bert", 160), ("Roberta", 159), ("Luke", 159)])
 def test_the_longest_input_is_read_and_no_longer_one(
-    name: str, most: int, of_kind: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any]
+    name: str,
+    most: int,
+    of_kind: Callable[..., Path],
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
 ) -> None:
     more = {"entity_vocab_size": 9, "entity_emb_size": 8} if name == "Luke" else {}
     case, folder = invented["text"], of_kind(name, **SMALL, **more)
@@ -133,18 +159,28 @@ def test_the_longest_input_is_read_and_no_longer_one(
     ("files", "told"),
     [
         ({"config": "null"}, "altered: the encoder cannot be read: TypeError"),
-        ({"config": {"hidden_size": "x"}}, "the encoder cannot be read: .*'hidden_size'.* expected int, got str"),
+        (
+            {"config": {"hidden_size": "x"}},
+            "the encoder cannot be read: .*'hidden_size'.* expected int, got str",
+        ),
         ({"config": {"id2label": ["a"]}}, "the encoder cannot be read"),
         ({"tokenizer": "[]"}, "the encoder cannot be read"),
         ({"tokenizer_config": "[]"}, "the encoder cannot be read"),
         ({"tokenizer": None, "tokenizer_config": None}, "knows 0% of the pieces of invented-text"),
-        ({"config": {"model_type": "nobodys", "auto_map": {"AutoConfig": "own.Config"}}}, "brings code of its own, which is not run"),
+        (
+            {"config": {"model_type": "nobodys", "auto_map": {"AutoConfig": "own.Config"}}},
+            "brings code of its own, which is not run",
+        ),
     ],
-)  # fmt: skip
+)
 def test_damaged_or_foreign_files(
-    files: dict[str, Any], told: str, altered: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any],
+    files: dict[str, Any],
+    told: str,
+    altered: Callable[..., Path],
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     def asked(*_: object) -> str:
         raise AssertionError("nobody is to be asked")
 
@@ -159,9 +195,16 @@ def test_a_file_and_a_missing_package_are_told_by_name(
     tiny: Path, altered: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "rhoknp", None)
-    with pytest.raises(BadInput, match=r"config\.json: is a file, not a folder; give the folder it lies in"):
+    with pytest.raises(
+        BadInput, match=r"config\.json: is a file, not a folder; give the folder it lies in"
+    ):
         open_backbone(str(tiny / "config.json"))
-    folder = altered(tokenizer=None, tokenizer_config=json.dumps({"tokenizer_class": "BertJapaneseTokenizer", "word_tokenizer_type": "jumanpp"}))  # fmt: skip
+    folder = altered(
+        tokenizer=None,
+        tokenizer_config=json.dumps(
+            {"tokenizer_class": "BertJapaneseTokenizer", "word_tokenizer_type": "jumanpp"}
+        ),
+    )
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n1\n", "utf-8")
     with pytest.raises(BadInput, match=r"needs a package that is not here: .*rhoknp.*; install it"):
         open_backbone(str(folder))
@@ -194,8 +237,12 @@ def test_a_damaged_checkpoint_of_the_cache_is_not_called_missing(
 ) -> None:
     import huggingface_hub
 
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: str(tmp_path / "config.json"))
-    with pytest.raises(BadInput, match=r"in the local cache cannot be read: .* hf download nobody/nothing --force"):  # fmt: skip
+    monkeypatch.setattr(
+        huggingface_hub, "try_to_load_from_cache", lambda *_: str(tmp_path / "config.json")
+    )
+    with pytest.raises(
+        BadInput, match=r"in the local cache cannot be read: .* hf download nobody/nothing --force"
+    ):
         open_backbone("nobody/nothing")
 
 
@@ -203,7 +250,9 @@ def test_architectures_without_what_a_head_needs(
     of_kind: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     gpt = of_kind("GPT2", n_embd=32, n_layer=1, n_head=2, n_positions=160)
-    t5 = of_kind("T5", d_model=32, d_kv=16, d_ff=64, num_layers=1, num_heads=2, decoder_start_token_id=0)
+    t5 = of_kind(
+        "T5", d_model=32, d_kv=16, d_ff=64, num_layers=1, num_heads=2, decoder_start_token_id=0
+    )
     wanted: tuple[tuple[Kind, Path, dict[str, Any], str], ...] = (
         ("choice", gpt, {}, "transformers has no AutoModelForMultipleChoice for gpt2"),
         ("text", gpt, {"lora": 2}, "no linear layers to put adapters beside; set lora=0"),
@@ -233,7 +282,9 @@ def test_a_piece_beyond_the_last_vector_is_told(
     rows = Rows(tokens={"input_ids": [np.array([2, size - 1, 3])]})
     has_vectors(found, rows, "x")
     rows.tokens["input_ids"].append(np.array([2, size, 3]))
-    with pytest.raises(BadInput, match=f"the tokenizer of x makes the piece {size}, the model has {size:,}"):
+    with pytest.raises(
+        BadInput, match=f"the tokenizer of x makes the piece {size}, the model has {size:,}"
+    ):
         has_vectors(found, rows, "x")
 
 
@@ -263,11 +314,18 @@ def test_every_run_of_a_grid_tells_what_was_lost(
         for _ in range(2):  # answers that are asked twice count once
             encoder.predict(case.task, case.ask)
         told.append(encoder.about()["characters without a piece"])
-    assert told[0] == told[1] == {"비": sum(e.inputs["text"].count("비") for e in (*case.learn, *case.ask))}
+    assert (
+        told[0]
+        == told[1]
+        == {"비": sum(e.inputs["text"].count("비") for e in (*case.learn, *case.ask))}
+    )
 
 
 def test_unknown_pieces_are_counted_without_their_frame(
-    tiny_maker: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+    tiny_maker: Callable[..., Path],
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
 ) -> None:
     case, folder = invented["text"], tiny_maker(tmp_path / "other", "abc1")
     short = [replace(e, inputs={"text": "よい宿"}) for e in case.learn]

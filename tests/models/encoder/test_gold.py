@@ -41,7 +41,9 @@ def test_gold_of_another_shape_is_told(
 ) -> None:
     case = invented[kind]
     wrong = replace(case.learn[1], gold={case.task.question: gold})
-    with pytest.raises(BadInput, match=f"example '{wrong.id}' has .*, which is {told}; mend the example"):
+    with pytest.raises(
+        BadInput, match=f"example '{wrong.id}' has .*, which is {told}; mend the example"
+    ):
         made().fit(case.task, [case.learn[0], wrong])
 
 
@@ -53,7 +55,9 @@ def test_gold_as_it_should_be_passes(kind: Kind, invented: Mapping[Kind, Any]) -
 @pytest.mark.parametrize(
     "choices", [[], ["一つ"], None, "ねこ", [1, 2, 3, 4], ["一つ", None, "三つ", "四つ"]]
 )
-def test_choices_that_are_none(choices: Any, made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
+def test_choices_that_are_none(
+    choices: Any, made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
     case, encoder = invented["choice"], made()
     encoder.fit(case.task, case.learn[:8])
     asked = replace(case.ask[0], inputs={**case.ask[0].inputs, "choices": choices})
@@ -66,7 +70,15 @@ def test_words_that_are_none_and_half_characters(
 ) -> None:
     tree, text = invented["tree"], invented["text"]
     with pytest.raises(BadInput, match="has a word without a form"):
-        made().fit(tree.task, [replace(tree.learn[0], inputs={**tree.learn[0].inputs, "words": ["하나람이", "푸른읍에", "갔다."]})])  # fmt: skip
+        made().fit(
+            tree.task,
+            [
+                replace(
+                    tree.learn[0],
+                    inputs={**tree.learn[0].inputs, "words": ["하나람이", "푸른읍에", "갔다."]},
+                )
+            ],
+        )
     with pytest.raises(BadInput, match="holds half a character"):
         made().fit(text.task, [replace(text.learn[0], inputs={"text": "宿\ud800"})])
 
@@ -91,6 +103,9 @@ def test_an_input_that_is_not_shown_is_told_as_such(
     kind: Kind, hidden: str, made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case = invented[kind]
-    bare = [replace(e, inputs={name: v for name, v in e.inputs.items() if name != hidden}) for e in case.learn[:4]]  # fmt: skip
+    bare = [
+        replace(e, inputs={name: v for name, v in e.inputs.items() if name != hidden})
+        for e in case.learn[:4]
+    ]
     with pytest.raises(BadInput, match=rf"has no (text '{hidden}'|list of two choices)"):
         made().fit(case.task, bare)

@@ -46,10 +46,14 @@ def _characters(sentence: str, pieces: list[str], tags: list[str]) -> Iterator[s
 def test_tags_of_pieces_are_those_of_characters(cases: dict[str, list[dict[str, Any]]]) -> None:
     for case in cases["klue_ner_subword_to_char"]:
         given, expected = case["input"], case["expected"]["pred"][1:-1]
-        pieces = [piece for word in given["sentence"].split() for piece in given["wordpieces"][word]]
+        pieces = [
+            piece for word in given["sentence"].split() for piece in given["wordpieces"][word]
+        ]
         tags = given["subword_tags_from_CLS"][1 : 1 + len(pieces)]
         found = list(_characters(given["sentence"], pieces, tags[: given["max_seq_length"] - 2]))
-        wanted = TAGS.get(case["id"], expected)  # what lies past the longest input is not in the reference's
+        wanted = TAGS.get(
+            case["id"], expected
+        )  # what lies past the longest input is not in the reference's
         assert found[: len(wanted)] == wanted, case["id"]
         assert len(found) == len(given["char_labels_without_spaces"])
 
@@ -87,20 +91,39 @@ def test_slots_are_parted_as_the_reference_does_it(cases: dict[str, list[dict[st
             assert state_of([case["input"]], "x") == {slot: value}
 
 
-def test_states_are_recovered_as_the_reference_does_it(cases: dict[str, list[dict[str, Any]]]) -> None:
+def test_states_are_recovered_as_the_reference_does_it(
+    cases: dict[str, list[dict[str, Any]]],
+) -> None:
     for case in cases["wos_recover_state"]:
         given = case["input"]
-        words = [[given["vocab"][str(i)] for i in row[: row.index(1)]] for row in given["generated"]]
-        kinds = {0: (GATE_NONE, ""), 1: (GATE_DONTCARE, ""), 3: (GATE_VALUE, "yes"), 4: (GATE_VALUE, "no")}
-        chosen = [kinds.get(gate, (GATE_VALUE, "".join(row))) for gate, row in zip(given["gates"], words, strict=True)]  # fmt: skip
-        found = recovered(given["slot_meta"], [gate for gate, _ in chosen], [value for _, value in chosen])
+        words = [
+            [given["vocab"][str(i)] for i in row[: row.index(1)]] for row in given["generated"]
+        ]
+        kinds = {
+            0: (GATE_NONE, ""),
+            1: (GATE_DONTCARE, ""),
+            3: (GATE_VALUE, "yes"),
+            4: (GATE_VALUE, "no"),
+        }
+        chosen = [
+            kinds.get(gate, (GATE_VALUE, "".join(row)))
+            for gate, row in zip(given["gates"], words, strict=True)
+        ]
+        found = recovered(
+            given["slot_meta"], [gate for gate, _ in chosen], [value for _, value in chosen]
+        )
         assert found == ([] if case["id"] == "empty_value" else case["expected"]), case["id"]
 
 
-def test_entities_are_marked_as_the_reference_does_it(cases: dict[str, list[dict[str, Any]]]) -> None:
+def test_entities_are_marked_as_the_reference_does_it(
+    cases: dict[str, list[dict[str, Any]]],
+) -> None:
     for case in cases["klue_re_mark_entities"]:
         given = case["input"]
-        entities = [(*_exclusive(given[name]), (f"<{short}>", f"</{short}>")) for name, short in (("subject", "subj"), ("object", "obj"))]  # fmt: skip
+        entities = [
+            (*_exclusive(given[name]), (f"<{short}>", f"</{short}>"))
+            for name, short in (("subject", "subj"), ("object", "obj"))
+        ]
         expected = (
             NESTED if case["id"] == "nested" else case["expected"]
         )  # the reference writes the text twice

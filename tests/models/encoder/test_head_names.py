@@ -52,5 +52,7 @@ def test_names_that_cannot_be(made: Callable[..., Any], invented: Mapping[Kind, 
     case = invented["text"]
     with pytest.raises(BadInput, match="there is no head 'sequenc'; did you mean 'sequence'"):
         made(head="sequenc").fit(case.task, case.learn)
-    with pytest.raises(BadInput, match="the head tree does not answer text tasks; heads that do: sequence"):
+    with pytest.raises(
+        BadInput, match="the head tree does not answer text tasks; heads that do: sequence"
+    ):
         made(head="tree").fit(case.task, case.learn)

@@ -38,14 +38,25 @@ def test_one_answer_each_in_order_from_the_inputs_of_the_task_alone(
     assert [a.example for a in answers] == [e.id for e in case.ask]
     for answer in answers:
         fit(answer)
-    told = [replace(e, gold={}, inputs={**e.inputs, "other": "x"}, meta={"hint": e.gold}) for e in case.ask]
+    told = [
+        replace(e, gold={}, inputs={**e.inputs, "other": "x"}, meta={"hint": e.gold})
+        for e in case.ask
+    ]
     assert encoder.predict(case.task, told) == answers
     assert encoder.predict(case.task, []) == []
     turned = encoder.predict(case.task, case.ask[::-1])[::-1]
-    expected = [pytest.approx(a.answer, abs=1e-5) if kind == "similarity" else a.answer for a in answers]
+    expected = [
+        pytest.approx(a.answer, abs=1e-5) if kind == "similarity" else a.answer for a in answers
+    ]
     assert [a.answer for a in turned] == expected
     gold = [e.gold[case.task.question] for e in case.ask]
-    items = Items(gold, [a.answer for a in answers], [e.inputs for e in case.ask], case.task.labels, [a.scores for a in answers])  # fmt: skip
+    items = Items(
+        gold,
+        [a.answer for a in answers],
+        [e.inputs for e in case.ask],
+        case.task.labels,
+        [a.scores for a in answers],
+    )
     for name in case.task.metrics:
         assert 0 <= metrics()[name].evaluate(items, "official").value <= 100
 
@@ -72,7 +83,13 @@ def test_it_learns(kind: Kind, made: Callable[..., Any], invented: Mapping[Kind,
 
 def test_tags_of_pieces_are_those_of_the_spans_that_hold_most_of_them() -> None:
     places = [(0, 1), (1, 3), (3, 3), (3, 4), (5, 7)]
-    assert tags_of(places, [Span(0, 3, "PS"), Span(5, 7, "LC")]) == ["B-PS", "I-PS", "", "O", "B-LC"]
+    assert tags_of(places, [Span(0, 3, "PS"), Span(5, 7, "LC")]) == [
+        "B-PS",
+        "I-PS",
+        "",
+        "O",
+        "B-LC",
+    ]
     assert tags_of(places, [Span(2, 4, "PS")]) == ["O", "B-PS", "", "I-PS", "O"]
     assert tags_of(places, [Span(0, 1, "PS"), Span(1, 3, "PS")]) == ["B-PS", "B-PS", "", "O", "O"]
     assert tags_of([(0, 6)], [Span(0, 2, "PS")]) == ["O"]
@@ -96,12 +113,16 @@ def test_spans_of_whole_pieces_survive(parts: list[tuple[int, str]]) -> None:
     assert spans_of(tags_of(places, spans), places) == spans
 
 
-def test_long_texts_are_tagged_in_windows(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
+def test_long_texts_are_tagged_in_windows(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
     case, encoder = invented["tagging"], made(epochs=0.1, max_length=16, doc_stride=6)
     encoder.fit(case.task, case.learn)
     text, spans = "", []
     for example in case.learn[1:5]:
-        spans += [Span(len(text) + s.start, len(text) + s.end, s.label) for s in example.gold["spans"]]
+        spans += [
+            Span(len(text) + s.start, len(text) + s.end, s.label) for s in example.gold["spans"]
+        ]
         text += example.inputs["text"] + " "
     asked = [replace(case.learn[1], inputs={"text": text}, gold={"spans": spans})]
     rows = encoder._head.rows(encoder._work, asked, learn=True)
@@ -133,7 +154,9 @@ def test_markers_never_write_a_text_twice(
 
 
 @given(st.integers(0, 40), st.lists(st.integers(0, 39), max_size=4), st.integers(4, 20))
-def test_what_is_cut_keeps_the_ends_of_the_marked_stretch(n: int, places: list[int], room: int) -> None:
+def test_what_is_cut_keeps_the_ends_of_the_marked_stretch(
+    n: int, places: list[int], room: int
+) -> None:
     ids = [1000 if i in places else i for i in range(n)]
     kept = cut(ids, {1000}, room)
     assert len(kept) == min(n, room)
@@ -163,16 +186,35 @@ def test_markers_are_pieces_of_their_own(
     assert "<subj>" in tokenizer.convert_ids_to_tokens(rows.tokens["input_ids"][0].tolist())
 
 
-def test_a_particle_behind_a_marker_goes_on_with_its_word(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:  # fmt: skip
+def test_a_particle_behind_a_marker_goes_on_with_its_word(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
     case, encoder = invented["relation"], made(markers="untyped", epochs=0.1)
     encoder.fit(case.task, case.learn)
     text = "하나람은 푸른읍 을 지나갔다."
     asked = replace(
-        case.ask[0], inputs={"text": text, "subject": Span(0, 3, "PER"), "object": Span(5, 8, "LOC")}
+        case.ask[0],
+        inputs={"text": text, "subject": Span(0, 3, "PER"), "object": Span(5, 8, "LOC")},
     )
     rows = encoder._head.rows(encoder._work, [asked], learn=False)
-    shown = encoder._work.reader.tokenizer.convert_ids_to_tokens(rows.tokens["input_ids"][0].tolist())
-    assert shown[1:14] == ["<subj>", "하", "##나", "##람", "</subj>", "##은", "<obj>", "푸", "##른", "##읍", "</obj>", "을", "지"]  # fmt: skip
+    shown = encoder._work.reader.tokenizer.convert_ids_to_tokens(
+        rows.tokens["input_ids"][0].tolist()
+    )
+    assert shown[1:14] == [
+        "<subj>",
+        "하",
+        "##나",
+        "##람",
+        "</subj>",
+        "##은",
+        "<obj>",
+        "푸",
+        "##른",
+        "##읍",
+        "</obj>",
+        "을",
+        "지",
+    ]
 
 
 @pytest.mark.parametrize("markers", ["typed", "untyped"])
@@ -188,9 +230,14 @@ def test_relations_read_at_their_markers(
         assert tokens(int(ids[subject])).startswith("<subj")
         assert tokens(int(ids[other])).startswith("<obj")
     answers = encoder.predict(case.task, case.ask)
-    assert np.mean([a.answer == e.gold["relation"] for a, e in zip(answers, case.ask, strict=True)]) >= 0.9
+    assert (
+        np.mean([a.answer == e.gold["relation"] for a, e in zip(answers, case.ask, strict=True)])
+        >= 0.9
+    )
     encoder.save(tmp_path)
-    assert made(checkpoint=tmp_path, markers=markers, epochs=0).predict(case.task, case.ask) == answers
+    assert (
+        made(checkpoint=tmp_path, markers=markers, epochs=0).predict(case.task, case.ask) == answers
+    )
 
 
 def test_an_entity_that_is_not_shown_is_read_at_the_first_position(
@@ -216,7 +263,9 @@ def test_a_head_of_another_kind_is_not_taken_for_a_trained_one(
         made(checkpoint=tmp_path, epochs=0).fit(dialogue.task, dialogue.learn)
 
 
-def test_an_entity_outside_its_text_is_told(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
+def test_an_entity_outside_its_text_is_told(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
     case = invented["relation"]
     wrong = replace(case.learn[0], inputs={**case.learn[0].inputs, "object": Span(3, 900, "LOC")})
     with pytest.raises(BadInput, match="has no object inside its text"):
@@ -282,7 +331,9 @@ def test_heads_by_themselves_need_not_make_a_tree(
     assert _is_tree(tuple(answer.answer["heads"])) == (decode == "tree")
 
 
-def test_words_past_the_longest_input_are_still_answered(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:  # fmt: skip
+def test_words_past_the_longest_input_are_still_answered(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
     case, encoder = invented["tree"], made(max_length=8)
     encoder.fit(case.task, case.learn)
     for example, answer in zip(case.ask, encoder.predict(case.task, case.ask), strict=True):
@@ -294,7 +345,9 @@ def test_the_ontology_is_that_of_the_training_examples(invented: Mapping[Kind, A
     found = ontology(case.task, case.learn)
     assert found == {"숙소-예약 요일": ["월요일", "화요일"], "숙소-지역": ["남쪽", "북쪽", "서쪽"]}
     assert numbered(found)["숙소-지역", "남쪽"] == 2
-    any_day = replace(case.learn[0], gold={"state": ["택시-출발지-A-B 빌딩", "숙소-예약 요일-dontcare"]})
+    any_day = replace(
+        case.learn[0], gold={"state": ["택시-출발지-A-B 빌딩", "숙소-예약 요일-dontcare"]}
+    )
     assert ontology(case.task, [any_day]) == {"숙소-예약 요일": [], "택시-출발지": ["A-B 빌딩"]}
     with pytest.raises(BadInput, match="is not domain-slot-value"):
         ontology(case.task, [replace(case.learn[0], gold={"state": ["이름"]})])
@@ -302,7 +355,10 @@ def test_the_ontology_is_that_of_the_training_examples(invented: Mapping[Kind, A
 
 def test_gates_and_values_make_a_state() -> None:
     slots = ["a-x", "a-y", "a-z", "a-w", "a-v"]
-    assert recovered(slots, [0, 1, 2, 2, 2], ["p", "p", "p", "none", ""]) == ["a-y-dontcare", "a-z-p"]
+    assert recovered(slots, [0, 1, 2, 2, 2], ["p", "p", "p", "none", ""]) == [
+        "a-y-dontcare",
+        "a-z-p",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["text", "tagging", "relation", "tree"])
@@ -337,7 +393,10 @@ def test_a_step_needs_no_value_on_the_host(
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
         store.tokens = {name: mode.from_tensor(value) for name, value in store.tokens.items()}
         store.dense = {name: mode.from_tensor(value) for name, value in store.dense.items()}
-        store.starts, store.lengths = mode.from_tensor(store.starts), mode.from_tensor(store.lengths)
+        store.starts, store.lengths = (
+            mode.from_tensor(store.starts),
+            mode.from_tensor(store.lengths),
+        )
         batch = store.gather(torch.zeros(8, dtype=torch.long), length)
         encoder._head.loss(model, batch).backward()
         with pytest.raises(DataDependentOutputException):

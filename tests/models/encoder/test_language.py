@@ -26,7 +26,9 @@ def bytewise(tmp_path_factory: pytest.TempPathFactory, tiny_maker: Callable[...,
     from tokenizers import Tokenizer, decoders, models, processors
     from transformers import PreTrainedTokenizerFast
 
-    folder = tiny_maker(tmp_path_factory.mktemp("bytes") / "korean", map(chr, range(0x4E00, 0x4E00 + 300)))
+    folder = tiny_maker(
+        tmp_path_factory.mktemp("bytes") / "korean", map(chr, range(0x4E00, 0x4E00 + 300))
+    )
     bytes_ = [f"<0x{n:02X}>" for n in range(256)]
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *bytes_, *HANGUL, *"0123456789. "]
     words += [f"{a}{b}" for a in HANGUL for b in HANGUL][: 600 - len(words)]
@@ -35,9 +37,17 @@ def bytewise(tmp_path_factory: pytest.TempPathFactory, tiny_maker: Callable[...,
     )
     raw.decoder = decoders.ByteFallback()
     raw.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )  # fmt: skip
-    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}  # fmt: skip
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    names = {
+        "unk_token": "[UNK]",
+        "pad_token": "[PAD]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
     PreTrainedTokenizerFast(tokenizer_object=raw, **names).save_pretrained(folder)
     return folder
 
@@ -53,13 +63,18 @@ def test_text_that_is_spelled_in_bytes_is_refused_unless_it_is_meant(
     bytewise: Path, made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case = invented["text"]
-    with pytest.raises(BadInput, match=r"takes 3\.0 pieces a character of invented-text: it spells this language in bytes; take an encoder of Japanese, or go on with --set any_language=true"):  # fmt: skip
+    with pytest.raises(
+        BadInput,
+        match=r"takes 3\.0 pieces a character of invented-text: it spells this language in bytes; take an encoder of Japanese, or go on with --set any_language=true",
+    ):
         made(checkpoint=bytewise).fit(case.task, _said(case, JAPANESE))
     for settings in ({"any_language": True}, {"scratch": True}):
         encoder = made(checkpoint=bytewise, epochs=0.1, **settings)
         encoder.fit(case.task, _said(case, JAPANESE))
         (note,) = encoder.about()["notes"]
-        assert note.endswith("takes 3.0 pieces a character of invented-text: it spells much of this text in bytes")  # fmt: skip
+        assert note.endswith(
+            "takes 3.0 pieces a character of invented-text: it spells much of this text in bytes"
+        )
 
 
 def test_its_own_language_passes_without_a_word(
@@ -72,18 +87,26 @@ def test_its_own_language_passes_without_a_word(
 
 
 def test_what_a_card_says_is_held_against_the_text(
-    bytewise: Path, tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+    bytewise: Path,
+    tiny: Path,
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
 ) -> None:
     case = invented["text"]
     own, other = copytree(bytewise, tmp_path / "own"), copytree(tiny, tmp_path / "other")
     (own / "vocabulary.json").write_text(json.dumps({"language": "ja"}))
     poor = made(checkpoint=own, epochs=0.1)
-    poor.fit(case.task, _said(case, JAPANESE))  # a small vocabulary of the same language is poor, not wrong
+    poor.fit(
+        case.task, _said(case, JAPANESE)
+    )  # a small vocabulary of the same language is poor, not wrong
     assert len(poor.about()["notes"]) == 1
     (other / "README.md").write_text("---\nlanguage: ko\nlicense: mit\n---\n# other\n")
     told = made(checkpoint=other, epochs=0.1)
     told.fit(case.task, _said(case, "とても よい 宿 です。"))
-    assert told.about()["notes"] == [f"{other} was made for Korean, the text of invented-text is Japanese"]
+    assert told.about()["notes"] == [
+        f"{other} was made for Korean, the text of invented-text is Japanese"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -103,10 +126,14 @@ def test_cards_name_languages(tmp_path: Path, card: str, found: set[str]) -> Non
 
 
 def test_a_language_is_known_by_its_script() -> None:
-    assert [language_of([text]) for text in (JAPANESE, KOREAN, JAPANESE + KOREAN, "a plain text", "")] == ["ja", "ko", "", "", ""]  # fmt: skip
+    assert [
+        language_of([text]) for text in (JAPANESE, KOREAN, JAPANESE + KOREAN, "a plain text", "")
+    ] == ["ja", "ko", "", "", ""]
 
 
-def test_it_defines_neither_a_run_nor_a_state(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
+def test_it_defines_neither_a_run_nor_a_state(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
     from nikawa.models import models
     from nikawa.models.encoder.learn import Course
     from nikawa.models.encoder.shared import rows_of
@@ -115,5 +142,8 @@ def test_it_defines_neither_a_run_nor_a_state(made: Callable[..., Any], invented
     case, encoder = invented["text"], made()
     work, model = encoder._prepare(case.task, case.learn)
     rows = rows_of(encoder._head, work, case.learn, learn=True)
-    keys = {key_of(Course(model, rows, None, EncoderSettings(any_language=on), 0, "cpu")) for on in (True, False)}  # type: ignore[arg-type]  # fmt: skip
+    keys = {
+        key_of(Course(model, rows, None, EncoderSettings(any_language=on), 0, "cpu"))
+        for on in (True, False)
+    }  # type: ignore[arg-type]
     assert len(keys) == 1

@@ -40,7 +40,11 @@ CHILD = """
 
 def _child(arguments: list[str]) -> subprocess.Popen[bytes]:
     code = textwrap.dedent(CHILD)
-    return subprocess.Popen([sys.executable, "-c", code, *arguments], env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.DEVNULL,
+    )
 
 
 @pytest.mark.slow
@@ -62,9 +66,14 @@ def test_a_training_killed_at_any_point_ends_with_the_same_weights(
     done = torch.load(state, weights_only=True)["marks"]["done"]
     assert 0 < done < 150
     assert not (tmp_path / "killed").exists()
-    runs = [_child([*given_, str(tmp_path / "state"), str(tmp_path / "killed")]), _child([*given_, str(tmp_path / "other"), str(tmp_path / "whole")])]  # fmt: skip
+    runs = [
+        _child([*given_, str(tmp_path / "state"), str(tmp_path / "killed")]),
+        _child([*given_, str(tmp_path / "other"), str(tmp_path / "whole")]),
+    ]
     assert [run.wait() for run in runs] == [0, 0]
-    first, second = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("killed", "whole"))
+    first, second = (
+        (tmp_path / name / "model.safetensors").read_bytes() for name in ("killed", "whole")
+    )
     assert first == second
 
 
@@ -108,14 +117,20 @@ def test_what_is_saved_is_read_by_plain_transformers(
     plain = getattr(transformers, AUTO[kind]).from_pretrained(tmp_path).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert len(tokenizer) == plain.get_input_embeddings().num_embeddings
-    ids = torch.arange(5, 25).reshape(1, 2, 10) if kind == "choice" else torch.arange(5, 25).reshape(2, 10)
+    ids = (
+        torch.arange(5, 25).reshape(1, 2, 10)
+        if kind == "choice"
+        else torch.arange(5, 25).reshape(2, 10)
+    )
     with torch.inference_mode():
         ours, theirs = encoder._model(input_ids=ids), plain(input_ids=ids)
     for name, values in theirs.items():
         torch.testing.assert_close(ours[name], values, atol=1e-7, rtol=0)
 
 
-@pytest.mark.parametrize("kind", ["inference", "similarity", "tagging", "relation", "tree", "dialogue"])
+@pytest.mark.parametrize(
+    "kind", ["inference", "similarity", "tagging", "relation", "tree", "dialogue"]
+)
 def test_a_saved_folder_answers_again_without_training(
     kind: Kind, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
 ) -> None:
@@ -148,7 +163,9 @@ def test_gathered_gradients_are_those_of_the_whole_batch(
     made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case = invented["text"]
-    whole, parts = (made(dropout=0.0, epochs=2, **s) for s in ({"batch": 48}, {"batch": 8, "accumulate": 6}))
+    whole, parts = (
+        made(dropout=0.0, epochs=2, **s) for s in ({"batch": 48}, {"batch": 8, "accumulate": 6})
+    )
     whole.fit(case.task, case.learn)
     parts.fit(case.task, case.learn)
     for a, b in zip(whole._model.parameters(), parts._model.parameters(), strict=True):
@@ -172,7 +189,15 @@ def test_it_stops_early_and_keeps_its_best_state(tiny: Path, invented: Mapping[K
     case = invented["text"]
 
     def fitted(epochs: float, keep: str, values: list[float], stop: int = 0) -> Any:
-        settings = {"epochs": epochs, "batch": 48, "device": "cpu", "learning_rate": 1e-3, "warmup": 0.0, "keep": keep, "early_stop": stop}  # fmt: skip
+        settings = {
+            "epochs": epochs,
+            "batch": 48,
+            "device": "cpu",
+            "learning_rate": 1e-3,
+            "warmup": 0.0,
+            "keep": keep,
+            "early_stop": stop,
+        }
         found: Any = model(f"encoder:{tiny}", seed=1, settings=settings, score=_scorer(values))
         found.fit(case.task, case.learn, case.ask)
         return found
@@ -186,15 +211,21 @@ def test_it_stops_early_and_keeps_its_best_state(tiny: Path, invented: Mapping[K
     assert best.predict(case.task, case.ask) != last.predict(case.task, case.ask)
 
 
-@given(st.lists(st.integers(1, 200), min_size=1, max_size=120), st.integers(1, 17), st.integers(0, 9))
-def test_every_row_once_an_epoch_in_as_many_batches_as_without_buckets(sizes: list[int], batch: int, seed: int) -> None:  # fmt: skip
+@given(
+    st.lists(st.integers(1, 200), min_size=1, max_size=120), st.integers(1, 17), st.integers(0, 9)
+)
+def test_every_row_once_an_epoch_in_as_many_batches_as_without_buckets(
+    sizes: list[int], batch: int, seed: int
+) -> None:
     longest = max(sizes)
     made = plan(np.array(sizes), batch, longest, shuffled(len(sizes), seed, 0))
     rows = [row for b in made for row in b.rows if row < len(sizes)]
     assert sorted(rows) == list(range(len(sizes)))
     assert len(made) == -(-len(sizes) // batch)
     assert all(len(b.rows) == batch for b in made)
-    assert all(sizes[row] <= b.length <= longest for b in made for row in b.rows if row < len(sizes))
+    assert all(
+        sizes[row] <= b.length <= longest for b in made for row in b.rows if row < len(sizes)
+    )
     assert {b.length for b in made} <= {*LENGTHS, longest}
 
 
@@ -215,14 +246,20 @@ def test_bf16_rounds_no_weight_that_is_kept(
 ) -> None:
     case = invented["tagging"]
     before = made()._prepare(case.task, case.learn)[1].state_dict()
-    low, full = (made(precision=p, epochs=2, learning_rate=1e-5, lora=lora) for p in ("bf16", "float32"))
+    low, full = (
+        made(precision=p, epochs=2, learning_rate=1e-5, lora=lora) for p in ("bf16", "float32")
+    )
     low.fit(case.task, case.learn)
     full.fit(case.task, case.learn)
     for name, weights in low._model.state_dict().items():
         assert weights.dtype == torch.float32
         torch.testing.assert_close(weights, before[name], atol=2.5e-4, rtol=0)
         torch.testing.assert_close(weights, full._model.state_dict()[name], atol=2.5e-4, rtol=0)
-    kept = "bert.embeddings.position_embeddings.weight" if lora else "bert.embeddings.word_embeddings.weight"
+    kept = (
+        "bert.embeddings.position_embeddings.weight"
+        if lora
+        else "bert.embeddings.word_embeddings.weight"
+    )
     never = low._model.state_dict()[kept][-1], before[kept][-1]
     torch.testing.assert_close(*never, atol=1e-6, rtol=0)
 

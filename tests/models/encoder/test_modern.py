@@ -23,10 +23,19 @@ def modern(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("modern")
     pieces = len(json.loads((tiny / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
     config = ModernBertConfig(
-        vocab_size=pieces, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48,
-        max_position_embeddings=160, pad_token_id=0, cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3,
+        vocab_size=pieces,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=160,
+        pad_token_id=0,
+        cls_token_id=2,
+        sep_token_id=3,
+        bos_token_id=2,
+        eos_token_id=3,
         classifier_pooling="mean",
-    )  # fmt: skip
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         ModernBertModel(config).save_pretrained(folder)
@@ -56,7 +65,10 @@ def test_random_weights_of_the_same_architecture(
     modern: Path, made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
     case = invented["inference"]
-    models = [made(checkpoint=modern, scratch=scratch)._prepare(case.task, case.learn)[1] for scratch in (False, True)]  # fmt: skip
+    models = [
+        made(checkpoint=modern, scratch=scratch)._prepare(case.task, case.learn)[1]
+        for scratch in (False, True)
+    ]
     ours, random = (m.get_input_embeddings().weight for m in models)
     assert ours.shape == random.shape
     assert not torch.equal(ours, random)

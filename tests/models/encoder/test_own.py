@@ -50,7 +50,10 @@ def test_one_that_is_not_there_is_told_with_the_command_that_trains_it(
     with pytest.raises(BadInput) as told:
         open_backbone("nikawa-mini-ko")
     line = str(told.value)
-    assert "nikawa pretrain CORPUS --language ko --size mini --minutes 8 --out models/nikawa-mini-ko" in line
+    assert (
+        "nikawa pretrain CORPUS --language ko --size mini --minutes 8 --out models/nikawa-mini-ko"
+        in line
+    )
     assert all(str(place) in line for place in places())
     assert "\n" not in line
 
@@ -71,8 +74,12 @@ def modern(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     told = json.loads((tiny / "tokenizer_config.json").read_text(encoding="utf-8"))
     told["model_input_names"] = ["input_ids", "attention_mask"]
     (folder / "tokenizer_config.json").write_text(json.dumps(told), encoding="utf-8")
-    pieces = len(json.loads((tiny / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"])
-    build(Size(32, 2, 2, 48, 1e-3), pieces, {"pad": 0, "cls": 2, "sep": 3}, 0).save_pretrained(folder)
+    pieces = len(
+        json.loads((tiny / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    )
+    build(Size(32, 2, 2, 48, 1e-3), pieces, {"pad": 0, "cls": 2, "sep": 3}, 0).save_pretrained(
+        folder
+    )
     return folder
 
 

@@ -26,8 +26,16 @@ def test_what_is_there_stays_unless_asked(fitted: Any, tmp_path: Path) -> None:
         fitted.save(tmp_path / "file")
     fitted.save(str(tmp_path / "new" / "saved"))
     written = {path.name for path in (tmp_path / "new" / "saved").iterdir()}
-    assert {"config.json", "model.safetensors", "nikawa_head.safetensors", "nikawa_head.json", "tokenizer.json"} <= written  # fmt: skip
-    with pytest.raises(BadInput, match="saved: is not empty; choose another folder, or say overwrite=True"):
+    assert {
+        "config.json",
+        "model.safetensors",
+        "nikawa_head.safetensors",
+        "nikawa_head.json",
+        "tokenizer.json",
+    } <= written
+    with pytest.raises(
+        BadInput, match="saved: is not empty; choose another folder, or say overwrite=True"
+    ):
         fitted.save(tmp_path / "new" / "saved")
     fitted.save(tmp_path / "new" / "saved", overwrite=True)
     assert {path.name for path in (tmp_path / "new" / "saved").iterdir()} == written
@@ -42,7 +50,9 @@ def test_what_cannot_be_written_leaves_nothing(
         raise SafetensorError("I/O error: No space left on device (os error 28)")
 
     monkeypatch.setattr("safetensors.torch.save_file", full)
-    with pytest.raises(BadInput, match=r"saved: the model cannot be written: .*No space left on device"):
+    with pytest.raises(
+        BadInput, match=r"saved: the model cannot be written: .*No space left on device"
+    ):
         fitted.save(tmp_path / "saved")
     assert list(tmp_path.iterdir()) == []
 
@@ -53,7 +63,9 @@ def test_a_run_that_keeps_its_state_keeps_the_trained_checkpoint(
     from nikawa.datasets import load
     from nikawa.runs.job import Options, Request, run
 
-    texts = [str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()]
+    texts = [
+        str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()
+    ]
     folder = tiny_maker(tmp_path / "small", {c for text in texts for c in text if not c.isspace()})
     capsys.readouterr()
     settings = {"epochs": 2, "batch": 8, "device": "cpu"}
@@ -63,7 +75,10 @@ def test_a_run_that_keeps_its_state_keeps_the_trained_checkpoint(
     (kept,) = (tmp_path / "runs").glob("*/state/model/trained")
     again = Request(("mini-ja-nli",), (f"encoder:{kept}",), settings={"epochs": 0, "device": "cpu"})
     assert run(again, Options(tmp_path / "again", threads=1)).done == 1
-    first, second = (next((tmp_path / name).glob("*/predictions/test.jsonl")).read_bytes() for name in ("runs", "again"))  # fmt: skip
+    first, second = (
+        next((tmp_path / name).glob("*/predictions/test.jsonl")).read_bytes()
+        for name in ("runs", "again")
+    )
     assert first == second
 
 
@@ -81,7 +96,9 @@ def test_a_saved_head_that_lacks_what_training_has_is_made_anew(
         assert set(grown.known[part]) > set(encoder._model.known[part])
 
 
-@pytest.mark.parametrize("told", ["[]", "{}", '{"kind": "tree", "known": {}}', '{"kind": "tree", "known": 3}', "no"])  # fmt: skip
+@pytest.mark.parametrize(
+    "told", ["[]", "{}", '{"kind": "tree", "known": {}}', '{"kind": "tree", "known": 3}', "no"]
+)
 def test_a_damaged_head_is_one_line(
     told: str, fitted: Any, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
 ) -> None:

@@ -38,8 +38,12 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", ["text", "reading"])
 def test_an_encoder_learns_from_the_words_of_a_program(
-    kind: Kind, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    kind: Kind,
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     program = tmp_path / "each"
     program.write_text(f"#!{sys.executable} -SE\n{EACH}", "utf-8")
     program.chmod(0o755)
@@ -53,10 +57,15 @@ def test_an_encoder_learns_from_the_words_of_a_program(
 
 
 def test_a_program_that_is_not_there_is_told_before_anything_is_learned(
-    made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JUMANPP", raising=False)
     case = invented["text"]
-    with pytest.raises(MissingExtra, match=r"the program 'jumanpp' is not installed; build Juman\+\+ 2"):
+    with pytest.raises(
+        MissingExtra, match=r"the program 'jumanpp' is not installed; build Juman\+\+ 2"
+    ):
         made(segmentation="jumanpp").fit(case.task, case.learn)

@@ -60,15 +60,30 @@ def test_a_short_training_writes_no_state(
 @pytest.mark.parametrize("room", [0, 5000, 100_000])
 @pytest.mark.usefixtures("_every_epoch")
 def test_a_full_disk_is_one_line_and_the_state_before_stays(
-    room: int, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    room: int,
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     case = invented["text"]
     made(tmp_path, epochs=1).fit(case.task, case.learn)
     before = (tmp_path / state.NAME).read_bytes()
     opened = Path.open
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", lambda path, mode="r", **more: _Full(opened(path, mode, **more), room) if mode == "wb" else opened(path, mode, **more))  # fmt: skip
-        with pytest.raises(BadInput, match=r"training\.pt: the state of the training cannot be written: No space left on device; make room"):  # fmt: skip
+        patch.setattr(
+            Path,
+            "open",
+            lambda path, mode="r", **more: (
+                _Full(opened(path, mode, **more), room)
+                if mode == "wb"
+                else opened(path, mode, **more)
+            ),
+        )
+        with pytest.raises(
+            BadInput,
+            match=r"training\.pt: the state of the training cannot be written: No space left on device; make room",
+        ):
             made(tmp_path, epochs=2).fit(case.task, case.learn)
     assert (tmp_path / state.NAME).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [state.NAME]
@@ -79,7 +94,11 @@ def test_a_full_disk_is_one_line_and_the_state_before_stays(
 )
 @pytest.mark.usefixtures("_every_epoch")
 def test_the_state_of_another_checkpoint_is_not_taken_up(
-    sizes: dict[str, Any], tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+    sizes: dict[str, Any],
+    tiny: Path,
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
 ) -> None:
     import json
     from shutil import copytree
@@ -101,7 +120,10 @@ def test_the_state_of_another_checkpoint_is_not_taken_up(
 
 @pytest.mark.usefixtures("_every_epoch")
 def test_a_state_from_before_checkpoints_were_told_apart_is_taken_up(
-    made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     case = invented["text"]
     made(tmp_path).fit(case.task, case.learn[:16])
@@ -119,21 +141,34 @@ def test_a_state_from_before_checkpoints_were_told_apart_is_taken_up(
 def test_the_key_of_a_training_is_what_it_was_before_heads_had_names() -> None:
     def key(head: str) -> str:
         rows = Rows(tokens={"input_ids": [np.array([2, 7, 3])]}, owner=[0])
-        return learn.key_of(learn.Course(None, rows, lambda *_: None, EncoderSettings(head=head), 1, None))
+        return learn.key_of(
+            learn.Course(None, rows, lambda *_: None, EncoderSettings(head=head), 1, None)
+        )
 
     assert key("auto") == "d94b2fa5abc82d47ed331c9450869c6c"
     assert key("auto") != key("sequence")
 
 
-def test_looks_that_fall_between_two_steps_are_not_lost(tiny: Path, invented: Mapping[Kind, Any]) -> None:
+def test_looks_that_fall_between_two_steps_are_not_lost(
+    tiny: Path, invented: Mapping[Kind, Any]
+) -> None:
     case = invented["text"]
-    settings = {"epochs": 2, "batch": 8, "accumulate": 4, "checks": 3, "keep": "best", "device": "cpu"}
+    settings = {
+        "epochs": 2,
+        "batch": 8,
+        "accumulate": 4,
+        "checks": 3,
+        "keep": "best",
+        "device": "cpu",
+    }
     found: Any = model(f"encoder:{tiny}", settings=settings, score=lambda *_: 0.5)
     found.fit(case.task, case.learn[:48], case.ask)
     assert [entry["step"] for entry in found.history if "dev" in entry] == [4, 6, 10, 12]
 
 
-@pytest.mark.parametrize(("settings", "told"), [({"keep": "best"}, True), ({"early_stop": 2}, True), ({}, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "told"), [({"keep": "best"}, True), ({"early_stop": 2}, True), ({}, False)]
+)
 def test_a_best_state_without_a_dev_set_is_noted(
     settings: dict[str, Any], told: bool, made: Callable[..., Any], invented: Mapping[Kind, Any]
 ) -> None:
@@ -178,12 +213,17 @@ def test_scores_that_are_no_numbers_leave_an_answer_empty(
 
 
 def test_errors_of_the_libraries_of_a_card_are_one_line() -> None:
-    for said in ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "NVML_SUCCESS == r INTERNAL ASSERT FAILED"):
+    for said in (
+        "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+        "NVML_SUCCESS == r INTERNAL ASSERT FAILED",
+    ):
         with pytest.raises(BadInput, match="the graphics card failed"), one_line(EncoderSettings()):
             raise RuntimeError(said)
 
 
-def test_a_device_that_holds_nothing(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
+def test_a_device_that_holds_nothing(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
     case = invented["text"]
     with pytest.raises(BadInput, match=r"the device meta cannot be used: .*; set device=auto"):
         made(device="meta").fit(case.task, case.learn)
@@ -191,9 +231,17 @@ def test_a_device_that_holds_nothing(made: Callable[..., Any], invented: Mapping
 
 @pytest.mark.parametrize(
     "settings",
-    [{"learning_rate": -1.0}, {"learning_rate": float("nan")}, {"epochs": float("inf")}, {"dropout": 1.5}, {"clip": -1.0},
-     {"weight_decay": float("nan")}, {"max_answer": 0}, {"n_best": 0}],
-)  # fmt: skip
+    [
+        {"learning_rate": -1.0},
+        {"learning_rate": float("nan")},
+        {"epochs": float("inf")},
+        {"dropout": 1.5},
+        {"clip": -1.0},
+        {"weight_decay": float("nan")},
+        {"max_answer": 0},
+        {"n_best": 0},
+    ],
+)
 def test_settings_out_of_range(settings: dict[str, Any], made: Callable[..., Any]) -> None:
     with pytest.raises(BadInput, match=f"a setting is wrong: {next(iter(settings))}: expected"):
         made(**settings)

@@ -29,11 +29,15 @@ def _changed(tiny: Path, folder: Path, **changes: Any) -> Path:
 
 def test_a_name_that_is_nowhere(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
     case = invented["text"]
-    with pytest.raises(BadInput, match="encoder nobody/nothing is neither a folder nor in the local cache"):
+    with pytest.raises(
+        BadInput, match="encoder nobody/nothing is neither a folder nor in the local cache"
+    ):
         made(checkpoint=Path("nobody/nothing")).fit(case.task, case.learn)
 
 
-def test_weights_that_are_cut_short(tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path) -> None:  # fmt: skip
+def test_weights_that_are_cut_short(
+    tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
     folder, case = _changed(tiny, tmp_path / "cut"), invented["text"]
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
@@ -41,7 +45,9 @@ def test_weights_that_are_cut_short(tiny: Path, made: Callable[..., Any], invent
         made(checkpoint=folder).fit(case.task, case.learn)
 
 
-def test_weights_of_another_model(tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path) -> None:  # fmt: skip
+def test_weights_of_another_model(
+    tiny: Path, made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+) -> None:
     case = invented["text"]
     for number, changes in enumerate(({"num_hidden_layers": 3}, {"vocab_size": 9999})):
         folder = _changed(tiny, tmp_path / str(number), **changes)
@@ -50,16 +56,25 @@ def test_weights_of_another_model(tiny: Path, made: Callable[..., Any], invented
 
 
 def test_a_tokenizer_of_another_model(
-    tiny: Path, tiny_maker: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
-) -> None:  # fmt: skip
+    tiny: Path,
+    tiny_maker: Callable[..., Path],
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
+) -> None:
     case, folder = invented["text"], tiny_maker(tmp_path / "small", "一二三1")
     (folder / "tokenizer.json").write_bytes((tiny / "tokenizer.json").read_bytes())
-    with pytest.raises(BadInput, match="pieces, the model 13; take the tokenizer the model was trained with"):
+    with pytest.raises(
+        BadInput, match="pieces, the model 13; take the tokenizer the model was trained with"
+    ):
         made(checkpoint=folder).fit(case.task, case.learn)
 
 
 def test_a_vocabulary_of_another_language(
-    tiny_maker: Callable[..., Path], made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path
+    tiny_maker: Callable[..., Path],
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
 ) -> None:
     case, folder = invented["text"], tiny_maker(tmp_path / "other", "abc1")
     unknown = [replace(e, inputs={"text": "とても よい 宿 でした " * 3}) for e in case.learn]
@@ -77,7 +92,9 @@ def test_a_tokenizer_that_loses_characters(
     whole = json.loads((folder / "tokenizer.json").read_text())
     whole["normalizer"] = {"type": "Replace", "pattern": {"Regex": "[은에다]"}, "content": ""}
     (folder / "tokenizer.json").write_text(json.dumps(whole))
-    with pytest.raises(BadInput, match=r"loses [0-9]+ characters of invented-tagging, such as '[은에다]'"):
+    with pytest.raises(
+        BadInput, match=r"loses [0-9]+ characters of invented-tagging, such as '[은에다]'"
+    ):
         made(checkpoint=folder).fit(case.task, case.learn)
     whole["normalizer"]["pattern"]["Regex"] = "비"
     (folder / "tokenizer.json").write_text(json.dumps(whole))
@@ -86,14 +103,21 @@ def test_a_tokenizer_that_loses_characters(
     assert kept.about()["characters without a piece"] == {"비": 10}
 
 
-def test_more_than_the_checkpoint_reads(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
+def test_more_than_the_checkpoint_reads(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
     case = invented["text"]
     with pytest.raises(BadInput, match="reads no more than 160 sub-words; set max_length=160"):
         made(max_length=512).fit(case.task, case.learn)
 
 
-def test_a_folder_without_a_trained_head(made: Callable[..., Any], invented: Mapping[Kind, Any]) -> None:
-    pairs: tuple[tuple[Kind, str], ...] = (("inference", "the labels of"), ("tree", "holds no trained head"))
+def test_a_folder_without_a_trained_head(
+    made: Callable[..., Any], invented: Mapping[Kind, Any]
+) -> None:
+    pairs: tuple[tuple[Kind, str], ...] = (
+        ("inference", "the labels of"),
+        ("tree", "holds no trained head"),
+    )
     for kind, told in pairs:
         case = invented[kind]
         with pytest.raises(BadInput, match=told):
@@ -109,7 +133,9 @@ def test_a_folder_without_a_trained_head(made: Callable[..., Any], invented: Map
         ("speed", 3, "no setting 'speed'"),
     ],
 )
-def test_settings_that_cannot_be(name: str, value: int, told: str, made: Callable[..., Any]) -> None:
+def test_settings_that_cannot_be(
+    name: str, value: int, told: str, made: Callable[..., Any]
+) -> None:
     with pytest.raises(BadInput, match=told):
         made(**{name: value})
 
@@ -131,7 +157,10 @@ def test_a_device_that_is_not_here(made: Callable[..., Any], invented: Mapping[K
             RuntimeError("CUDA error: device-side assert"),
             "card failed: CUDA error: .*goes on where it stopped",
         ),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "the memory is full; set a"),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"),
+            "the memory is full; set a",
+        ),
         (MemoryError(), "the memory is full; set a smaller batch"),
     ],
 )
@@ -143,7 +172,10 @@ def test_a_card_that_is_full_or_gone(problem: Exception, told: str) -> None:
 
 
 def test_what_was_learned_before_the_card_was_gone_is_kept(
-    made: Callable[..., Any], invented: Mapping[Kind, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Callable[..., Any],
+    invented: Mapping[Kind, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     case, plain = invented["text"], Plain.step
     whole = made(epochs=3)
@@ -212,7 +244,10 @@ def test_runs_of_a_grid_read_their_texts_once(
     assert read == [*once, 12, 12]
     made(epochs=0.1, max_length=64).fit(case.task, case.learn)
     assert read == [*once, 12, 12, *once]
-    other = [replace(case.learn[0], inputs={**case.learn[0].inputs, "premise": "ねこ"}), *case.learn[1:]]
+    other = [
+        replace(case.learn[0], inputs={**case.learn[0].inputs, "premise": "ねこ"}),
+        *case.learn[1:],
+    ]
     made(epochs=0.1).fit(case.task, other)
     assert len(read) == 11
     assert len(shared._rows) <= shared.KEPT
@@ -225,12 +260,21 @@ def test_dropout_is_set_by_whatever_name_the_architecture_has() -> None:
 
     settings = EncoderSettings(dropout=0.3)
     bert, small = changed(BertConfig(), settings, {}), changed(DistilBertConfig(), settings, {})
-    assert (bert.hidden_dropout_prob, bert.attention_probs_dropout_prob, bert.classifier_dropout) == (
+    assert (
+        bert.hidden_dropout_prob,
+        bert.attention_probs_dropout_prob,
+        bert.classifier_dropout,
+    ) == (
         0.3,
         0.3,
         None,
     )
-    assert (small.dropout, small.attention_dropout, small.qa_dropout, small.seq_classif_dropout) == (0.3,) * 4
+    assert (
+        small.dropout,
+        small.attention_dropout,
+        small.qa_dropout,
+        small.seq_classif_dropout,
+    ) == (0.3,) * 4
     assert changed(BertConfig(), EncoderSettings(), {"num_labels": 7}).num_labels == 7
 
 
@@ -240,8 +284,13 @@ def test_a_run_out_of_memory_is_one_line_and_goes_on_later(
     from nikawa.datasets import load
     from nikawa.runs.job import Options, Request, run
 
-    texts = [str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()]
-    folder, plain = tiny_maker(tmp_path / "small", {c for text in texts for c in text if not c.isspace()}), Plain.step  # fmt: skip
+    texts = [
+        str(v) for part in load("mini-ja").splits.values() for e in part for v in e.inputs.values()
+    ]
+    folder, plain = (
+        tiny_maker(tmp_path / "small", {c for text in texts for c in text if not c.isspace()}),
+        Plain.step,
+    )
     settings = {"epochs": 6, "batch": 8, "device": "cpu", "checkpoint_steps": 1}
     request = Request(("mini-ja-nli",), (f"encoder:{folder}",), settings=settings)
     with monkeypatch.context() as patch:

@@ -28,7 +28,9 @@ def _told(values: Mapping[str, list[float]]) -> Callable[..., float]:
     return lambda task, *_: next(left[task.metrics[0]])
 
 
-@pytest.mark.parametrize(("by", "best"), [("first", 3), ("accuracy", 3), ("macro-f1", 1), ("mcc", 2)])
+@pytest.mark.parametrize(
+    ("by", "best"), [("first", 3), ("accuracy", 3), ("macro-f1", 1), ("mcc", 2)]
+)
 def test_the_state_that_answers_is_the_best_by_the_metric(
     by: str, best: int, tiny: Path, invented: Mapping[Kind, Any]
 ) -> None:
@@ -56,7 +58,11 @@ def test_the_state_that_answers_is_the_best_by_the_metric(
 def test_training_stops_by_the_metric(tiny: Path, invented: Mapping[Kind, Any]) -> None:
     case = invented["text"]
     score = _told({"accuracy": [0.1, 0.2, 0.3, 0.4], "mcc": [0.5, 0.4, 0.3, 0.2]})
-    found: Any = model(f"encoder:{tiny}", settings={**FAST, "epochs": 4, "early_stop": 2, "best_by": "mcc"}, score=score)  # fmt: skip
+    found: Any = model(
+        f"encoder:{tiny}",
+        settings={**FAST, "epochs": 4, "early_stop": 2, "best_by": "mcc"},
+        score=score,
+    )
     found.fit(case.task, case.learn, case.ask)
     assert [entry["dev"] for entry in found.history if "dev" in entry] == [0.5, 0.4, 0.3]
 
@@ -80,7 +86,9 @@ def test_where_less_is_better_the_least_is_best(tiny: Path, invented: Mapping[Ki
     assert -error == pytest.approx(looks[0], abs=1e-6)
 
 
-def test_a_metric_the_task_does_not_have_is_told_before_anything_is_read(invented: Mapping[Kind, Any]) -> None:  # fmt: skip
+def test_a_metric_the_task_does_not_have_is_told_before_anything_is_read(
+    invented: Mapping[Kind, Any],
+) -> None:
     case = invented["text"]
     found: Any = model("encoder:nowhere", settings={"best_by": "mse", "keep": "best"})
     with pytest.raises(BadInput) as said:
@@ -108,14 +116,22 @@ def test_a_metric_that_nothing_goes_by_is_noted(
 
 def test_runs_and_states_are_known_as_before_where_it_is_not_set(tiny: Path) -> None:
     def run(**settings: Any) -> str:
-        (family,) = plan(Request(("mini-ja-nli",), (f"encoder:{tiny}",), settings=settings)).families
+        (family,) = plan(
+            Request(("mini-ja-nli",), (f"encoder:{tiny}",), settings=settings)
+        ).families
         return family.runs(family.options[0])[0].hash
 
-    assert run(keep="best", best_by="first") == run(keep="best") != run(keep="best", best_by="accuracy")
+    assert (
+        run(keep="best", best_by="first")
+        == run(keep="best")
+        != run(keep="best", best_by="accuracy")
+    )
 
     def key(by: str) -> str:
         rows = Rows(tokens={"input_ids": [np.array([2, 7, 3])]}, owner=[0])
-        return learn.key_of(learn.Course(None, rows, lambda *_: None, EncoderSettings(best_by=by), 1, None))
+        return learn.key_of(
+            learn.Course(None, rows, lambda *_: None, EncoderSettings(best_by=by), 1, None)
+        )
 
     assert key("first") == "d94b2fa5abc82d47ed331c9450869c6c"
     assert key("first") != key("accuracy")

@@ -37,9 +37,18 @@ def save_tokenizer(folder: Path) -> Path:
     raw = Tokenizer(models.Unigram(vocabulary, unk_id=1, byte_fallback=True))
     raw.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
     raw.decoder = decoders.Metaspace(prepend_scheme="never")
-    raw.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])  # fmt: skip
+    raw.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B [SEP]",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    made = PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "attention_mask"], model_max_length=512, **names)  # fmt: skip
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        model_input_names=["input_ids", "attention_mask"],
+        model_max_length=512,
+        **names,
+    )
     made.save_pretrained(folder)
     (folder / "vocabulary.json").write_text('{"first_piece": 261}', encoding="utf-8")
     return folder
@@ -87,9 +96,19 @@ def course_of(tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
         pack(tokenizer, write_text(folder / f"{name}.txt", lines, len(name)), folder / name)
 
     def make(state: Path | None = None, **changes: Any) -> Course:
-        whole = {"size": "speck", "batch": 256, "lengths": ((32, 0.8), (64, 0.2)), "steps": 10, "looks": 2, "device": "cpu", **changes}  # fmt: skip
+        whole = {
+            "size": "speck",
+            "batch": 256,
+            "lengths": ((32, 0.8), (64, 0.2)),
+            "steps": 10,
+            "looks": 2,
+            "device": "cpu",
+            **changes,
+        }
         if whole.get("minutes"):
             whole["steps"] = 0
-        return Course(tokenizer, folder / "train", folder / "heldout", TrainSettings(**whole), state)
+        return Course(
+            tokenizer, folder / "train", folder / "heldout", TrainSettings(**whole), state
+        )
 
     return make

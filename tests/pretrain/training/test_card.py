@@ -25,7 +25,9 @@ def _weights(learned: Any) -> list[Any]:
     return list(learned.model.state_dict().values())
 
 
-def test_captured_steps_learn_what_the_processor_learns(card: str, course_of: Callable[..., Any]) -> None:
+def test_captured_steps_learn_what_the_processor_learns(
+    card: str, course_of: Callable[..., Any]
+) -> None:
     whole = {"steps": 20, "precision": "float32", "compile": "no", "learning_rate": 1e-3}
     there, here = learn(course_of(**whole, device=card)), learn(course_of(**whole, device="cpu"))
     assert not there.figures.notes

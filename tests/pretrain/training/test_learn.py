@@ -40,7 +40,9 @@ def _equal(one: Any, other: Any) -> bool:
 @pytest.mark.slow
 def test_a_training_learns_what_words_tell_of_others(course_of: Callable[..., Any]) -> None:
     told: list[str] = []
-    course = replace(course_of(steps=90, looks=3), progress=lambda what, _done, _total: told.append(what))
+    course = replace(
+        course_of(steps=90, looks=3), progress=lambda what, _done, _total: told.append(what)
+    )
     learned = learn(course)
     figures = learned.figures
     assert figures.heldout is not None
@@ -58,7 +60,9 @@ def test_a_training_learns_what_words_tell_of_others(course_of: Callable[..., An
     assert told[-1].startswith("training, loss ")
 
 
-def test_the_same_seed_makes_the_same_weights_and_another_does_not(course_of: Callable[..., Any]) -> None:
+def test_the_same_seed_makes_the_same_weights_and_another_does_not(
+    course_of: Callable[..., Any],
+) -> None:
     first, again, other = (learn(course_of(steps=4, seed=seed)) for seed in (3, 3, 4))
     assert _equal(first, again)
     assert not _equal(first, other)
@@ -76,20 +80,28 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
     learned = learn(replace(course, progress=lambda _what, done, _total: seen.append(done)))
     assert seen[0] > 1
     assert _equal(whole, learned)
-    assert [e["heldout"] for e in learned.figures.history] == [e["heldout"] for e in whole.figures.history]
-    assert [e["loss"] for e in learned.figures.history] == pytest.approx([e["loss"] for e in whole.figures.history])  # fmt: skip
+    assert [e["heldout"] for e in learned.figures.history] == [
+        e["heldout"] for e in whole.figures.history
+    ]
+    assert [e["loss"] for e in learned.figures.history] == pytest.approx(
+        [e["loss"] for e in whole.figures.history]
+    )
     finished = learn(replace(course, progress=_stop_at(0)))  # nothing is left to do
     assert _equal(whole, finished)
 
 
 @pytest.mark.slow
-def test_a_killed_training_goes_on_to_the_same_weights(course_of: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_killed_training_goes_on_to_the_same_weights(
+    course_of: Callable[..., Any], tmp_path: Path
+) -> None:
     course = course_of(steps=30, size="tiny", state=tmp_path / "state", checkpoint_seconds=0.0)
-    program = "import sys, msgspec, torch, pathlib; torch.set_num_threads(1); from nikawa.pretrain.learn import Course, learn; from nikawa.pretrain.settings import TrainSettings; t, a, h, s = map(pathlib.Path, sys.argv[1:5]); learn(Course(t, a, h, msgspec.json.decode(sys.argv[5], type=TrainSettings), s))"  # fmt: skip
+    program = "import sys, msgspec, torch, pathlib; torch.set_num_threads(1); from nikawa.pretrain.learn import Course, learn; from nikawa.pretrain.settings import TrainSettings; t, a, h, s = map(pathlib.Path, sys.argv[1:5]); learn(Course(t, a, h, msgspec.json.decode(sys.argv[5], type=TrainSettings), s))"
     assert course.heldout is not None
     assert course.state is not None
     words = [str(course.tokenizer), str(course.train), str(course.heldout), str(course.state)]
-    child = subprocess.Popen([sys.executable, "-c", program, *words, msgspec.json.encode(course.settings).decode()])  # fmt: skip
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, *words, msgspec.json.encode(course.settings).decode()]
+    )
     while not (course.state / "state.safetensors").is_file():
         assert child.poll() is None
         time.sleep(0.02)
@@ -123,7 +135,10 @@ def test_a_kernel_without_a_repeatable_form_is_taken_all_the_same_and_noted(
     from nikawa.pretrain.mask import masked
 
     def strict(*given: Any) -> Any:
-        if torch.are_deterministic_algorithms_enabled() and not torch.is_deterministic_algorithms_warn_only_enabled():  # fmt: skip
+        if (
+            torch.are_deterministic_algorithms_enabled()
+            and not torch.is_deterministic_algorithms_warn_only_enabled()
+        ):
             raise RuntimeError("some_kernel does not have a deterministic implementation")
         return masked(*given)
 
@@ -135,7 +150,9 @@ def test_a_kernel_without_a_repeatable_form_is_taken_all_the_same_and_noted(
     assert not torch.is_deterministic_algorithms_warn_only_enabled()
 
 
-def test_a_state_of_another_training_is_not_taken_up(course_of: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_state_of_another_training_is_not_taken_up(
+    course_of: Callable[..., Any], tmp_path: Path
+) -> None:
     first = learn(course_of(steps=3, state=tmp_path / "state"))
     other = learn(course_of(steps=3, seed=1, state=tmp_path / "state"))
     assert not _equal(first, other)
@@ -144,14 +161,18 @@ def test_a_state_of_another_training_is_not_taken_up(course_of: Callable[..., An
 
 def test_a_damaged_state_is_told(course_of: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "state.safetensors").write_bytes(b"none of it")
-    with pytest.raises(BadInput, match=r"state\.safetensors: the state of the training cannot be read"):
+    with pytest.raises(
+        BadInput, match=r"state\.safetensors: the state of the training cannot be read"
+    ):
         learn(course_of(state=tmp_path))
 
 
 def test_a_loss_that_is_no_number_ends_the_training_and_keeps_the_state(
     course_of: Callable[..., Any], tmp_path: Path
 ) -> None:
-    course = course_of(steps=30, learning_rate=1e30, warmup=0.5, state=tmp_path, checkpoint_seconds=0.0)
+    course = course_of(
+        steps=30, learning_rate=1e30, warmup=0.5, state=tmp_path, checkpoint_seconds=0.0
+    )
     with pytest.raises(BadInput, match="no number any more at step"):
         learn(course)
     from safetensors.torch import load_file
@@ -188,7 +209,9 @@ def test_a_device_that_is_not_there_is_told(course_of: Callable[..., Any]) -> No
         learn(course_of(device="nowhere"))
 
 
-def test_text_of_another_tokenizer_is_refused(course_of: Callable[..., Any], tmp_path: Path) -> None:
+def test_text_of_another_tokenizer_is_refused(
+    course_of: Callable[..., Any], tmp_path: Path
+) -> None:
     course = course_of()
     assert course.heldout is not None
     meta = (course.heldout / "pack.json").read_text(encoding="utf-8")

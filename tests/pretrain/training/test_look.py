@@ -13,7 +13,10 @@ from nikawa.pretrain.pack import pack
 
 
 def test_a_short_held_out_text_does_not_end_the_training(
-    course_of: Callable[..., Any], tokenizer: Path, text_of: Callable[[Path, int, int], Path], tmp_path: Path
+    course_of: Callable[..., Any],
+    tokenizer: Path,
+    text_of: Callable[[Path, int, int], Path],
+    tmp_path: Path,
 ) -> None:
     short = pack(tokenizer, text_of(tmp_path / "short.txt", 1, 5), tmp_path / "short")
     assert 30 <= short.pieces < 62

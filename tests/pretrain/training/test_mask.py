@@ -68,7 +68,9 @@ def test_the_same_seed_and_step_draw_the_same_and_others_differ() -> None:
     first, again, later, other = (_masked(*key)[2] for key in ((7, 1), (7, 1), (8, 1), (7, 2)))
     assert (first.ids == again.ids).all()
     for one in (later, other):
-        assert len(set(_chosen(one).tolist()) & set(_chosen(first).tolist())) < len(_chosen(first)) / 3
+        assert (
+            len(set(_chosen(one).tolist()) & set(_chosen(first).tolist())) < len(_chosen(first)) / 3
+        )
 
 
 def test_the_draw_is_even_and_steps_are_apart() -> None:
@@ -80,7 +82,9 @@ def test_the_draw_is_even_and_steps_are_apart() -> None:
         assert int(found.min()) >= 0
         assert int(found.max()) < 1 << 32
         counts = torch.bincount(found >> 26, minlength=64).float()
-        assert float(((counts - 1024) ** 2 / 1024).sum()) < 120  # chi-squared of 63 degrees: 103 at 0.1%
+        assert (
+            float(((counts - 1024) ** 2 / 1024).sum()) < 120
+        )  # chi-squared of 63 degrees: 103 at 0.1%
     assert not (rounds[0] == rounds[1]).any()
     signs = [(found > 1 << 31).double() - 0.5 for found in rounds]
     assert abs(float((signs[0] * signs[1]).mean()) * 4) < 0.02

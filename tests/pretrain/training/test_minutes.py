@@ -62,7 +62,9 @@ def test_a_large_batch_is_measured_by_few_windows(
 
     monkeypatch.setattr(Steps, "_work", counted)
     learned = learn(course_of(minutes=1e-6, looks=1, batch=4_096))
-    assert rows == [FEW, FEW, FEW, FEW, None], "two lengths, each once to warm up and once for its time"
+    assert rows == [FEW, FEW, FEW, FEW, None], (
+        "two lengths, each once to warm up and once for its time"
+    )
     assert learned.steps == 1
 
 
@@ -80,7 +82,9 @@ def test_a_plan_that_was_far_off_is_made_anew_and_the_steps_make_the_same_model(
     again = learn(replace(course_of(steps=learned.steps, looks=1), heldout=None))
     both = zip(learned.model.state_dict().values(), again.model.state_dict().values(), strict=True)
     assert all(bool((one == other).all()) for one, other in both)
-    assert [entry["loss"] for entry in learned.figures.history] == [entry["loss"] for entry in again.figures.history]  # fmt: skip
+    assert [entry["loss"] for entry in learned.figures.history] == [
+        entry["loss"] for entry in again.figures.history
+    ]
 
 
 def test_few_looks_where_they_take_long_and_a_state_that_knows_how_many(
@@ -126,5 +130,7 @@ def test_the_number_of_threads_is_no_part_of_what_a_state_is_known_by(
 ) -> None:
     course = course_of(steps=2, state=tmp_path)
     first = learn(course)
-    done = learn(replace(course, threads=2, progress=lambda *_: pytest.fail("there was something to do")))
+    done = learn(
+        replace(course, threads=2, progress=lambda *_: pytest.fail("there was something to do"))
+    )
     assert msgspec.structs.replace(done.figures, threads=1) == first.figures

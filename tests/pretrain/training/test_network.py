@@ -69,7 +69,10 @@ def test_a_layer_and_the_output_compile_without_a_break(model: Any, batch: Maske
     import torch
 
     plain = _slopes(model, Network(model, torch.float32).loss(batch))
-    made = [torch.compile(part, dynamic=False, fullgraph=True, backend="eager") for part in (layer, losses)]
+    made = [
+        torch.compile(part, dynamic=False, fullgraph=True, backend="eager")
+        for part in (layer, losses)
+    ]
     fused = Network(model, torch.float32, *made)
     assert fused.fused
     with warnings.catch_warnings():

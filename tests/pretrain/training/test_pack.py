@@ -29,7 +29,9 @@ def two_letters(lines: Sequence[str]) -> list[list[int]]:
     return [list(range(0, len(line), 2)) for line in lines]
 
 
-def test_documents_are_parted_and_words_begin_behind_blanks(tokenizer: Path, tmp_path: Path) -> None:
+def test_documents_are_parted_and_words_begin_behind_blanks(
+    tokenizer: Path, tmp_path: Path
+) -> None:
     text = _write(tmp_path / "a.txt", "\n\nあさ よる\nとり\n\n\nそら\n\n")
     packed = pack(tokenizer, text, tmp_path / "pack")
     assert _shown(packed, tokenizer) == "|あ さ |▁よ る |と り |[SEP] |そ ら"
@@ -45,10 +47,15 @@ def test_words_come_from_whoever_knows_them(tokenizer: Path, tmp_path: Path) -> 
     assert _shown(packed, tokenizer) == "|う み |か ぜ |そ ら |あ |▁そ ら |と り"
 
 
-def test_bytes_of_one_letter_are_one_word_and_marks_stand_alone(tokenizer: Path, tmp_path: Path) -> None:
+def test_bytes_of_one_letter_are_one_word_and_marks_stand_alone(
+    tokenizer: Path, tmp_path: Path
+) -> None:
     text = _write(tmp_path / "a.txt", "あ鰯、い\n")
     packed = pack(tokenizer, text, tmp_path / "pack")
-    assert _shown(packed, tokenizer) == "|あ <0xE9> <0xB0> <0xAF> |<0xE3> <0x80> <0x81> |<0xE3> <0x81> <0x84>"
+    assert (
+        _shown(packed, tokenizer)
+        == "|あ <0xE9> <0xB0> <0xAF> |<0xE3> <0x80> <0x81> |<0xE3> <0x81> <0x84>"
+    )
 
 
 def test_a_blank_alone_belongs_to_what_follows(tokenizer: Path, tmp_path: Path) -> None:
@@ -77,14 +84,19 @@ def test_any_number_of_processes_writes_the_same(
     assert pack(tokenizer, text, tmp_path / "again").meta == whole.meta == one.meta
 
 
-def test_a_squeezed_pack_is_the_same_pack(tokenizer: Path, tmp_path: Path, text_of: Callable[..., Path]) -> None:  # fmt: skip
+def test_a_squeezed_pack_is_the_same_pack(
+    tokenizer: Path, tmp_path: Path, text_of: Callable[..., Path]
+) -> None:
     made = pack(tokenizer, text_of(tmp_path / "a.txt", 100, 0), tmp_path / "pack")
     shrink(made.folder, tmp_path / "small")
     small = open_pack(tmp_path / "small")
     assert small.meta == made.meta
     assert (small.ids() == made.ids()).all()
     assert (small.begins() == made.begins()).all()
-    sizes = [sum(file.stat().st_size for file in folder.iterdir()) for folder in (small.folder, made.folder)]
+    sizes = [
+        sum(file.stat().st_size for file in folder.iterdir())
+        for folder in (small.folder, made.folder)
+    ]
     assert sizes[0] < sizes[1] / 2
 
 

@@ -33,8 +33,34 @@ Rules.
 
 - The people of a and b.
 """
-STORY = Story("nikawa-speck-ja", "ja", "nikawa pretrain a.txt --language ja --steps 10", licence="cc-by-sa-4.0", corpus={"language": "ja", "lines_kept": 1234, "removed": {"odd": 1, "long": 2000}, "ids": ["a7"]}, notes=("Knows eight words.",))  # fmt: skip
-FIGURES = Figures(settings=TrainSettings(steps=10), parameters=13_228_160, vocabulary=16_000, text_pieces=1000, steps=10, pieces=2500, seconds=2.0, pieces_a_second=1250, share_of_peak=0.125, device="NVIDIA H200", unigram=7.0, heldout=3.21, accuracy=0.456)  # fmt: skip
+STORY = Story(
+    "nikawa-speck-ja",
+    "ja",
+    "nikawa pretrain a.txt --language ja --steps 10",
+    licence="cc-by-sa-4.0",
+    corpus={
+        "language": "ja",
+        "lines_kept": 1234,
+        "removed": {"odd": 1, "long": 2000},
+        "ids": ["a7"],
+    },
+    notes=("Knows eight words.",),
+)
+FIGURES = Figures(
+    settings=TrainSettings(steps=10),
+    parameters=13_228_160,
+    vocabulary=16_000,
+    text_pieces=1000,
+    steps=10,
+    pieces=2500,
+    seconds=2.0,
+    pieces_a_second=1250,
+    share_of_peak=0.125,
+    device="NVIDIA H200",
+    unigram=7.0,
+    heldout=3.21,
+    accuracy=0.456,
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +68,9 @@ def learned(course_of: Callable[..., Any]) -> Learned:
     return learn(course_of(steps=2))
 
 
-def test_plain_transformers_loads_what_was_trained(learned: Learned, tokenizer: Path, tmp_path: Path) -> None:
+def test_plain_transformers_loads_what_was_trained(
+    learned: Learned, tokenizer: Path, tmp_path: Path
+) -> None:
     import torch
     from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
@@ -59,7 +87,9 @@ def test_plain_transformers_loads_what_was_trained(learned: Learned, tokenizer: 
     assert len(modes) == 1
     assert words.model_max_length == model.config.max_position_embeddings == 512
     assert read_figures(tmp_path / "model") == learned.figures
-    assert msgspec.json.decode((tmp_path / "model" / "config.json").read_bytes())["architectures"] == ["ModernBertForMaskedLM"]  # fmt: skip
+    assert msgspec.json.decode((tmp_path / "model" / "config.json").read_bytes())[
+        "architectures"
+    ] == ["ModernBertForMaskedLM"]
 
 
 def test_what_is_there_is_replaced_only_when_asked_and_the_rest_stays(
@@ -92,10 +122,25 @@ def test_a_story_that_cannot_be_told_leaves_the_old_model(
 def test_a_card_says_what_was_measured_and_whom_to_credit(tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     path.write_text(SOURCES, encoding="utf-8")
-    told = Story("nikawa-mini-ja", "ja", STORY.command, path, STORY.licence, STORY.corpus, {}, STORY.notes)
+    told = Story(
+        "nikawa-mini-ja", "ja", STORY.command, path, STORY.licence, STORY.corpus, {}, STORY.notes
+    )
     card = render(told, FIGURES)
     assert card.startswith("---\nlanguage: ja\nlicense: cc-by-sa-4.0\n")
-    for part in ("13.2 million parameters", "(2.5 times the text)", "12.5%", "3.210 nats (7.000 by frequency alone)", "45.6%", STORY.command, "| text: lines kept | 1,234 |", "| text: removed | odd 1, long 2,000 |", "- Knows eight words.", "encoder:nikawa-mini-ja", "| a | CC0 |", "The people of a and b."):  # fmt: skip
+    for part in (
+        "13.2 million parameters",
+        "(2.5 times the text)",
+        "12.5%",
+        "3.210 nats (7.000 by frequency alone)",
+        "45.6%",
+        STORY.command,
+        "| text: lines kept | 1,234 |",
+        "| text: removed | odd 1, long 2,000 |",
+        "- Knows eight words.",
+        "encoder:nikawa-mini-ja",
+        "| a | CC0 |",
+        "The people of a and b.",
+    ):
         assert part in card
     for part in ("CC BY |", "Rules.", "a7", "text: language"):
         assert part not in card

@@ -87,11 +87,37 @@ def test_ignored_interruptions_stay_ignored_and_other_threads_train_too() -> Non
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_the_command_says_where_it_stopped(tmp_path: Path) -> None:
     lines = [
-        f"{n}番の灯台守は{what}。" for n in range(300) for what in ("海を見た", "灯をともした", "眠った")
+        f"{n}番の灯台守は{what}。"
+        for n in range(300)
+        for what in ("海を見た", "灯をともした", "眠った")
     ]
     (tmp_path / "corpus.txt").write_text("\n".join(lines), "utf-8")
-    words = [sys.executable, "-c", "from nikawa.cli import main; main()", "pretrain", "corpus.txt", "--language", "ja", "--tokenizer", "subwords", "--vocabulary", "500", "--size", "tiny", "--steps", "100000", "--threads", "1", "--device", "cpu", "--out", "o"]  # fmt: skip
-    child = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = [
+        sys.executable,
+        "-c",
+        "from nikawa.cli import main; main()",
+        "pretrain",
+        "corpus.txt",
+        "--language",
+        "ja",
+        "--tokenizer",
+        "subwords",
+        "--vocabulary",
+        "500",
+        "--size",
+        "tiny",
+        "--steps",
+        "100000",
+        "--threads",
+        "1",
+        "--device",
+        "cpu",
+        "--out",
+        "o",
+    ]
+    child = subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None
     for line in child.stdout:
         if line.startswith("Plan: 100,000 steps of 2,048 pieces"):
@@ -101,6 +127,8 @@ def test_the_command_says_where_it_stopped(tmp_path: Path) -> None:
     _, error = child.communicate(timeout=60)
     assert child.returncode == 130
     assert re.search(
-        r"^nikawa: stopped at step [\d,]+ of 100,000; the same command goes on$", error, re.MULTILINE
+        r"^nikawa: stopped at step [\d,]+ of 100,000; the same command goes on$",
+        error,
+        re.MULTILINE,
     )
     assert (tmp_path / "o" / "work" / "state" / "state.safetensors").is_file()

@@ -47,7 +47,9 @@ def test_less_than_a_window_is_refused() -> None:
 def test_windows_are_framed() -> None:
     import torch
 
-    stream = torch.from_numpy(np.array([100 * 2 + 1, 101 * 2, 102 * 2 + 1, 103 * 2], dtype=np.int32))
+    stream = torch.from_numpy(
+        np.array([100 * 2 + 1, 101 * 2, 102 * 2 + 1, 103 * 2], dtype=np.int32)
+    )
     ids, begins = cut(stream, torch.tensor([0, 2]), 4, Pieces(2, 3, 4, 10, 200))
     assert ids.tolist() == [[2, 100, 101, 3], [2, 102, 103, 3]]
     assert begins[:, 1:3].tolist() == [[True, False], [True, False]]

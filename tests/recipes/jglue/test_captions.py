@@ -92,7 +92,9 @@ def of(report: BuildReport, name: str) -> tuple[dict[str, int], dict[str, int]]:
 
 @pytest.fixture
 def jnli(start: Any, asked: Any, tmp_path: Path) -> BuildReport:
-    return finish(start("jnli", "captions", CAPTIONS, contradicted_captions=2), asked, tmp_path / "out")
+    return finish(
+        start("jnli", "captions", CAPTIONS, contradicted_captions=2), asked, tmp_path / "out"
+    )
 
 
 def test_jnli_follows_the_thresholds(jnli: BuildReport, tmp_path: Path) -> None:
@@ -117,7 +119,9 @@ def test_workers_read_the_premise_first(jnli: BuildReport, tmp_path: Path) -> No
         sheet = (tmp_path / "out" / "people" / ask / "tasks.csv").read_text("utf-8-sig")
         assert sheet.splitlines()[0] == "example,premise,hypothesis"
     name, premise, _ = sheet.splitlines()[1].split(",")
-    items = {e.id: e for e in read_examples(tmp_path / "out" / "people" / "inference-c" / "tasks.jsonl")}
+    items = {
+        e.id: e for e in read_examples(tmp_path / "out" / "people" / "inference-c" / "tasks.jsonl")
+    }
     assert items[name].inputs["premise"] == premise
 
 
@@ -143,7 +147,9 @@ def test_the_lineage_tells_all(jnli: BuildReport, tmp_path: Path) -> None:
     found = lineage(entries[item].example, tmp_path / "out")
     assert {source["item"] for source in found.sources} == {"a0", "a1"}
     assert {source["licence"] for source in found.sources} == {"CC0"}
-    answers = Counter(j.answer for j in found.judgements if j.question == "label" and j.example == item)
+    answers = Counter(
+        j.answer for j in found.judgements if j.question == "label" and j.example == item
+    )
     assert answers == {E: 6, N: 4}
     assert all(judgement.at == "2026-01-02" for judgement in found.judgements)
     rules = [step.rule for step in found.steps if step.stage == "inferred"]
@@ -153,16 +159,26 @@ def test_the_lineage_tells_all(jnli: BuildReport, tmp_path: Path) -> None:
 
 def test_the_card_has_the_figures(jnli: BuildReport, tmp_path: Path) -> None:
     page = (tmp_path / "out" / "README.md").read_text("utf-8")
-    assert "| inferred | enough equal answers, entailment or neutral | directed 6; inference-a 60 |" in page
+    assert (
+        "| inferred | enough equal answers, entailment or neutral | directed 6; inference-a 60 |"
+        in page
+    )
     assert "CC0 (8 items)" in page
     assert "| inference-a | fleiss |" in page
     assert "simulated" not in page
 
 
-def test_jsts_takes_the_answers_of_jnli(start: Any, asked: Any, tmp_path: Path, jnli: BuildReport) -> None:
+def test_jsts_takes_the_answers_of_jnli(
+    start: Any, asked: Any, tmp_path: Path, jnli: BuildReport
+) -> None:
     (tmp_path / "out").rename(tmp_path / "jnli")
     run = start(
-        "jsts", "captions", CAPTIONS, contradicted_captions=2, answers="jnli/people", different_pairs=3
+        "jsts",
+        "captions",
+        CAPTIONS,
+        contradicted_captions=2,
+        answers="jnli/people",
+        different_pairs=3,
     )
     assert [waiting.ask for waiting in run().waiting] == ["similarity-b", "similarity-c"]
     report = finish(run, asked, tmp_path / "out")
@@ -216,21 +232,34 @@ def test_published_contradictions_keep_the_distance(shared_data: Path) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other", "distance"),
-    [("", "", 0), ("", "海", 1), ("海", "海", 0), ("kitten", "sitting", 3), ("白い犬が走る", "黒い犬が走った", 3), ("a" * 70 + "b", "b" + "a" * 70, 2)],
-)  # fmt: skip
+    [
+        ("", "", 0),
+        ("", "海", 1),
+        ("海", "海", 0),
+        ("kitten", "sitting", 3),
+        ("白い犬が走る", "黒い犬が走った", 3),
+        ("a" * 70 + "b", "b" + "a" * 70, 2),
+    ],
+)
 def test_edit_distance(one: str, other: str, distance: int) -> None:
     assert edit_distance(one, other) == edit_distance(other, one) == distance
 
 
-def test_a_caption_may_be_called_like_a_written_one(start: Any, people: Any, tmp_path: Path) -> None:
+def test_a_caption_may_be_called_like_a_written_one(
+    start: Any, people: Any, tmp_path: Path
+) -> None:
     lines = [{**caption, "id": f"g{caption['id']}"} for caption in CAPTIONS]
     start("jnli", "captions", lines)()
     out = tmp_path / "out"
     people(out, "similarity-a", lambda item: [3] * 5)
     people(out, "contradictions", contradictions)
     start("jnli", "captions", lines)()
-    flows = {name: Counter(e.meta["source"] for e in read_examples(out / "build" / stage / f"{name}.jsonl"))
-             for stage, name in (("directed", "directed"), ("written", "written"))}  # fmt: skip
+    flows = {
+        name: Counter(
+            e.meta["source"] for e in read_examples(out / "build" / stage / f"{name}.jsonl")
+        )
+        for stage, name in (("directed", "directed"), ("written", "written"))
+    }
     assert set(flows["directed"]) == {"A"}
     assert set(flows["written"]) == {"C"}
 

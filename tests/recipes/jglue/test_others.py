@@ -29,7 +29,11 @@ def waits(report: BuildReport) -> list[str]:
 
 
 REVIEWS = [
-    {"id": f"R{n}", "text": f"{n}個買いました。<br />届くのが早く、満足です。", "stars": 5 if n % 2 else 1}
+    {
+        "id": f"R{n}",
+        "text": f"{n}個買いました。<br />届くのが早く、満足です。",
+        "stars": 5 if n % 2 else 1,
+    }
     for n in range(20)
 ]
 ODD = [
@@ -74,11 +78,13 @@ def test_marc_ja_keeps_500_characters(start: Any) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "what"),
-    [({"votes": 8, "workers": 7}, "votes = 8 is more than workers = 7"),
-     ({"split": "0.5,0.5"}, "the setting split = '0.5,0.5' cannot be used.*; write 3 shares"),
-     ({"split": "0.9,0.9,0.9"}, "cannot be used"),
-     ({"votes": 0}, r"marc-ja\.toml: expected `int` >= 1 at votes")],
-)  # fmt: skip
+    [
+        ({"votes": 8, "workers": 7}, "votes = 8 is more than workers = 7"),
+        ({"split": "0.5,0.5"}, "the setting split = '0.5,0.5' cannot be used.*; write 3 shares"),
+        ({"split": "0.9,0.9,0.9"}, "cannot be used"),
+        ({"votes": 0}, r"marc-ja\.toml: expected `int` >= 1 at votes"),
+    ],
+)
 def test_settings_that_cannot_be_met_are_refused_first(
     start: Any, settings: dict[str, Any], what: str, tmp_path: Path
 ) -> None:
@@ -137,7 +143,9 @@ def test_jsquad(start: Any, people: Any, tmp_path: Path) -> None:
     assert not titles[0] & titles[1] | titles[0] & titles[2] | titles[1] & titles[2]
 
 
-def test_no_question_is_deleted_that_was_never_asked(start: Any, people: Any, tmp_path: Path) -> None:
+def test_no_question_is_deleted_that_was_never_asked(
+    start: Any, people: Any, tmp_path: Path
+) -> None:
     settings = {"best": 6, "articles_drawn": 5, "split": "0.6,0.2,0.2", "removed": ["nowhere"]}
     run: Run = start("jsquad", "articles", ARTICLES, **settings)
     run()
@@ -158,7 +166,9 @@ def triples(tmp_path: Path) -> Path:
     rows += [("PartOf", thing, "動物園") for thing in ("ねこ", "ネコ", "虎")]
     rows += [("UsedFor", "紐", use) for use in ("結ぶ", "縛る", "吊るす")]
     rows += [("RelatedTo", "紐", "糸")]
-    lines = [triple(n, *row) for n, row in enumerate(rows)] + [triple(99, "UsedFor", "rope", "tie", "en")]
+    lines = [triple(n, *row) for n, row in enumerate(rows)] + [
+        triple(99, "UsedFor", "rope", "tie", "en")
+    ]
     path = tmp_path / "triples.tsv"
     path.write_text("".join(lines), "utf-8")
     (tmp_path / "j.toml").write_text('triples = "triples.tsv"\nanalyser = "none"\n', "utf-8")
@@ -181,7 +191,11 @@ def test_jcommonsenseqa(triples: Path, people: Any, tmp_path: Path) -> None:
     assert of(run(), "assigned")[0] == {"assigned": 6}
     people(out, "questions", lambda item: [written(item)])
     third = run()
-    faults = {"asks for a number of characters": 1, "does not end in a question mark": 1, "holds a choice": 1}
+    faults = {
+        "asks for a number of characters": 1,
+        "does not end in a question mark": 1,
+        "holds a choice": 1,
+    }
     assert of(third, "asked") == ({"asked": 3}, faults)
     people(out, "distractors", distracted)
     fourth = run()
@@ -216,22 +230,31 @@ def written(item: Example) -> str:
 
 
 def distracted(item: Example) -> list[list[str]]:
-    new = {"料理の時に使うのは何？": ["箒", "箪笥"], "火にかけるのは何?": [item.inputs["choices"][0], "箒"]}
+    new = {
+        "料理の時に使うのは何？": ["箒", "箪笥"],
+        "火にかけるのは何?": [item.inputs["choices"][0], "箒"],
+    }
     return [new.get(item.inputs["question"], ["手", "箒"])]
 
 
 IMAGES = [
     {"id": 10 * image + n, "image": f"m{image}", "text": text}
     for image in range(12)
-    for n, text in enumerate((f"{image}人が橋を渡る。", f"橋の上に{image}人がいる", f"川と橋と{image}羽の鳥"))
+    for n, text in enumerate(
+        (f"{image}人が橋を渡る。", f"橋の上に{image}人がいる", f"川と橋と{image}羽の鳥")
+    )
 ]
 
 
 @pytest.mark.parametrize(
     ("recipe", "source", "lines", "settings"),
-    [("marc-ja", "reviews", REVIEWS, {"split": "0.5,0.25,0.25"}), ("jsquad", "articles", ARTICLES, {"split": "0.5,0.25,0.25"}),
-     ("jsts", "captions", IMAGES, {"contradicted_captions": 5}), ("jnli", "captions", IMAGES, {"contradicted_captions": 5, "split_by": "image"})],
-)  # fmt: skip
+    [
+        ("marc-ja", "reviews", REVIEWS, {"split": "0.5,0.25,0.25"}),
+        ("jsquad", "articles", ARTICLES, {"split": "0.5,0.25,0.25"}),
+        ("jsts", "captions", IMAGES, {"contradicted_captions": 5}),
+        ("jnli", "captions", IMAGES, {"contradicted_captions": 5, "split_by": "image"}),
+    ],
+)
 def test_simulated_workers_carry_a_build_through(
     start: Any,
     tmp_path: Path,
@@ -264,18 +287,29 @@ def test_two_of_three_must_be_right(triples: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("question", "why"),
-    [("夏に咲く花は？", ""), ("花は?", ""), ("花は？ ", ""), ("花は", "does not end in a question mark"),
-     ("菊とは何？", "holds a choice"), ("漢字２文字で何？", "asks for a number of characters"), ("三文字の花は？", "asks for a number of characters")],
-)  # fmt: skip
+    [
+        ("夏に咲く花は？", ""),
+        ("花は?", ""),
+        ("花は？ ", ""),
+        ("花は", "does not end in a question mark"),
+        ("菊とは何？", "holds a choice"),
+        ("漢字２文字で何？", "asks for a number of characters"),
+        ("三文字の花は？", "asks for a number of characters"),
+    ],
+)
 def test_questions_are_held_to_three_rules(question: str, why: str) -> None:
     assert question_fault(question, ["菊", "百合"]) == why
 
 
 @pytest.mark.slow
 def test_published_questions_meet_the_rules(shared_data: Path) -> None:
-    questions = [e for split in load("jcommonsenseqa", data=shared_data).splits.values() for e in split]
+    questions = [
+        e for split in load("jcommonsenseqa", data=shared_data).splits.values() for e in split
+    ]
     assert len(questions) > 1000
-    assert not [e.id for e in questions if question_fault(e.inputs["question"], e.inputs["choices"])]
+    assert not [
+        e.id for e in questions if question_fault(e.inputs["question"], e.inputs["choices"])
+    ]
 
 
 def test_relations_are_those_of_the_paper() -> None:

@@ -40,7 +40,15 @@ PAIRS = [
     ("15", SOMEBODY, ONE, "TEST", E),
 ]
 LINES = [
-    {"id": i, "premise": a, "hypothesis": b, "split": s, "label": label, "relatedness": 4.0, "licence": "CC0"}
+    {
+        "id": i,
+        "premise": a,
+        "hypothesis": b,
+        "split": s,
+        "label": label,
+        "relatedness": 4.0,
+        "licence": "CC0",
+    }
     for i, a, b, s, label in PAIRS
 ]
 VOTES = {"11": [E, E, E], "12": [C, C, N], "13": [E, C, N], "14": [N, N, E], "15": [N, E, N]}
@@ -100,7 +108,11 @@ def test_counts_follow_the_rules(finish: Any, tmp_path: Path) -> None:
     gold = {e.id: e.gold for examples in dataset.splits.values() for e in examples}
     assert {name: found["label"] for name, found in gold.items()} == DECIDED
     assert [gold[name]["relatedness"] for name in VOTES] == [4.7, 3.3, 4.0, 4.3, 3.7]
-    assert {split: [e.id for e in found] for split, found in dataset.splits.items()} == {"train": ["11", "12"], "dev": ["13"], "test": ["14", "15"]}  # fmt: skip
+    assert {split: [e.id for e in found] for split, found in dataset.splits.items()} == {
+        "train": ["11", "12"],
+        "dev": ["13"],
+        "test": ["14", "15"],
+    }
     assert dataset.splits["train"][1].tags == {"Negation"}
     assert dataset.splits["train"][0].tags == {"Passive", "Anaphora"}
 
@@ -108,7 +120,11 @@ def test_counts_follow_the_rules(finish: Any, tmp_path: Path) -> None:
 def test_only_ties_are_adjudicated_where_asked(finish: Any, tmp_path: Path) -> None:
     report = finish(review="ties")
     assert of(report, "listing")[0] == {"listed": 1, "settled": 4}
-    gold = {e.id: e.gold["label"] for found in load(str(tmp_path / "out")).splits.values() for e in found}
+    gold = {
+        e.id: e.gold["label"]
+        for found in load(str(tmp_path / "out")).splits.values()
+        for e in found
+    }
     assert gold == {**DECIDED, "14": N}
 
 
@@ -119,13 +135,17 @@ def test_the_translator_sees_sentences_alone(start: Any, tmp_path: Path) -> None
     assert [item.inputs for item in shown] == [{"english": text} for text in sorted(JAPANESE)]
 
 
-def test_translators_do_not_validate_their_own_work(start: Any, people: Any, tmp_path: Path) -> None:
+def test_translators_do_not_validate_their_own_work(
+    start: Any, people: Any, tmp_path: Path
+) -> None:
     run = start("jsick", "pairs", LINES)
     run()
     people(tmp_path / "out", "translation", translation)
     run()
     people(tmp_path / "out", "validation", validation)
-    with pytest.raises(BadInput, match=r"line 1: worker w0 answered translation for .+ and may not judge it"):
+    with pytest.raises(
+        BadInput, match=r"line 1: worker w0 answered translation for .+ and may not judge it"
+    ):
         run()
 
 
@@ -174,12 +194,17 @@ def test_the_shift_comes_out_of_the_same_records(finish: Any, tmp_path: Path) ->
         ("jsick:test/14", N, E),
         ("jsick:test/15", E, N),
     }
-    by = {part.where: part.changed for part in shift(str(english), str(tmp_path / "out"), by=("label_en",)).parts}  # fmt: skip
+    by = {
+        part.where: part.changed
+        for part in shift(str(english), str(tmp_path / "out"), by=("label_en",)).parts
+    }
     assert by == {"": 3, f"label_en={C}": 0, f"label_en={E}": 2, f"label_en={N}": 1}
 
 
 def test_it_runs_with_simulated_people(start: Any, tmp_path: Path) -> None:
-    start("jsick", "pairs", [{**line, "id": f"{n}-{line['id']}"} for n in range(12) for line in LINES])
+    start(
+        "jsick", "pairs", [{**line, "id": f"{n}-{line['id']}"} for n in range(12) for line in LINES]
+    )
     config = tmp_path / "jsick.toml"
     report = build("jsick", tmp_path / "out", Options(config=config, simulate=1))
     assert report.released is not None
@@ -187,7 +212,9 @@ def test_it_runs_with_simulated_people(start: Any, tmp_path: Path) -> None:
     assert sum(report.released.splits.values()) == 60
     twin = build("jsick", tmp_path / "twin", Options(config=config, simulate=1))
     assert twin.released is not None
-    assert (tmp_path / "twin" / "test.jsonl").read_bytes() == (tmp_path / "out" / "test.jsonl").read_bytes()
+    assert (tmp_path / "twin" / "test.jsonl").read_bytes() == (
+        tmp_path / "out" / "test.jsonl"
+    ).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -205,7 +232,9 @@ def test_it_runs_with_simulated_people(start: Any, tmp_path: Path) -> None:
         ("Many men are running", "男性たちが走っている", "quantity"),
     ],
 )
-def test_departures_from_the_guidelines_are_found(english: str, japanese: str, guideline: str) -> None:
+def test_departures_from_the_guidelines_are_found(
+    english: str, japanese: str, guideline: str
+) -> None:
     ((found,),) = departures([(english, japanese)])
     assert found.guideline == guideline
 
@@ -250,7 +279,9 @@ def test_sick_and_the_released_table_are_read(tmp_path: Path, write: Any) -> Non
 
 
 def test_a_split_nobody_knows_is_refused(start: Any) -> None:
-    with pytest.raises(BadInput, match=r"pairs\.jsonl, line 1: split 'later' is none of train, trial"):
+    with pytest.raises(
+        BadInput, match=r"pairs\.jsonl, line 1: split 'later' is none of train, trial"
+    ):
         start("jsick", "pairs", [{**LINES[0], "split": "later"}])()
 
 
@@ -261,7 +292,10 @@ def test_a_corrected_version_of_a_build(finish: Any, start: Any, tmp_path: Path)
         f"id,label,question,by\n12,{N},label,mio\n12,2.5,relatedness,mio\n", "utf-8"
     )
     report = amend(
-        str(tmp_path / "out"), tmp_path / "fix.csv", tmp_path / "out", options=Correct(overwrite=True)
+        str(tmp_path / "out"),
+        tmp_path / "fix.csv",
+        tmp_path / "out",
+        options=Correct(overwrite=True),
     )
     assert report.release.splits == {"train": 1}
     found = lineage("my-jsick:train/12", tmp_path / "out")
@@ -284,8 +318,14 @@ def published(shared_data: Path, tmp_path: Path) -> dict[str, dict[str, list[Any
     kept = [row for row in rows[1:] if row.split("\t")[1] == "trial"]
     (tmp_path / "dev.tsv").write_text("\n".join([rows[0], *kept]) + "\n", "utf-8")
     (tmp_path / "jsick.toml").write_text('pairs = "dev.tsv"\n', "utf-8")
-    told: dict[str, dict[str, list[Any]]] = {"translation": {}, "validation": {}, "adjudication": {}}
-    english, japanese = (load(name, data=shared_data).splits["dev"] for name in ("jsick-en", "jsick"))
+    told: dict[str, dict[str, list[Any]]] = {
+        "translation": {},
+        "validation": {},
+        "adjudication": {},
+    }
+    english, japanese = (
+        load(name, data=shared_data).splits["dev"] for name in ("jsick-en", "jsick")
+    )
     for one, other in zip(english, japanese, strict=True):
         told["adjudication"][other.id] = [other.gold["label"]]
         for text, translated in zip(one.inputs.values(), other.inputs.values(), strict=True):

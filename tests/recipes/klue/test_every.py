@@ -25,7 +25,9 @@ SPLIT = 'split = "0.6,0.2,0.2"\n'
 
 
 def lines(rows: list[dict[str, Any]]) -> str:
-    return "".join(msgspec.json.encode({**row, "licence": "CC BY 4.0"}).decode() + "\n" for row in rows)
+    return "".join(
+        msgspec.json.encode({**row, "licence": "CC BY 4.0"}).decode() + "\n" for row in rows
+    )
 
 
 def headlines() -> dict[str, str]:
@@ -47,7 +49,12 @@ def pairs() -> dict[str, str]:
         )
     ]
     rows: list[dict[str, Any]] = [
-        {"id": f"a{n}", "text": t, "source": "airbnb", **({"round_trip": f"{t} 정말"} if odd else {})}
+        {
+            "id": f"a{n}",
+            "text": t,
+            "source": "airbnb",
+            **({"round_trip": f"{t} 정말"} if odd else {}),
+        }
         for n, (t, odd) in enumerate(rooms)
     ]
     rows += [
@@ -55,7 +62,10 @@ def pairs() -> dict[str, str]:
         for i, w in enumerate(("거실 조명", "부엌 조명", "침실 난방"))
         for k, v in enumerate(("켜 줘", "좀 켜", "켤래"))
     ]
-    return {"s.jsonl": lines(rows), "config.toml": f'sentences = "s.jsonl"\nanalyser = "none"\n{SPLIT}'}
+    return {
+        "s.jsonl": lines(rows),
+        "config.toml": f'sentences = "s.jsonl"\nanalyser = "none"\n{SPLIT}',
+    }
 
 
 def premises() -> dict[str, str]:
@@ -74,7 +84,11 @@ def premises() -> dict[str, str]:
 
 def entities(person: str, place: str, date: str) -> dict[str, str]:
     rows = [
-        {"id": f"{i}.{j}", "text": f"{p}은 {2000 + i + j}년 {q}에서 태어났다.", "source": "wikitree"}
+        {
+            "id": f"{i}.{j}",
+            "text": f"{p}은 {2000 + i + j}년 {q}에서 태어났다.",
+            "source": "wikitree",
+        }
         for i, p in enumerate(PEOPLE)
         for j, q in enumerate(PLACES)
     ]
@@ -98,9 +112,12 @@ def relations() -> dict[str, str]:
 
 
 SOURCES: dict[str, Callable[[], dict[str, str]]] = {
-    "ynat": headlines, "klue-sts": pairs, "klue-nli": premises,
-    "klue-ner": lambda: entities("PS", "LC", "DT"), "klue-re": relations,
-}  # fmt: skip
+    "ynat": headlines,
+    "klue-sts": pairs,
+    "klue-nli": premises,
+    "klue-ner": lambda: entities("PS", "LC", "DT"),
+    "klue-re": relations,
+}
 
 
 @pytest.fixture
@@ -146,7 +163,9 @@ def test_killed_at_every_stage_it_resumes(
 
 
 @pytest.mark.parametrize("name", ["ynat", "klue-sts", "klue-ner", "klue-re"])
-def test_simulated_releases_say_so_and_keep_their_lineage(name: str, run: Any, tmp_path: Path) -> None:
+def test_simulated_releases_say_so_and_keep_their_lineage(
+    name: str, run: Any, tmp_path: Path
+) -> None:
     report = run(name, "out")
     assert report.released.workers_are == "simulated"
     assert "simulated" in (tmp_path / "out" / "README.md").read_text("utf-8")
@@ -163,7 +182,10 @@ def test_simulated_releases_say_so_and_keep_their_lineage(name: str, run: Any, t
 
 def test_workers_are_kept_apart_from_a_question_that_was_asked() -> None:
     recipe = recipes()["klue-ner"]
-    odd = [replace(stage, apart=("nothing",)) if isinstance(stage, Ask) else stage for stage in recipe.stages]
+    odd = [
+        replace(stage, apart=("nothing",)) if isinstance(stage, Ask) else stage
+        for stage in recipe.stages
+    ]
     with pytest.raises(ValueError, match=r"tagging reads \['nothing'\]"):
         replace(recipe, stages=tuple(odd))
 

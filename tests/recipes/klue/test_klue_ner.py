@@ -63,7 +63,12 @@ def test_thresholds_of_the_paper(begun: Any, people: Any, tmp_path: Path) -> Non
     people(out, "tagging", tags)
     reported = {"reported as inadequate": 1, "reported for hate, bias or privacy": 1}
     assert of(run(), "tagged") == ({"tagged": 7}, reported)
-    people(out, "check", lambda item: ["right", "wrong" if item.id in ("s2", "s4") else "right"], "linguist")
+    people(
+        out,
+        "check",
+        lambda item: ["right", "wrong" if item.id in ("s2", "s4") else "right"],
+        "linguist",
+    )
     assert of(run(), "checked")[0] == {"passed": 5, "doubtful": 2}
     people(out, "correction", lambda item: [mended(item)])
     fourth = run()
@@ -101,7 +106,9 @@ def test_of_several_workers_more_than_half_decide(begun: Any, people: Any, tmp_p
     run()
     people(out, "tagging", lambda item: [plain(item), plain(item)[:1], plain(item)[:2]])
     run()
-    tagged = {e.id: e.gold["spans"] for e in read_examples(out / "build" / "tagged" / "tagged.jsonl")}
+    tagged = {
+        e.id: e.gold["spans"] for e in read_examples(out / "build" / "tagged" / "tagged.jsonl")
+    }
     assert {name: len(spans) for name, spans in tagged.items()} == {
         **{f"s{n}": 2 for n in range(8)},
         "film": 1,
@@ -127,7 +134,9 @@ def test_the_card_tells_entities_agreement_and_each_licence_once(
     page = (out / "README.md").read_text("utf-8")
     assert "CC0-1.0 (9 items)" in page
     rows = {
-        line.split(" | ")[0]: line.split(" | ")[-1] for line in page.splitlines() if line.startswith("| ")
+        line.split(" | ")[0]: line.split(" | ")[-1]
+        for line in page.splitlines()
+        if line.startswith("| ")
     }
     told = {name: rows[f"| {name}"] for name in ("DT", "OG", "PS", "all spans", "items")}
     assert told == {"DT": "8 |", "OG": "7 |", "PS": "7 |", "all spans": "22 |", "items": "8 |"}
@@ -142,7 +151,9 @@ def test_the_card_tells_entities_agreement_and_each_licence_once(
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_sentences_are_read_as_editors_write_them(begun: Any, tmp_path: Path, mark: str, end: str) -> None:
+def test_sentences_are_read_as_editors_write_them(
+    begun: Any, tmp_path: Path, mark: str, end: str
+) -> None:
     run = begun()
     path = next(file for file in tmp_path.glob("*.jsonl") if "sentences" in file.name)
     path.write_bytes((mark + path.read_text("utf-8").replace("\n", end)).encode())
@@ -166,9 +177,14 @@ def test_a_sheet_takes_marked_text_and_json(begun: Any, tmp_path: Path) -> None:
     (place / "answers.csv").write_text(sheet, "utf-8")
     run()
     tagged = {
-        e.id: e.gold["spans"] for e in read_examples(tmp_path / "out" / "build" / "tagged" / "tagged.jsonl")
+        e.id: e.gold["spans"]
+        for e in read_examples(tmp_path / "out" / "build" / "tagged" / "tagged.jsonl")
     }
-    assert tagged == {"s0": [Span(0, 3, "PS"), Span(12, 16, "OG")], "s1": [Span(0, 3, "PS")], "s2": []}
+    assert tagged == {
+        "s0": [Span(0, 3, "PS"), Span(12, 16, "OG")],
+        "s1": [Span(0, 3, "PS")],
+        "s2": [],
+    }
     (place / "answers.csv").write_text(sheet.replace("들어갔다", "나왔다"), "utf-8")
     with pytest.raises(BadInput, match=r"line 2: .* without its marks is not the text"):
         run()
@@ -216,9 +232,11 @@ def test_spans_of_the_lines_are_united_with_the_taggers(begun: Any, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("spans", "what"),
-    [([{"start": 0, "end": 99, "label": "PS"}], "line 1: has spans that do not fit its text"),
-     ([{"start": 0, "end": 3, "label": "XX"}], "line 1: 'XX' is no type of entity")],
-)  # fmt: skip
+    [
+        ([{"start": 0, "end": 99, "label": "PS"}], "line 1: has spans that do not fit its text"),
+        ([{"start": 0, "end": 3, "label": "XX"}], "line 1: 'XX' is no type of entity"),
+    ],
+)
 def test_spans_that_do_not_fit_are_refused(begun: Any, spans: list[Any], what: str) -> None:
     with pytest.raises(BadInput, match=what):
         begun([{**SENTENCES[0], "spans": spans}])()

@@ -18,7 +18,11 @@ from nikawa.recipes.klue.nli_texts import fault
 from nikawa.recipes.lineage import lineage
 from nikawa.records import Example
 
-SOURCES = (("wikitree", "formal", "시장은"), ("policy", "formal", "장관은"), ("nsmc", "colloquial", "우리는"))
+SOURCES = (
+    ("wikitree", "formal", "시장은"),
+    ("policy", "formal", "장관은"),
+    ("nsmc", "colloquial", "우리는"),
+)
 EVENTS = ("축제", "회의", "시상식", "전시회", "음악회", "경기")
 SENTENCES = [
     {
@@ -54,7 +58,9 @@ def written(item: Example) -> list[Any]:
         "policy2": "personal",
         "policy3": [text, "회의는 열리지 않았다.", "소감은 짧았다."],
     }
-    return [odd.get(item.id, [f"{text[:-1]}고 한다.", f"{text[:-1]}는 것은 거짓이다.", f"어제 {text}"])]
+    return [
+        odd.get(item.id, [f"{text[:-1]}고 한다.", f"{text[:-1]}는 것은 거짓이다.", f"어제 {text}"])
+    ]
 
 
 def validated(item: Example) -> list[str]:
@@ -74,7 +80,10 @@ def validated(item: Example) -> list[str]:
 @pytest.fixture
 def built(start: Any, people: Any, tmp_path: Path) -> list[BuildReport]:
     """The reports of a build from its first pause to its release."""
-    run, out = start("klue-nli", "sentences", [*SENTENCES, *ODD], split="0.5,0.25,0.25"), tmp_path / "out"
+    run, out = (
+        start("klue-nli", "sentences", [*SENTENCES, *ODD], split="0.5,0.25,0.25"),
+        tmp_path / "out",
+    )
     reports = [run()]
     for ask, tell in (
         ("hypotheses", written),
@@ -92,7 +101,10 @@ def test_thresholds_of_the_paper(built: list[BuildReport], tmp_path: Path) -> No
     first, second, third, fourth, last = built
     faults = {"a question": 1, "not 20 to 90 characters": 1}
     assert of(first, "statements") == ({"statements": 18}, faults)
-    assert of(second, "checked") == ({"unreported": 15, "reported": 2}, {"skipped by the writer": 1})
+    assert of(second, "checked") == (
+        {"unreported": 15, "reported": 2},
+        {"skipped by the writer": 1},
+    )
     assert of(third, "readmitted") == ({"readmitted": 1}, {"reported, and discarded on review": 1})
     repeats = {"the hypothesis repeats the premise or another one": 1}
     assert of(fourth, "pairs") == ({"pairs": 47}, repeats)
@@ -128,17 +140,24 @@ def test_writers_do_not_validate_their_own(start: Any, people: Any, tmp_path: Pa
     run()
     people(out, "validation", validated)
     with pytest.raises(
-        BadInput, match=r"worker w0 answered hypotheses.* for 'wikitree0-[123]' and may not judge it"
+        BadInput,
+        match=r"worker w0 answered hypotheses.* for 'wikitree0-[123]' and may not judge it",
     ):
         run()
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("시장은 어제 열린 회의에서 예산을 늘렸다.", ""), ("배우들 연기가 좋아서 두 번이나 다시 봤음", ""), ("가나다라마바사아자차카타파하 그리고 여러 낱말", "does not end in a predicate"),
-     ("속력은 거리와 시간으로 v = s / t 로 구한다.", "a formula or a list"), ("1) 모임 장소는 시청 앞 광장의 분수대이다.", "a formula or a list"),
-     ("그 사람이 정말로 여기까지 왔다는 말인가요?", "a question"), ("열아홉 글자인 문장은 너무 짧다", "not 20 to 90 characters")],
-)  # fmt: skip
+    [
+        ("시장은 어제 열린 회의에서 예산을 늘렸다.", ""),
+        ("배우들 연기가 좋아서 두 번이나 다시 봤음", ""),
+        ("가나다라마바사아자차카타파하 그리고 여러 낱말", "does not end in a predicate"),
+        ("속력은 거리와 시간으로 v = s / t 로 구한다.", "a formula or a list"),
+        ("1) 모임 장소는 시청 앞 광장의 분수대이다.", "a formula or a list"),
+        ("그 사람이 정말로 여기까지 왔다는 말인가요?", "a question"),
+        ("열아홉 글자인 문장은 너무 짧다", "not 20 to 90 characters"),
+    ],
+)
 def test_premises_are_statements(text: str, why: str) -> None:
     assert fault(text, SimpleNamespace(shortest=20, longest=90, propositions=True)) == why
 
@@ -158,19 +177,29 @@ def test_quotas_of_the_paper() -> None:
         ("nsmc", "colloquial"),
         ("airbnb", "colloquial"),
     ]
-    pairs = [Example(id="", inputs={}, meta={"source": s, "style": k}) for s, k in names for _ in range(4500)]
+    pairs = [
+        Example(id="", inputs={}, meta={"source": s, "style": k})
+        for s, k in names
+        for _ in range(4500)
+    ]
     assert quotas(pairs, 3000, 0.4) == {s: 450 if k == "formal" else 600 for s, k in names}
 
 
 @pytest.mark.parametrize(
     ("settings", "lines", "what"),
-    [({"votes": 6}, SENTENCES, "votes = 6 is more than the writer and validators = 4"),
-     ({"shortest": 91}, SENTENCES, "shortest = 91 is more than longest = 90"),
-     ({"model": "nope"}, SENTENCES, "nope"),
-     ({"model": "overlap"}, SENTENCES, "does not learn|overlap"),
-     ({}, SENTENCES[:4], "4 premises are too few for the split"),
-     ({}, [{**SENTENCES[0], "style": "poetic"}], r"line 1: 'poetic' is no style; write formal or colloquial")],
-)  # fmt: skip
+    [
+        ({"votes": 6}, SENTENCES, "votes = 6 is more than the writer and validators = 4"),
+        ({"shortest": 91}, SENTENCES, "shortest = 91 is more than longest = 90"),
+        ({"model": "nope"}, SENTENCES, "nope"),
+        ({"model": "overlap"}, SENTENCES, "does not learn|overlap"),
+        ({}, SENTENCES[:4], "4 premises are too few for the split"),
+        (
+            {},
+            [{**SENTENCES[0], "style": "poetic"}],
+            r"line 1: 'poetic' is no style; write formal or colloquial",
+        ),
+    ],
+)
 def test_what_cannot_be_built_is_refused(
     start: Any, settings: dict[str, Any], lines: list[dict[str, Any]], what: str
 ) -> None:

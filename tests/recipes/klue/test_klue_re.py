@@ -24,10 +24,13 @@ SENTENCES = [
     }
     for n, name in enumerate(PEOPLE)
 ] + [
-    {"id": f"t{n}", "text": f"김하늘은 푸른은행에서 {n}번째로 일한다.", "source": "policy"} for n in range(4)
+    {"id": f"t{n}", "text": f"김하늘은 푸른은행에서 {n}번째로 일한다.", "source": "policy"}
+    for n in range(4)
 ]
 LONELY = [{"id": "lonely", "text": "가람시는 2001년에 커졌다.", "source": "policy"}]
-TAGGER = "".join(f"{name}\tPER\n" for name in PEOPLE) + "푸른은행\tORG\n가람시\tLOC\nre:\\d{4}년\tDAT\n"
+TAGGER = (
+    "".join(f"{name}\tPER\n" for name in PEOPLE) + "푸른은행\tORG\n가람시\tLOC\nre:\\d{4}년\tDAT\n"
+)
 TRIPLES = (
     "".join(f"{name}\tper:employee_of\t푸른은행\n" for name in PEOPLE)
     + "푸른은행\torg:place_of_headquarters\t가람시\n"
@@ -46,7 +49,12 @@ def begun(start: Any, tmp_path: Path) -> Any:
     (tmp_path / "triples.tsv").write_text(TRIPLES, "utf-8")
 
     def make(**settings: Any) -> Any:
-        told = {"tagger": "entities.tsv", "triples": "triples.tsv", "split": "0.5,0.25,0.25", **settings}
+        told = {
+            "tagger": "entities.tsv",
+            "triples": "triples.tsv",
+            "split": "0.5,0.25,0.25",
+            **settings,
+        }
         return start("klue-re", "sentences", [*SENTENCES, *LONELY], **told)
 
     return make
@@ -54,7 +62,10 @@ def begun(start: Any, tmp_path: Path) -> Any:
 
 def test_pairs_of_the_knowledge_base_and_of_chance(begun: Any, tmp_path: Path) -> None:
     report = begun(co_occurrences=2)()
-    assert of(report, "detected") == ({"detected": 9}, {"no person or organisation with another entity": 1})
+    assert of(report, "detected") == (
+        {"detected": 9},
+        {"no person or organisation with another entity": 1},
+    )
     capped = {"two entities together over 2 times": 6}
     assert of(report, "knowledge") == ({"knowledge": 8}, capped)
     made, dropped = of(report, "uniform")
@@ -85,7 +96,9 @@ def relations(item: Example) -> list[str]:
 
 
 def boundaries(item: Example) -> list[list[dict[str, Any]]]:
-    return [[{"start": 0, "end": 2, "label": "subject"}, {"start": 19, "end": 23, "label": "object"}]]
+    return [
+        [{"start": 0, "end": 2, "label": "subject"}, {"start": 19, "end": 23, "label": "object"}]
+    ]
 
 
 def test_votes_review_boundaries_and_adjudication(begun: Any, people: Any, tmp_path: Path) -> None:
@@ -106,9 +119,15 @@ def test_votes_review_boundaries_and_adjudication(begun: Any, people: Any, tmp_p
     people(out, "adjudication", lambda item: ["per:colleagues"], "judge")
     assert of(run(), "labelled")[0] == {"labelled": 13}
     pairs = {e.id: e for part in load(str(out)).splits.values() for e in part}
-    assert {e.id: e.gold["relation"] for e in pairs.values() if e.group in ("s1", "s2", "s3") and e.meta["object_type"] == "ORG"} == {
-        "s1.0.19": "per:colleagues", "s2.0.19": "per:employee_of", "s3.0.19": "per:title",
-    }  # fmt: skip
+    assert {
+        e.id: e.gold["relation"]
+        for e in pairs.values()
+        if e.group in ("s1", "s2", "s3") and e.meta["object_type"] == "ORG"
+    } == {
+        "s1.0.19": "per:colleagues",
+        "s2.0.19": "per:employee_of",
+        "s3.0.19": "per:title",
+    }
     assert pairs["s3.0.19"].inputs == {
         "text": SENTENCES[3]["text"],
         "subject": Span(0, 2, "PER"),
@@ -119,13 +138,17 @@ def test_votes_review_boundaries_and_adjudication(begun: Any, people: Any, tmp_p
     assert not homes[0] & homes[1] | homes[0] & homes[2] | homes[1] & homes[2]
 
 
-def test_no_more_pairs_without_relation_than_their_share(begun: Any, people: Any, tmp_path: Path) -> None:
+def test_no_more_pairs_without_relation_than_their_share(
+    begun: Any, people: Any, tmp_path: Path
+) -> None:
     run, out = begun(uniform=0, no_relation=0.2), tmp_path / "out"
     run()
     people(
         out,
         "relations",
-        lambda item: ["no_relation" if item.inputs["object"].label == "LOC" else "per:employee_of"] * 3,
+        lambda item: (
+            ["no_relation" if item.inputs["object"].label == "LOC" else "per:employee_of"] * 3
+        ),
     )
     report = run()
     assert of(report, "limited") == ({"limited": 11}, {"not drawn": 3})
@@ -135,7 +158,9 @@ def test_candidates_cover_the_thirty_relations() -> None:
     shown = {name for subject in SUBJECTS for kind in TYPES for name in candidates(subject, kind)}
     assert shown == set(LABELS)
     assert len(LABELS) == 30
-    assert all(candidates(subject, kind)[-1] == "no_relation" for subject in SUBJECTS for kind in TYPES)
+    assert all(
+        candidates(subject, kind)[-1] == "no_relation" for subject in SUBJECTS for kind in TYPES
+    )
 
 
 def test_triples_are_checked(tmp_path: Path) -> None:

@@ -65,11 +65,15 @@ def rated(start: Any, people: Any, tmp_path: Path) -> Any:
         told = {"analyser": "none", "split": "0.6,0.2,0.2", **settings}
         run = start("klue-sts", "sentences", [*ROOMS, *TRIPS, SAME, *QUERIES], **told)
         run()
-        people(tmp_path / "out", "similarity", lambda item: (odd or {}).get(item.id) or ratings(item))
+        people(
+            tmp_path / "out", "similarity", lambda item: (odd or {}).get(item.id) or ratings(item)
+        )
         report: BuildReport = run()
         if not report.waiting:
             return report
-        people(tmp_path / "out", "review", lambda item: ["keep" if item.id == "rtt-t2" else "discard"])
+        people(
+            tmp_path / "out", "review", lambda item: ["keep" if item.id == "rtt-t2" else "discard"]
+        )
         last: BuildReport = run()
         return last
 
@@ -90,12 +94,19 @@ def test_pairs_come_from_four_ways(start: Any, tmp_path: Path) -> None:
         one, other = (queries.get(pair.inputs[name]) for name in ("sentence1", "sentence2"))
         expected = {"same": one == other, "other": one != other}.get(pair.id.split("-")[0])
         assert expected in (None, True)
-        assert pair.meta["source"] in ("airbnb-rtt", "airbnb-sampled", "paraKQC-para", "paraKQC-sampled")
+        assert pair.meta["source"] in (
+            "airbnb-rtt",
+            "airbnb-sampled",
+            "paraKQC-para",
+            "paraKQC-sampled",
+        )
 
 
 def test_a_translator_makes_round_trips(start: Any, tmp_path: Path) -> None:
     script = tmp_path / "turn.py"
-    script.write_text("import sys\nfor line in sys.stdin: print(' '.join(reversed(line.split())))\n", "utf-8")
+    script.write_text(
+        "import sys\nfor line in sys.stdin: print(' '.join(reversed(line.split())))\n", "utf-8"
+    )
     turn = f"{sys.executable} {script}"
     settings = {"translators": [turn, turn, turn], "round_trip_share": 1.0, "analyser": "none"}
     report = start("klue-sts", "sentences", ROOMS, **settings)()

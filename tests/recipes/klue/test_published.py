@@ -26,7 +26,9 @@ def outcomes(
     """What a stage makes of the published items and answers, gold taken off."""
     judged = benchmarks()[name].judgements
     assert judged is not None
-    answers = [replace(j, example=j.example.rpartition("/")[2]) for j in judged(data / "klue") if keep(j)]
+    answers = [
+        replace(j, example=j.example.rpartition("/")[2]) for j in judged(data / "klue") if keep(j)
+    ]
     items = [replace(example, gold={}) for example in load(name, data=data).splits["dev"]]
     inputs = SimpleNamespace(examples=lambda _: iter(items), judgements=lambda _: iter(answers))
     return list(stage(inputs, config))
@@ -38,7 +40,9 @@ def gold(name: str, data: Path) -> dict[str, Example]:
 
 @pytest.mark.slow
 def test_means_of_klue_sts(shared_data: Path) -> None:
-    config = SimpleNamespace(least_r=-1.0, least_alpha=-1.0, ratings=5, deviation=2.0, paraphrase=3.0)
+    config = SimpleNamespace(
+        least_r=-1.0, least_alpha=-1.0, ratings=5, deviation=2.0, paraphrase=3.0
+    )
     made = outcomes("klue-sts", shared_data, score, config, lambda _: True)
     published = gold("klue-sts", shared_data)
     assert len(made) == 519
@@ -53,7 +57,9 @@ def test_means_of_klue_sts(shared_data: Path) -> None:
 @pytest.mark.slow
 def test_votes_of_klue_nli(shared_data: Path) -> None:
     config = SimpleNamespace(votes=3)
-    made = outcomes("klue-nli", shared_data, label, config, lambda judgement: judgement.worker != "author")
+    made = outcomes(
+        "klue-nli", shared_data, label, config, lambda judgement: judgement.worker != "author"
+    )
     published = gold("klue-nli", shared_data)
     assert len(made) == 3000
     assert all(isinstance(o, Kept) and o.example.gold == published[o.example.id].gold for o in made)
@@ -62,7 +68,9 @@ def test_votes_of_klue_nli(shared_data: Path) -> None:
 def test_premises_of_klue_nli(shared_data: Path) -> None:
     """One published premise is too short; 29, nearly all film reviews, end in no predicate."""
     config = SimpleNamespace(shortest=20, longest=90, propositions=True)
-    premises = {example.inputs["premise"] for example in load("klue-nli", data=shared_data).splits["dev"]}
+    premises = {
+        example.inputs["premise"] for example in load("klue-nli", data=shared_data).splits["dev"]
+    }
     found = [why for premise in premises if (why := fault(premise, config))]
     assert sorted(set(found)) == ["does not end in a predicate", "not 20 to 90 characters"]
     assert (len(premises), len(found)) == (1000, 30)

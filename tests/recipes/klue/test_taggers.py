@@ -56,9 +56,12 @@ def test_of_spans_that_overlap_the_longer_stays() -> None:
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [("서울 LC\n", "line 1: is no entity, tab and type"), ("서울\tLC\n부산\tCITY\n", "line 2: 'CITY' is no type of entity"),
-     ("re:(\tLC\n", "line 1: .* is no regular expression")],
-)  # fmt: skip
+    [
+        ("서울 LC\n", "line 1: is no entity, tab and type"),
+        ("서울\tLC\n부산\tCITY\n", "line 2: 'CITY' is no type of entity"),
+        ("re:(\tLC\n", "line 1: .* is no regular expression"),
+    ],
+)
 def test_a_wrong_lexicon_is_refused(text: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "names.tsv").write_text(text, "utf-8")
     with pytest.raises(BadInput, match=rf"names\.tsv, {what}"):
@@ -67,9 +70,14 @@ def test_a_wrong_lexicon_is_refused(text: str, what: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("body", "what"),
-    [("pass", "answered 0 lines to 1"), ("print('x')", "'x', which is no list of spans"), ("sys.exit('no model')", "ended with status 1 and said: no model"),
-     ("print('[{\"start\": 0, \"end\": 9, \"label\": \"PS\"}]')", "a span 0-9 outside its line"), ("print('[{\"start\": 0, \"end\": 1, \"label\": \"XX\"}]')", "'XX' is no type")],
-)  # fmt: skip
+    [
+        ("pass", "answered 0 lines to 1"),
+        ("print('x')", "'x', which is no list of spans"),
+        ("sys.exit('no model')", "ended with status 1 and said: no model"),
+        ('print(\'[{"start": 0, "end": 9, "label": "PS"}]\')', "a span 0-9 outside its line"),
+        ('print(\'[{"start": 0, "end": 1, "label": "XX"}]\')', "'XX' is no type"),
+    ],
+)
 def test_a_program_that_fails_is_told(body: str, what: str, tmp_path: Path) -> None:
     path = tmp_path / "tagger"
     path.write_text(f"#!{sys.executable}\nimport sys\n{body}\n", "utf-8")

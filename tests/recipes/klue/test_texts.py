@@ -21,7 +21,9 @@ from nikawa.records import Example
 def read(tmp_path: Path) -> Any:
     """The outcomes of some lines."""
 
-    def make(*lines: dict[str, Any], needed: tuple[str, ...] = (), cleaning: bool = True) -> list[Outcome]:
+    def make(
+        *lines: dict[str, Any], needed: tuple[str, ...] = (), cleaning: bool = True
+    ) -> list[Outcome]:
         path = tmp_path / "s.jsonl"
         path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
         return list(texts(path, "r", needed, SimpleNamespace(cleaning=cleaning)))
@@ -90,10 +92,16 @@ def test_records_and_lines_say_the_same(read: Any) -> None:
 
 @pytest.mark.parametrize(
     ("line", "what"),
-    [({"id": 1, "text": "글"}, "line 1: has no source"), ({"id": 1, "source": "own"}, "line 1: has no text"),
-     ({"id": 1, "text": "글 #글", "source": "own", "spans": [{"start": 0, "end": 1}]}, "has spans that do not fit its text"),
-     ({"text": "글", "source": "own"}, "line 1: .*id")],
-)  # fmt: skip
+    [
+        ({"id": 1, "text": "글"}, "line 1: has no source"),
+        ({"id": 1, "source": "own"}, "line 1: has no text"),
+        (
+            {"id": 1, "text": "글 #글", "source": "own", "spans": [{"start": 0, "end": 1}]},
+            "has spans that do not fit its text",
+        ),
+        ({"text": "글", "source": "own"}, "line 1: .*id"),
+    ],
+)
 def test_lines_that_lack_something_are_refused(read: Any, line: dict[str, Any], what: str) -> None:
     with pytest.raises(BadInput, match=what):
         read(line, needed=("source",))

@@ -52,9 +52,16 @@ def topics(item: Example) -> list[Any]:
 
 
 def test_thresholds_of_the_paper(start: Any, people: Any, tmp_path: Path) -> None:
-    run, out = start("ynat", "headlines", [*HEADLINES, *ODD], sections=["스포츠=4"]), tmp_path / "out"
+    run, out = (
+        start("ynat", "headlines", [*HEADLINES, *ODD], sections=["스포츠=4"]),
+        tmp_path / "out",
+    )
     first = run()
-    gone = {"another section": 1, "published too early or too late": 2, "the same text came before": 1}
+    gone = {
+        "another section": 1,
+        "published too early or too late": 2,
+        "the same text came before": 1,
+    }
     assert of(first, "taken") == ({"taken": 35}, gone)
     assert of(first, "chosen") == ({"chosen": 34}, {"not drawn": 1})
     people(out, "topics", topics)
@@ -67,11 +74,15 @@ def test_thresholds_of_the_paper(start: Any, people: Any, tmp_path: Path) -> Non
     assert of(report, "sound") == ({"sound": 31}, {"reported, and discarded on review": 2})
     assert of(report, "agreed") == ({"agreed": 30}, {"no 2 workers put one topic first": 1})
     dataset = load(str(out))
-    assert all(e.gold["label"] == e.id.partition("-")[0] for part in dataset.splits.values() for e in part)
+    assert all(
+        e.gold["label"] == e.id.partition("-")[0] for part in dataset.splits.values() for e in part
+    )
     assert "사회-0" in {e.id for e in dataset.splits["train"]}
 
 
-def test_dev_and_test_are_newer_or_hold_unseen_terms(start: Any, people: Any, tmp_path: Path) -> None:
+def test_dev_and_test_are_newer_or_hold_unseen_terms(
+    start: Any, people: Any, tmp_path: Path
+) -> None:
     rare = {"id": "정치-rare", "text": "정치 소식 희귀어", "category": "정치", "date": "2017-01-01"}
     run, out = start("ynat", "headlines", [*HEADLINES, rare], unseen=0.1), tmp_path / "out"
     run()
@@ -79,7 +90,9 @@ def test_dev_and_test_are_newer_or_hold_unseen_terms(start: Any, people: Any, tm
     run()
     splits = load(str(out)).splits
     assert all(e.meta["date"] < "2020-01-01" for e in splits["train"])
-    older = [e.id for part in ("dev", "test") for e in splits[part] if e.meta["date"] < "2020-01-01"]
+    older = [
+        e.id for part in ("dev", "test") for e in splits[part] if e.meta["date"] < "2020-01-01"
+    ]
     assert older == ["정치-rare"]
     assert sum(len(splits[part]) for part in ("dev", "test")) == 8
     rules = [step.rule for step in lineage("정치-rare", out).steps]
@@ -98,15 +111,25 @@ def test_a_fourth_topic_is_refused(start: Any, people: Any, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("settings", "lines", "what"),
-    [({"after": "2021-06-01"}, HEADLINES, "all headlines are older than 2021-06-01"),
-     ({"after": "2014-06-01"}, HEADLINES, "all headlines are from 2014-06-01"),
-     ({"sections": ["스포츠"]}, HEADLINES, "'스포츠', which is no name with a number"),
-     ({"votes": 4}, HEADLINES, "votes = 4 is more than workers = 3"),
-     ({}, [{"id": 1, "text": "소식", "category": "정치"}], r"headlines\.jsonl, line 1: has no date"),
-     ({}, [{**HEADLINES[0], "date": "3월"}], r"line 1: '3월' is no date; write dates as"),
-     ({}, [{**HEADLINES[0], "date": "2019-13-01"}], r"line 1: '2019-13-01' is no date"),
-     ({"after": "2020-99-99"}, HEADLINES, r"after = '2020-99-99' is no day; write it as 2020-01-31")],
-)  # fmt: skip
+    [
+        ({"after": "2021-06-01"}, HEADLINES, "all headlines are older than 2021-06-01"),
+        ({"after": "2014-06-01"}, HEADLINES, "all headlines are from 2014-06-01"),
+        ({"sections": ["스포츠"]}, HEADLINES, "'스포츠', which is no name with a number"),
+        ({"votes": 4}, HEADLINES, "votes = 4 is more than workers = 3"),
+        (
+            {},
+            [{"id": 1, "text": "소식", "category": "정치"}],
+            r"headlines\.jsonl, line 1: has no date",
+        ),
+        ({}, [{**HEADLINES[0], "date": "3월"}], r"line 1: '3월' is no date; write dates as"),
+        ({}, [{**HEADLINES[0], "date": "2019-13-01"}], r"line 1: '2019-13-01' is no date"),
+        (
+            {"after": "2020-99-99"},
+            HEADLINES,
+            r"after = '2020-99-99' is no day; write it as 2020-01-31",
+        ),
+    ],
+)
 def test_what_cannot_be_built_is_refused(
     start: Any, settings: dict[str, Any], lines: list[dict[str, Any]], what: str
 ) -> None:

@@ -22,7 +22,10 @@ def test_small_files(write_rows: Write, rows: tuple[str, ...], tmp_path: Path) -
     write_rows(*rows, name="train_custom-timeformat-hard.tsv")
     found = compute(tmp_path)
     assert found.keys() <= read_figures("jamp").printed.keys()
-    assert (found["table12.train.total"], found["table12.without-template-20.train.total"]) == (5, 4)
+    assert (found["table12.train.total"], found["table12.without-template-20.train.total"]) == (
+        5,
+        4,
+    )
     assert found["table12.train.contradiction"] == 1
     assert found["splits.timespan-easy.identical"] == 1
     assert found["splits.timeformat-hard.identical"] == 0
@@ -39,7 +42,12 @@ def test_explanations_belong_to_figures() -> None:
 
 def test_no_unexplained_difference(shared_data: Path) -> None:
     results = {r.figure: r for r in reproduce("jamp", shared_data)}
-    assert Counter(r.verdict for r in results.values()) == {"equal": 28, "absent": 8, "slip": 3, "version": 2}
+    assert Counter(r.verdict for r in results.values()) == {
+        "equal": 28,
+        "absent": 8,
+        "slip": 3,
+        "version": 2,
+    }
     assert all(".test." in name for name, r in results.items() if r.verdict == "absent")
     assert results["table12.train.total"].recomputed == 9950
     only_ita = results["appendixD.tokens-over"]
@@ -51,7 +59,9 @@ def test_artifacts_are_counted_on_the_segmented_rows_without_template_20(
     write_rows: Write, segmented: tuple[str, ...], tmp_path: Path
 ) -> None:
     write_rows(*segmented, name="train_all_wakati.tsv")
-    assert {name: value for name, value in compute(tmp_path).items() if name.startswith("appendixD")} == {
+    assert {
+        name: value for name, value in compute(tmp_path).items() if name.startswith("appendixD")
+    } == {
         "appendixD.tokens-over": 0,
         "appendixD.ita.over": 0,
     }

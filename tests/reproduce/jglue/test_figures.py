@@ -12,7 +12,10 @@ from nikawa.reproduce.job import judge
 
 Put = Callable[..., Path]
 JSTS_TEST = {"0-1": 405, "1-2": 160, "2-3": 355, "3-4": 488, "4-5": 181}
-ARITHMETIC = {"section3-4-2.jcommonsenseqa": 11263, "section3-4-2.jcommonsenseqa-by-ja-table1": 11264}
+ARITHMETIC = {
+    "section3-4-2.jcommonsenseqa": 11263,
+    "section3-4-2.jcommonsenseqa-by-ja-table1": 11264,
+}
 """What the papers' own numbers tell without any file."""
 JNLI_TEST = {"entailment": 367, "neutral": 1365, "contradiction": 776}
 
@@ -25,7 +28,9 @@ def pair(number: int, caption: str, label: object) -> dict[str, Any]:
 def jsts_rows(bins: dict[str, int], flows: dict[str, int]) -> Iterator[dict[str, Any]]:
     """Pairs with given counts by bin, on both edges of each, and by flow."""
     captions = (
-        c for flow, n in flows.items() for c in [{"A": "1-2-3", "B": "1_4-2-3", "C": "1-2-g3"}[flow]] * n
+        c
+        for flow, n in flows.items()
+        for c in [{"A": "1-2-3", "B": "1_4-2-3", "C": "1-2-g3"}[flow]] * n
     )
     number = 0
     for name, count in bins.items():
@@ -58,7 +63,10 @@ def test_test_files_give_the_printed_test_columns(put: Put, data: Path) -> None:
 def test_all_splits_give_whole_totals(put: Put, data: Path) -> None:
     small = dict.fromkeys(JSTS_TEST, 2)
     for split in ("train", "valid", "test"):
-        put(f"jglue/datasets/jsts-v1.3/{split}-v1.3.json", jsts_rows(small, {"A": 7, "B": 2, "C": 1}))
+        put(
+            f"jglue/datasets/jsts-v1.3/{split}-v1.3.json",
+            jsts_rows(small, {"A": 7, "B": 2, "C": 1}),
+        )
     found = compute(data)
     assert found["table4.4-5.total"] == 6
     assert found["table4.overall.total"] == found["ja.table6.overall.total"] == 30
@@ -92,7 +100,9 @@ def test_nothing_comes_of_no_files(data: Path) -> None:
 def test_the_printed_tables_add_up() -> None:
     printed = read_figures("jglue").printed
     for table in ("table2", "table4", "table5", "ja.table5", "ja.table6", "ja.table7"):
-        rows = {name.split(".")[-2] for name in printed if name.startswith(f"{table}.")} - {"overall"}
+        rows = {name.split(".")[-2] for name in printed if name.startswith(f"{table}.")} - {
+            "overall"
+        }
         for column in ("train", "dev", "test", "total"):
             parts = sum(printed[f"{table}.{row}.{column}"] for row in rows)
             assert parts == printed[f"{table}.overall.{column}"], (table, column)
@@ -121,7 +131,9 @@ def test_explained_label_tables_add_up() -> None:
 def test_every_figure_of_the_published_files_is_explained(shared_data: Path) -> None:
     figures, found = read_figures("jglue"), compute(shared_data)
     assert found.keys() <= figures.printed.keys()
-    assert {judge(name, figures.printed[name], value, figures).verdict for name, value in found.items()} == {
+    assert {
+        judge(name, figures.printed[name], value, figures).verdict for name, value in found.items()
+    } == {
         "equal",
         "slip",
         "version",

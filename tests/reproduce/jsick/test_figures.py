@@ -18,7 +18,9 @@ A, B, C = "entailment", "contradiction", "neutral"
 def from_files(data: Path) -> dict[str, object]:
     """What does not follow from the paper's own matrices alone."""
     return {
-        name: value for name, value in compute(data).items() if not name.startswith(("table12.", "table13."))
+        name: value
+        for name, value in compute(data).items()
+        if not name.startswith(("table12.", "table13."))
     }
 
 
@@ -36,7 +38,9 @@ def test_table_12_follows_from_the_matrices_of_table_13(data: Path) -> None:
         "ja-l-ja": (88.2, 86.3, 87.2, 89.2),
     }.items():
         names = ("precision", "recall", "macro-f1", "accuracy")
-        assert [found[f"table12.{language}.{name}"] for name in names] == pytest.approx(expected, abs=0.05)
+        assert [found[f"table12.{language}.{name}"] for name in names] == pytest.approx(
+            expected, abs=0.05
+        )
     assert found["table13.gold.ja-l-en.entailment"] == 1088
 
 
@@ -58,7 +62,9 @@ def test_small_files(write: Write, data: Path) -> None:
     ]
     write("jsick/jsick.tsv", rows)
     found = compute(data)
-    assert found["table2.ADDP.train"] == found["table2.MODAL.test"] == found["table2.NUM.total"] == 1
+    assert (
+        found["table2.ADDP.train"] == found["table2.MODAL.test"] == found["table2.NUM.total"] == 1
+    )
     assert found["table3.sts.2-3.train"] == 1
     assert found["table3.sts.1-2.train"] == 0
     assert found["table3.sts.4-5.test"] == 2
@@ -90,18 +96,26 @@ def test_small_answers(write: Write, data: Path) -> None:
 def test_full_width_answers_count_as_intended(write: Write, data: Path) -> None:
     scores = [("1", "2", "５"), ("5", "5", "５"), ("3", "", "4"), ("1", "1", "２")]
     rows = [
-        {"pair_ID": str(n)} | {f"relatedness_score_Ja{k}": text for k, text in enumerate(row, start=1)}
+        {"pair_ID": str(n)}
+        | {f"relatedness_score_Ja{k}": text for k, text in enumerate(row, start=1)}
         for n, row in enumerate(scores, start=1)
     ]
     write("jsick/jsick-all-annotations.tsv", rows)
     found = compute(data)
-    bins = {name: found[f"table3.sts-intended.{name}.total"] for name in ("1-2", "2-3", "3-4", "4-5")}
+    bins = {
+        name: found[f"table3.sts-intended.{name}.total"] for name in ("1-2", "2-3", "3-4", "4-5")
+    }
     assert bins == {"1-2": 1, "2-3": 1, "3-4": 1, "4-5": 1}
 
 
 def test_one_content_worker_makes_it_natural(write: Write, data: Path) -> None:
     bad, wide = "文Aはとても不自然だ", "文Ａは少し不自然です"
-    remarks = [(bad, wide, bad), (bad, "文Bだけが不自然だと思う", bad), (bad, bad, "\u3000"), (bad, bad, "")]
+    remarks = [
+        (bad, wide, bad),
+        (bad, "文Bだけが不自然だと思う", bad),
+        (bad, bad, "\u3000"),
+        (bad, bad, ""),
+    ]
     rows = [
         {"pair_ID": f"{n}_de_c", "case_particles": "de", "rephrase_type": "c"}
         | {f"naturalness_Ja{k}": text for k, text in enumerate(said, start=1)}
@@ -109,7 +123,11 @@ def test_one_content_worker_makes_it_natural(write: Write, data: Path) -> None:
     ]
     rows[0]["entailment_label_Ja"] = "entailment"
     write("jsick-stress/jsick-stress-all-annotations.tsv", rows)
-    assert from_files(data) == {"table16.natural.swap": 75, "table16.human.swap": 25, "section5.1.judged": 4}
+    assert from_files(data) == {
+        "table16.natural.swap": 75,
+        "table16.human.swap": 25,
+        "section5.1.judged": 4,
+    }
 
 
 @pytest.mark.parametrize("folder", ["scrum_ga_ni", "ex_ga_ni", "del_ga_ni"])
@@ -145,7 +163,11 @@ def test_every_figure_is_equal_or_explained(shared_data: Path) -> None:
 def test_published_values(shared_data: Path) -> None:
     found = compute(shared_data)
     assert found["section3.2.alpha"] == pytest.approx(0.64568, abs=5e-6)
-    assert [found[f"section3.2.{name}-agree"] for name in ("three", "two", "none")] == [6957, 2922, 46]
+    assert [found[f"section3.2.{name}-agree"] for name in ("three", "two", "none")] == [
+        6957,
+        2922,
+        46,
+    ]
     assert [found[f"table16.natural.{o}"] for o in ("scramble", "swap", "delete")] == pytest.approx(
         [100 * n / 300 for n in (292, 69, 18)]
     )

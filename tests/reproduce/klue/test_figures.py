@@ -44,7 +44,9 @@ def test_columns_add_up_to_their_total_row() -> None:
             rows = [
                 value
                 for name, value in printed.items()
-                if name.startswith(f"{table}.") and name.endswith(f".{split}") and name.count(".") == depth
+                if name.startswith(f"{table}.")
+                and name.endswith(f".{split}")
+                and name.count(".") == depth
             ]
             assert sum(rows) == 2 * printed[f"{table}.total.{split}"], (table, split)
 
@@ -55,7 +57,11 @@ def nli(split: str, number: int, source: str, label: str | None) -> dict[str, An
 
 
 def test_all_splits_give_totals_and_means(lay: Lay, tmp_path: Path) -> None:
-    lay("klue-nli", "train", [nli("train", 0, "NSMC", "neutral"), nli("train", 1, "airbnb", "neutral")])
+    lay(
+        "klue-nli",
+        "train",
+        [nli("train", 0, "NSMC", "neutral"), nli("train", 1, "airbnb", "neutral")],
+    )
     lay("klue-nli", "dev", [nli("dev", 2, "NSMC", "entailment")])
     partial = compute(tmp_path)
     assert partial["table6.NSMC.total"] == Partial(2, "test")

@@ -47,7 +47,9 @@ def texts_of(example: Example, names: tuple[str, ...] = ()) -> dict[str, Any]:
     """The inputs that are texts, in the order asked for, or all as they are read."""
     place = {name: n for n, name in enumerate(READ)}
     wanted = names or tuple(sorted(example.inputs, key=lambda name: place.get(name, len(READ))))
-    return {name: example.inputs[name] for name in wanted if isinstance(example.inputs.get(name), str)}
+    return {
+        name: example.inputs[name] for name in wanted if isinstance(example.inputs.get(name), str)
+    }
 
 
 def show_texts(_form: Form, example: Example, options: Options) -> dict[str, Any]:
@@ -59,7 +61,11 @@ def span_of(value: Any, length: int) -> tuple[int, int, str] | None:
     """Start, end and label of something given as a span of a text so long; None where it is none."""
     if isinstance(value, Span):
         value = {"start": value.start, "end": value.end, "label": value.label}
-    if not isinstance(value, dict) or not {"start", "end"} <= value.keys() <= {"start", "end", "label"}:
+    if not isinstance(value, dict) or not {"start", "end"} <= value.keys() <= {
+        "start",
+        "end",
+        "label",
+    }:
         return None
     start, end, label = value["start"], value["end"], value.get("label", "")
     whole = type(start) is int and type(end) is int and isinstance(label, str)
@@ -70,6 +76,8 @@ def guide(**points: tuple[str, ...]) -> dict[str, str]:
     """A guideline by language: a heading, numbered points, and how to report."""
     return {
         language: f"# {_TITLES[language]}\n\n"
-        + "".join(f"{n}. {point}\n" for n, point in enumerate((*given, _REPORTING[language]), start=1))
+        + "".join(
+            f"{n}. {point}\n" for n, point in enumerate((*given, _REPORTING[language]), start=1)
+        )
         for language, given in points.items()
     }

@@ -42,19 +42,40 @@ TABLE = (
 LABELS = tuple(row[0] for row in TABLE)
 
 FIRST = {
-    "PER/PER": ("per:alternate_names", "per:parents", "per:children", "per:siblings", "per:spouse", "per:other_family", "per:colleagues"),
-    "PER/ORG": ("per:employee_of", "per:schools_attended", "per:origin", "per:religion", "per:product"),
+    "PER/PER": (
+        "per:alternate_names",
+        "per:parents",
+        "per:children",
+        "per:siblings",
+        "per:spouse",
+        "per:other_family",
+        "per:colleagues",
+    ),
+    "PER/ORG": (
+        "per:employee_of",
+        "per:schools_attended",
+        "per:origin",
+        "per:religion",
+        "per:product",
+    ),
     "PER/LOC": ("per:place_of_birth", "per:place_of_death", "per:place_of_residence", "per:origin"),
     "PER/DAT": ("per:date_of_birth", "per:date_of_death"),
     "PER/POH": ("per:title", "per:alternate_names", "per:product", "per:religion", "per:origin"),
     "PER/NOH": ("per:title",),
     "ORG/PER": ("org:founded_by", "org:top_members/employees", "org:alternate_names"),
-    "ORG/ORG": ("org:alternate_names", "org:member_of", "org:members", "org:founded_by", "org:political/religious_affiliation", "org:product"),
+    "ORG/ORG": (
+        "org:alternate_names",
+        "org:member_of",
+        "org:members",
+        "org:founded_by",
+        "org:political/religious_affiliation",
+        "org:product",
+    ),
     "ORG/LOC": ("org:place_of_headquarters", "org:member_of", "org:alternate_names"),
     "ORG/DAT": ("org:founded", "org:dissolved"),
     "ORG/POH": ("org:product", "org:political/religious_affiliation", "org:alternate_names"),
     "ORG/NOH": ("org:number_of_employees/members",),
-}  # fmt: skip
+}
 """The relations that can hold between two types of entities, by the types of subject and object."""
 
 

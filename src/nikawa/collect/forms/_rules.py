@@ -23,12 +23,15 @@ _JA_NOT = re.compile(
 _JA = re.compile(
     "な(?:い|かっ|かろ|く(?!な[るっりら])|けれ|きゃ|さそう)|ません|ずに|(?<=[ぁ-ん一-龯])ず(?=、|。|$)|(?<=[かがさたなばまらせ])ぬ|無い|非ず"
 )
-_KO_NOT = re.compile("못지않|아니나 다를까|안내|안전|안경|안녕|안정|안타|안방|안쪽|끊임없이|어쩔 수 없이")
+_KO_NOT = re.compile(
+    "못지않|아니나 다를까|안내|안전|안경|안녕|안정|안타|안방|안쪽|끊임없이|어쩔 수 없이"
+)
 _KO = re.compile(
     r"않|(?<![가-힣])안(?=\s|[되돼했하갔가왔오])|(?<![가-힣])못(?=\s|[하했되돼])|아니(?!라도|면)|아닌|아닙|없(?!이)|없이|말[고라](?=\s|$)"
 )
 _EN = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|nowhere|neither|nor|cannot|without)\b|n['’]t\b", re.IGNORECASE
+    r"\b(?:not|no|never|none|nobody|nothing|nowhere|neither|nor|cannot|without)\b|n['’]t\b",
+    re.IGNORECASE,
 )
 
 
@@ -41,14 +44,19 @@ def negations(text: str) -> int:
 def far(first: str, second: str, limit: float) -> bool:
     """Whether two texts are this distance apart or more; a text that is far longer is not even compared."""
     longest = max(len(first), len(second), 1)
-    return abs(len(first) - len(second)) >= limit * longest or relative_distance(first, second) >= limit
+    return (
+        abs(len(first) - len(second)) >= limit * longest
+        or relative_distance(first, second) >= limit
+    )
 
 
 def texts(value: Any, count: int) -> list[str] | None:
     """So many texts, stripped; None where the value is something else."""
     if not isinstance(value, list) or len(value) != count:
         return None
-    return [text.strip() for text in value] if all(isinstance(text, str) for text in value) else None
+    return (
+        [text.strip() for text in value] if all(isinstance(text, str) for text in value) else None
+    )
 
 
 def written(found: list[str], where: str = "text") -> list[Problem]:

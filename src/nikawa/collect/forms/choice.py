@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, MISSING, RELATIONS, Asked, Labels, guide, only, show_texts
+from nikawa.collect.forms._base import (
+    FIELDS,
+    MISSING,
+    RELATIONS,
+    Asked,
+    Labels,
+    guide,
+    only,
+    show_texts,
+)
 from nikawa.records import Example
 
 
@@ -86,6 +95,9 @@ FORM = Form(
         inputs={"text": "この店のうどんは汁まで飲み干したくなる。"},
         answer={"label": "positive"},
         refused=({}, {"label": "so-so"}, {"label": ["positive"]}, {"label": "positive", "more": 1}),
-        settings={"labels": ["positive", "negative"], "names": {"positive": "肯定的", "negative": "否定的"}},
+        settings={
+            "labels": ["positive", "negative"],
+            "names": {"positive": "肯定的", "negative": "否定的"},
+        },
     ),
 )

@@ -5,14 +5,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
+from nikawa.collect.form import (
+    REFUSED,
+    Answer,
+    Form,
+    Options,
+    Problem,
+    Sample,
+    Written,
+    keeps_rules,
+)
 from nikawa.collect.forms._base import FIELDS, Asked, guide, only
 from nikawa.collect.forms._rules import texts, written
 from nikawa.records import Example
 
 MARKS = ("？", "?")
 CHARACTERS = re.compile(
-    r"[0-9０-９一二三四五六七八九十百]+\s*(?:文字|글자)|\b\d+[- ](?:letter|character)", re.IGNORECASE
+    r"[0-9０-９一二三四五六七八九十百]+\s*(?:文字|글자)|\b\d+[- ](?:letter|character)",
+    re.IGNORECASE,
 )
 """Questions that ask for a word of so many characters, as the paper leaves them out."""
 

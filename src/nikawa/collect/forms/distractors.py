@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
+from nikawa.collect.form import (
+    REFUSED,
+    Answer,
+    Form,
+    Options,
+    Problem,
+    Sample,
+    Written,
+    keeps_rules,
+)
 from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only
 from nikawa.collect.forms._rules import texts, written
 from nikawa.records import Example
@@ -24,7 +33,9 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
         return [Problem(REFUSED)]
     asked = str(example.inputs.get("question", ""))
     choices = example.inputs.get("choices")
-    known = {str(choice).strip() for choice in choices} if isinstance(choices, list | tuple) else set()
+    known = (
+        {str(choice).strip() for choice in choices} if isinstance(choices, list | tuple) else set()
+    )
     problems = written(found)
     faulty = {problem.where for problem in problems}
     for place, text in enumerate(found):
@@ -41,7 +52,10 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
     """The question with its choices, and which of them is right."""
     inputs = example.inputs
-    shown = {"question": inputs["question"], "choices": [str(choice) for choice in inputs["choices"]]}
+    shown = {
+        "question": inputs["question"],
+        "choices": [str(choice) for choice in inputs["choices"]],
+    }
     return {**shown, "answer": str(inputs["answer"])} if "answer" in inputs else shown
 
 

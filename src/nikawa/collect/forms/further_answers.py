@@ -29,15 +29,23 @@ def validate(answer: Answer, example: Example, options: Options) -> list[Problem
     start = answer.get("start", context.find(text))
     if type(start) is not int or start < 0 or context[start : start + len(text)] != text:
         return [Problem("answer_absent", where=where)]
-    return [Problem("text_long", {"most": options.longest}, where)] if len(text) > options.longest else []
+    return (
+        [Problem("text_long", {"most": options.longest}, where)]
+        if len(text) > options.longest
+        else []
+    )
 
 
 def one_of(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
     """Whether the text is that of a gold answer, wherever it stands."""
     found = gold.get(options.question, gold.get("answers"))
     rights = found if isinstance(found, list) else [found]
-    texts = {right["text"] if isinstance(right, dict) and "text" in right else right for right in rights
-             if isinstance(right, str) or (isinstance(right, dict) and isinstance(right.get("text"), str))}  # fmt: skip
+    texts = {
+        right["text"] if isinstance(right, dict) and "text" in right else right
+        for right in rights
+        if isinstance(right, str)
+        or (isinstance(right, dict) and isinstance(right.get("text"), str))
+    }
     return answer.get(options.question) in texts
 
 

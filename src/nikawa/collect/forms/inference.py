@@ -22,7 +22,10 @@ class Inference(Asked, frozen=True, kw_only=True):
 
 def validate(answer: Answer, _example: Example, options: Options) -> list[Problem]:
     """A relation, and an answer about naturalness where it is asked."""
-    asked = {options.question: RELATIONS, **({"naturalness": NATURALNESS} if options.naturalness else {})}
+    asked = {
+        options.question: RELATIONS,
+        **({"naturalness": NATURALNESS} if options.naturalness else {}),
+    }
     if not set(answer) <= set(asked):
         return [Problem(REFUSED)]
     return [
@@ -63,7 +66,10 @@ def guided(options: Options) -> dict[str, str]:
     """The guideline; naturalness is explained where it is asked."""
     asked = options.naturalness
     return guide(
-        **{name: (*points, *((_NATURAL[name],) if asked else ())) for name, points in _POINTS.items()}
+        **{
+            name: (*points, *((_NATURAL[name],) if asked else ()))
+            for name, points in _POINTS.items()
+        }
     )
 
 

@@ -62,11 +62,21 @@ FORM = Form(
             "질문을 읽고 답으로 가장 좋은 것을 하나 골라 주세요.",
             "찾아보지 말고 평소의 지식으로 답해 주세요.",
         ),
-        en=("Read the question and choose the best answer.", "Do not look it up: answer by what you know."),
+        en=(
+            "Read the question and choose the best answer.",
+            "Do not look it up: answer by what you know.",
+        ),
     ),
     sample=Sample(
         inputs={"question": "雨の日に道で差すものは？", "choices": ["傘", "箸", "針", "旗", "栓"]},
         answer={"choice": 0},
-        refused=({}, {"choice": 5}, {"choice": -1}, {"choice": "傘"}, {"choice": True}, {"choice": 0.0}),
+        refused=(
+            {},
+            {"choice": 5},
+            {"choice": -1},
+            {"choice": "傘"},
+            {"choice": True},
+            {"choice": 0.0},
+        ),
     ),
 )

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample
-from nikawa.collect.forms._base import FIELDS, MISSING, Asked, Count, Labels, guide, only, show_texts
+from nikawa.collect.forms._base import (
+    FIELDS,
+    MISSING,
+    Asked,
+    Count,
+    Labels,
+    guide,
+    only,
+    show_texts,
+)
 from nikawa.records import Example
 
 
@@ -23,7 +32,11 @@ def validate(answer: Answer, _example: Example, options: Options) -> list[Proble
     """One label at least, none twice, not more than asked for."""
     given = only(answer, options.question)
     if not isinstance(given, list) or not all(isinstance(label, str) for label in given):
-        return [Problem("choose_one", where=options.question)] if given is not MISSING else [Problem(REFUSED)]
+        return (
+            [Problem("choose_one", where=options.question)]
+            if given is not MISSING
+            else [Problem(REFUSED)]
+        )
     if not given:
         return [Problem("choose_one", where=options.question)]
     if len(given) > options.most:
@@ -46,7 +59,11 @@ def firsts(answers: Sequence[Answer], options: Options) -> bool:
 
 FORM = Form(
     name="ranked",
-    title={"ja": "順位をつけて三つまで選ぶ", "ko": "순위를 매겨 셋까지 고르기", "en": "Up to three, ranked"},
+    title={
+        "ja": "順位をつけて三つまで選ぶ",
+        "ko": "순위를 매겨 셋까지 고르기",
+        "en": "Up to three, ranked",
+    },
     questions=("label",),
     inputs=(),
     validate=validate,

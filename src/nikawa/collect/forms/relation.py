@@ -17,7 +17,9 @@ class Relation(Asked, frozen=True, kw_only=True):
 
     question: str = "relation"
     labels: Labels = known.LABELS
-    candidates: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(known.FIRST))
+    candidates: dict[str, tuple[str, ...]] = msgspec.field(
+        default_factory=lambda: dict(known.FIRST)
+    )
     """Labels shown first by the types of the entities: `"PER/ORG"`, else `"PER"`; an item's own input
     `candidates` goes before. Without any: those whose prefix is the subject's type (`per:`, `org:`)."""
     always: tuple[str, ...] = ("no_relation",)
@@ -32,13 +34,16 @@ def first(example: Example, options: Options) -> list[str]:
         return _known(own, options)
     text = str(example.inputs.get("text", ""))
     types = [
-        (span_of(example.inputs.get(name), len(text)) or (0, 0, ""))[2] for name in ("subject", "object")
+        (span_of(example.inputs.get(name), len(text)) or (0, 0, ""))[2]
+        for name in ("subject", "object")
     ]
     for key in ("/".join(types), types[0]):
         if key in options.candidates:
             return _known(options.candidates[key], options)
     prefix = f"{types[0].lower()}:"
-    return _known([label for label in options.labels if types[0] and label.startswith(prefix)], options)
+    return _known(
+        [label for label in options.labels if types[0] and label.startswith(prefix)], options
+    )
 
 
 def _known(chosen: Any, options: Options) -> list[str]:
@@ -67,7 +72,11 @@ def view(_form: Form, example: Example, options: Options) -> dict[str, Any]:
 
 FORM = Form(
     name="relation",
-    title={"ja": "二つの語の関係を選ぶ", "ko": "두 개체의 관계 고르기", "en": "Relation of two entities"},
+    title={
+        "ja": "二つの語の関係を選ぶ",
+        "ko": "두 개체의 관계 고르기",
+        "en": "Relation of two entities",
+    },
     questions=("relation",),
     inputs=("text", "subject", "object"),
     optional=("candidates",),

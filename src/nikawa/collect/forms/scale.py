@@ -44,7 +44,9 @@ def validate(answer: Answer, _example: Example, options: Options) -> list[Proble
     if not _number(given) or not options.low <= given <= options.high:
         return [Problem("choose_one", where=options.question)]
     steps = (given - options.low) / options.step
-    return [] if abs(steps - round(steps)) < 1e-6 else [Problem("choose_one", where=options.question)]
+    return (
+        [] if abs(steps - round(steps)) < 1e-6 else [Problem("choose_one", where=options.question)]
+    )
 
 
 def near(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
@@ -57,7 +59,11 @@ def near(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
 
 def apart(answers: Sequence[Answer], options: Options) -> bool:
     """Whether two numbers are further apart than the tolerance."""
-    given = [float(answer[options.question]) for answer in answers if _number(answer.get(options.question))]
+    given = [
+        float(answer[options.question])
+        for answer in answers
+        if _number(answer.get(options.question))
+    ]
     return bool(given) and max(given) - min(given) > options.tolerance + 1e-9
 
 

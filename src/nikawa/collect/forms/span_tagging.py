@@ -68,8 +68,18 @@ def near(answer: Answer, gold: Mapping[str, Any], options: Options) -> bool:
 
 def tagged(answers: Sequence[Answer], options: Options) -> bool:
     """Whether two answers tag other stretches, or with other labels; their order does not matter."""
-    return len({frozenset((span["start"], span["end"], span.get("label")) for span in answer.get(options.question) or ())
-                for answer in answers}) > 1  # fmt: skip
+    return (
+        len(
+            {
+                frozenset(
+                    (span["start"], span["end"], span.get("label"))
+                    for span in answer.get(options.question) or ()
+                )
+                for answer in answers
+            }
+        )
+        > 1
+    )
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
@@ -84,7 +94,11 @@ def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
 
 FORM = Form(
     name="span-tagging",
-    title={"ja": "文字の範囲に印をつける", "ko": "글자 범위에 표시하기", "en": "Tag stretches of text"},
+    title={
+        "ja": "文字の範囲に印をつける",
+        "ko": "글자 범위에 표시하기",
+        "en": "Tag stretches of text",
+    },
     questions=("spans",),
     inputs=("text",),
     optional=("spans",),
@@ -180,7 +194,12 @@ FORM = Form(
             {"spans": [{"start": 0, "end": 3}]},
             {"spans": [{"start": 3, "end": 3, "label": "PS"}]},
             {"spans": [{"start": 0, "end": 99, "label": "PS"}]},
-            {"spans": [{"start": 0, "end": 3, "label": "PS"}, {"start": 2, "end": 5, "label": "LC"}]},
+            {
+                "spans": [
+                    {"start": 0, "end": 3, "label": "PS"},
+                    {"start": 2, "end": 5, "label": "LC"},
+                ]
+            },
             {"spans": [{"start": "0", "end": 3, "label": "PS"}]},
             {"spans": [{"start": 4, "end": 5, "label": "PS"}]},
         ),

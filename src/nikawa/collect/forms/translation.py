@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
+from nikawa.collect.form import (
+    REFUSED,
+    Answer,
+    Form,
+    Options,
+    Problem,
+    Sample,
+    Written,
+    keeps_rules,
+)
 from nikawa.collect.forms._base import FIELDS, Asked, guide, only, texts_of
 from nikawa.collect.forms._rules import texts, written
 from nikawa.records import Example
@@ -121,7 +130,10 @@ FORM = Form(
         ),
     ),
     sample=Sample(
-        inputs={"english": "Two cats are asleep on a bench.", "japanese": "二匹の猫がベンチで寝る。"},
+        inputs={
+            "english": "Two cats are asleep on a bench.",
+            "japanese": "二匹の猫がベンチで寝る。",
+        },
         answer={"japanese": "二匹の猫がベンチで寝ている。"},
         refused=(
             {},

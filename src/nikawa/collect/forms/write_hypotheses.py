@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
+from nikawa.collect.form import (
+    REFUSED,
+    Answer,
+    Form,
+    Options,
+    Problem,
+    Sample,
+    Written,
+    keeps_rules,
+)
 from nikawa.collect.forms._base import FIELDS, RELATIONS, Asked, Labels, guide, only
 from nikawa.collect.forms._rules import negations, texts, written
 from nikawa.records import Example

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from nikawa.collect.form import REFUSED, Answer, Form, Options, Problem, Sample, Written, keeps_rules
+from nikawa.collect.form import (
+    REFUSED,
+    Answer,
+    Form,
+    Options,
+    Problem,
+    Sample,
+    Written,
+    keeps_rules,
+)
 from nikawa.collect.forms._base import FIELDS, Asked, Count, guide, only, texts_of
 from nikawa.collect.forms._rules import written
 from nikawa.records import Example
@@ -46,7 +55,9 @@ def _pair(pair: object) -> bool:
     if not isinstance(pair, dict) or not KEYS <= pair.keys() <= KEYS | {"start"}:
         return False
     start = pair.get("start", 0)
-    return isinstance(pair["question"], str) and isinstance(pair["answer"], str) and type(start) is int
+    return (
+        isinstance(pair["question"], str) and isinstance(pair["answer"], str) and type(start) is int
+    )
 
 
 def view(_form: Form, example: Example, _options: Options) -> dict[str, Any]:
@@ -129,7 +140,11 @@ FORM = Form(
         },
         answer={
             "questions": [
-                {"question": "建った当時の明かりは何でしたか？", "answer": "石油ランプ", "start": 22}
+                {
+                    "question": "建った当時の明かりは何でしたか？",
+                    "answer": "石油ランプ",
+                    "start": 22,
+                }
             ]
         },
         refused=(
@@ -141,7 +156,11 @@ FORM = Form(
             {"questions": [{"question": "何でしたか？", "answer": "石油ランプ", "start": 3}]},
             {"questions": [{"question": "何でしたか？", "answer": "石油ランプ", "start": -40}]},
             {"questions": [{"question": "何でしたか？", "answer": "", "start": 0}]},
-            {"questions": [{"question": "石油ランプでしたか？", "answer": "石油ランプ", "start": 22}]},
+            {
+                "questions": [
+                    {"question": "石油ランプでしたか？", "answer": "石油ランプ", "start": 22}
+                ]
+            },
             {"questions": [{"question": 1, "answer": 2}]},
         ),
     ),

@@ -12,8 +12,15 @@ from nikawa.records import Record
 TEMPLATES = "dataset/template/template_ver_1_5.tsv"
 """Where the templates lie below the repository folder."""
 COLUMNS = (
-    "id", "premise", "hypothesis", "entailment", "contradiction", "ng time unit", "test time format", "category",
-)  # fmt: skip
+    "id",
+    "premise",
+    "hypothesis",
+    "entailment",
+    "contradiction",
+    "ng time unit",
+    "test time format",
+    "category",
+)
 
 
 class Template(Record, frozen=True, kw_only=True):
@@ -60,10 +67,14 @@ def _check_columns(row: dict[str, str], path: Path) -> None:
 
 def _template(row: dict[str, str], path: Path, line: int) -> Template:
     if not row["id"].isdecimal():
-        raise BadInput(f"template id {row['id']!r} is not a number", file=path, line=line, cure="number it")
+        raise BadInput(
+            f"template id {row['id']!r} is not a number", file=path, line=line, cure="number it"
+        )
     if row["category"] not in categories():
         cure = suggest(row["category"], categories())
-        raise BadInput(f"category {row['category']!r} is not known", file=path, line=line, cure=cure)
+        raise BadInput(
+            f"category {row['category']!r} is not known", file=path, line=line, cure=cure
+        )
     return Template(
         id=int(row["id"]),
         premise=row["premise"],

@@ -35,21 +35,29 @@ def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
 
 def _rows(split: str, examples: tuple[Example, ...]) -> Iterator[Finding]:
     yield from _found(
-        "left-over-template", split, [e for e in examples if e.meta["template"] == LEFT_OVER],
+        "left-over-template",
+        split,
+        [e for e in examples if e.meta["template"] == LEFT_OVER],
         "template 20, all contradiction; the paper's counts leave it out",
-    )  # fmt: skip
+    )
     yield from _found(
-        "generator-label", split, [e for e in examples if split == "train" and wrong_label(e)],
+        "generator-label",
+        split,
+        [e for e in examples if split == "train" and wrong_label(e)],
         "12月 was taken to end a year later; by the calendar the label is not entailment",
-    )  # fmt: skip
+    )
     yield from _found(
-        "year-out-of-range", split, [e for e in examples if strange_year(e)],
+        "year-out-of-range",
+        split,
+        [e for e in examples if strange_year(e)],
         "the paper draws years from 2000 to 2020",
-    )  # fmt: skip
+    )
     yield from _found(
-        "present-before-since", split, [e for e in examples if present_before_since(e)],
+        "present-before-since",
+        split,
+        [e for e in examples if present_before_since(e)],
         "the premise contradicts itself: 現在 lies before 以来",
-    )  # fmt: skip
+    )
     categories = {e.meta["category"] for e in examples}
     if len(categories) == 45:
         note = "45 categories; the paper speaks of 46 tense fragments"
@@ -102,7 +110,11 @@ def _twin(split: str, dataset: Dataset) -> Iterator[Finding]:
         ids = tuple(reference("jamp", split, id) for id in differ)
         note = "tokens joined do not give the plain row"
         yield Finding(
-            check="wakati-mismatch", where=f"{split} and {plain}", count=len(ids), ids=ids, note=note
+            check="wakati-mismatch",
+            where=f"{split} and {plain}",
+            count=len(ids),
+            ids=ids,
+            note=note,
         )
 
 
@@ -119,5 +131,7 @@ def _strangers(split: str, dataset: Dataset) -> Iterator[Finding]:
 
 
 def _content(example: Example) -> tuple[str, str, str, int]:
-    premise, hypothesis = (example.inputs[side].replace(" ", "") for side in ("premise", "hypothesis"))
+    premise, hypothesis = (
+        example.inputs[side].replace(" ", "") for side in ("premise", "hypothesis")
+    )
     return premise, hypothesis, example.gold["label"], example.meta["template"]

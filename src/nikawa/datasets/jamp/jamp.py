@@ -19,8 +19,15 @@ from nikawa.records import Card, Example, Origin, Task
 
 LABELS = ("entailment", "contradiction", "neutral")
 COLUMNS = (
-    "num", "premise", "hypothesis", "gold_label", "template_num", "time_format", "time_span", "category",
-)  # fmt: skip
+    "num",
+    "premise",
+    "hypothesis",
+    "gold_label",
+    "template_num",
+    "time_format",
+    "time_span",
+    "category",
+)
 
 
 def read(path: Path) -> Iterator[Example]:
@@ -47,7 +54,10 @@ def read(path: Path) -> Iterator[Example]:
 def _template(number: str, path: Path, line: int) -> int:
     if not number.isdecimal():
         raise BadInput(
-            f"template_num {number!r} is not a number", file=path, line=line, cure="is this a file of JAMP?"
+            f"template_num {number!r} is not a number",
+            file=path,
+            line=line,
+            cure="is this a file of JAMP?",
         )
     return int(number)
 
@@ -55,7 +65,10 @@ def _template(number: str, path: Path, line: int) -> int:
 def _label(label: str, path: Path, line: int) -> str:
     if label not in LABELS:
         raise BadInput(
-            f"gold_label {label!r} is not a label", file=path, line=line, cure=suggest(label, LABELS)
+            f"gold_label {label!r} is not a label",
+            file=path,
+            line=line,
+            cure=suggest(label, LABELS),
         )
     return label
 

@@ -85,7 +85,10 @@ def filtered(train: Path, split: str) -> Iterator[bytes]:
             cells = decode_line(raw, train, number).split("\t")
             if number == 1:
                 check_header(cells, tuple(dropped), train)
-                width, tests = len(cells), [(cells.index(name), words) for name, words in dropped.items()]
+                width, tests = (
+                    len(cells),
+                    [(cells.index(name), words) for name, words in dropped.items()],
+                )
             else:
                 _check_width(cells, width, train, number)
                 if any(cells[place] in words for place, words in tests):

@@ -14,10 +14,34 @@ from html.parser import HTMLParser
 BLANKS = " \n\t\f\r"
 LEFT_OUT = frozenset({"script", "style", "template", "rt", "rp"})
 KEEPS_BLANKS = frozenset({"pre", "textarea"})
-EMPTY = frozenset({
-    "area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img", "input",
-    "isindex", "keygen", "link", "menuitem", "meta", "nextid", "param", "source", "spacer", "track", "wbr",
-})  # fmt: skip
+EMPTY = frozenset(
+    {
+        "area",
+        "base",
+        "basefont",
+        "bgsound",
+        "br",
+        "col",
+        "command",
+        "embed",
+        "frame",
+        "hr",
+        "image",
+        "img",
+        "input",
+        "isindex",
+        "keygen",
+        "link",
+        "menuitem",
+        "meta",
+        "nextid",
+        "param",
+        "source",
+        "spacer",
+        "track",
+        "wbr",
+    }
+)
 
 
 def plain_text(markup: str) -> str:

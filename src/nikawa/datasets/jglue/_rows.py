@@ -49,7 +49,10 @@ def choose(label: str, labels: Iterable[str], path: Path, line: int) -> str:
     """`label`, which must be one of `labels`."""
     if label not in labels:
         raise BadInput(
-            f"label {label!r} is unknown", file=path, line=line, cure=f"expected: {', '.join(labels)}"
+            f"label {label!r} is unknown",
+            file=path,
+            line=line,
+            cure=f"expected: {', '.join(labels)}",
         )
     return label
 
@@ -59,7 +62,9 @@ def finding(
 ) -> Iterator[Finding]:
     """One finding for `examples`, counted with repetition; none where there are none."""
     if examples:
-        ids = tuple(dict.fromkeys(reference(dataset.name, split, example.id) for example in examples))
+        ids = tuple(
+            dict.fromkeys(reference(dataset.name, split, example.id) for example in examples)
+        )
         yield Finding(check=check, where=split, count=len(examples), ids=ids, note=note)
 
 

@@ -23,9 +23,19 @@ from nikawa.records import Card, Example, Task
 LABELS = ("unacceptable", "acceptable")
 """By the published label: 0, 1."""
 PHENOMENA = (
-    "simple", "Arg. Str.", "ellipsis", "filler-gap", "control/raising", "island effects", "NPI/NCI", "verbal agr.",
-    "binding", "morphology", "nominal structure", "quantifier",
-)  # fmt: skip
+    "simple",
+    "Arg. Str.",
+    "ellipsis",
+    "filler-gap",
+    "control/raising",
+    "island effects",
+    "NPI/NCI",
+    "verbal agr.",
+    "binding",
+    "morphology",
+    "nominal structure",
+    "quantifier",
+)
 BOOLEANS = {"True": True, "False": False}
 
 

@@ -37,7 +37,10 @@ def read(path: Path) -> Iterator[Example]:
     for line, row in labelled(read_json_lines(path, Row), path):
         if row.label is not None and not 0 <= row.label <= 4:
             raise BadInput(
-                f"label {row.label} is outside 0 to 4", file=path, line=line, cure="it must name a choice"
+                f"label {row.label} is outside 0 to 4",
+                file=path,
+                line=line,
+                cure="it must name a choice",
             )
         gold = {} if row.label is None else {"choice": row.label}
         choices = [row.choice0, row.choice1, row.choice2, row.choice3, row.choice4]
@@ -57,7 +60,9 @@ def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
         equal = [e for e in examples if len({c.strip() for c in e.inputs["choices"]}) < 5]
         note = "strip before comparing strings"
         yield from finding("edge-blank-questions", dataset, split, questions, note)
-        yield from finding("edge-blank-choices", dataset, split, choices, f"choices, not questions; {note}")
+        yield from finding(
+            "edge-blank-choices", dataset, split, choices, f"choices, not questions; {note}"
+        )
         yield from finding(
             "equal-choices", dataset, split, equal, "two choices are equal without white space"
         )

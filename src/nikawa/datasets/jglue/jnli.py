@@ -23,7 +23,10 @@ LABELS = ("entailment", "contradiction", "neutral")
 CORRECTED = {
     ("neutral", "entailment"): "226 415 416 771 1067 1281 1611 1650 1784 1865 1912 2214",
     ("neutral", "contradiction"): "263",
-    ("entailment", "neutral"): "282 342 389 398 457 594 891 1087 1437 1534 1608 1688 1710 1742 1878 2373",
+    (
+        "entailment",
+        "neutral",
+    ): "282 342 389 398 457 594 891 1087 1437 1534 1608 1688 1710 1742 1878 2373",
 }
 """(label up to v1.1, label from v1.2) to the ids of valid."""
 OLD = {number: before for (before, _), ids in CORRECTED.items() for number in ids.split()}
@@ -82,7 +85,11 @@ def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
         note += ", though the file is called " + "/".join(f"v{v[0]}.{v[1]}" for v in versions)
     ids = tuple(reference(dataset.name, "dev", number) for number in old)
     yield Finding(
-        check="mixed-labels" if mixed else "old-labels", where="dev", count=len(old), ids=ids, note=note
+        check="mixed-labels" if mixed else "old-labels",
+        where="dev",
+        count=len(old),
+        ids=ids,
+        note=note,
     )
 
 

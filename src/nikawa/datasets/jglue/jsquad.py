@@ -83,7 +83,9 @@ def _example(title: str, context: str, question: Question, path: Path) -> Exampl
     found = re.fullmatch(r"(a\d+p\d+)q\d+", question.id)
     if not found:
         raise BadInput(
-            f"question id {question.id!r} is not a…p…q…", file=path, cure="is this JSQuAD, as published?"
+            f"question id {question.id!r} is not a…p…q…",
+            file=path,
+            cure="is this JSQuAD, as published?",
         )
     answers = [{"text": a.text, "start": a.answer_start} for a in question.answers or ()]
     gold = {"answers": answers} if answers or question.is_impossible else {}
@@ -117,7 +119,11 @@ def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
                 found["title"],
                 "answers that start in the title: not where the evidence is",
             ),
-            ("repeated-answers", found["repeated"], "answers that occur more than once in their context"),
+            (
+                "repeated-answers",
+                found["repeated"],
+                "answers that occur more than once in their context",
+            ),
             ("edge-blank-questions", blank, "strip before comparing strings"),
         ):
             yield from finding(check, dataset, split, concerned, note)

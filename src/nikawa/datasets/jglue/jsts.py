@@ -58,13 +58,17 @@ def score(label: float | str, path: Path, line: int) -> float:
             f"label {label!r} is not a number", file=path, line=line, cure="0 to 5 is expected"
         ) from None
     if not 0 <= value <= 5:
-        raise BadInput(f"label {label!r} is outside 0 to 5", file=path, line=line, cure="is this JSTS?")
+        raise BadInput(
+            f"label {label!r} is outside 0 to 5", file=path, line=line, cure="is this JSTS?"
+        )
     return value
 
 
 def version_of(splits: Splits) -> str | None:
     """v1.0 has string labels; later versions cannot be told apart by this dataset."""
-    strings = any(e.meta.get("label_type") == "string" for examples in splits.values() for e in examples)
+    strings = any(
+        e.meta.get("label_type") == "string" for examples in splits.values() for e in examples
+    )
     return "1.0" if strings else None
 
 

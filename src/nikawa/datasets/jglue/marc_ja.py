@@ -38,7 +38,10 @@ def read(path: Path) -> Iterator[Example]:
     for line, row in labelled(read_json_lines(path, Row), path):
         gold = {} if row.label is None else {"label": choose(row.label, LABELS, path, line)}
         yield Example(
-            id=row.review_id, inputs={"text": row.sentence}, gold=gold, origin=hidden("marc-ja", gold)
+            id=row.review_id,
+            inputs={"text": row.sentence},
+            gold=gold,
+            origin=hidden("marc-ja", gold),
         )
 
 
@@ -63,16 +66,22 @@ def _totals(split: str, lists: Lists) -> Iterator[Finding]:
     note = "reviews left out, fewer than 7 of 10 workers agreeing"
     yield Finding(check="filtered-reviews", where=split, count=len(dropped), note=note)
     to = Counter(labels.values())
-    note = "reviews whose label workers turned over: " + ", ".join(f"{to[name]} to {name}" for name in LABELS)
+    note = "reviews whose label workers turned over: " + ", ".join(
+        f"{to[name]} to {name}" for name in LABELS
+    )
     yield Finding(check="relabelled-reviews", where=split, count=len(labels), note=note)
 
 
 def _not_applied(split: str, lists: Lists, dataset: Dataset) -> Iterator[Finding]:
     examples, labels = dataset.splits[split], lists.labels[split]
     left = [e for e in examples if e.id in lists.dropped[split]]
-    yield from finding("unfiltered-reviews", dataset, split, left, "converted without the filter lists")
+    yield from finding(
+        "unfiltered-reviews", dataset, split, left, "converted without the filter lists"
+    )
     stars = [e for e in examples if e.gold and e.gold["label"] != labels.get(e.id, e.gold["label"])]
-    yield from finding("labels-by-stars", dataset, split, stars, "converted without the label lists")
+    yield from finding(
+        "labels-by-stars", dataset, split, stars, "converted without the label lists"
+    )
 
 
 DATASET = Benchmark(
@@ -115,7 +124,10 @@ DATASET = Benchmark(
         Source("dev", ("datasets/marc_ja-v*/valid-v*.json",)),
         Source("test", ("datasets/marc_ja-v*/test-v*.json",)),
         Source(
-            "", (f"**/{RAW}", f"**/{RAW}.gz", f"**/{RAW}.zst"), fallback=True, holds=("train", "dev", "test")
+            "",
+            (f"**/{RAW}", f"**/{RAW}.gz", f"**/{RAW}.zst"),
+            fallback=True,
+            holds=("train", "dev", "test"),
         ),
     ),
     read=read,

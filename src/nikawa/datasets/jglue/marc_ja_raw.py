@@ -121,7 +121,9 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8") as stream:
             reader = csv.reader(stream, delimiter="\t")
             if "review_body" not in next(reader, ()):
-                raise BadInput("has no column 'review_body'", file=path, line=1, cure="is this the raw TSV?")
+                raise BadInput(
+                    "has no column 'review_body'", file=path, line=1, cure="is this the raw TSV?"
+                )
             for row in reader:
                 yield reader.line_num, row
     except (UnicodeDecodeError, csv.Error) as problem:
@@ -157,7 +159,9 @@ def read_lists(folder: Path) -> Lists:
     """The four id lists."""
     dropped, labels = {}, {}
     for split, name in FILES.items():
-        dropped[split] = frozenset(line for _, line in read_lines(folder / "filter_review_id_list" / name))
+        dropped[split] = frozenset(
+            line for _, line in read_lines(folder / "filter_review_id_list" / name)
+        )
         labels[split] = dict(_pairs(folder / "label_conv_review_id_list" / name))
     return Lists(dropped, labels)
 
@@ -167,6 +171,9 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
         review, _, label = line.partition(",")
         if label not in LABELS:
             raise BadInput(
-                f"label {label!r} is unknown", file=path, line=number, cure=f"expected: {', '.join(LABELS)}"
+                f"label {label!r} is unknown",
+                file=path,
+                line=number,
+                cure=f"expected: {', '.join(LABELS)}",
             )
         yield review, label

@@ -78,10 +78,17 @@ class _Sink:
 def _fault(problem: expat.ExpatError, path: Path) -> BadInput:
     said = expat.ErrorString(problem.code)
     return BadInput(
-        f"is not well-formed XML ({said})", file=path, line=problem.lineno, cure="fetch or correct the file"
+        f"is not well-formed XML ({said})",
+        file=path,
+        line=problem.lineno,
+        cure="fetch or correct the file",
     )
 
 
 def _unread(encoding: str, path: Path) -> BadInput:
-    cure = f"convert it, e.g. with iconv -f {encoding} -t UTF-8, and declare UTF-8 in its first line"
-    return BadInput(f"declares the encoding {encoding!r}, which is not read", file=path, line=1, cure=cure)
+    cure = (
+        f"convert it, e.g. with iconv -f {encoding} -t UTF-8, and declare UTF-8 in its first line"
+    )
+    return BadInput(
+        f"declares the encoding {encoding!r}, which is not read", file=path, line=1, cure=cure
+    )

@@ -34,7 +34,9 @@ def read(path: Path) -> Iterator[Example]:
             id=name,
             inputs={"premise": premise, "hypothesis": _hypothesis(problem, path, line)},
             gold={"label": LABELS[answer]} if answer in LABELS else {},
-            tags=frozenset(tag for part in problem.get("phenomena", "").split(",") if (tag := part.strip())),
+            tags=frozenset(
+                tag for part in problem.get("phenomena", "").split(",") if (tag := part.strip())
+            ),
             meta={"section": section, "answer": answer, "premises": premises, **_details(problem)},
             # The same premise is put to several hypotheses; the first problem's id names the lot.
             group=groups.setdefault(premise, f"{section}-{name}"),
@@ -92,11 +94,15 @@ def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
         bare = tuple(reference("jsem", split, e.id) for e in examples if not e.gold)
         if bare:
             note = "the answer is none of yes, no and unknown"
-            yield Finding(check="no-label", where=split, count=len(bare), ids=bare, note=note, known=True)
+            yield Finding(
+                check="no-label", where=split, count=len(bare), ids=bare, note=note, known=True
+            )
         twice = [name for name, n in Counter(e.id for e in examples).items() if n > 1]
         if twice:
             ids = tuple(reference("jsem", split, name) for name in twice)
-            yield Finding(check="repeated-ids", where=split, count=len(ids), ids=ids, note="in two sections")
+            yield Finding(
+                check="repeated-ids", where=split, count=len(ids), ids=ids, note="in two sections"
+            )
 
 
 DATASET = Benchmark(

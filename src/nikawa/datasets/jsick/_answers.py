@@ -10,7 +10,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from nikawa.datasets.jsick._rows import ANSWERS, LABELS, SPLITS, label_of, read_cells, score_of, split_words
+from nikawa.datasets.jsick._rows import (
+    ANSWERS,
+    LABELS,
+    SPLITS,
+    label_of,
+    read_cells,
+    score_of,
+    split_words,
+)
 from nikawa.errors import BadInput, MissingData
 from nikawa.records import Judgement, reference
 

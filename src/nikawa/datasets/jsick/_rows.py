@@ -58,15 +58,35 @@ class Row(NamedTuple):
 
 
 COLUMNS = (
-    "pair_ID", "data", "sentence_A_En", "sentence_B_En", "entailment_label_En", "relatedness_score_En",
-    "corr_entailment_labelAB_En", "corr_entailment_labelBA_En", "sentence_A_Ja", "sentence_B_Ja",
-    "entailment_label_Ja", "relatedness_score_Ja", "image_ID", "original_caption", "semtag_short", "semtag_long",
-)  # fmt: skip
+    "pair_ID",
+    "data",
+    "sentence_A_En",
+    "sentence_B_En",
+    "entailment_label_En",
+    "relatedness_score_En",
+    "corr_entailment_labelAB_En",
+    "corr_entailment_labelBA_En",
+    "sentence_A_Ja",
+    "sentence_B_Ja",
+    "entailment_label_Ja",
+    "relatedness_score_Ja",
+    "image_ID",
+    "original_caption",
+    "semtag_short",
+    "semtag_long",
+)
 """The released table's columns, in the order of `Row`."""
 SHARED = (
-    "pair_ID", "sentence_A_En", "sentence_B_En", "entailment_label_En", "relatedness_score_En",
-    "sentence_A_Ja", "sentence_B_Ja", "entailment_label_Ja", "relatedness_score_Ja",
-)  # fmt: skip
+    "pair_ID",
+    "sentence_A_En",
+    "sentence_B_En",
+    "entailment_label_En",
+    "relatedness_score_En",
+    "sentence_A_Ja",
+    "sentence_B_Ja",
+    "entailment_label_Ja",
+    "relatedness_score_Ja",
+)
 """The columns that the table of the workers' answers shares with the released one."""
 
 
@@ -137,7 +157,10 @@ def split_of_word(word: str, path: Path, line: int) -> str:
     """Our name of a split."""
     if word not in SPLITS:
         raise BadInput(
-            f"data {word!r} is not train, trial or test", file=path, line=line, cure="is this JSICK?"
+            f"data {word!r} is not train, trial or test",
+            file=path,
+            line=line,
+            cure="is this JSICK?",
         )
     return SPLITS[word]
 
@@ -154,9 +177,13 @@ def score_of(text: str, path: Path, line: int) -> float:
     """The relatedness as a number between 1 and 5."""
     value = _number(text)
     if value is None:
-        raise BadInput(f"score {text!r} is not a number", file=path, line=line, cure="1 to 5 is expected")
+        raise BadInput(
+            f"score {text!r} is not a number", file=path, line=line, cure="1 to 5 is expected"
+        )
     if not 1 <= value <= 5:
-        raise BadInput(f"score {text!r} is outside 1 to 5", file=path, line=line, cure="is this JSICK?")
+        raise BadInput(
+            f"score {text!r} is outside 1 to 5", file=path, line=line, cure="is this JSICK?"
+        )
     return value
 
 
@@ -173,7 +200,9 @@ def tags_of(text: str, path: Path, line: int) -> frozenset[str]:
     tags = _tag_set(text)
     if not tags <= TAGS.keys():
         wrong = sorted(tags - TAGS.keys())[0]
-        raise BadInput(f"there is no tag {wrong!r}", file=path, line=line, cure=suggest(wrong, TAGS))
+        raise BadInput(
+            f"there is no tag {wrong!r}", file=path, line=line, cure=suggest(wrong, TAGS)
+        )
     return tags
 
 
@@ -199,5 +228,7 @@ def need_texts(premise: str, hypothesis: str, path: Path, line: int) -> dict[str
     """The two inputs, neither of which may be empty."""
     if not premise or not hypothesis:
         side = "hypothesis" if premise else "premise"
-        raise BadInput(f"the {side} is empty", file=path, line=line, cure="is this the published file?")
+        raise BadInput(
+            f"the {side} is empty", file=path, line=line, cure="is this the published file?"
+        )
     return {"premise": premise, "hypothesis": hypothesis}

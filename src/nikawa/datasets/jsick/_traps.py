@@ -41,7 +41,11 @@ def jsick_traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """Ids that mislead, texts that differ between the files, and gold that does not follow the answers."""
     yield from _conflicts(dataset)
     root = folder / "jsick"
-    pairs = {row.pair: row for _, row in read_pairs(root / RELEASED)} if (root / RELEASED).is_file() else {}
+    pairs = (
+        {row.pair: row for _, row in read_pairs(root / RELEASED)}
+        if (root / RELEASED).is_file()
+        else {}
+    )
     numbered = [e for e in dataset.splits.get("train", ()) if e.id.startswith(NUMBERED)]
     if numbered:
         rows = [_Text(e.id.removeprefix(NUMBERED), *e.inputs.values()) for e in numbered]
@@ -49,7 +53,10 @@ def jsick_traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     if numbered or not pairs:
         return
     if (root / "train.tsv").is_file():
-        rows = [_Text(row.pair, row.premise, row.hypothesis) for _, row in read_pairs(root / "train.tsv")]
+        rows = [
+            _Text(row.pair, row.premise, row.hypothesis)
+            for _, row in read_pairs(root / "train.tsv")
+        ]
         yield from _train_ids("train.tsv", rows, pairs)
         yield from _train_texts("train.tsv", rows, pairs)
     for name in ("test.tsv", ANSWERS):
@@ -63,7 +70,11 @@ def stress_traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """Rows of the scrambled sets at hand whose published original is not the original premise."""
     for name, stress_set in FOLDERS.items():
         path = folder / "jsick-stress" / name / "test.tsv"
-        if stress_set not in dataset.splits or not stress_set.startswith("scramble") or not path.is_file():
+        if (
+            stress_set not in dataset.splits
+            or not stress_set.startswith("scramble")
+            or not path.is_file()
+        ):
             continue
         true = find_originals(path)
         rows = (cells for _, cells in read_cells(path, ("pair_ID", ORIGIN)))
@@ -83,7 +94,9 @@ def _conflicts(dataset: Dataset) -> Iterator[Finding]:
     repeated = [found for found in labels.values() if len(set(found.values())) > 1]
     ids = [name for found in repeated for name in found]
     note = "the same two sentences in the same order, with different labels"
-    yield from _finding("conflicting-labels", "+".join(dataset.splits), ids, note, count=len(repeated))
+    yield from _finding(
+        "conflicting-labels", "+".join(dataset.splits), ids, note, count=len(repeated)
+    )
 
 
 class _Text(NamedTuple):
@@ -97,13 +110,19 @@ class _Text(NamedTuple):
 def _train_ids(where: str, rows: Sequence[_Text], pairs: Pairs) -> Iterator[Finding]:
     """How far `train.tsv` is from the released pairs, joined by id and joined by text."""
     if not pairs:
-        note = f"pair_ID is a row number, not SICK's id; get {RELEASED} and join on the two sentences"
+        note = (
+            f"pair_ID is a row number, not SICK's id; get {RELEASED} and join on the two sentences"
+        )
         every = tuple(reference("jsick", "train", NUMBERED + row.pair) for row in rows)
-        yield Finding(check="train-file-ids", where=where, count=len(rows), ids=every, note=note, known=True)
+        yield Finding(
+            check="train-file-ids", where=where, count=len(rows), ids=every, note=note, known=True
+        )
         return
     by_text = {(row.premise, row.hypothesis) for row in pairs.values()}
     found = sum((row.premise, row.hypothesis) in by_text for row in rows)
-    misled = [row.pair for row in rows if row.pair not in pairs or pairs[row.pair].premise != row.premise]
+    misled = [
+        row.pair for row in rows if row.pair not in pairs or pairs[row.pair].premise != row.premise
+    ]
     note = f"pair_ID is a row number; joined on the two sentences, {found:,} of {len(rows):,} rows are found"
     ids = [reference("jsick", "train", NUMBERED + pair) for pair in misled]
     yield from _finding("train-file-ids", where, ids, note)
@@ -113,7 +132,9 @@ def _train_texts(where: str, rows: Sequence[_Text], pairs: Pairs) -> Iterator[Fi
     """Released pairs that `train.tsv` does not have."""
     here = {(row.premise, row.hypothesis) for row in rows}
     changed = (
-        row for row in pairs.values() if row.data != "test" and (row.premise, row.hypothesis) not in here
+        row
+        for row in pairs.values()
+        if row.data != "test" and (row.premise, row.hypothesis) not in here
     )
     yield from _finding("texts-differ", where, [_name(row) for row in changed], _OLDER)
 
@@ -124,7 +145,9 @@ _OLDER = f"an older text than that of {RELEASED}"
 def _texts(path: Path, pairs: Pairs) -> Iterator[Finding]:
     """Pairs whose sentences are not those of the released table."""
     shared = ((row, pairs[row.pair]) for _, row in read_pairs(path) if row.pair in pairs)
-    changed = (new for old, new in shared if (old.premise, old.hypothesis) != (new.premise, new.hypothesis))
+    changed = (
+        new for old, new in shared if (old.premise, old.hypothesis) != (new.premise, new.hypothesis)
+    )
     yield from _finding("texts-differ", path.name, [_name(row) for row in changed], _OLDER)
 
 
@@ -150,9 +173,15 @@ def _not_majority(row: Answers) -> int:
 
 
 _CHECKS: dict[str, tuple[Callable[[Answers], int], str]] = {
-    "full-width-scores": (_full_width, "an answer is a full-width digit, which the gold score leaves out"),
+    "full-width-scores": (
+        _full_width,
+        "an answer is a full-width digit, which the gold score leaves out",
+    ),
     "gold-not-mean": (_not_mean, "the gold score is not the mean of the published answers"),
-    "gold-not-majority": (_not_majority, "the gold label is not the majority of the published answers"),
+    "gold-not-majority": (
+        _not_majority,
+        "the gold label is not the majority of the published answers",
+    ),
     "no-majority": (lambda row: int(majority(row.labels) is None), "the authors decided the label"),
     "blank-labels": (lambda row: row.labels.count(""), "no answer is published; it is left out"),
     "blank-scores": (lambda row: row.scores.count(""), "no answer is published; it is left out"),

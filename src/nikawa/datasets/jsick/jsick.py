@@ -38,7 +38,10 @@ def read(path: Path) -> Iterator[Example]:
         yield Example(
             id=row.pair,
             inputs=need_texts(row.premise, row.hypothesis, path, line),
-            gold={"label": label_of(row.label, path, line), "relatedness": score_of(row.score, path, line)},
+            gold={
+                "label": label_of(row.label, path, line),
+                "relatedness": score_of(row.score, path, line),
+            },
             tags=tags_of(row.tags, path, line),
             meta=meta_of(row, split_of_word(row.data, path, line)),
             group=row.premise,

@@ -25,7 +25,9 @@ def read(path: Path) -> Iterator[Example]:
     """The English pairs of one published file; the tags are those of the Japanese pair."""
     for line, row in read_pairs(path):
         if not (row.premise_en or row.hypothesis_en):
-            raise BadInput("the English side is empty", file=path, line=line, cure="read jsick.tsv instead")
+            raise BadInput(
+                "the English side is empty", file=path, line=line, cure="read jsick.tsv instead"
+            )
         yield Example(
             id=row.pair,
             inputs=need_texts(row.premise_en, row.hypothesis_en, path, line),

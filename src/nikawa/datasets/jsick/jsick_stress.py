@@ -58,7 +58,10 @@ def read(path: Path) -> Iterator[Example]:
     around = _around(path)
     extra = (CHANGED, ORIGIN, PREDICTION) if PREDICTION in header_of(path) else (CHANGED, ORIGIN)
     for line, cells in read_cells(path, (*COLUMNS, *extra)):
-        row, own = Row._make(cells[: len(COLUMNS)]), dict(zip(extra, cells[len(COLUMNS) :], strict=True))
+        row, own = (
+            Row._make(cells[: len(COLUMNS)]),
+            dict(zip(extra, cells[len(COLUMNS) :], strict=True)),
+        )
         yield _example(row, own, around, path, line)
 
 
@@ -90,18 +93,25 @@ def find_originals(path: Path) -> dict[str, str]:
     for name in ("test.tsv", RELEASED):
         above = path.parent.parent.parent / "jsick" / name
         if above.is_file():
-            return {pair: text for _, (pair, text) in read_cells(above, ("pair_ID", "sentence_A_Ja"))}
+            return {
+                pair: text for _, (pair, text) in read_cells(above, ("pair_ID", "sentence_A_Ja"))
+            }
     return {}
 
 
 def _example(row: Row, own: dict[str, str], around: _Around, path: Path, line: int) -> Example:
-    inherited = {"label": label_of(row.label, path, line), "relatedness": score_of(row.score, path, line)}
+    inherited = {
+        "label": label_of(row.label, path, line),
+        "relatedness": score_of(row.score, path, line),
+    }
     original = around.originals.get(row.pair) if around.set.startswith("scramble") else own[ORIGIN]
     judged = around.answers.get(row.pair)
     return Example(
         id=row.pair,
         inputs=need_texts(row.premise, row.hypothesis, path, line),
-        gold=inherited if judged is None else {"label": judged.label, "relatedness": float(judged.score)},
+        gold=inherited
+        if judged is None
+        else {"label": judged.label, "relatedness": float(judged.score)},
         tags=tags_of(row.tags, path, line),
         meta=meta_of(row, around.set) | _meta(inherited, original, own, path, line),
         group=original or row.premise,
@@ -130,7 +140,10 @@ def _truth(text: str, path: Path, line: int) -> bool:
     """`TRUE` in some of the files, `True` in others."""
     if text.casefold() not in ("true", "false"):
         raise BadInput(
-            f"{CHANGED} {text!r} is neither TRUE nor FALSE", file=path, line=line, cure="fetch it again"
+            f"{CHANGED} {text!r} is neither TRUE nor FALSE",
+            file=path,
+            line=line,
+            cure="fetch it again",
         )
     return text.casefold() == "true"
 
@@ -191,7 +204,9 @@ DATASET = Benchmark(
             scale=(1.0, 5.0),
         ),
     ),
-    sources=tuple(Source(name, (f"jsick-stress/{folder}/test.tsv",)) for folder, name in FOLDERS.items()),
+    sources=tuple(
+        Source(name, (f"jsick-stress/{folder}/test.tsv",)) for folder, name in FOLDERS.items()
+    ),
     read=read,
     split_of=split_of,
     judgements=stress_judgements,

@@ -67,7 +67,9 @@ def read_document(path: Path, kind: type[T]) -> T:
     except (msgspec.DecodeError, RecursionError) as problem:
         byte = re.search(r"byte (\d+)", str(problem))
         line = text.encode()[: int(byte[1])].count(b"\n") + 1 if byte else None
-        raise BadInput(json_fault(problem, text, path, line).what, file=path, line=line, cure=CURE) from None
+        raise BadInput(
+            json_fault(problem, text, path, line).what, file=path, line=line, cure=CURE
+        ) from None
 
 
 def read_array(path: Path, kind: type[T]) -> Iterator[tuple[int, T]]:
@@ -106,7 +108,9 @@ def labelled(
     if not value:
         if is_test(path):
             return {}
-        raise refuse(path, number, f"there is no {question}", "only a test file may hide its labels")
+        raise refuse(
+            path, number, f"there is no {question}", "only a test file may hide its labels"
+        )
     if value not in labels:
         raise refuse(path, number, f"unknown {question} {value!r}", suggest(value, labels))
     return {question: value}

@@ -29,11 +29,45 @@ from nikawa.records import Card, Dataset, Example, Finding, Task, reference
 
 NAME = "klue-dp"
 LABELS = (
-    "NP", "NP_AJT", "VP", "NP_SBJ", "VP_MOD", "NP_OBJ", "AP", "NP_CNJ", "NP_MOD", "VNP", "DP", "VP_AJT", "VNP_MOD",
-    "NP_CMP", "VP_SBJ", "VP_CMP", "VP_OBJ", "VNP_CMP", "AP_MOD", "X_AJT", "VP_CNJ", "VNP_AJT", "IP", "X", "X_SBJ",
-    "VNP_OBJ", "VNP_SBJ", "X_OBJ", "AP_AJT", "L", "X_MOD", "X_CNJ", "VNP_CNJ", "X_CMP", "AP_CMP", "AP_SBJ", "R",
+    "NP",
+    "NP_AJT",
+    "VP",
+    "NP_SBJ",
+    "VP_MOD",
+    "NP_OBJ",
+    "AP",
+    "NP_CNJ",
+    "NP_MOD",
+    "VNP",
+    "DP",
+    "VP_AJT",
+    "VNP_MOD",
+    "NP_CMP",
+    "VP_SBJ",
+    "VP_CMP",
+    "VP_OBJ",
+    "VNP_CMP",
+    "AP_MOD",
+    "X_AJT",
+    "VP_CNJ",
+    "VNP_AJT",
+    "IP",
+    "X",
+    "X_SBJ",
+    "VNP_OBJ",
+    "VNP_SBJ",
+    "X_OBJ",
+    "AP_AJT",
+    "L",
+    "X_MOD",
+    "X_CNJ",
+    "VNP_CNJ",
+    "X_CMP",
+    "AP_CMP",
+    "AP_SBJ",
+    "R",
     "NP_SVJ",
-)  # fmt: skip
+)
 """In the order of the official scorer, which takes everything from VP_CMP on as one."""
 UNKNOWN = ("", "-", "_")
 """What may stand for a hidden head or label."""
@@ -66,7 +100,10 @@ def _check_rows(rows: Sequence[list[str]], block: Block, path: Path, needs: int)
             raise BadInput(f"has {len(row)} columns instead of 6", file=path, line=line, cure=CURE)
         if row[0] != str(offset + 1):
             raise BadInput(
-                f"word {row[0]!r} comes where word {offset + 1} should", file=path, line=line, cure=CURE
+                f"word {row[0]!r} comes where word {offset + 1} should",
+                file=path,
+                line=line,
+                cure=CURE,
             )
 
 
@@ -78,7 +115,9 @@ def _tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str, Any]
             what = f"head {head!r} is no other word of the {size}, nor 0"
             raise BadInput(what, file=path, line=line, cure=CURE)
         if label not in _LABELS:
-            raise BadInput(f"unknown label {label!r}", file=path, line=line, cure=suggest(label, LABELS))
+            raise BadInput(
+                f"unknown label {label!r}", file=path, line=line, cure=suggest(label, LABELS)
+            )
         heads.append(int(head))
         labels.append(label)
     return {"heads": heads, "labels": labels}
@@ -87,7 +126,11 @@ def _tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str, Any]
 def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Words that do not make the text, morphemes without a tag, trees of an unusual shape."""
     for split, examples in dataset.splits.items():
-        apart = [e for e in examples if " ".join(w["form"] for w in e.inputs["words"]) != e.inputs["text"]]
+        apart = [
+            e
+            for e in examples
+            if " ".join(w["form"] for w in e.inputs["words"]) != e.inputs["text"]
+        ]
         yield from finding(
             "words-not-text", dataset, split, apart, "the words joined by blanks are not the text"
         )
@@ -97,7 +140,9 @@ def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             for fault in shape(example.gold["tree"]["heads"]) if example.gold else ():
                 odd.setdefault(fault, []).append(example)
         for fault in sorted(odd):
-            yield from finding(fault, dataset, split, odd[fault], "no published tree of dev is like this")
+            yield from finding(
+                fault, dataset, split, odd[fault], "no published tree of dev is like this"
+            )
 
 
 def _uneven(dataset: Dataset, split: str, examples: Sequence[Example]) -> Iterator[Finding]:
@@ -110,7 +155,9 @@ def _uneven(dataset: Dataset, split: str, examples: Sequence[Example]) -> Iterat
     )
     if places:
         note = "a word has more morphemes than tags, or fewer"
-        yield Finding(check="uneven-morphemes", where=split, count=len(places), ids=places, note=note)
+        yield Finding(
+            check="uneven-morphemes", where=split, count=len(places), ids=places, note=note
+        )
 
 
 def shape(heads: Sequence[int]) -> set[str]:

@@ -145,16 +145,22 @@ def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
         odd = [
             e
             for e in examples
-            if "question_type" in e.meta and e.meta["is_impossible"] != (e.meta["question_type"] == 3)
+            if "question_type" in e.meta
+            and e.meta["is_impossible"] != (e.meta["question_type"] == 3)
         ]
         yield from finding(
-            "type-against-impossible", dataset, split, odd, "type 3 and is_impossible should mean the same"
+            "type-against-impossible",
+            dataset,
+            split,
+            odd,
+            "type 3 and is_impossible should mean the same",
         )
 
 
 def _at_place(example: Example, answer: dict[str, Any]) -> bool:
     return bool(
-        answer["start"] >= 0 and example.inputs["context"].startswith(answer["text"], answer["start"])
+        answer["start"] >= 0
+        and example.inputs["context"].startswith(answer["text"], answer["start"])
     )
 
 

@@ -79,7 +79,9 @@ def _example(block: Block, text: str, spans: list[Span] | None, orphans: int) ->
     meta: dict[str, str | int] = {"source": block.source}
     if orphans:
         meta["orphan_tags"] = orphans
-    return Example(id=block.id, inputs={"text": text}, gold=gold, meta=meta, origin=origin(NAME, gold))
+    return Example(
+        id=block.id, inputs={"text": text}, gold=gold, meta=meta, origin=origin(NAME, gold)
+    )
 
 
 def _bad_row(block: Block, path: Path) -> BadInput:

@@ -80,7 +80,9 @@ def judgements(folder: Path) -> Iterator[Judgement]:
                 if not answer:
                     continue
                 if answer not in LABELS:
-                    raise refuse(path, number, f"unknown {column} {answer!r}", suggest(answer, LABELS))
+                    raise refuse(
+                        path, number, f"unknown {column} {answer!r}", suggest(answer, LABELS)
+                    )
                 yield Judgement(example=example, worker=column, question="label", answer=answer)
 
 

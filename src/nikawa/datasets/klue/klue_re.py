@@ -32,13 +32,44 @@ from nikawa.records import Card, Dataset, Example, Finding, Span, Task
 
 NAME = "klue-re"
 RELATION_LIST = "klue_benchmark/klue-re-v*/relation_list.json"
-ORGANISATION = ("dissolved", "founded", "place_of_headquarters", "alternate_names", "member_of", "members",
-                "political/religious_affiliation", "product", "founded_by", "top_members/employees",
-                "number_of_employees/members")  # fmt: skip
-PERSON = ("date_of_birth", "date_of_death", "place_of_birth", "place_of_death", "place_of_residence", "origin",
-          "employee_of", "schools_attended", "alternate_names", "parents", "children", "siblings", "spouse",
-          "other_family", "colleagues", "product", "religion", "title")  # fmt: skip
-LABELS = ("no_relation", *(f"org:{name}" for name in ORGANISATION), *(f"per:{name}" for name in PERSON))
+ORGANISATION = (
+    "dissolved",
+    "founded",
+    "place_of_headquarters",
+    "alternate_names",
+    "member_of",
+    "members",
+    "political/religious_affiliation",
+    "product",
+    "founded_by",
+    "top_members/employees",
+    "number_of_employees/members",
+)
+PERSON = (
+    "date_of_birth",
+    "date_of_death",
+    "place_of_birth",
+    "place_of_death",
+    "place_of_residence",
+    "origin",
+    "employee_of",
+    "schools_attended",
+    "alternate_names",
+    "parents",
+    "children",
+    "siblings",
+    "spouse",
+    "other_family",
+    "colleagues",
+    "product",
+    "religion",
+    "title",
+)
+LABELS = (
+    "no_relation",
+    *(f"org:{name}" for name in ORGANISATION),
+    *(f"per:{name}" for name in PERSON),
+)
 """In the published order, on which the official scorer relies: no_relation first."""
 SUBJECTS = ("PER", "ORG")
 SOURCES = sources(NAME, "json")
@@ -120,7 +151,9 @@ def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
             "entity-not-at-place", dataset, split, away, "the characters there are not its word"
         )
         odd = [e for e in examples if e.inputs["subject"].label not in SUBJECTS]
-        yield from finding("subject-type", dataset, split, odd, "the paper has PER and ORG subjects only")
+        yield from finding(
+            "subject-type", dataset, split, odd, "the paper has PER and ORG subjects only"
+        )
     for path in sorted(folder.glob(RELATION_LIST)):
         if relations(path) != LABELS:
             note = "the relations differ from the 30 known, or in order"

@@ -124,7 +124,11 @@ def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
         )
         wrong = [e for e in examples if (split, e.id) in odd]
         yield from finding(
-            "label-not-mean", dataset, split, wrong, "the labels do not follow from the published ratings"
+            "label-not-mean",
+            dataset,
+            split,
+            wrong,
+            "the labels do not follow from the published ratings",
         )
 
 

@@ -97,12 +97,16 @@ def _check_slot(slot: str, values: list[str], path: Path) -> None:
     if slot.count("-") != 1 or not all(slot.split("-")):
         raise BadInput(f"{slot!r} is not domain-slot", file=path, cure=CURE)
     if tuple(values[:2]) != UNSAID:
-        raise BadInput(f"the values of {slot!r} do not begin with none, dontcare", file=path, cure=CURE)
+        raise BadInput(
+            f"the values of {slot!r} do not begin with none, dontcare", file=path, cure=CURE
+        )
     twice = [value for value, count in Counter(values).items() if count > 1]
     if twice:
         raise BadInput(f"{slot!r} has the value {twice[0]!r} twice", file=path, cure=CURE)
     if any("-" in value for value in values):
-        raise BadInput(f"a value of {slot!r} holds a hyphen", file=path, cure="states are split at hyphens")
+        raise BadInput(
+            f"a value of {slot!r} holds a hyphen", file=path, cure="states are split at hyphens"
+        )
 
 
 def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
@@ -110,9 +114,15 @@ def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     known = next((ontology(path) for path in find_files(ONTOLOGY, folder)), None)
     for split, examples in dataset.splits.items():
         twice = [e for e in examples if _repeats(e.gold.get("state", ()))]
-        yield from finding("slot-twice", dataset, split, twice, "one slot has two values in one state")
+        yield from finding(
+            "slot-twice", dataset, split, twice, "one slot has two values in one state"
+        )
         if known is not None:
-            odd = [e for e in examples if any(not _in(entry, known) for entry in e.gold.get("state", ()))]
+            odd = [
+                e
+                for e in examples
+                if any(not _in(entry, known) for entry in e.gold.get("state", ()))
+            ]
             yield from finding(
                 "not-in-ontology", dataset, split, odd, "ontology.json has no such slot or value"
             )

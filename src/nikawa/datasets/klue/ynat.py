@@ -90,7 +90,9 @@ def _votes(votes: Votes, example: str, number: int, path: Path) -> Iterator[Judg
         ("label-3", scopes.third_scope),
     ):
         if answers and len(answers) != len(votes.annotators):
-            raise refuse(path, number, f"{len(votes.annotators)} workers gave {len(answers)} answers")
+            raise refuse(
+                path, number, f"{len(votes.annotators)} workers gave {len(answers)} answers"
+            )
         for worker, answer in zip(votes.annotators, answers, strict=False):
             if answer != NOTHING:
                 yield Judgement(example=example, worker=worker, question=question, answer=answer)
@@ -102,12 +104,18 @@ def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
         (split, row.guid)
         for split, path in published(SOURCES, folder, dataset.version)
         for _, row in read_array(path, Row)
-        if row.annotations and row.label and Counter(row.annotations.annotations.first_scope)[row.label] < 2
+        if row.annotations
+        and row.label
+        and Counter(row.annotations.annotations.first_scope)[row.label] < 2
     }
     for split, examples in dataset.splits.items():
         odd = [e for e in examples if (split, e.id) in lonely]
         yield from finding(
-            "label-not-majority", dataset, split, odd, "fewer than two workers chose the label first"
+            "label-not-majority",
+            dataset,
+            split,
+            odd,
+            "fewer than two workers chose the label first",
         )
 
 

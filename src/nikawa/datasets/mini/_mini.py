@@ -30,7 +30,9 @@ def mini(language: str, title: str, description: str) -> Benchmark:
         repository="",
         card=_card(name, language, title, description),
         tasks=_tasks(name),
-        sources=tuple(Source(split, (f"{folder}/{split}.jsonl",)) for split in ("train", "dev", "test")),
+        sources=tuple(
+            Source(split, (f"{folder}/{split}.jsonl",)) for split in ("train", "dev", "test")
+        ),
         read=read_examples,
         judgements=_judgements(f"{folder}/judgements.jsonl"),
     )

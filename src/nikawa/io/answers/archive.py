@@ -34,9 +34,14 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> byt
         return zstandard.ZstdDecompressor().decompressobj().decompress(_packed(path, info))
     try:
         return archive.read(info)
-    except (NotImplementedError, RuntimeError):  # zipfile's words for a method it lacks, and for a password
+    except (
+        NotImplementedError,
+        RuntimeError,
+    ):  # zipfile's words for a method it lacks, and for a password
         what = f"{info.filename} is packed in a way that is not known here"
-        raise BadInput(what, file=path, cure="write the log as JSON, with inspect log convert") from None
+        raise BadInput(
+            what, file=path, cure="write the log as JSON, with inspect log convert"
+        ) from None
 
 
 def _packed(path: Path, info: zipfile.ZipInfo) -> bytes:

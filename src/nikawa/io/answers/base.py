@@ -15,8 +15,18 @@ INDICES = "indices"
 """The option that says: numbers are places in the task's labels, counted from 0."""
 
 ID_NAMES = (
-    "example", "id", "example_id", "guid", "sentence_pair_id", "q_id", "qid", "question_id", "uid", "review_id", "num",
-)  # fmt: skip
+    "example",
+    "id",
+    "example_id",
+    "guid",
+    "sentence_pair_id",
+    "q_id",
+    "qid",
+    "question_id",
+    "uid",
+    "review_id",
+    "num",
+)
 """Names under which a record may give the example's id; the first that holds a known id is taken."""
 ANSWER_NAMES = ("answer", "prediction", "pred", "predicted_label", "prediction_text")
 """Names under which a record may give the answer; two of them in one record are refused."""

@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 from nikawa.io.answers.base import ANSWER_NAMES, ID_NAMES, LABEL_NAME, SCORE_NAMES, Given, id_text
 
 MISSING = object()
-CURE = (
-    f"name the id one of {', '.join(ID_NAMES)} and the answer one of {', '.join((*ANSWER_NAMES, LABEL_NAME))}"
-)
+CURE = f"name the id one of {', '.join(ID_NAMES)} and the answer one of {', '.join((*ANSWER_NAMES, LABEL_NAME))}"
 
 
 class Fields(NamedTuple):
@@ -43,7 +41,8 @@ def _answer_field(row: Mapping[str, Any], has_scores: bool) -> str:
     answers = [name for name in ANSWER_NAMES if name in row]
     if len(answers) > 1:
         raise Unfit(
-            f"holds both {answers[0]!r} and {answers[1]!r}", "keep the one that is the model's answer"
+            f"holds both {answers[0]!r} and {answers[1]!r}",
+            "keep the one that is the model's answer",
         )
     if answers:
         return answers[0]

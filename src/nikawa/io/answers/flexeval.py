@@ -47,7 +47,11 @@ def _text(row: Mapping[str, Any], place: int, order: int, matcher: Matcher) -> G
 
 def _choice(row: Mapping[str, Any], place: int, order: int, ask: Ask, matcher: Matcher) -> Given:
     choices, given = row.get("choices"), row.get("log_probs")
-    if not isinstance(choices, list) or not isinstance(given, list) or not 0 < len(choices) == len(given):
+    if (
+        not isinstance(choices, list)
+        or not isinstance(given, list)
+        or not 0 < len(choices) == len(given)
+    ):
         raise Unfit("choices and log_probs are not two lists of one length", "write the log again")
     if not all(type(chance) in (int, float) for chance in given):
         raise Unfit("a log-probability is no number", "write the log again")

@@ -57,4 +57,8 @@ def _stem(file: Path) -> str:
 def _are_parts(files: list[Path]) -> bool:
     """Whether the names differ in a number alone; lm-eval's differ in a time, which makes them two runs."""
     bare = {re.sub(r"\d+", "0", file.name) for file in files}
-    return len(bare) == 1 and len({f.parent for f in files}) == 1 and not files[0].name.startswith("samples_")
+    return (
+        len(bare) == 1
+        and len({f.parent for f in files}) == 1
+        and not files[0].name.startswith("samples_")
+    )

@@ -23,7 +23,9 @@ _SHORT = ("text", "inference", "relation", "choice", "similarity")
 
 def is_log(document: Mapping[str, Any]) -> bool:
     """Whether a JSON document looks like a log of inspect."""
-    return isinstance(document.get("samples"), list) and ("eval" in document or "status" in document)
+    return isinstance(document.get("samples"), list) and (
+        "eval" in document or "status" in document
+    )
 
 
 def _read(path: Path, ask: Ask) -> Iterator[Given]:
@@ -40,7 +42,9 @@ def _read(path: Path, ask: Ask) -> Iterator[Given]:
         except Unfit as problem:
             raise fault(path, "sample", place, problem.what, problem.cure) from None
     if not place:
-        raise BadInput("holds no samples", file=path, cure="is it a log of inspect, and did the run finish?")
+        raise BadInput(
+            "holds no samples", file=path, cure="is it a log of inspect, and did the run finish?"
+        )
     variant.check()
 
 
@@ -53,7 +57,9 @@ def _samples(path: Path) -> Iterator[Any]:
     else:
         document = read_json(path, cast("type[dict[str, Any]]", dict))
         if not isinstance(document.get("samples"), list):
-            raise BadInput("is no log of inspect: it has no samples", file=path, cure="name another form")
+            raise BadInput(
+                "is no log of inspect: it has no samples", file=path, cure="name another form"
+            )
         yield from document["samples"]
 
 
@@ -114,7 +120,9 @@ def _prompt(sample: Mapping[str, Any]) -> str:
     if isinstance(given, str):
         return given
     messages = given if isinstance(given, list) else []
-    return "\n".join(_content(message.get("content")) for message in messages if isinstance(message, Mapping))
+    return "\n".join(
+        _content(message.get("content")) for message in messages if isinstance(message, Mapping)
+    )
 
 
 def _content(content: Any) -> str:

@@ -56,7 +56,9 @@ def _objects(rows: list[Any], path: Path) -> Iterator[tuple[int, dict[str, Any]]
 def _read_mapping(path: Path, ask: Ask) -> Iterator[Given]:
     for place, (name, value) in enumerate(_pairs(path), start=1):
         plain = dict(value) if isinstance(value, _Repeats) else value
-        answer, scores, raw, why = (plain, None, None, None) if ask.task.kind == "dialogue" else unpack(plain)
+        answer, scores, raw, why = (
+            (plain, None, None, None) if ask.task.kind == "dialogue" else unpack(plain)
+        )
         yield Given(place, name, answer, scores, raw, why)
 
 

@@ -68,7 +68,11 @@ def _likelihood(response: Any) -> float | None:
     """The log-likelihood of a `[number, is it the greedy one]`, which may be wrapped once more and be text."""
     if isinstance(response, list) and len(response) == 1:
         response = response[0]
-    if not isinstance(response, list) or len(response) != 2 or str(response[1]) not in ("True", "False"):
+    if (
+        not isinstance(response, list)
+        or len(response) != 2
+        or str(response[1]) not in ("True", "False")
+    ):
         return None
     try:
         return float(response[0])
@@ -76,7 +80,9 @@ def _likelihood(response: Any) -> float | None:
         return None
 
 
-def _choose(chances: list[float], row: Mapping[str, Any], ask: Ask) -> tuple[Any, dict[str, float] | None]:
+def _choose(
+    chances: list[float], row: Mapping[str, Any], ask: Ask
+) -> tuple[Any, dict[str, float] | None]:
     names = _names(row, len(chances), ask)
     if names is None:
         return None, None
@@ -94,13 +100,19 @@ def _names(row: Mapping[str, Any], size: int, ask: Ask) -> list[str] | None:
         return [str(place) for place in range(size)]
     read = label_reader(ask.task)
     labels = [read(text) for text in _continuations(row)]
-    return None if len(labels) != size or None in labels else [label for label in labels if label is not None]
+    return (
+        None
+        if len(labels) != size or None in labels
+        else [label for label in labels if label is not None]
+    )
 
 
 def _continuations(row: Mapping[str, Any]) -> list[Any]:
     arguments = row.get("arguments")
     if isinstance(arguments, Mapping):
-        return [part.get("arg_1") if isinstance(part, Mapping) else None for part in arguments.values()]
+        return [
+            part.get("arg_1") if isinstance(part, Mapping) else None for part in arguments.values()
+        ]
     if isinstance(arguments, list):
         return [part[1] if isinstance(part, list) and len(part) > 1 else None for part in arguments]
     return []

@@ -24,7 +24,11 @@ def log_samples(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, row in rows:
         if not isinstance(row, dict):
             raise fault(
-                path, unit(path), number, "is not an object", "the log may be damaged: write it again"
+                path,
+                unit(path),
+                number,
+                "is not an object",
+                "the log may be damaged: write it again",
             )
         yield number, row
     if not number:
@@ -33,7 +37,9 @@ def log_samples(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def unit(path: Path) -> str:
     """What a place in a log of this name is called."""
-    return "record" if path.name.removesuffix(".gz").removesuffix(".zst").endswith(".json") else "line"
+    return (
+        "record" if path.name.removesuffix(".gz").removesuffix(".zst").endswith(".json") else "line"
+    )
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
@@ -80,5 +86,7 @@ class Variant:
         if self._wanted and self._wanted not in self._seen:
             have = ", ".join(self._seen) or "none"
             raise BadInput(
-                f"has no {self._kind} {self._wanted!r}", file=self._path, cure=f"its {self._kind}s: {have}"
+                f"has no {self._kind} {self._wanted!r}",
+                file=self._path,
+                cure=f"its {self._kind}s: {have}",
             )

@@ -49,7 +49,9 @@ class Matcher:
         """The id of the example all of whose texts are among `texts`."""
         if not self._needs:
             self._index()
-        hits = Counter(place for text in dict.fromkeys(texts) for place in self._by_text.get(text, ()))
+        hits = Counter(
+            place for text in dict.fromkeys(texts) for place in self._by_text.get(text, ())
+        )
         full = [place for place, count in hits.items() if count == self._needs[place]]
         if len(full) > 1:
             full = [place for place in full if self._in_turn(place, texts)] or full
@@ -64,7 +66,11 @@ class Matcher:
                 own = tuple(str(choice).strip() for choice in example.inputs.get("choices", ()))
                 self._by_choices.setdefault(own, []).append(place)
         same = self._by_choices.get(tuple(choices), [])
-        asked = [i for i in same if str(self._ask.examples[i].inputs.get("question", "")).strip() in prompt]
+        asked = [
+            i
+            for i in same
+            if str(self._ask.examples[i].inputs.get("question", "")).strip() in prompt
+        ]
         return self._ask.examples[order if order in asked else asked[0]].id if asked else None
 
     def _index(self) -> None:
@@ -78,7 +84,9 @@ class Matcher:
         """Whether the texts come in the order of the example's inputs: a pair may occur both ways round."""
         own = list(_texts(self._ask.examples[place].inputs))
         wanted = set(own)
-        return list(dict.fromkeys(text for text in texts if text in wanted)) == list(dict.fromkeys(own))
+        return list(dict.fromkeys(text for text in texts if text in wanted)) == list(
+            dict.fromkeys(own)
+        )
 
 
 def _texts(fields: Mapping[str, Any]) -> Iterator[str]:

@@ -30,10 +30,16 @@ def _read_glue(path: Path, ask: Ask) -> Iterator[Given]:
         if number == 1:
             continue
         if len(cells) < 2:
-            raise fault(path, "line", number, "has no tab", "write the index, a tab, the prediction")
+            raise fault(
+                path, "line", number, "has no tab", "write the index, a tab, the prediction"
+            )
         if not cells[0].isdecimal():
             raise fault(
-                path, "line", number, f"the index {cells[0]!r} is no number", "count the split from 0"
+                path,
+                "line",
+                number,
+                f"the index {cells[0]!r} is no number",
+                "count the split from 0",
             )
         if int(cells[0]) >= len(ask.examples):
             what = f"index {cells[0]} is past the {len(ask.examples)} examples of the split"
@@ -69,11 +75,15 @@ def _read_numpy(path: Path, ask: Ask) -> Iterator[Given]:
 def _load(path: Path) -> np.ndarray[Any, Any]:
     with open_bytes(path) as stream:
         try:
-            return cast("np.ndarray[Any, Any]", np.lib.format.read_array(stream, allow_pickle=False))
+            return cast(
+                "np.ndarray[Any, Any]", np.lib.format.read_array(stream, allow_pickle=False)
+            )
         except (ValueError, EOFError) as problem:
             said = str(problem).partition(".")[0]
             raise BadInput(
-                f"is not a plain array ({said})", file=path, cure="save it with numpy.save, without objects"
+                f"is not a plain array ({said})",
+                file=path,
+                cure="save it with numpy.save, without objects",
             ) from None
 
 

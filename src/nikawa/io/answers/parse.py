@@ -78,7 +78,9 @@ def _at(labels: tuple[str, ...], place: int) -> str:
 
 def _no_label(raw: Any, labels: tuple[str, ...]) -> str:
     if _whole(raw) is not None:
-        return "a number, not a label: if it is a place in the task's labels, name the form 'indices'"
+        return (
+            "a number, not a label: if it is a place in the task's labels, name the form 'indices'"
+        )
     if isinstance(raw, str) and not raw.strip():
         return "empty"
     return f"not one of {', '.join(labels[:5])}{' …' if len(labels) > 5 else ''}"
@@ -136,7 +138,9 @@ def _choice(raw: Any, example: Example) -> Parsed:
         return None, "two choices read so"
     if found:
         clash = place in range(len(choices)) and place != found[0]
-        return (None, "the text of one choice and the place of another") if clash else (found[0], None)
+        return (
+            (None, "the text of one choice and the place of another") if clash else (found[0], None)
+        )
     if place is None:
         return None, "not the place or the text of a choice" if raw.strip() else "empty"
     return _in_range(place, choices)
@@ -160,4 +164,6 @@ def _by_sign(raw: str, size: int) -> int | None:
     sign = folded(raw).upper()
     if re.fullmatch(r"[0-9]{1,3}", sign):
         return int(sign)
-    return next((row.index(sign) for row in _LETTERS if len(sign) == 1 and sign in row[:size]), None)
+    return next(
+        (row.index(sign) for row in _LETTERS if len(sign) == 1 and sign in row[:size]), None
+    )

@@ -22,7 +22,9 @@ from nikawa.records import Example, Prediction, Tagged, Task
 NOTHING = "the file gives no answer"
 
 
-def read_answers(path: Path, task: Task, examples: Sequence[Example], *, form: str | None = None) -> Answers:
+def read_answers(
+    path: Path, task: Task, examples: Sequence[Example], *, form: str | None = None
+) -> Answers:
     """The answers of `path`, a file or a folder, to `task` asked of `examples`.
 
     `form` forces a form, `form:option` says more (`lm-eval:strict-match`, `inspect:2`), `indices` or
@@ -35,7 +37,9 @@ def read_answers(path: Path, task: Task, examples: Sequence[Example], *, form: s
     for file in files:
         found = forced or recognise(file)
         if found.ordered and len(files) > 1:
-            raise BadInput("is a part without ids", file=file, cure="join the parts in order, or add ids")
+            raise BadInput(
+                "is a part without ids", file=file, cure="join the parts in order, or add ids"
+            )
         state.read(file, found)
         names.append(found.name)
     return state.answers(names[0])
@@ -87,7 +91,9 @@ class _State:
             return found
         if name.startswith(f"{self.ask.task.dataset}:"):
             return known.get(name.partition("/")[2])
-        if (found := known.get(name.removesuffix(".0"))) is not None:  # a number that passed through a float
+        if (
+            found := known.get(name.removesuffix(".0"))
+        ) is not None:  # a number that passed through a float
             return found
         start, _, source = name.rpartition("_")  # KLUE's column files put the source behind the id
         found = known.get(start)
@@ -97,7 +103,9 @@ class _State:
         try:
             prediction = self._prediction(given, example)
         except Unfit as problem:
-            raise fault(self.path, self.form.place, given.place, problem.what, problem.cure) from None
+            raise fault(
+                self.path, self.form.place, given.place, problem.what, problem.cure
+            ) from None
         place = (self.path, self.form.place, given.place)
         before = self.predictions.setdefault(example.id, prediction)
         if before is prediction:
@@ -107,7 +115,9 @@ class _State:
         else:
             earlier = self._words(self.places[example.id])
             what = f"id {example.id!r} has another answer on {earlier}"
-            raise fault(self.path, self.form.place, given.place, what, "keep one answer for each id")
+            raise fault(
+                self.path, self.form.place, given.place, what, "keep one answer for each id"
+            )
 
     def _words(self, place: tuple[Path, str, int]) -> str:
         file, unit, number = place
@@ -120,7 +130,9 @@ class _State:
             top = best(scores)
             raw = int(top) if self.ask.task.kind == "choice" else top
         if raw is None:
-            return Prediction(example=example.id, scores=scores, raw=given.raw, why=given.why or NOTHING)
+            return Prediction(
+                example=example.id, scores=scores, raw=given.raw, why=given.why or NOTHING
+            )
         answer, why = self.parse(raw, example)
         said = given.raw
         if self.ask.task.kind == "tagging" and answer is not None:
@@ -135,7 +147,9 @@ class _State:
         loose, self.loose = self.loose, []
         examples = self.ask.examples
         by_order = {given.order: given for given in loose}
-        if len(loose) == len(examples) == len(by_order) and set(by_order) == set(range(len(examples))):
+        if len(loose) == len(examples) == len(by_order) and set(by_order) == set(
+            range(len(examples))
+        ):
             for given in loose:
                 assert given.order is not None
                 self._take(given, examples[given.order])
@@ -152,7 +166,11 @@ class _State:
             unknown=list(self.unknown),
             duplicates=self.duplicates,
             missing=[e.id for e in self.ask.examples if e.id not in taken],
-            unparsed=[(p.example, p.raw or "", p.why or NOTHING) for p in taken.values() if p.answer is None],
+            unparsed=[
+                (p.example, p.raw or "", p.why or NOTHING)
+                for p in taken.values()
+                if p.answer is None
+            ],
         )
 
 

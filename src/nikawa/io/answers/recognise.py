@@ -19,12 +19,24 @@ from nikawa.io.lines import decode_line, open_bytes
 FORMS: dict[str, Form] = {
     form.name: form
     for form in (
-        keyed.PREDICTIONS, keyed.LINES, keyed.MAPPING, keyed.ARRAY, keyed.NBEST,
-        tables.TSV, tables.CSV, tables.PARQUET,
-        ordered.TEXT, ordered.GLUE, ordered.VALUES, ordered.LIST, ordered.NUMPY,
-        lm_eval.FORM, flexeval.FORM, inspect_log.FORM,
+        keyed.PREDICTIONS,
+        keyed.LINES,
+        keyed.MAPPING,
+        keyed.ARRAY,
+        keyed.NBEST,
+        tables.TSV,
+        tables.CSV,
+        tables.PARQUET,
+        ordered.TEXT,
+        ordered.GLUE,
+        ordered.VALUES,
+        ordered.LIST,
+        ordered.NUMPY,
+        lm_eval.FORM,
+        flexeval.FORM,
+        inspect_log.FORM,
     )
-}  # fmt: skip
+}
 
 _MAGIC = {b"PK\x03\x04": inspect_log.FORM, b"PAR1": tables.PARQUET, b"\x93NUM": ordered.NUMPY}
 _PACKED = {b"\x1f\x8b": ".gz", b"\x28\xb5": ".zst"}
@@ -55,7 +67,8 @@ def form_named(name: str) -> tuple[Form | None, str]:
         raise BadInput(f"there is no form {head!r}", cure=suggest(head, [*FORMS, INDICES]))
     if option and option != INDICES and not FORMS[head].log:
         raise BadInput(
-            f"the form {head!r} has no option {option!r}", cure=f"leave it out, or say {head}:{INDICES}"
+            f"the form {head!r} has no option {option!r}",
+            cure=f"leave it out, or say {head}:{INDICES}",
         )
     return FORMS[head], option
 
@@ -64,13 +77,17 @@ def recognise(path: Path) -> Form:
     """The form of the file at `path`."""
     start = _start(path)
     if start.first[:2] == b"PK" and _is_workbook(path):
-        raise BadInput("is a workbook of a spreadsheet", file=path, cure="save its sheet as CSV (UTF-8)")
+        raise BadInput(
+            "is a workbook of a spreadsheet", file=path, cure="save its sheet as CSV (UTF-8)"
+        )
     if start.first[:4] in _MAGIC:
         return _MAGIC[start.first[:4]]
     opening = start.first.lstrip()[:1]
     if start.suffix == ".csv":
         return tables.CSV
-    is_json = opening in (b"{", b"[") and (start.suffix != ".txt" or _value(start.first) is not _BROKEN)
+    is_json = opening in (b"{", b"[") and (
+        start.suffix != ".txt" or _value(start.first) is not _BROKEN
+    )
     if start.suffix in (*_LINES, ".json") or is_json:
         return _json_form(path, start)
     return _text_form(path, start)
@@ -93,13 +110,17 @@ def _start(path: Path) -> Start:
         first = stream.readline(_LONGEST).removeprefix(BOM_UTF8)
         while first and not first.strip():
             first = stream.readline(_LONGEST)
-        more = next((True for line in iter(lambda: stream.readline(_LONGEST), b"") if line.strip()), False)
+        more = next(
+            (True for line in iter(lambda: stream.readline(_LONGEST), b"") if line.strip()), False
+        )
     if not first:
         raise BadInput("is empty", file=path, cure="write at least one answer")
     packed = _PACKED.get(first[:2])
     if packed:
         raise BadInput(
-            f"is packed, but is not called {packed}", file=path, cure=f"rename it to {path.name}{packed}"
+            f"is packed, but is not called {packed}",
+            file=path,
+            cure=f"rename it to {path.name}{packed}",
         )
     plain = path.name.removesuffix(".gz").removesuffix(".zst")
     return Start(first, more, Path(plain).suffix.lower())
@@ -139,12 +160,20 @@ def _record_form(row: Any, otherwise: Form) -> Form:
 
 def _list_form(values: list[Any]) -> Form:
     first = values[0] if values else None
-    return _record_form(first, keyed.ARRAY) if isinstance(first, dict) and _is_record(first) else ordered.LIST
+    return (
+        _record_form(first, keyed.ARRAY)
+        if isinstance(first, dict) and _is_record(first)
+        else ordered.LIST
+    )
 
 
 def _is_record(row: Mapping[str, Any]) -> bool:
     samples = lm_eval.is_sample(row) or flexeval.is_sample(row)
-    return samples or any(name in row for name in ID_NAMES) or any(name in row for name in ANSWER_NAMES)
+    return (
+        samples
+        or any(name in row for name in ID_NAMES)
+        or any(name in row for name in ANSWER_NAMES)
+    )
 
 
 def _document_form(value: Any, path: Path) -> Form:
@@ -158,7 +187,8 @@ def _document_form(value: Any, path: Path) -> Form:
     if one_line or lm_eval.is_sample(value) or flexeval.is_sample(value):
         return _record_form(value, keyed.LINES)
     texts = all(
-        isinstance(v, list) and v and isinstance(v[0], dict) and "text" in v[0] for v in value.values()
+        isinstance(v, list) and v and isinstance(v[0], dict) and "text" in v[0]
+        for v in value.values()
     )
     return keyed.NBEST if value and texts else keyed.MAPPING
 

@@ -26,9 +26,12 @@ def score_reader(task: Task, *, indices: bool = False) -> Callable[[Any, Example
             value = dict(zip(_names(len(value), task, example, indices), value, strict=True))
         if not isinstance(value, Mapping):
             raise Unfit(
-                "the scores are not a number by label", 'write e.g. {"entailment": 0.7, "neutral": 0.3}'
+                "the scores are not a number by label",
+                'write e.g. {"entailment": 0.7, "neutral": 0.3}',
             )
-        return {_name(key, task, example, read): _number(key, number) for key, number in value.items()}
+        return {
+            _name(key, task, example, read): _number(key, number) for key, number in value.items()
+        }
 
     return parse
 
@@ -43,9 +46,13 @@ def _names(size: int, task: Task, example: Example, indices: bool) -> tuple[str,
     if task.kind == "choice":
         names = tuple(map(str, range(len(example.inputs.get("choices", ())))))
     if not names:
-        raise Unfit("the scores have no names", "write a number by label, or name the form 'indices'")
+        raise Unfit(
+            "the scores have no names", "write a number by label, or name the form 'indices'"
+        )
     if len(names) != size:
-        raise Unfit(f"{size} scores for {len(names)} labels", "give one for each, in the published order")
+        raise Unfit(
+            f"{size} scores for {len(names)} labels", "give one for each, in the published order"
+        )
     return names
 
 
@@ -58,11 +65,17 @@ def _name(key: Any, task: Task, example: Example, read: Callable[[Any], str | No
             return str(int(key))
     label = read(key) if task.labels else str(key)
     if label is None or task.kind == "choice":
-        raise Unfit(f"the scores name {key!r}, which the task does not have", "use the published labels")
+        raise Unfit(
+            f"the scores name {key!r}, which the task does not have", "use the published labels"
+        )
     return label
 
 
 def _number(key: Any, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(as_float(value)):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(as_float(value))
+    ):
         raise Unfit(f"the score of {key!r} is {value!r}", "write a finite number")
     return float(value)

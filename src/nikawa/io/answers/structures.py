@@ -120,7 +120,9 @@ def with_tags(spans: list[Span], raw: str | None) -> list[Span]:
 def read_tree(raw: Any, task: Task, example: Example) -> Parsed:
     """`{heads, labels}`, or a list of [head, label], for each word in turn."""
     value = decoded(raw)
-    if isinstance(value, list) and all(isinstance(arc, list | tuple) and len(arc) == 2 for arc in value):
+    if isinstance(value, list) and all(
+        isinstance(arc, list | tuple) and len(arc) == 2 for arc in value
+    ):
         value = {"heads": [arc[0] for arc in value], "labels": [arc[1] for arc in value]}
     if not isinstance(value, Mapping) or not {"heads", "labels"} <= value.keys():
         return None, "not a mapping of heads and labels"
@@ -134,16 +136,23 @@ def read_tree(raw: Any, task: Task, example: Example) -> Parsed:
         return None, f"a head is not a number from 0 to {size}"
     known = set(task.labels)
     wrong = next(
-        (label for label in labels if not isinstance(label, str) or (known and label not in known)), None
+        (label for label in labels if not isinstance(label, str) or (known and label not in known)),
+        None,
     )
-    return ({"heads": heads, "labels": labels}, None) if wrong is None else (None, f"{wrong!r} is no label")
+    return (
+        ({"heads": heads, "labels": labels}, None)
+        if wrong is None
+        else (None, f"{wrong!r} is no label")
+    )
 
 
 def read_state(raw: Any) -> Parsed:
     """A list of `domain-slot-value`, or a mapping of `domain-slot` to value, in which `none` is left out."""
     value = decoded(raw)
     if isinstance(value, Mapping):
-        value = [f"{slot}-{filled}" for slot, filled in value.items() if filled not in (None, "none")]
+        value = [
+            f"{slot}-{filled}" for slot, filled in value.items() if filled not in (None, "none")
+        ]
     if not isinstance(value, list):
         return None, "not a list of domain-slot-value"
     wrong = next((item for item in value if not isinstance(item, str) or item.count("-") < 2), None)

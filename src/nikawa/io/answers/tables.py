@@ -33,7 +33,9 @@ def _tsv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, row in read_tsv(path):
         yield number, _native(row, path, number) if NATIVE in row else row
     if not number:
-        raise BadInput("holds a header and no answers", file=path, line=1, cure="write rows below the header")
+        raise BadInput(
+            "holds a header and no answers", file=path, line=1, cure="write rows below the header"
+        )
 
 
 def _native(row: dict[str, str], path: Path, number: int) -> dict[str, Any]:
@@ -42,10 +44,14 @@ def _native(row: dict[str, str], path: Path, number: int) -> dict[str, Any]:
         try:
             text = None if cell == ABSENT else unescape(cell)
         except ValueError as problem:
-            raise BadInput(str(problem), file=path, line=number, cure=r"write a backslash as \\") from None
+            raise BadInput(
+                str(problem), file=path, line=number, cure=r"write a backslash as \\"
+            ) from None
         name = head.removesuffix(JSON)
         is_json = head.endswith(JSON) and text is not None
-        plain[name] = decode_json(text, object, path, number) if is_json and text is not None else text
+        plain[name] = (
+            decode_json(text, object, path, number) if is_json and text is not None else text
+        )
     return plain
 
 
@@ -72,9 +78,13 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield rows.line_num, dict(zip(header, cells, strict=True))
     except csv.Error as problem:
         cure = "close each quote, and write a quote inside quotes twice"
-        raise BadInput(f"is not CSV ({problem})", file=path, line=rows.line_num, cure=cure) from None
+        raise BadInput(
+            f"is not CSV ({problem})", file=path, line=rows.line_num, cure=cure
+        ) from None
     if not count:
-        raise BadInput("holds a header and no answers", file=path, line=1, cure="write rows below the header")
+        raise BadInput(
+            "holds a header and no answers", file=path, line=1, cure="write rows below the header"
+        )
 
 
 def _heads(cells: list[str], path: Path) -> list[str]:
@@ -83,7 +93,10 @@ def _heads(cells: list[str], path: Path) -> list[str]:
         cure = "save it with commas: some spreadsheets part by semicolons where the comma is for decimals"
         raise BadInput("is parted by semicolons", file=path, line=1, cure=cure)
     plain = [cell.strip().lower() for cell in cells]
-    return [low if low in NAMES and plain.count(low) == 1 else cell for cell, low in zip(cells, plain, strict=True)]  # fmt: skip
+    return [
+        low if low in NAMES and plain.count(low) == 1 else cell
+        for cell, low in zip(cells, plain, strict=True)
+    ]
 
 
 def _csv_lines(path: Path) -> Iterator[str]:
@@ -105,14 +118,21 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with open_bytes(path) as stream:
         try:
             opened = pa.parquet.ParquetFile(stream)
-            coded = {f.name for f in opened.schema_arrow if (f.metadata or {}).get(b"nikawa") == b"json"}
+            coded = {
+                f.name for f in opened.schema_arrow if (f.metadata or {}).get(b"nikawa") == b"json"
+            }
             for batch in opened.iter_batches():
                 for row in batch.to_pylist():
                     number += 1
-                    yield number, {name: _cell(value, name in coded, path) for name, value in row.items()}
+                    yield (
+                        number,
+                        {name: _cell(value, name in coded, path) for name, value in row.items()},
+                    )
         except (pa.ArrowInvalid, OSError) as problem:
             said = str(problem).partition("\n")[0].partition(". ")[0]
-            raise BadInput(f"is not Parquet ({said})", file=path, cure="fetch or write it again") from None
+            raise BadInput(
+                f"is not Parquet ({said})", file=path, cure="fetch or write it again"
+            ) from None
     if not number:
         raise BadInput("holds no answers", file=path, cure="write at least one row")
 

@@ -87,7 +87,9 @@ class Reading:
         for place, judgement in self.rows:
             if judgement.example not in names:
                 cure = "check the column of the ids, or the examples"
-                raise self.fault(place, f"answers about {judgement.example!r}, which is no example", cure)
+                raise self.fault(
+                    place, f"answers about {judgement.example!r}, which is no example", cure
+                )
             yield place, judgement
 
     def composed(self) -> Reading:
@@ -139,6 +141,9 @@ def seconds_of(cell: str, line: int, path: Path) -> float | None:
         parts = [float(part) for part in text.split(":")]
     except ValueError:
         raise BadInput(
-            f"the time {cell!r} is no number of seconds", file=path, line=line, cure="write 12.5 or 0:12"
+            f"the time {cell!r} is no number of seconds",
+            file=path,
+            line=line,
+            cure="write 12.5 or 0:12",
         ) from None
     return sum((part * float(60**power) for power, part in enumerate(reversed(parts))), 0.0)

@@ -15,9 +15,7 @@ from nikawa.records import Judgement
 FIELDS = ("example", "worker", "answer", "question", "seconds", "at")
 QUESTION = "label"
 """The question of a sheet that names none."""
-CURE = (
-    "write --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* where each worker has a column)"
-)
+CURE = "write --map example=COLUMN,worker=COLUMN,answer=COLUMN (answer=PATTERN* where each worker has a column)"
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,9 @@ def parse_map(text: str) -> dict[str, str]:
     return found
 
 
-def columns_of(mapping: dict[str, str], header: Sequence[str], question: str, path: Path) -> Columns:
+def columns_of(
+    mapping: dict[str, str], header: Sequence[str], question: str, path: Path
+) -> Columns:
     """The columns of a heading that a map speaks of; a pattern may stand for several workers' columns."""
     answers = []
     for name, column in mapping.items():
@@ -79,7 +79,9 @@ def _matching(pattern: str, header: Sequence[str], path: Path) -> list[str]:
         return [pattern]
     found = [name for name in header if "*" in pattern and fnmatchcase(name, pattern)]
     if not found:
-        raise BadInput(f"column {pattern!r} is missing", file=path, line=1, cure=suggest(pattern, header))
+        raise BadInput(
+            f"column {pattern!r} is missing", file=path, line=1, cure=suggest(pattern, header)
+        )
     return found
 
 

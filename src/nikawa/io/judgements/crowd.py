@@ -41,11 +41,29 @@ def _headings(words: str) -> dict[str, str]:
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("yahoo", "utf-8", "\t", "\n", _headings("設問ID|ワーカーID|回答|質問|作業時間(秒)|回答日時")),
-        Dialect("lancers", "cp932", ",", "\r\n", _headings("タスクID|ランサーID|回答|質問|作業時間(秒)|完了日時")),
-        Dialect("selectstar", "cp949", ",", "\r\n", _headings("작업ID|작업자ID|응답|질문|소요시간(초)|제출일시")),
+        Dialect(
+            "yahoo",
+            "utf-8",
+            "\t",
+            "\n",
+            _headings("設問ID|ワーカーID|回答|質問|作業時間(秒)|回答日時"),
+        ),
+        Dialect(
+            "lancers",
+            "cp932",
+            ",",
+            "\r\n",
+            _headings("タスクID|ランサーID|回答|質問|作業時間(秒)|完了日時"),
+        ),
+        Dialect(
+            "selectstar",
+            "cp949",
+            ",",
+            "\r\n",
+            _headings("작업ID|작업자ID|응답|질문|소요시간(초)|제출일시"),
+        ),
     )
-}  # fmt: skip
+}
 
 WORDS = {
     "example": "example exampleid id itemid item taskid task pairid guid 設問id 設問 タスクid タスク 問題id 問題番号 データid 작업id 문항id 문항 데이터id 과제id",
@@ -81,7 +99,9 @@ def recognise(header: Sequence[str]) -> dict[str, str] | None:
     if {"example", "worker", "answer"} <= found.keys():
         return found
     stems = {heading: _KNOWN.get(re.sub(r"\d+$", "", _bare(heading))) for heading in header}
-    wide = [h for h, field in stems.items() if field in ("answer", "worker") and _bare(h)[-1].isdigit()]
+    wide = [
+        h for h, field in stems.items() if field in ("answer", "worker") and _bare(h)[-1].isdigit()
+    ]
     if "example" in found and len(wide) > 1:
         numbered = re.sub(r"[\d０-９]+$", "", wide[0]) + "*"
         return {"example": found["example"], "answer": numbered}
@@ -125,12 +145,16 @@ def _write(path: Path, rows: Sequence[Sequence[str]], dialect: Dialect, overwrit
     with atomic_write(path, overwrite=overwrite) as stream:
         for row in rows:
             buffer = io.StringIO()
-            writer = csv.writer(buffer, lineterminator=dialect.newline, **quoting(dialect.separator))
+            writer = csv.writer(
+                buffer, lineterminator=dialect.newline, **quoting(dialect.separator)
+            )
             try:
                 writer.writerow(row)
             except csv.Error:
                 cure = "take a platform whose sheets are CSV"
-                raise BadInput(f"a cell of {row[0]!r} holds a tab or a line break", cure=cure) from None
+                raise BadInput(
+                    f"a cell of {row[0]!r} holds a tab or a line break", cure=cure
+                ) from None
             stream.write(_encoded(buffer.getvalue(), row[0], dialect))
     return len(rows) - 1
 

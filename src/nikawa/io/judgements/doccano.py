@@ -49,7 +49,9 @@ def _rows(files: list[Path], question: str, notes: Notes) -> Iterator[tuple[int,
             yield from _judged(row, line, file, question, notes)
 
 
-def _judged(row: Row, line: int, file: Path, question: str, notes: Notes) -> Iterator[tuple[int, Judgement]]:
+def _judged(
+    row: Row, line: int, file: Path, question: str, notes: Notes
+) -> Iterator[tuple[int, Judgement]]:
     example = row.example or row.id
     if example in (None, ""):
         raise BadInput("has no id", file=file, line=line, cure="export with ids")
@@ -68,7 +70,10 @@ def _judged(row: Row, line: int, file: Path, question: str, notes: Notes) -> Ite
     if not isinstance(labels[0], str | int | float):
         cure = "spans are read from judgements.jsonl; relations have no agreement here"
         raise BadInput("has a label that is no word or number", file=file, line=line, cure=cure)
-    yield line, Judgement(example=str(example), worker=str(worker), question=question, answer=labels[0])
+    yield (
+        line,
+        Judgement(example=str(example), worker=str(worker), question=question, answer=labels[0]),
+    )
 
 
 def write(

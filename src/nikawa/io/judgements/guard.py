@@ -32,6 +32,10 @@ def bare(value: Any) -> Any:
 def unguarded(rows: Iterable[tuple[int, Judgement]]) -> Iterator[tuple[int, Judgement]]:
     """Judgements of a sheet as they were before it was made harmless."""
     for place, row in rows:
-        texts = {"example": bare(row.example), "worker": bare(row.worker), "answer": bare(row.answer)}
+        texts = {
+            "example": bare(row.example),
+            "worker": bare(row.worker),
+            "answer": bare(row.answer),
+        }
         changed = any(getattr(row, name) is not text for name, text in texts.items())
         yield place, msgspec.structs.replace(row, **texts) if changed else row

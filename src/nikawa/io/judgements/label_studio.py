@@ -98,16 +98,25 @@ def _worker(by: int | str | dict[str, Any] | None) -> str | None:
 
 def _answer(result: Result, place: int, reading: Reading) -> Any:
     value = next(
-        (result.value[kind] for kind in ("choices", "rating", "number", "text") if kind in result.value), None
+        (
+            result.value[kind]
+            for kind in ("choices", "rating", "number", "text")
+            if kind in result.value
+        ),
+        None,
     )
     if value is None and result.value:
         kinds = ", ".join(result.value)
         raise reading.fault(
-            place, f"has an answer of another kind ({kinds})", "choices, rating, number and text are read"
+            place,
+            f"has an answer of another kind ({kinds})",
+            "choices, rating, number and text are read",
         )
     if isinstance(value, list):
         if len(value) > 1:
-            raise reading.fault(place, f"has several choices for {result.from_name!r}", "agreement takes one")
+            raise reading.fault(
+                place, f"has several choices for {result.from_name!r}", "agreement takes one"
+            )
         value = value[0] if value else None
     if value in (None, ""):
         reading.notes.add(BLANK, place)
@@ -129,9 +138,14 @@ def write(
     with atomic_write(path, overwrite=overwrite) as stream:
         stream.write(b"[")
         for place, (name, by_worker) in enumerate(tasks.items()):
-            data = {**(examples[name].inputs if examples and name in examples else {}), "example": name}
+            data = {
+                **(examples[name].inputs if examples and name in examples else {}),
+                "example": name,
+            }
             done = [_annotation(worker, given) for worker, given in by_worker.items()]
-            stream.write((b",\n" if place else b"\n") + encode_json({"data": data, "annotations": done}))
+            stream.write(
+                (b",\n" if place else b"\n") + encode_json({"data": data, "annotations": done})
+            )
         stream.write(b"\n]\n")
     return len(tasks)
 
@@ -155,4 +169,9 @@ def _result(judgement: Judgement) -> dict[str, Any]:
             cure="such answers are written as judgements.jsonl alone",
         )
     kind, value = ("number", answer) if number else ("choices", [answer])
-    return {"from_name": judgement.question, "to_name": "text", "type": kind, "value": {kind: value}}
+    return {
+        "from_name": judgement.question,
+        "to_name": "text",
+        "type": kind,
+        "value": {kind: value},
+    }

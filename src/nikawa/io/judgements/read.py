@@ -70,11 +70,16 @@ def _is_sheet(path: Path, start: bytes) -> bool:
     """Whether it is a table of a platform's own, by its name; of a pipe, which has none, by how it begins."""
     if is_piped(path):
         return start[:1] not in (b"{", b"[")
-    return path.name.endswith((".csv", ".txt")) or (".tsv" in path.name and not _is_own_table(start))
+    return path.name.endswith((".csv", ".txt")) or (
+        ".tsv" in path.name and not _is_own_table(start)
+    )
 
 
 def _is_own_table(start: bytes) -> bool:
-    head = {name.removesuffix(b":json") for name in start.split(b"\n")[0].removesuffix(b"\r").split(b"\t")}
+    head = {
+        name.removesuffix(b":json")
+        for name in start.split(b"\n")[0].removesuffix(b"\r").split(b"\t")
+    }
     return {b"example", b"worker", b"question", b"answer"} <= head
 
 
@@ -86,7 +91,9 @@ def _records(path: Path) -> Reading:
     return reading
 
 
-def _cleaned(rows: Iterable[tuple[int, Judgement]], notes: Notes) -> Iterator[tuple[int, Judgement]]:
+def _cleaned(
+    rows: Iterable[tuple[int, Judgement]], notes: Notes
+) -> Iterator[tuple[int, Judgement]]:
     """Answers as in a sheet: stray blanks, full-width digits and blank cells are noted, never counted as votes."""
     for place, judgement in rows:
         if isinstance(judgement.answer, str):
@@ -99,11 +106,18 @@ def _cleaned(rows: Iterable[tuple[int, Judgement]], notes: Notes) -> Iterator[tu
 def _sheet(path: Path, how: How) -> Reading:
     layout = sheets.layout_of(path, how.encoding)
     reading = Reading(
-        path, f"sheet in {layout.encoding}{' with a byte order mark' if layout.bom else ''}", iter(())
+        path,
+        f"sheet in {layout.encoding}{' with a byte order mark' if layout.bom else ''}",
+        iter(()),
     )
     _, header = next(sheets.read_sheet(path, layout, reading.notes))
     if not any(name.strip() for name in header):
-        raise BadInput("is blank, where names of columns are looked for", file=path, line=1, cure="begin with the header")  # fmt: skip
+        raise BadInput(
+            "is blank, where names of columns are looked for",
+            file=path,
+            line=1,
+            cure="begin with the header",
+        )
     mapping = dict(how.mapping) if how.mapping else crowd.recognise(header)
     if mapping is None:
         names = ", ".join(header)

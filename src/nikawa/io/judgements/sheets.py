@@ -74,7 +74,9 @@ def _refuse_bytes(raw: bytes, path: Path, number: int) -> None:
     if b"\0" in raw:
         raise BadInput("holds a NUL character", file=path, line=number, cure="remove it")
     if len(raw) >= LINE_LIMIT:
-        raise BadInput("is too long a line", file=path, line=number, cure="end each row in a line feed")
+        raise BadInput(
+            "is too long a line", file=path, line=number, cure="end each row in a line feed"
+        )
 
 
 def _is_utf8(raw: bytes) -> bool:
@@ -87,7 +89,9 @@ def _is_utf8(raw: bytes) -> bool:
 
 def _mixed(path: Path, number: int, other: int) -> BadInput:
     what = f"is of another encoding than line {other}"
-    return BadInput(what, file=path, line=number, cure="save the whole sheet as UTF-8 before joining parts")
+    return BadInput(
+        what, file=path, line=number, cure="save the whole sheet as UTF-8 before joining parts"
+    )
 
 
 def _guess(foreign: bytes, path: Path) -> str:
@@ -126,7 +130,10 @@ def read_sheet(path: Path, layout: Layout, notes: Notes) -> Iterator[tuple[int, 
         elif len(cells) != width:
             cure = "look for a stray separator, a merged cell or an open quote"
             raise BadInput(
-                f"has {len(cells)} cells, the heading has {width}", file=path, line=number, cure=cure
+                f"has {len(cells)} cells, the heading has {width}",
+                file=path,
+                line=number,
+                cure=cure,
             )
         else:
             yield number, cells
@@ -136,7 +143,9 @@ def _check_names(header: Sequence[str], path: Path) -> None:
     empty = [place for place, name in enumerate(header, start=1) if not name]
     if empty:
         cure = "write one heading row with a name over every column"
-        raise BadInput(f"column {empty[0]} has no name: a merged heading?", file=path, line=1, cure=cure)
+        raise BadInput(
+            f"column {empty[0]} has no name: a merged heading?", file=path, line=1, cure=cure
+        )
     check_header(header, (), path)
 
 
@@ -150,7 +159,9 @@ def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
             start = reader.line_num + 1
     except csv.Error as problem:
         cure = "look for a quote mark that is not closed or not doubled"
-        raise BadInput(f"cannot be parted into cells ({problem})", file=path, line=start, cure=cure) from None
+        raise BadInput(
+            f"cannot be parted into cells ({problem})", file=path, line=start, cure=cure
+        ) from None
 
 
 def _text_lines(path: Path, layout: Layout) -> Iterator[str]:
@@ -160,6 +171,8 @@ def _text_lines(path: Path, layout: Layout) -> Iterator[str]:
             try:
                 yield line.decode(layout.encoding).replace("\r\n", "\n")
             except UnicodeDecodeError as problem:
-                what = f"byte {problem.start + 1} is not {layout.encoding}, as the rest of the file is"
+                what = (
+                    f"byte {problem.start + 1} is not {layout.encoding}, as the rest of the file is"
+                )
                 cure = "save the whole sheet as UTF-8, or say which it is with --encoding"
                 raise BadInput(what, file=path, line=number, cure=cure) from None

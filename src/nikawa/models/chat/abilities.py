@@ -154,7 +154,9 @@ async def _can(session: Session, manner: Manner, seed: int) -> bool:
     chosen = manner.way == "logprob"
     text = "Reply with the letter A." if chosen else "Say hello to the sea (as JSON)."
     tokens = FIRST_TOKENS if chosen else max(SMALL, session.settings.max_tokens or 0)
-    body = manner.body(session.settings, seed, _question(text), tokens) | manner.held(_SCHEMA, _WORDS)
+    body = manner.body(session.settings, seed, _question(text), tokens) | manner.held(
+        _SCHEMA, _WORDS
+    )
     reply = await session.probe(CHAT, body, tokens)
     return not reply.error and _shows(manner.way, reply)
 
@@ -166,7 +168,11 @@ def _shows(way: str, reply: Reply) -> bool:
     if way == "grammar":
         return reply.text.strip() in _WORDS
     found = json_in(reply.text)
-    return found is not None if way == "json_object" else found is not None and found.get("answer") in _WORDS
+    return (
+        found is not None
+        if way == "json_object"
+        else found is not None and found.get("answer") in _WORDS
+    )
 
 
 def echo_body(manner: Manner, settings: ChatSettings, prompt: str, key: str) -> dict[str, Any]:

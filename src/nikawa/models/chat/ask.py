@@ -99,7 +99,12 @@ class Asker:
         if chosen and options is not None and not reply.refusal:
             found = weights(reply, options.keys)
             if found:
-                return _best(example, options, shares({key: found.get(key, 0.0) for key in options.keys}), reply.text)  # fmt: skip
+                return _best(
+                    example,
+                    options,
+                    shares({key: found.get(key, 0.0) for key in options.keys}),
+                    reply.text,
+                )
         return self.read(example, reply)
 
     async def _by_echo(
@@ -112,7 +117,9 @@ class Asker:
             reply = await session.reply(COMPLETIONS, body, 1)
             value = echoed(reply, key)
             if value is None:
-                return Prediction(example=example.id, why=f"unparsable: no log-probability of {key!r}")
+                return Prediction(
+                    example=example.id, why=f"unparsable: no log-probability of {key!r}"
+                )
             found[key] = value
         return _best(example, options, softmax(found), None)
 
@@ -123,12 +130,20 @@ class Asker:
             return Prediction(example=example.id, raw=reply.text or None, why=why)
         text, cut = unthought(reply.text), reply.finish == "length"
         # of a text that was cut, the lines before the last are whole
-        whole = text if not cut or json_in(text, (dict, list)) is not None else text.rpartition("\n")[0]
+        whole = (
+            text if not cut or json_in(text, (dict, list)) is not None else text.rpartition("\n")[0]
+        )
         try:
-            return Prediction(example=example.id, answer=self.form.read(example, whole), raw=reply.text)
+            return Prediction(
+                example=example.id, answer=self.form.read(example, whole), raw=reply.text
+            )
         except Unreadable as problem:
             why = (
-                "length" if cut else f"refusal: {quoted(text)}" if refuses(text) else f"unparsable: {problem}"
+                "length"
+                if cut
+                else f"refusal: {quoted(text)}"
+                if refuses(text)
+                else f"unparsable: {problem}"
             )
             return Prediction(example=example.id, raw=reply.text, why=why)
 
@@ -144,9 +159,13 @@ def _plain(messages: list[dict[str, str]]) -> list[str]:
     return found
 
 
-def _best(example: Example, options: Options, scores: dict[str, float], raw: str | None) -> Prediction:
+def _best(
+    example: Example, options: Options, scores: dict[str, float], raw: str | None
+) -> Prediction:
     best = max(options.keys, key=lambda key: scores[key])
-    named = {str(value): scores[key] for key, value in zip(options.keys, options.values, strict=True)}
+    named = {
+        str(value): scores[key] for key, value in zip(options.keys, options.values, strict=True)
+    }
     return Prediction(
         example=example.id, answer=options.values[options.keys.index(best)], scores=named, raw=raw
     )

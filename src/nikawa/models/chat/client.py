@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 LARGEST = 32 * 2**20
 """Bytes of a response; more than that is not an answer."""
-LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+LOGGERS = (
+    "httpx",
+    *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
+)
 SHORTEST, LONGEST = 0.001, 60.0
 """Seconds between two tries, where the server does not ask for more."""
 
@@ -113,9 +116,16 @@ def open_http(settings: ChatSettings) -> httpx.AsyncClient:
     address = settings.base_url.rstrip("/") + "/"
     try:
         # asyncio holds each try to its time as a whole: a server that sends a byte now and then does not escape it
-        return httpx.AsyncClient(base_url=address, timeout=None, limits=limits, follow_redirects=False)  # noqa: S113
+        return httpx.AsyncClient(
+            base_url=address,
+            timeout=None,  # noqa: S113
+            limits=limits,
+            follow_redirects=False,
+        )
     except (httpx.InvalidURL, ValueError) as problem:
-        raise BadInput(f"base_url or a proxy cannot be used: {problem}", cure="check both") from None
+        raise BadInput(
+            f"base_url or a proxy cannot be used: {problem}", cure="check both"
+        ) from None
 
 
 class Client:
@@ -126,7 +136,9 @@ class Client:
         self.secret = Secret(settings)
         self.gate = Gate(settings.concurrency)
 
-    async def ask(self, path: str, body: dict[str, Any], key: str, retries: int | None = None) -> Reply:
+    async def ask(
+        self, path: str, body: dict[str, Any], key: str, retries: int | None = None
+    ) -> Reply:
         """The reply, after as many tries as it takes and the settings allow.
 
         `retries` is how often a plain 500 is tried again where that may mean that the server cannot do it.
@@ -175,7 +187,9 @@ class Client:
             return Problem(f"no whole answer within {self.settings.timeout:g} s", "again")
         except httpx.HTTPError as problem:
             said = self.secret.scrubbed(str(problem).encode("utf-8", "replace")).decode()
-            return Problem(clip(f"the connection failed ({said or type(problem).__name__})", SHOWN), "again")
+            return Problem(
+                clip(f"the connection failed ({said or type(problem).__name__})", SHOWN), "again"
+            )
 
     async def _post(self, path: str, body: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
         headers = {"Content-Type": "application/json", **self.secret.headers()}
@@ -186,6 +200,8 @@ class Client:
             async for part in response.aiter_bytes():
                 size += len(part)
                 if size > LARGEST:
-                    raise Problem("the server's answer does not end", "again", status=response.status_code)
+                    raise Problem(
+                        "the server's answer does not end", "again", status=response.status_code
+                    )
                 parts.append(part)
         return response.status_code, response.headers, b"".join(parts)

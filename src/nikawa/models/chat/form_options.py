@@ -21,7 +21,9 @@ class Labels(Form):
     def options(self, example: Example) -> Options:
         """The labels, in the order of the task."""
         labels = labels_of(self.task)
-        keys = tuple(ascii_uppercase[: len(labels)]) if len(labels) <= len(ascii_uppercase) else labels
+        keys = (
+            tuple(ascii_uppercase[: len(labels)]) if len(labels) <= len(ascii_uppercase) else labels
+        )
         return Options(keys, words_of(self.template, labels), labels)
 
     def common(self) -> dict[str, str]:
@@ -33,7 +35,8 @@ class Labels(Form):
         options = self.options(example)
         if gold not in options.values:
             raise BadInput(
-                f"example {example.id!r} has the label {gold!r}", cure="the task knows no such label"
+                f"example {example.id!r} has the label {gold!r}",
+                cure="the task knows no such label",
             )
         return options.key_of(gold)
 

@@ -30,7 +30,9 @@ class _Labelled(Form):
         """Each label by its own name and by the word it is shown by, whatever the case."""
         labels = labels_of(self.task)
         words = zip(words_of(self.template, labels), labels, strict=True)
-        return {word.casefold(): label for word, label in words} | {label.casefold(): label for label in labels}  # fmt: skip
+        return {word.casefold(): label for word, label in words} | {
+            label.casefold(): label for label in labels
+        }
 
 
 class Tagging(_Labelled):
@@ -42,7 +44,8 @@ class Tagging(_Labelled):
         """Text, occurrence and label of each span."""
         text = example.inputs["text"]
         return [
-            {"text": text[s.start : s.end], "occurrence": occurrence(text, s), "label": s.label} for s in gold
+            {"text": text[s.start : s.end], "occurrence": occurrence(text, s), "label": s.label}
+            for s in gold
         ]
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
@@ -56,7 +59,9 @@ class Tagging(_Labelled):
 
     def read(self, example: Example, text: str) -> list[Span]:
         """The spans; one that is not in the text makes the whole answer unreadable."""
-        return find_spans(str(example.inputs.get("text", "")), list_in(text, "entities"), self.label_of())
+        return find_spans(
+            str(example.inputs.get("text", "")), list_in(text, "entities"), self.label_of()
+        )
 
 
 class Tree(_Labelled):
@@ -69,14 +74,20 @@ class Tree(_Labelled):
         found = super().slots(example)
         if "words" in self.task.inputs:
             rows = enumerate(example.inputs["words"], start=1)
-            found["words"] = "\n".join(f"{i}\t{w['form']}\t{w.get('lemma', '')}\t{w.get('pos', '')}".rstrip() for i, w in rows)  # fmt: skip
+            found["words"] = "\n".join(
+                f"{i}\t{w['form']}\t{w.get('lemma', '')}\t{w.get('pos', '')}".rstrip()
+                for i, w in rows
+            )
         return found
 
     def answer(self, example: Example, gold: Any) -> Any:
         """One entry a word."""
         forms = [word["form"] for word in example.inputs["words"]]
         rows = zip(forms, gold["heads"], gold["labels"], strict=True)
-        return [{"index": i, "word": f, "head": h, "label": r} for i, (f, h, r) in enumerate(rows, start=1)]
+        return [
+            {"index": i, "word": f, "head": h, "label": r}
+            for i, (f, h, r) in enumerate(rows, start=1)
+        ]
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A list of words."""
@@ -142,7 +153,9 @@ class Dialogue(Form):
         found, roles = super().slots(example), ROLES.get(self.language, ROLES["en"])
         if "turns" in self.task.inputs:
             turns = example.inputs["turns"]
-            found["turns"] = "\n".join(f"{roles.get(t['role'], t['role'])}: {t['text']}" for t in turns)
+            found["turns"] = "\n".join(
+                f"{roles.get(t['role'], t['role'])}: {t['text']}" for t in turns
+            )
         return found
 
     def answer(self, example: Example, gold: Any) -> Any:
@@ -154,14 +167,23 @@ class Dialogue(Form):
         """A list of slots with values; only known slots where there are some."""
         names = self.slot_names()
         slot = {"type": "string", "enum": names} if names else {"type": "string"}
-        return object_of({"state": {"type": "array", "items": object_of({"slot": slot, "value": {"type": "string"}})}})  # fmt: skip
+        return object_of(
+            {
+                "state": {
+                    "type": "array",
+                    "items": object_of({"slot": slot, "value": {"type": "string"}}),
+                }
+            }
+        )
 
     def read(self, example: Example, text: str) -> list[str]:
         """The entries as `domain-slot-value`, each once, in the order of the answer."""
         known = set(self.slot_names())
         found: dict[str, None] = {}
         for row in list_in(text, "state"):
-            slot, value = (row.get("slot"), row.get("value")) if isinstance(row, dict) else (None, None)
+            slot, value = (
+                (row.get("slot"), row.get("value")) if isinstance(row, dict) else (None, None)
+            )
             if not isinstance(slot, str) or not isinstance(value, str) or not value.strip():
                 raise Unreadable("an entry is not a slot with a value")
             slot = slot.strip()

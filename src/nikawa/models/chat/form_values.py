@@ -13,7 +13,9 @@ NONE = "none"
 """The label whose word stands for "there is no answer in the text"."""
 QUOTES = ("「」", "『』", '""', "''", "“”", "‘’", "``", "《》")
 
-_LEAD = re.compile(r"(?:答え|回答|解答|정답|답변|답|answer)\s*(?:は|은|는)?\s*[::]\s*", re.IGNORECASE)
+_LEAD = re.compile(
+    r"(?:答え|回答|解答|정답|답변|답|answer)\s*(?:は|은|는)?\s*[::]\s*", re.IGNORECASE
+)
 
 
 class Similarity(Form):
@@ -43,7 +45,11 @@ class Similarity(Form):
 
     def shown(self, example: Example, gold: Any, as_json: bool) -> str:
         """`3.4`, or the same inside JSON."""
-        return super().shown(example, gold, as_json) if as_json else f"{self.answer(example, gold):.1f}"
+        return (
+            super().shown(example, gold, as_json)
+            if as_json
+            else f"{self.answer(example, gold):.1f}"
+        )
 
     def schema(self, example: Example | None = None) -> dict[str, Any]:
         """A number; not every server holds to its bounds, so they are checked when it is read."""

@@ -26,7 +26,9 @@ class Form(ABC):
     constrained: ClassVar[bool] = True
     """Whether a server that can hold an answer to a schema should."""
 
-    def __init__(self, task: Task, template: Template, language: str, pool: Sequence[Example] = ()) -> None:
+    def __init__(
+        self, task: Task, template: Template, language: str, pool: Sequence[Example] = ()
+    ) -> None:
         self.task, self.template, self.language, self.pool = task, template, language, pool
 
     def options(self, example: Example) -> Options | None:
@@ -40,7 +42,10 @@ class Form(ABC):
     def slots(self, example: Example) -> dict[str, str]:
         """All slots of one example: of its inputs only those the task lets a model see."""
         seen = {name: example.inputs.get(name) for name in self.task.inputs}
-        return {**self.common(), **{name: value for name, value in seen.items() if isinstance(value, str)}}
+        return {
+            **self.common(),
+            **{name: value for name, value in seen.items() if isinstance(value, str)},
+        }
 
     def answer(self, example: Example, gold: Any) -> Any:
         """The value that stands in the JSON of an answer."""

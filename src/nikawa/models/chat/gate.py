@@ -29,7 +29,10 @@ class Gate:
             await asyncio.sleep(pause)
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         async with self._free:
             self.busy -= 1

@@ -41,13 +41,20 @@ FORMS: dict[Kind, type[Form]] = {
     "dialogue": Dialogue,
 }
 OUTSIDE = (
-    "key_env", "auth", "concurrency", "retries", "wait", "patience", "timeout", "cache", "price_in", "price_out",
+    "key_env",
+    "auth",
+    "concurrency",
+    "retries",
+    "wait",
+    "patience",
+    "timeout",
+    "cache",
+    "price_in",
+    "price_out",
     "budget",
-)  # fmt: skip
-"""Settings that change how questions are sent, never what is asked."""
-SHORTER = (
-    "ask with fewer shots, a shorter prompt or a smaller max_tokens, or give the server a longer context"
 )
+"""Settings that change how questions are sent, never what is asked."""
+SHORTER = "ask with fewer shots, a shorter prompt or a smaller max_tokens, or give the server a longer context"
 SAMPLE = 200
 """Examples looked at to tell the language of the texts."""
 
@@ -75,7 +82,12 @@ class Chat:
 
     def about(self) -> dict[str, Any]:
         """How the questions were asked, and what that used."""
-        return {"model": self.name, "base_url": self.settings.base_url, **self._asked, "usage": self.usage}
+        return {
+            "model": self.name,
+            "base_url": self.settings.base_url,
+            **self._asked,
+            "usage": self.usage,
+        }
 
     def fit(self, task: Task, examples: Sequence[Example], dev: Sequence[Example] = ()) -> None:
         """Keep the examples that shots are drawn from; nothing is learned."""
@@ -144,9 +156,7 @@ class Chat:
         """Where no question fits, it is the asking that must change: that is no result."""
         reasons = [answer.why or "" for answer in answers]
         if len(answers) > 1 and all(why.startswith(f"{LONG}:") for why in reasons):
-            what = (
-                f"all {len(answers)} questions are too long for {self.name}: {reasons[0].partition(': ')[2]}"
-            )
+            what = f"all {len(answers)} questions are too long for {self.name}: {reasons[0].partition(': ')[2]}"
             raise BadInput(what, cure=SHORTER)
 
     def _cure(self, problem: Problem) -> str:
@@ -157,7 +167,9 @@ class Chat:
         if problem.status in (404, 405) or 300 <= problem.status < 400:
             return f"check base_url ({settings.base_url}) and the name {self.setup.argument!r}"
         if problem.then == "item":
-            return f"shorten the question (fewer shots, another prompt) or leave it out, then {again}"
+            return (
+                f"shorten the question (fewer shots, another prompt) or leave it out, then {again}"
+            )
         if problem.status:
             return again
         return f"is a server running at {settings.base_url}? Then {again}"
@@ -170,12 +182,16 @@ class Chat:
     def _write_usage(self) -> None:
         if self.setup.folder is not None and self.setup.folder.is_dir():
             with atomic_write(self.setup.folder / USAGE, overwrite=True) as stream:
-                stream.write(msgspec.json.format(msgspec.json.encode(self.about()), indent=2) + b"\n")
+                stream.write(
+                    msgspec.json.format(msgspec.json.encode(self.about()), indent=2) + b"\n"
+                )
 
 
 def language_of(task: Task, examples: Sequence[Example]) -> str:
     """`ja`, `ko` or `en`, by the script of most texts."""
-    votes = Counter(_script(_letters(e.inputs.get(name) for name in task.inputs)) for e in examples[:SAMPLE])
+    votes = Counter(
+        _script(_letters(e.inputs.get(name) for name in task.inputs)) for e in examples[:SAMPLE]
+    )
     return max(("ja", "ko", "en"), key=lambda name: votes[name])
 
 

@@ -32,7 +32,13 @@ class Problem(Exception):
     """A request that was not answered, in one line without secrets."""
 
     def __init__(
-        self, what: str, then: Then, *, status: int = 0, after: float | None = None, long: bool = False
+        self,
+        what: str,
+        then: Then,
+        *,
+        status: int = 0,
+        after: float | None = None,
+        long: bool = False,
     ) -> None:
         super().__init__(what)
         self.what, self.then, self.status, self.after, self.long = what, then, status, after, long
@@ -55,7 +61,9 @@ def of_status(status: int, headers: Mapping[str, str], found: Any, body: str) ->
 def too_long(status: int, found: Any, body: str) -> bool:
     """Whether an error says that the question does not fit into the model's context."""
     error = _error(found)
-    codes = {str(error.get(name)) for name in ("code", "type")} if isinstance(error, dict) else set()
+    codes = (
+        {str(error.get(name)) for name in ("code", "type")} if isinstance(error, dict) else set()
+    )
     told = status in _LONG_STATUS and _LONG.search(_message(found, body)) is not None
     return status == 413 or told or not codes.isdisjoint(TOO_LONG)
 

@@ -97,7 +97,9 @@ def _by_key(text: str, keys: Sequence[str]) -> set[int]:
     if any(len(key) > 1 for key in keys):
         return set()
     letter = f"(?<![A-Za-z])([{''.join(keys)}])(?![A-Za-z]| [a-z])"
-    cued = list(re.finditer(rf"(?i:{_CUE})[^A-Za-z\n]{{0,8}}(?i:is )?[^A-Za-z\n]{{0,4}}{letter}", text))
+    cued = list(
+        re.finditer(rf"(?i:{_CUE})[^A-Za-z\n]{{0,8}}(?i:is )?[^A-Za-z\n]{{0,4}}{letter}", text)
+    )
     if re.match(rf"[\"'`*(\[「]*{letter}", text):
         text = text.partition("\n")[0]
     elif cued:  # the last one: what comes before it may be thinking aloud
@@ -108,7 +110,9 @@ def _by_key(text: str, keys: Sequence[str]) -> set[int]:
 def _by_word(text: str, options: Options) -> set[int]:
     """Options whose word, or own name, stands in the text; a word inside a longer one that matched is not meant."""
     pairs = enumerate(zip(options.words, map(str, options.values), strict=True))
-    spelt = ((unicodedata.normalize("NFKC", name).casefold(), i) for i, pair in pairs for name in pair)
+    spelt = (
+        (unicodedata.normalize("NFKC", name).casefold(), i) for i, pair in pairs for name in pair
+    )
     names = {name: i for name, i in spelt if not name.isdigit()}
     named, rest = set(), text.casefold()
     for name in sorted(names, key=len, reverse=True):
@@ -128,7 +132,9 @@ def read_number(text: str, low: float, high: float) -> float:
     cued = re.search(rf"{_CUE}[^\d\n-]{{0,8}}({_NUMBER.pattern})", folded, re.IGNORECASE)
     numbers = {alone[1]} if alone else {cued[1]} if cued else set(_NUMBER.findall(folded))
     if len(numbers) != 1:
-        raise Unreadable(f"{quoted(text)} gives {'no number' if not numbers else 'several numbers'}")
+        raise Unreadable(
+            f"{quoted(text)} gives {'no number' if not numbers else 'several numbers'}"
+        )
     value = float(numbers.pop())
     if not low <= value <= high:
         raise Unreadable(f"{value:g} is not between {low:g} and {high:g}")

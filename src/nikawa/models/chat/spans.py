@@ -39,7 +39,9 @@ def _place(folded: _Folded, words: str, number: Any) -> tuple[int, int]:
     if len(places) == 1:
         return places[0]
     if not isinstance(number, int) or not 1 <= number <= len(places):
-        raise Unreadable(f"{quoted(words)} is in the text {len(places)} times, not where it was said to be")
+        raise Unreadable(
+            f"{quoted(words)} is in the text {len(places)} times, not where it was said to be"
+        )
     return places[number - 1]
 
 

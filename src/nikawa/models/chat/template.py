@@ -78,11 +78,18 @@ def read_template(path: Path, task: Task) -> Template:
     parts = _sections(path, read_whole(path).split("\n"))
     known = {*SLOTS[task.kind], *task.inputs}
     common = {
-        name for name in NOT_INPUTS if name in known and not (name == "options" and task.kind == "choice")
+        name
+        for name in NOT_INPUTS
+        if name in known and not (name == "options" and task.kind == "choice")
     }
     _check_slots(path, parts["user"], known, known)
     _check_slots(path, parts["system"], known, common)
-    used = {name for part in ("system", "user") for _, line in parts[part] for name in _SLOT.findall(line)}
+    used = {
+        name
+        for part in ("system", "user")
+        for _, line in parts[part]
+        for name in _SLOT.findall(line)
+    }
     _check_use(path, task, parts, used)
     labels = dict(_label(path, line) for line in parts["labels"] if line[1].strip())
     plain = {part: tuple(line for _, line in parts[part]) for part in ("system", "user")}
@@ -96,8 +103,12 @@ def _sections(path: Path, lines: Iterable[str]) -> dict[str, list[Line]]:
         head = _HEAD.fullmatch(line)
         if head:
             if head[1] not in SECTIONS or head[1] in found:
-                what = f"the section {head[1]!r} is {'there twice' if head[1] in found else 'unknown'}"
-                raise BadInput(what, file=path, line=number, cure=f"sections: {', '.join(SECTIONS)}")
+                what = (
+                    f"the section {head[1]!r} is {'there twice' if head[1] in found else 'unknown'}"
+                )
+                raise BadInput(
+                    what, file=path, line=number, cure=f"sections: {', '.join(SECTIONS)}"
+                )
             current = found.setdefault(head[1], [])
         elif current is not None:
             current.append((number, line))

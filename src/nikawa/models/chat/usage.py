@@ -38,7 +38,9 @@ class Usage:
         self.requests += 1
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
-        self.cost = (self.tokens_in * settings.price_in + self.tokens_out * settings.price_out) / MILLION
+        self.cost = (
+            self.tokens_in * settings.price_in + self.tokens_out * settings.price_out
+        ) / MILLION
 
     def recount(self, replies: Iterable[Reply], settings: ChatSettings) -> None:
         """Start from the replies that this run has on disk."""

@@ -51,15 +51,26 @@ class Encoder:
         has_vectors(model, rows, self._setup.argument)
         told = suits(work, rows, located(self._setup.argument), probed(work, examples))
         self._model, self._work, self.history = model, work, []
-        course = Course(model, rows, self._head.loss, self.settings, self._setup.seed, device_of(self.settings))  # fmt: skip
-        course.folder, course.progress, course.history = self._setup.folder, self._setup.progress, self.history  # fmt: skip
+        course = Course(
+            model, rows, self._head.loss, self.settings, self._setup.seed, device_of(self.settings)
+        )
+        course.folder, course.progress, course.history = (
+            self._setup.folder,
+            self._setup.progress,
+            self.history,
+        )
         if dev and self._setup.score is not None:
-            course.watch = watch(self._setup.score, by, dev, lambda asked: self.predict(task, asked))
+            course.watch = watch(
+                self._setup.score, by, dev, lambda asked: self.predict(task, asked)
+            )
         self._notes = [*told, *notes(self.settings, course.watch is not None)]
         learn(course)
         if course.diverged:
             self._model = None
-            raise Diverged(f"the training of {task.name} diverged: its weights are no numbers", cure="set a smaller learning_rate")  # fmt: skip
+            raise Diverged(
+                f"the training of {task.name} diverged: its weights are no numbers",
+                cure="set a smaller learning_rate",
+            )
         merged(model)
 
     def _prepare(self, task: Task, examples: Sequence[Example]) -> tuple[Any, Any]:
@@ -73,7 +84,10 @@ class Encoder:
         from nikawa.models.encoder.lora import adapted
         from nikawa.models.encoder.pieces import Reader
 
-        self._head, backbone = head_for(task, self.settings.head), open_backbone(self._setup.argument)
+        self._head, backbone = (
+            head_for(task, self.settings.head),
+            open_backbone(self._setup.argument),
+        )
         backbone.reads(self.settings.max_length)
         classes = backbone.classes(self._head.classes(task), self.settings)
         reader = Reader(backbone.tokenizer, words_by(self.settings.segmentation), backbone.segments)
@@ -103,18 +117,25 @@ class Encoder:
         rows = rows_of(self._head, work, examples, learn=False)
         has_vectors(self._model, rows, self._setup.argument)
         with one_line(self.settings):
-            low = is_low(self.settings, device) and task.kind != "similarity"  # bf16 would round scores
+            low = (
+                is_low(self.settings, device) and task.kind != "similarity"
+            )  # bf16 would round scores
             found, strange = inferred(self._model, rows, self._head.outputs, device, low)
         answers: list[Prediction] = self._head.answers(work, examples, rows, found)
         none = {rows.owner[row] for row in strange}
-        return [Prediction(example=a.example, why=DIVERGED) if i in none else a for i, a in enumerate(answers)]  # fmt: skip
+        return [
+            Prediction(example=a.example, why=DIVERGED) if i in none else a
+            for i, a in enumerate(answers)
+        ]
 
     def _same(self, task: Task) -> None:
         """A head answers the kind of task and the labels it learned."""
         learned = self._work.task
         if (learned.kind, sorted(learned.labels)) != (task.kind, sorted(task.labels)):
             what = f"the model {self.name} has learned {learned.name}, not {task.name}"
-            raise BadInput(what, cure="call fit with the task, or ask one of the same kind and labels")
+            raise BadInput(
+                what, cure="call fit with the task, or ask one of the same kind and labels"
+            )
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
         """Weights (safetensors), configuration and tokenizer, as plain transformers reads them; all or nothing."""

@@ -36,7 +36,11 @@ def align(text: str, pieces: Sequence[str], unknown: str | None) -> list[Place]:
 def folded(character: str, strip: bool) -> str:
     """A character taken apart and case-folded; with `strip` without accents and marks."""
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", character).casefold())
-    return "".join(c for c in parts if not c.isspace() and not (strip and unicodedata.category(c) in {"Mn", "Cf", "Cc", "Co"}))  # fmt: skip
+    return "".join(
+        c
+        for c in parts
+        if not c.isspace() and not (strip and unicodedata.category(c) in {"Mn", "Cf", "Cc", "Co"})
+    )
 
 
 def _fold(text: str, strip: bool) -> tuple[str, list[int]]:
@@ -102,7 +106,9 @@ State = tuple[float, tuple[int, ...]]
 """What it cost to place the runs so far, and where they start."""
 
 
-def _aligned(text: str, pieces: Sequence[str], unknown: str | None, strip: bool) -> list[Place] | None:
+def _aligned(
+    text: str, pieces: Sequence[str], unknown: str | None, strip: bool
+) -> list[Place] | None:
     """Every run where it is found whole, at the least cost; None where one is not found."""
     folded, place = _fold(text, strip)
     runs, gaps = _runs(pieces, unknown, strip), Gaps(text)
@@ -126,7 +132,9 @@ def _fewer(ends: dict[int, State]) -> dict[int, State]:
     return {end: ends[end] for end in {*cheap, min(ends)}}
 
 
-def _placed(run: _Run, ends: dict[int, State], gaps: Gaps, folded: str, place: list[int]) -> dict[int, State]:  # fmt: skip
+def _placed(
+    run: _Run, ends: dict[int, State], gaps: Gaps, folded: str, place: list[int]
+) -> dict[int, State]:
     """The states after one more run, the cheapest for each end."""
     whole = "".join(run.texts)
     made: dict[int, State] = {}
@@ -159,14 +167,20 @@ def _cost(run: _Run, gaps: Gaps, start: int, end: int) -> float:
     if not run.unknown:
         return 0.0
     text = gaps.text
-    cost = min(abs(count - run.unknown) + level / 4 for level, count in enumerate(gaps.counts(start, end)))
-    if run.first.startswith("##") or (run.first.startswith("▁") and not text[end - 1 : end].isspace()):
+    cost = min(
+        abs(count - run.unknown) + level / 4 for level, count in enumerate(gaps.counts(start, end))
+    )
+    if run.first.startswith("##") or (
+        run.first.startswith("▁") and not text[end - 1 : end].isspace()
+    ):
         cost += 1.5
     within = text[end - 1 : end].isalnum() and text[end : end + 1].isalnum()
     return cost + (0.5 if within and not run.first.startswith("▁") else 0.0)
 
 
-def _spread(text: str, n: int, runs: Sequence[_Run], starts: Sequence[int], place: list[int]) -> list[Place]:
+def _spread(
+    text: str, n: int, runs: Sequence[_Run], starts: Sequence[int], place: list[int]
+) -> list[Place]:
     """Spans of the pieces from where the runs start."""
     made: list[Place] = [(0, 0)] * n
     at, number = 0, 0
@@ -176,7 +190,9 @@ def _spread(text: str, n: int, runs: Sequence[_Run], starts: Sequence[int], plac
         start = first
         for piece, bare in zip(run.pieces, run.texts, strict=True):
             stop = start + len(bare)
-            made[piece] = (place[start], place[stop - 1] + 1) if bare else (place[start], place[start])
+            made[piece] = (
+                (place[start], place[stop - 1] + 1) if bare else (place[start], place[start])
+            )
             start, at = stop, made[piece][1]
     return made
 

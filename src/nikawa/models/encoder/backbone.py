@@ -24,10 +24,25 @@ from nikawa.models.encoder.where import MODELS, located, places
 
 OWN = re.compile(r"nikawa-(mini|small)-(ja|ko)")
 """Encoders that Nikawa's users train themselves."""
-SHIFTED = frozenset({
-    "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "luke", "mluke", "mpnet", "roberta-prelayernorm",
-    "data2vec-text", "ibert", "xmod", "esm", "lilt", "markuplm",
-})  # fmt: skip
+SHIFTED = frozenset(
+    {
+        "roberta",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "camembert",
+        "longformer",
+        "luke",
+        "mluke",
+        "mpnet",
+        "roberta-prelayernorm",
+        "data2vec-text",
+        "ibert",
+        "xmod",
+        "esm",
+        "lilt",
+        "markuplm",
+    }
+)
 """Architectures that count positions from the one after the padding's."""
 
 
@@ -53,7 +68,13 @@ class Backbone:
                 if settings.scratch:
                     found = kind.from_config(config)
                 else:
-                    found, told = kind.from_pretrained(self.source, config=config, local_files_only=True, ignore_mismatched_sizes=True, output_loading_info=True)  # fmt: skip
+                    found, told = kind.from_pretrained(
+                        self.source,
+                        config=config,
+                        local_files_only=True,
+                        ignore_mismatched_sizes=True,
+                        output_loading_info=True,
+                    )
             except Exception as problem:  # whatever a damaged file makes a reader raise
                 raise _unusable(self.source, problem) from None
         encoder_alone(self.source, found, auto)
@@ -71,7 +92,9 @@ class Backbone:
         if wanted and len(set(has)) == len(has) and set(has) == set(wanted):
             return has
         if wanted and settings.epochs <= 0:
-            what = f"the labels of {self.source} are {listed(has)}, those of the task {listed(wanted)}"
+            what = (
+                f"the labels of {self.source} are {listed(has)}, those of the task {listed(wanted)}"
+            )
             raise BadInput(what, cure="train it: set epochs above 0")
         return wanted
 
@@ -84,9 +107,7 @@ class Backbone:
     def reads(self, length: int) -> None:
         """Refuse inputs longer than the checkpoint takes."""
         if length > self.positions():
-            what = (
-                f"max_length is {length}, but {self.source} reads no more than {self.positions()} sub-words"
-            )
+            what = f"max_length is {length}, but {self.source} reads no more than {self.positions()} sub-words"
             raise BadInput(what, cure=f"set max_length={self.positions()}")
 
     @property
@@ -114,8 +135,12 @@ def open_backbone(source: str) -> Backbone:
     source = located(source)
     try:
         with quiet():  # code that a checkpoint brings is neither run nor asked about
-            config = transformers.AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)  # fmt: skip
-            tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=True, trust_remote_code=False)  # fmt: skip
+            config = transformers.AutoConfig.from_pretrained(
+                source, local_files_only=True, trust_remote_code=False
+            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                source, local_files_only=True, trust_remote_code=False
+            )
     except Exception as problem:  # whatever a damaged file makes a reader raise
         raise _unusable(source, problem) from None
     return Backbone(source, config, tokenizer)
@@ -126,7 +151,9 @@ def _changed(config: Any, settings: EncoderSettings, changes: Mapping[str, Any])
 
     made = deepcopy(config)
     if settings.dropout is not None:  # every architecture has its own names for it
-        shares = [n for n, v in made.to_dict().items() if "dropout" in n and isinstance(v, float | int)]
+        shares = [
+            n for n, v in made.to_dict().items() if "dropout" in n and isinstance(v, float | int)
+        ]
         changes = {**changes, **dict.fromkeys(shares, settings.dropout)}
     for name, value in changes.items():
         setattr(made, name, value)
@@ -136,10 +163,11 @@ def _changed(config: Any, settings: EncoderSettings, changes: Mapping[str, Any])
 def _unusable(source: str, problem: Exception) -> BadInput:
     if own := OWN.fullmatch(source):
         looked = ", ".join(str(place) for place in places())
-        train = (
-            f"nikawa pretrain CORPUS --language {own[2]} --size {own[1]} --minutes 8 --out models/{source}"
+        train = f"nikawa pretrain CORPUS --language {own[2]} --size {own[1]} --minutes 8 --out models/{source}"
+        return BadInput(
+            f"the encoder {source} is not in {looked}",
+            cure=f"train it on text of your own: {train}; or name its folder in {MODELS}",
         )
-        return BadInput(f"the encoder {source} is not in {looked}", cure=f"train it on text of your own: {train}; or name its folder in {MODELS}")  # fmt: skip
     return unusable(source, problem)
 
 

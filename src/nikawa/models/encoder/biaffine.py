@@ -29,7 +29,17 @@ class TreeModel(OwnModel):
         self.tags = nn.Embedding(len(known["tags"]) + 1, TAG)
         self.root = nn.Parameter(torch.randn(size) * 0.02)
         self.dropout = nn.Dropout(float(getattr(encoder.config, "hidden_dropout_prob", 0.1) or 0.0))
-        self.parts = nn.ModuleDict({name: _layer(size, to) for name, to in (("arc_word", ARC), ("arc_head", ARC), ("label_word", LABEL), ("label_head", LABEL))})  # fmt: skip
+        self.parts = nn.ModuleDict(
+            {
+                name: _layer(size, to)
+                for name, to in (
+                    ("arc_word", ARC),
+                    ("arc_head", ARC),
+                    ("label_word", LABEL),
+                    ("label_head", LABEL),
+                )
+            }
+        )
         n = len(known["labels"])
         self.arc = nn.Parameter(torch.empty(ARC + 1, ARC))
         self.label = nn.Parameter(torch.empty(n, LABEL, LABEL))
@@ -41,12 +51,18 @@ class TreeModel(OwnModel):
         """The four vectors of every word, the root first for heads."""
         hidden = self.encoder(**inputs).last_hidden_state
         size = hidden.shape[-1]
-        ends = [hidden.gather(1, batch[name].clamp(min=0)[..., None].expand(-1, -1, size)) for name in ("first", "last")]  # fmt: skip
+        ends = [
+            hidden.gather(1, batch[name].clamp(min=0)[..., None].expand(-1, -1, size))
+            for name in ("first", "last")
+        ]
         tags = [self.tags(batch[name].clamp(min=0)) for name in ("first_tag", "last_tag")]
         words = torch.cat([*ends, *tags], dim=-1)
         heads = torch.cat([self.root.expand(words.shape[0], 1, -1), words], dim=1)
         words, heads = self.dropout(words), self.dropout(heads)
-        return {name: self.dropout(part(heads if name.endswith("head") else words)) for name, part in self.parts.items()}  # fmt: skip
+        return {
+            name: self.dropout(part(heads if name.endswith("head") else words))
+            for name, part in self.parts.items()
+        }
 
     def arcs(self, found: dict[str, Any], batch: dict[str, Any]) -> Any:
         """A score for every word and head; a word cannot be its own head, nor hang on one that is not there."""

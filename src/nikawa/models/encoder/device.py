@@ -35,7 +35,10 @@ def device_of(settings: Placed) -> Any:
             tried = torch.zeros(1, device=settings.device)
             tried.cpu()  # a device may be known and hold nothing
         except (RuntimeError, AssertionError) as problem:
-            raise BadInput(f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}", cure="set device=auto") from None  # fmt: skip
+            raise BadInput(
+                f"the device {settings.device} cannot be used: {str(problem).splitlines()[0]}",
+                cure="set device=auto",
+            ) from None
         return tried.device
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -47,7 +50,10 @@ def _spelled(name: str) -> None:
     try:
         torch.device(name)
     except RuntimeError:
-        raise BadInput(f"there is no device {name!r}", cure="set device=auto, cpu, cuda, or cuda:1 for the second card") from None  # fmt: skip
+        raise BadInput(
+            f"there is no device {name!r}",
+            cure="set device=auto, cpu, cuda, or cuda:1 for the second card",
+        ) from None
 
 
 def is_low(settings: Placed, device: Any) -> bool:
@@ -82,7 +88,10 @@ def one_line(settings: Any) -> Any:
         if not any(word in str(problem) for word in OF_CARDS):
             raise
         first = str(problem).splitlines()[0]
-        raise BadInput(f"the graphics card failed: {first}", cure="run the same command again: it goes on where it stopped") from None  # fmt: skip
+        raise BadInput(
+            f"the graphics card failed: {first}",
+            cure="run the same command again: it goes on where it stopped",
+        ) from None
 
 
 def _full(what: str, settings: Any) -> BadInput:

@@ -24,23 +24,30 @@ def read_enough(work: Work, rows: Rows, examples: Sequence[Example], source: str
     tokenizer, ids = work.reader.tokenizer, np.concatenate(rows.tokens["input_ids"])
     framing = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     read = ids[~np.isin(ids, sorted(framing))]
-    unknown = int((read == tokenizer.unk_token_id).sum()) if tokenizer.unk_token_id is not None else 0
+    unknown = (
+        int((read == tokenizer.unk_token_id).sum()) if tokenizer.unk_token_id is not None else 0
+    )
     if unknown > MOST_UNKNOWN * len(read):
-        what = (
-            f"the tokenizer of {source} knows {1 - unknown / len(read):.0%} of the pieces of {work.task.name}"
-        )
+        what = f"the tokenizer of {source} knows {1 - unknown / len(read):.0%} of the pieces of {work.task.name}"
         cure = "take a checkpoint of this language, and the segmentation it was trained on"
         raise BadInput(what, cure=cure)
     lost, pieces = (work.reader.lost, len(ids)) if rows.lost else _probed(work, examples)
     if lost.total() > pieces * MOST_LOST:
         worst = ", ".join(repr(c) for c, _ in lost.most_common(3))
         what = f"the tokenizer of {source} loses {lost.total():,} characters of {work.task.name}, such as {worst}"
-        raise BadInput(what, cure="take a tokenizer that keeps them, or one that says where its pieces stand")
+        raise BadInput(
+            what, cure="take a tokenizer that keeps them, or one that says where its pieces stand"
+        )
 
 
 def probed(work: Work, examples: Sequence[Example]) -> list[str]:
     """The first texts of some examples."""
-    seen = (part for e in examples for name in work.task.inputs for part in texts_inside(e.inputs.get(name)))
+    seen = (
+        part
+        for e in examples
+        for name in work.task.inputs
+        for part in texts_inside(e.inputs.get(name))
+    )
     return list(islice(seen, PROBED))
 
 

@@ -23,10 +23,14 @@ def unusable(source: str, problem: Exception) -> BadInput:
     first = _first(problem)
     if isinstance(problem, ImportError):
         return BadInput(
-            f"{source} needs a package that is not here: {first}", cure="install it, and start again"
+            f"{source} needs a package that is not here: {first}",
+            cure="install it, and start again",
         )
     if "custom code" in str(problem):
-        return BadInput(f"{source} brings code of its own, which is not run", cure="take a checkpoint of an architecture that transformers has")  # fmt: skip
+        return BadInput(
+            f"{source} brings code of its own, which is not run",
+            cure="take a checkpoint of an architecture that transformers has",
+        )
     return _unusable_path(Path(source), first) if Path(source).exists() else _absent(source, first)
 
 
@@ -34,19 +38,39 @@ def _unusable_path(path: Path, first: str) -> BadInput:
     if path.is_file():
         return BadInput("is a file, not a folder", file=path, cure="give the folder it lies in")
     if unfinished(path):
-        return BadInput("the training of this encoder is not finished", file=path, cure=f"give the nikawa pretrain command that began it again, with --out {quote(str(path))}: it goes on where it stopped")  # fmt: skip
-    return BadInput(f"the encoder cannot be read: {first}", file=path, cure="give a folder saved by save_pretrained")  # fmt: skip
+        return BadInput(
+            "the training of this encoder is not finished",
+            file=path,
+            cure=f"give the nikawa pretrain command that began it again, with --out {quote(str(path))}: it goes on where it stopped",
+        )
+    return BadInput(
+        f"the encoder cannot be read: {first}",
+        file=path,
+        cure="give a folder saved by save_pretrained",
+    )
 
 
 def _absent(source: str, first: str) -> BadInput:
     """Of what is no folder here: a name in the local cache, one that is not, or a path."""
     if source.startswith("~"):
-        return BadInput(f"there is no folder {source}", cure="write the folder out: the shell leaves ~ as it is after a colon")  # fmt: skip
+        return BadInput(
+            f"there is no folder {source}",
+            cure="write the folder out: the shell leaves ~ as it is after a colon",
+        )
     if not REPOSITORY.fullmatch(source):
-        return BadInput(f"there is no folder {source}", cure="give the folder of an encoder, or its name in the local cache")  # fmt: skip
+        return BadInput(
+            f"there is no folder {source}",
+            cure="give the folder of an encoder, or its name in the local cache",
+        )
     if _cached(source):
-        return BadInput(f"{source} in the local cache cannot be read: {first}", cure=f"fetch it again: hf download {source} --force-download")  # fmt: skip
-    return BadInput(f"the encoder {source} is neither a folder nor in the local cache", cure=f"give a folder, or fetch it once: hf download {source}")  # fmt: skip
+        return BadInput(
+            f"{source} in the local cache cannot be read: {first}",
+            cure=f"fetch it again: hf download {source} --force-download",
+        )
+    return BadInput(
+        f"the encoder {source} is neither a folder nor in the local cache",
+        cure=f"give a folder, or fetch it once: hf download {source}",
+    )
 
 
 def unfinished(folder: Path) -> bool:
@@ -63,7 +87,11 @@ def _first(problem: Exception) -> str:
     """The first line of an error; its name too where the text alone tells little."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [""]
     said = " ".join(lines[: 2 if lines[0].endswith(":") else 1])
-    return said if said and isinstance(problem, OSError | ValueError | RuntimeError | ImportError) else f"{type(problem).__name__}: {said}"  # fmt: skip
+    return (
+        said
+        if said and isinstance(problem, OSError | ValueError | RuntimeError | ImportError)
+        else f"{type(problem).__name__}: {said}"
+    )
 
 
 def _cached(source: str) -> bool:
@@ -81,14 +109,19 @@ def no_such_head(source: str, config: Any, auto: str) -> BadInput | None:
 
     kind, name = getattr(transformers, auto), str(config.model_type)
     if type(config) not in kind._model_mapping:
-        return BadInput(f"transformers has no {auto} for {name}, which {source} is", cure="take another architecture for this task")  # fmt: skip
+        return BadInput(
+            f"transformers has no {auto} for {name}, which {source} is",
+            cure="take another architecture for this task",
+        )
     return None
 
 
 def encoder_alone(source: str, model: Any, auto: str) -> None:
     """Refuse a decoder where vectors of the input itself are read."""
     if auto in {BASE, "AutoModelForQuestionAnswering"} and hasattr(model, "decoder"):
-        what = f"{source} has a decoder ({model.config.model_type}), which this head does not stand on"
+        what = (
+            f"{source} has a decoder ({model.config.model_type}), which this head does not stand on"
+        )
         raise BadInput(what, cure="take an encoder alone")
 
 
@@ -106,7 +139,9 @@ def trained(source: str, told: Mapping[str, Any], auto: str) -> None:
     """A head that answers as it is must have weights: one drawn at random would pass for a poor model."""
     new = [*told["missing_keys"], *(key[0] for key in told["mismatched_keys"])]
     if new and auto != BASE:
-        what = f"{source} holds no trained head for this task: {listed(sorted(new))} would be random"
+        what = (
+            f"{source} holds no trained head for this task: {listed(sorted(new))} would be random"
+        )
         raise BadInput(what, cure="train it: set epochs above 0")
 
 

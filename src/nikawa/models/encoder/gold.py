@@ -73,7 +73,9 @@ def _tree(_example: Example, gold: Any) -> str:
     )
     whole = all(isinstance(part, list | tuple) for part in parts)
     return (
-        "" if whole and all(_number(head, Integral) for head in parts[0]) else "no tree of heads and labels"
+        ""
+        if whole and all(_number(head, Integral) for head in parts[0])
+        else "no tree of heads and labels"
     )
 
 
@@ -82,6 +84,13 @@ def _state(_example: Example, gold: Any) -> str:
 
 
 WRONG: dict[Kind, Callable[[Example, Any], str]] = {
-    "text": _label, "inference": _label, "relation": _label, "similarity": _score, "choice": _choice,
-    "reading": _answers, "tagging": _spans, "tree": _tree, "dialogue": _state,
-}  # fmt: skip
+    "text": _label,
+    "inference": _label,
+    "relation": _label,
+    "similarity": _score,
+    "choice": _choice,
+    "reading": _answers,
+    "tagging": _spans,
+    "tree": _tree,
+    "dialogue": _state,
+}

@@ -15,12 +15,16 @@ TOKENS = 32768
 """Sub-words in a batch on a card; a processor takes fewer."""
 
 
-def infer(model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = False) -> list[tuple[np.ndarray, ...]]:  # fmt: skip
+def infer(
+    model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = False
+) -> list[tuple[np.ndarray, ...]]:
     """The outputs of every row, in order; with `low` in bf16."""
     return inferred(model, rows, outputs, device, low)[0]
 
 
-def inferred(model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = False) -> tuple[list[tuple[np.ndarray, ...]], set[int]]:  # fmt: skip
+def inferred(
+    model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = False
+) -> tuple[list[tuple[np.ndarray, ...]], set[int]]:
     """The outputs of every row, in order, and the rows whose outputs are no numbers."""
     import torch
 
@@ -37,13 +41,20 @@ def inferred(model: Any, rows: Rows, outputs: Outputs, device: Any, low: bool = 
             at = torch.from_numpy(batch).to(device)
             held.append((batch, outputs(used, store.gather(at, length))))
     strange: set[int] = set()
-    for batch, tensors in held:  # copied once everything is under way, so that the device never waits
+    for (
+        batch,
+        tensors,
+    ) in held:  # copied once everything is under way, so that the device never waits
         arrays = [t.float().cpu().numpy() for t in tensors]
         for place, row in enumerate(batch.tolist()):
             if row < len(rows):
                 found[row] = tuple(array[place] for array in arrays)
         if not all(np.isfinite(array).all() for array in arrays):
-            strange |= {r for r in batch.tolist() if r < len(rows) and not all(np.isfinite(a).all() for a in found[r])}  # fmt: skip
+            strange |= {
+                r
+                for r in batch.tolist()
+                if r < len(rows) and not all(np.isfinite(a).all() for a in found[r])
+            }
     return found, strange
 
 
@@ -62,7 +73,9 @@ def _attention(card: bool) -> Any:
         return nullcontext()
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
+    return sdpa_kernel(
+        [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+    )
 
 
 def _batches(sizes: np.ndarray, width: int, card: bool) -> Iterator[tuple[int, np.ndarray]]:

@@ -41,7 +41,9 @@ def suits(work: Work, rows: Rows, source: str, texts: Sequence[str]) -> list[str
         raise BadInput(f"{said}: it spells this language in bytes", cure=cure)
     notes = [f"{said}: it spells much of this text in bytes"] if cost > MANY else []
     if written and made_for and written not in made_for:
-        notes.append(f"{source} was made for {listed(map(_named, sorted(made_for)))}, the text of {work.task.name} is {_named(written)}")  # fmt: skip
+        notes.append(
+            f"{source} was made for {listed(map(_named, sorted(made_for)))}, the text of {work.task.name} is {_named(written)}"
+        )
     return notes
 
 

@@ -62,7 +62,9 @@ class _Loop:
         self.model = _marks_of(course.model) if course.folder is not None else ""
         low = is_low(settings, course.device)
         self.exact = (
-            {n: p.detach().float().clone() for n, p in course.model.named_parameters()} if low else {}
+            {n: p.detach().float().clone() for n, p in course.model.named_parameters()}
+            if low
+            else {}
         )
         """Weights as they were, before they are rounded to bf16."""
         course.model.to(course.device, torch.bfloat16 if low else torch.float32).train()
@@ -73,9 +75,13 @@ class _Loop:
         self.total = max(1, round(self.each * settings.epochs))
         updates = _updates(self.total, self.each, settings.accumulate)
         graphs = course.device.type == "cuda" and settings.accumulate == 1
-        self.steps = (Graphs if graphs else Plain)(course.model, self.store, course.loss, settings, updates, low)  # fmt: skip
+        self.steps = (Graphs if graphs else Plain)(
+            course.model, self.store, course.loss, settings, updates, low
+        )
         with torch.no_grad():
-            for name, master in zip(self.steps.update.names, self.steps.update.masters, strict=True):
+            for name, master in zip(
+                self.steps.update.names, self.steps.update.masters, strict=True
+            ):
                 if low:
                     master.copy_(self.exact.pop(name))
         self.done, self.best, self.bad, self._written = 0, float("-inf"), 0, time.perf_counter()
@@ -99,7 +105,9 @@ class _Loop:
         first = self.done - number * self.each
         self.steps.skip(first)
         began, last = time.perf_counter(), min(self.each, self.total - number * self.each)
-        looks = {round(self.each * i / settings.checks) for i in range(1, settings.checks + 1)} | {last}
+        looks = {round(self.each * i / settings.checks) for i in range(1, settings.checks + 1)} | {
+            last
+        }
         due = False  # a look that falls between two steps of the optimiser waits for the next
         for place in range(first, last):
             self.steps.step(place)
@@ -134,8 +142,14 @@ class _Loop:
             course.history.append({"step": self.done, "dev": value})
             self.bad = 0 if value > self.best else self.bad + 1
             if value > self.best:
-                self.best, self._kept = value, {k: v.clone() for k, v in self.steps.update.state().items()}
-        if self._since >= course.settings.checkpoint_steps or time.perf_counter() - self._written >= WORTH:
+                self.best, self._kept = (
+                    value,
+                    {k: v.clone() for k, v in self.steps.update.state().items()},
+                )
+        if (
+            self._since >= course.settings.checkpoint_steps
+            or time.perf_counter() - self._written >= WORTH
+        ):
             self._save()
 
     _kept: dict[str, Any] | None = None
@@ -168,14 +182,23 @@ class _Loop:
         self._since = 0
         began = time.perf_counter()
         if self.course.folder is not None and began >= self._resting:
-            marks = {"key": self.key, "model": self.model, "done": self.done, "best": self.best, "bad": self.bad, "history": self.course.history}  # fmt: skip
+            marks = {
+                "key": self.key,
+                "model": self.model,
+                "done": self.done,
+                "best": self.best,
+                "bad": self.bad,
+                "history": self.course.history,
+            }
             save_state(self.course.folder, self.steps.update.state(), self._kept, marks)
             self._written = time.perf_counter()
             self._resting = self._written + 10 * (self._written - began)
 
     def _resume(self) -> None:
         keys = {"key": self.key, "model": self.model}
-        found = load_state(self.course.folder, self.course.device, keys) if self.course.folder else None
+        found = (
+            load_state(self.course.folder, self.course.device, keys) if self.course.folder else None
+        )
         if found is None:
             return
         state, self._kept, marks = found
@@ -196,7 +219,9 @@ def key_of(course: Course) -> str:
 
     import msgspec
 
-    settings = msgspec.to_builtins(msgspec.structs.replace(course.settings, **dict.fromkeys(OUTSIDE, 0)))
+    settings = msgspec.to_builtins(
+        msgspec.structs.replace(course.settings, **dict.fromkeys(OUTSIDE, 0))
+    )
     for name, default in LATER.items():
         if settings[name] == default:
             del settings[name]

@@ -20,10 +20,16 @@ def adapted(model: Any, settings: EncoderSettings) -> Any:
     except ImportError:
         raise missing_extra("the package 'peft'", "lora") from None
     encoder = model.base_model
-    layers = sorted({name.split(".")[-1] for name, part in encoder.named_modules() if _linear(part)})
+    layers = sorted(
+        {name.split(".")[-1] for name, part in encoder.named_modules() if _linear(part)}
+    )
     if not layers:
-        raise BadInput("this architecture has no linear layers to put adapters beside", cure="set lora=0")
-    config = peft.LoraConfig(r=settings.lora, lora_alpha=2 * settings.lora, lora_dropout=0.0, target_modules=layers)  # fmt: skip
+        raise BadInput(
+            "this architecture has no linear layers to put adapters beside", cure="set lora=0"
+        )
+    config = peft.LoraConfig(
+        r=settings.lora, lora_alpha=2 * settings.lora, lora_dropout=0.0, target_modules=layers
+    )
     words = encoder.get_input_embeddings().weight
     peft.inject_adapter_in_model(config, encoder)
     words.requires_grad_(getattr(words, "grown", False))

@@ -25,7 +25,9 @@ def best_tree(scores: Floats) -> list[int]:
     heads = _edmonds(full)
     roots = [word for word in range(1, n + 1) if heads[word] == 0]
     if len(roots) > 1:
-        heads = max((_rooted(full, word) for word in range(1, n + 1)), key=lambda h: _total(full, h))
+        heads = max(
+            (_rooted(full, word) for word in range(1, n + 1)), key=lambda h: _total(full, h)
+        )
     return heads[1:]
 
 
@@ -62,7 +64,12 @@ def _edmonds(scores: Floats) -> list[int]:
     return _opened(found, heads, (inside, others), (enter.argmax(axis=0), leave.argmax(axis=1)))
 
 
-def _opened(found: list[int], heads: list[int], nodes: tuple[NDArray[np.int64], NDArray[np.int64]], best: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[int]:  # fmt: skip
+def _opened(
+    found: list[int],
+    heads: list[int],
+    nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
+    best: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> list[int]:
     """The heads of all nodes from those of the problem in which a cycle was one node."""
     (inside, others), (enter, leave), size = nodes, best, len(nodes[1])
     made = list(heads)

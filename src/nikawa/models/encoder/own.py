@@ -41,7 +41,11 @@ class OwnModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed 
         from safetensors.torch import save_file
 
         self.encoder.save_pretrained(folder)
-        weights = {n: w.detach().cpu().contiguous() for n, w in self.state_dict().items() if not n.startswith("encoder.")}  # fmt: skip
+        weights = {
+            n: w.detach().cpu().contiguous()
+            for n, w in self.state_dict().items()
+            if not n.startswith("encoder.")
+        }
         save_file(weights, str(Path(folder) / WEIGHTS))
         told = json.dumps({"kind": self.kind, "known": self.known}, ensure_ascii=False, indent=1)
         (Path(folder) / KNOWN).write_text(told + "\n", encoding="utf-8")
@@ -54,7 +58,11 @@ class OwnModel(torch.nn.Module):  # type: ignore[misc]  # torch is not followed 
         try:
             told = self.load_state_dict(load_file(str(path)), strict=False)
         except Exception as problem:  # whatever a damaged file makes a reader raise
-            raise BadInput(f"the head cannot be read: {type(problem).__name__}", file=path, cure="save the model again") from None  # fmt: skip
+            raise BadInput(
+                f"the head cannot be read: {type(problem).__name__}",
+                file=path,
+                cure="save the model again",
+            ) from None
         if [name for name in told.missing_keys if not name.startswith("encoder.")]:
             raise BadInput("the head lacks weights", file=path, cure="save the model again")
 
@@ -78,5 +86,9 @@ def _read(path: Path, kind: str) -> dict[str, Any] | None:
         for part in NEEDED.get(kind, ()):
             _ = known[part]
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise BadInput(f"the head cannot be read: {type(problem).__name__}", file=path, cure="save the model again") from None  # fmt: skip
+        raise BadInput(
+            f"the head cannot be read: {type(problem).__name__}",
+            file=path,
+            cure="save the model again",
+        ) from None
     return known

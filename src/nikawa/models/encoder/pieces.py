@@ -42,7 +42,9 @@ class Frame:
 class Reader:
     """A tokenizer with the word segmentation it was trained on."""
 
-    def __init__(self, tokenizer: Any, words: Words | None = None, segments: int | None = None) -> None:
+    def __init__(
+        self, tokenizer: Any, words: Words | None = None, segments: int | None = None
+    ) -> None:
         self.tokenizer = tokenizer
         self._words = words
         """Text to the places of its words, for vocabularies learned on segmented text; None: as it is."""
@@ -60,7 +62,13 @@ class Reader:
         """The pieces of texts that are segmented already."""
         if not texts:
             return []
-        found: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False, verbose=False)["input_ids"]  # fmt: skip
+        found: list[list[int]] = self.tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )["input_ids"]
         return found
 
     def pieces(self, texts: Sequence[str]) -> list[Pieces]:
@@ -69,7 +77,9 @@ class Reader:
             return []
         whole = [self.segmented(text) for text in texts]
         made = []
-        for text, (_, places), (ids, spans) in zip(texts, whole, self._found([w for w, _ in whole]), strict=True):  # fmt: skip
+        for text, (_, places), (ids, spans) in zip(
+            texts, whole, self._found([w for w, _ in whole]), strict=True
+        ):
             settled, lost = settle(text, spans if places is None else _back(spans, places))
             self.lost.update(lost)
             made.append(Pieces(ids, settled))
@@ -85,7 +95,10 @@ class Reader:
         unknown = self.tokenizer.unk_token
         ids = self.raw(texts)
         names = [self.tokenizer.convert_ids_to_tokens(row) for row in ids]
-        return [(row, align(text, words, unknown)) for text, row, words in zip(texts, ids, names, strict=True)]  # fmt: skip
+        return [
+            (row, align(text, words, unknown))
+            for text, row, words in zip(texts, ids, names, strict=True)
+        ]
 
     def segmented(self, text: str) -> tuple[str, list[int] | None]:
         """The text with a blank between words, and the place each character (and the end) had before."""
@@ -103,10 +116,16 @@ class Reader:
     def digest(self) -> str:
         """What the tokenizer is known by; ask once its vocabulary is whole."""
         fast = getattr(self.tokenizer, "backend_tokenizer", None)
-        told = fast.to_str() if fast is not None and hasattr(fast, "to_str") else repr((sorted(self.tokenizer.get_vocab().items()), str(self.tokenizer)))  # fmt: skip
+        told = (
+            fast.to_str()
+            if fast is not None and hasattr(fast, "to_str")
+            else repr((sorted(self.tokenizer.get_vocab().items()), str(self.tokenizer)))
+        )
         return blake2b(f"{self.frame}{told}".encode(), digest_size=16).hexdigest()
 
-    def pair(self, first: Sequence[int], second: Sequence[int] | None, longest: int) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    def pair(
+        self, first: Sequence[int], second: Sequence[int] | None, longest: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Input ids and segments of one or two texts, the longer cut first until they fit."""
         frame = self.frame
         if second is None:

@@ -19,10 +19,16 @@ def saved_to(folder: Path, overwrite: bool) -> Iterator[Path]:
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", file=folder, cure="choose another place")
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-        raise BadInput("is not empty", file=folder, cure="choose another folder, or say overwrite=True")
+        raise BadInput(
+            "is not empty", file=folder, cure="choose another folder, or say overwrite=True"
+        )
     try:
         with atomic_folder(folder, overwrite=overwrite or folder.is_dir()) as place, quiet():
             yield place
     except (OSError, SafetensorError) as problem:
         why = getattr(problem, "strerror", None) or str(problem)
-        raise BadInput(f"the model cannot be written: {why}", file=folder, cure="make room, or choose another place") from None  # fmt: skip
+        raise BadInput(
+            f"the model cannot be written: {why}",
+            file=folder,
+            cure="make room, or choose another place",
+        ) from None

@@ -8,7 +8,13 @@ import msgspec
 
 Precision = Literal["auto", "float32", "bf16"]
 
-SPOKEN = {"ja-ipadic": "ipadic", "ja-unidic": "unidic", "ja-juman": "juman", "ko-kiwi": "kiwi", "ko-mecab": "mecab-ko"}  # fmt: skip
+SPOKEN = {
+    "ja-ipadic": "ipadic",
+    "ja-unidic": "unidic",
+    "ja-juman": "juman",
+    "ko-kiwi": "kiwi",
+    "ko-mecab": "mecab-ko",
+}
 """Analysers by the names of the extras that bring them."""
 
 OUTSIDE = ("device", "checkpoint_steps", "any_language")

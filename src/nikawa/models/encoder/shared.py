@@ -48,7 +48,9 @@ def _key(head: Head, work: Work, examples: Sequence[Example], learn: bool) -> st
     digest = blake2b(digest_size=16)
     settings = {name: getattr(work.settings, name) for name in MATTERS}
     name = f"{type(head).__module__}.{type(head).__qualname__}"
-    digest.update(encode([name, work.reader.digest, work.task, work.classes, work.known, settings, learn]))
+    digest.update(
+        encode([name, work.reader.digest, work.task, work.classes, work.known, settings, learn])
+    )
     for example in examples:
         gold = example.gold.get(work.task.question) if learn else None
         try:

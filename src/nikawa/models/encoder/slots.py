@@ -32,13 +32,18 @@ class SlotModel(OwnModel):
         self.values = nn.Linear(size, max(1, sum(counts)))
         owner = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
         others = owner[None, :] != torch.arange(len(counts))[:, None]
-        self.register_buffer("others", others if sum(counts) else torch.ones(len(counts), 1, dtype=torch.bool), persistent=False)  # fmt: skip
+        self.register_buffer(
+            "others",
+            others if sum(counts) else torch.ones(len(counts), 1, dtype=torch.bool),
+            persistent=False,
+        )
 
     def forward(self, inputs: dict[str, Any]) -> tuple[Any, Any]:
         """Scores of the gates and of the values (all slots' values, others' ruled out) of every slot."""
         hidden = self.encoder(**inputs).last_hidden_state
         scores = (
-            torch.einsum("sh,bth->bst", self.queries, self.keys(hidden)).float() / hidden.shape[-1] ** 0.5
+            torch.einsum("sh,bth->bst", self.queries, self.keys(hidden)).float()
+            / hidden.shape[-1] ** 0.5
         )
         scores = scores.masked_fill(inputs["attention_mask"][:, None] == 0, OUT)
         seen = scores.softmax(-1).to(hidden.dtype) @ hidden

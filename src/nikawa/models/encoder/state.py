@@ -11,7 +11,9 @@ from nikawa.errors import BadInput
 NAME = "training.pt"
 
 
-def save_state(folder: Path, state: dict[str, Any], kept: dict[str, Any] | None, marks: dict[str, Any]) -> None:  # fmt: skip
+def save_state(
+    folder: Path, state: dict[str, Any], kept: dict[str, Any] | None, marks: dict[str, Any]
+) -> None:
     """Replace the state in the folder by this one."""
     import os
 
@@ -19,7 +21,12 @@ def save_state(folder: Path, state: dict[str, Any], kept: dict[str, Any] | None,
 
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f".{NAME}.part"
-    whole = {"state": _copy(state), "kept": kept and _copy(kept), "marks": marks, "random": _random()}
+    whole = {
+        "state": _copy(state),
+        "kept": kept and _copy(kept),
+        "marks": marks,
+        "random": _random(),
+    }
     try:
         with draft.open("wb") as file:
             torch.save(whole, file)
@@ -36,10 +43,16 @@ def _unwritten(path: Path, problem: BaseException) -> BadInput:
     while told is not None and not isinstance(told, OSError):
         told = told.__cause__ or told.__context__
     why = (told.strerror if isinstance(told, OSError) else "") or " ".join(str(problem).split())
-    return BadInput(f"the state of the training cannot be written: {why}", file=path, cure="make room, and run the same command again: it goes on from the state before")  # fmt: skip
+    return BadInput(
+        f"the state of the training cannot be written: {why}",
+        file=path,
+        cure="make room, and run the same command again: it goes on from the state before",
+    )
 
 
-def load_state(folder: Path, device: Any, keys: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]] | None:  # fmt: skip
+def load_state(
+    folder: Path, device: Any, keys: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]] | None:
     """The state that was left by the training of these keys, with the random numbers put back; None without one."""
     import torch
 
@@ -49,7 +62,11 @@ def load_state(folder: Path, device: Any, keys: Mapping[str, str]) -> tuple[dict
     try:
         whole = torch.load(path, map_location=device, weights_only=True)
     except Exception as problem:
-        raise BadInput(f"the state of the training cannot be read: {type(problem).__name__}", file=path, cure="remove the file to start again") from None  # fmt: skip
+        raise BadInput(
+            f"the state of the training cannot be read: {type(problem).__name__}",
+            file=path,
+            cure="remove the file to start again",
+        ) from None
     marks = whole["marks"]
     if marks.get("key") != keys["key"] or marks.get("model", keys["model"]) != keys["model"]:
         return None

@@ -150,7 +150,9 @@ class Graphs:
 
         if len(batches) > len(self._order):  # graphs read the place they were captured with
             self._graphs.clear()
-            self._order = torch.zeros((len(batches), self._size), dtype=torch.long, device=self._store.device)
+            self._order = torch.zeros(
+                (len(batches), self._size), dtype=torch.long, device=self._store.device
+            )
         if missing := {batch.length for batch in batches} - set(self._graphs):
             self.prepare(missing)
         self._batches = batches

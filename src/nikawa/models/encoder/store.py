@@ -61,7 +61,10 @@ class Store:
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self.starts = torch.tensor(starts, device=device)
         self.pads = {name: rows.pads.get(name, 0) for name in rows.tokens}
-        self.tokens = {name: _flat(list(parts), rows.width, self.pads[name], device) for name, parts in rows.tokens.items()}  # fmt: skip
+        self.tokens = {
+            name: _flat(list(parts), rows.width, self.pads[name], device)
+            for name, parts in rows.tokens.items()
+        }
         self.dense = {name: _with_ignored(values, device) for name, values in rows.dense.items()}
 
     def row_lengths(self) -> np.ndarray:
@@ -79,7 +82,10 @@ class Store:
         size = self.lengths[which][:, None]
         real = steps < size
         place = self.starts[which][:, None] + torch.minimum(steps[None, :], size - 1)
-        batch = {name: torch.where(real, flat[place], self.pads[name]) for name, flat in self.tokens.items()}
+        batch = {
+            name: torch.where(real, flat[place], self.pads[name])
+            for name, flat in self.tokens.items()
+        }
         batch["attention_mask"] = real.long()
         if width > 1:
             batch = {name: value.view(-1, width, length) for name, value in batch.items()}
@@ -100,7 +106,9 @@ def _with_ignored(values: np.ndarray, device: Any) -> Any:
     filler: float = float("nan") if values.dtype.kind == "f" else IGNORED
     more = np.full((1, *values.shape[1:]), filler, dtype=values.dtype)
     whole = np.concatenate([values, more])
-    return torch.from_numpy(whole.astype(np.float32 if values.dtype.kind == "f" else np.int64)).to(device)
+    return torch.from_numpy(whole.astype(np.float32 if values.dtype.kind == "f" else np.int64)).to(
+        device
+    )
 
 
 @dataclass(frozen=True)
@@ -120,10 +128,16 @@ def lengths_for(sizes: np.ndarray, batch: int, epochs: float) -> tuple[int, ...]
     """The lengths a training pads to: finer ones where many batches gain by them. Told by the rows, not by the device."""
     every = sorted((*LENGTHS, *FINER))
     rows = np.bincount(np.searchsorted(every, sizes), minlength=len(every))
-    return tuple(n for n, count in zip(every, rows, strict=False) if n in LENGTHS or count * epochs >= ENOUGH * batch)  # fmt: skip
+    return tuple(
+        n
+        for n, count in zip(every, rows, strict=False)
+        if n in LENGTHS or count * epochs >= ENOUGH * batch
+    )
 
 
-def plan(sizes: np.ndarray, batch: int, longest: int, order: np.ndarray, lengths: Sequence[int] = LENGTHS) -> list[Batch]:  # fmt: skip
+def plan(
+    sizes: np.ndarray, batch: int, longest: int, order: np.ndarray, lengths: Sequence[int] = LENGTHS
+) -> list[Batch]:
     """Batches of rows alike in length, in the order given; as many as without buckets.
 
     What is left over of a length moves up to the next, so that one batch at most is incomplete.
@@ -149,7 +163,9 @@ def shuffled(n: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(n)
 
 
-def epoch_plan(store: Store, batch: int, longest: int, key: tuple[int, int], lengths: Sequence[int] = LENGTHS) -> list[Batch]:  # fmt: skip
+def epoch_plan(
+    store: Store, batch: int, longest: int, key: tuple[int, int], lengths: Sequence[int] = LENGTHS
+) -> list[Batch]:
     """The batches of one epoch (seed and number), themselves in random order."""
     made = plan(store.row_lengths(), batch, longest, shuffled(store.n, *key), lengths)
     order = np.random.default_rng([*key, 1]).permutation(len(made))

@@ -32,4 +32,6 @@ class Gaps:
         """For each size the units between two places, a part of one counted as one."""
         if end <= start:
             return [0] * len(UNITS)
-        return [b[end] - b[start] + i[start] for b, i in zip(self._begun, self._inside, strict=True)]
+        return [
+            b[end] - b[start] + i[start] for b, i in zip(self._begun, self._inside, strict=True)
+        ]

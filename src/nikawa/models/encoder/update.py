@@ -36,7 +36,11 @@ class Update:
     def __init__(self, model: Any, settings: EncoderSettings, steps: int, low: bool) -> None:
         import torch
 
-        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad and p.grad is not None]
+        named = [
+            (name, p)
+            for name, p in model.named_parameters()
+            if p.requires_grad and p.grad is not None
+        ]
         self.names = [name for name, _ in named]
         self.live = [p for _, p in named]
         self.low, self.clip = low, settings.clip

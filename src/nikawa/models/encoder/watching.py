@@ -42,7 +42,11 @@ def watch(
 
     def look() -> float:
         answers = answer(asked)
-        return score(task, dev, answers) if all(a.answer is not None for a in answers) else float("nan")
+        return (
+            score(task, dev, answers)
+            if all(a.answer is not None for a in answers)
+            else float("nan")
+        )
 
     return look
 

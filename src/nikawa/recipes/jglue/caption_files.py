@@ -66,7 +66,9 @@ def read_captions(path: Path) -> Iterator[Example]:
         for part, what in ((name, "id"), (image, "image")):
             if "-" in part or "_" in part or not part:
                 cure = "ids of captions and images may not be empty or hold - or _, which part them in the ids of pairs"
-                raise BadInput(f"the {what} {part!r} cannot be used", file=path, line=line, cure=cure)
+                raise BadInput(
+                    f"the {what} {part!r} cannot be used", file=path, line=line, cure=cure
+                )
         yield Example(
             id=name,
             inputs={"text": text},
@@ -83,7 +85,9 @@ def _lines(path: Path) -> Iterator[Row]:
     for number, line in read_json_lines(path, Line):
         text = line.text or line.inputs.get("text", "")
         image = str(line.image or line.meta.get("image", ""))
-        more = {key: str(getattr(line, key) or line.meta.get(key, "")) for key in ("url", "licence")}
+        more = {
+            key: str(getattr(line, key) or line.meta.get(key, "")) for key in ("url", "licence")
+        }
         yield number, str(line.id), image, str(need(text, "text", path, number)).strip(), more
 
 
@@ -93,5 +97,8 @@ def _coco(path: Path) -> Iterator[Row]:
     licences = {licence.id: licence.name for licence in whole.licenses}
     for number, found in enumerate(whole.annotations, start=1):
         image = images.get(found.image_id, Picture(found.image_id))
-        more = {"url": image.coco_url or image.flickr_url, "licence": licences.get(image.license or -1, "")}
+        more = {
+            "url": image.coco_url or image.flickr_url,
+            "licence": licences.get(image.license or -1, ""),
+        }
         yield number, str(found.id), str(found.image_id), found.caption.strip(), more

@@ -30,7 +30,13 @@ def simulate_inference(example: Example, config: Any, random: Random) -> str:
 def simulate_contradictions(example: Example, config: Any, random: Random) -> list[str]:
     """Made-up contradictions: the caption denied in several ways, and now and then something too short."""
     text = example.inputs["text"].rstrip(STOP)
-    ways = ["のは嘘です", "ことはありません", "とは言えません", "わけではありません", "というのは間違いです"]
+    ways = [
+        "のは嘘です",
+        "ことはありません",
+        "とは言えません",
+        "わけではありません",
+        "というのは間違いです",
+    ]
     made = [f"{text}{ending}{STOP}" for ending in random.sample(ways, len(ways))]
     made[0] = made[0] if random.random() < 0.8 else f"違う{STOP}"
     while len(made) < config.contradictions:

@@ -78,9 +78,14 @@ def take_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Kept(caption, "a caption of the source")
 
 
-def made_pair(name: str, first: Example, second: Example, step: str, parents: tuple[str, ...]) -> Example:
+def made_pair(
+    name: str, first: Example, second: Example, step: str, parents: tuple[str, ...]
+) -> Example:
     """A pair of sentences under its published kind of id."""
-    meta = {**caption_meta(name, Path(name), 1), "source": step}  # a caption of the source may be called g1
+    meta = {
+        **caption_meta(name, Path(name), 1),
+        "source": step,
+    }  # a caption of the source may be called g1
     return Example(
         id=name,
         inputs={"sentence1": first.inputs["text"], "sentence2": second.inputs["text"]},
@@ -122,7 +127,9 @@ def pair_different(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def draw_captions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The captions for which contradictions are written."""
-    yield from drawn(inputs.examples("sentences"), config.contradicted_captions, config.seed, "contradicted")
+    yield from drawn(
+        inputs.examples("sentences"), config.contradicted_captions, config.seed, "contradicted"
+    )
 
 
 def stopped(text: str) -> str:
@@ -139,7 +146,9 @@ def pair_written(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         caption = captions[judgement.example]
         for text in judgement.answer:
             count[caption.id] = count.get(caption.id, 0) + 1
-            yield _judged_pair(caption, text, count[caption.id], seen.setdefault(caption.id, set()), config)
+            yield _judged_pair(
+                caption, text, count[caption.id], seen.setdefault(caption.id, set()), config
+            )
 
 
 def _judged_pair(caption: Example, text: str, number: int, seen: set[str], config: Any) -> Outcome:
@@ -182,7 +191,9 @@ def splitting(inputs: Inputs, config: Any, sets: Iterable[str]) -> Iterator[Outc
     kept = [example for example in examples if not _ids(example) & gone]
     if kept:
         found = list(tagged(kept, config.tags))
-        yield from sorted_into(found, config.split, config.seed, lambda e: str(e.meta[config.split_by]), SETS)
+        yield from sorted_into(
+            found, config.split, config.seed, lambda e: str(e.meta[config.split_by]), SETS
+        )
 
 
 def check(config: Any) -> None:
@@ -197,13 +208,46 @@ def _ids(example: Example) -> set[str]:
 
 
 READ = Stage(
-    "sentences", "captions of the source, one of each wording an image", take_captions, ("captions",)
+    "sentences",
+    "captions of the source, one of each wording an image",
+    take_captions,
+    ("captions",),
 )
-SIMILAR = Stage("similar", "pairs of captions of one image, drawn by chance (flow A)", pair_similar, ("sentences",), ("similar_pairs", "seed"))  # fmt: skip
-SCORED = Stage("scored-a", "mean of the answers; pairs whose answers vary too much are deleted", score("similar", "similarity-a"), ("similar", "similarity-a"), ("similarity_variance",))  # fmt: skip
-CONTRADICTED = Stage("contradicted", "captions drawn to be contradicted (flow C)", draw_captions, ("sentences",), ("contradicted_captions", "seed"))  # fmt: skip
-WRITTEN = Stage("written", "caption and written sentence, unless too far apart by edit distance", pair_written, ("contradicted", "contradictions"), ("edit_distance",))  # fmt: skip
-CONFIRMED = Stage("confirmed", "pairs that enough workers call a contradiction", confirm, ("written", "inference-c"), ("inference_votes", "inference_workers"))  # fmt: skip
+SIMILAR = Stage(
+    "similar",
+    "pairs of captions of one image, drawn by chance (flow A)",
+    pair_similar,
+    ("sentences",),
+    ("similar_pairs", "seed"),
+)
+SCORED = Stage(
+    "scored-a",
+    "mean of the answers; pairs whose answers vary too much are deleted",
+    score("similar", "similarity-a"),
+    ("similar", "similarity-a"),
+    ("similarity_variance",),
+)
+CONTRADICTED = Stage(
+    "contradicted",
+    "captions drawn to be contradicted (flow C)",
+    draw_captions,
+    ("sentences",),
+    ("contradicted_captions", "seed"),
+)
+WRITTEN = Stage(
+    "written",
+    "caption and written sentence, unless too far apart by edit distance",
+    pair_written,
+    ("contradicted", "contradictions"),
+    ("edit_distance",),
+)
+CONFIRMED = Stage(
+    "confirmed",
+    "pairs that enough workers call a contradiction",
+    confirm,
+    ("written", "inference-c"),
+    ("inference_votes", "inference_workers"),
+)
 
 
 def similarity(name: str, items: str) -> Ask:

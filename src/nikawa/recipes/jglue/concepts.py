@@ -17,10 +17,29 @@ from nikawa.recipes.recipe import found_in
 from nikawa.records import Example, Origin
 
 FORWARD = (
-    "Antonym", "AtLocation", "CapableOf", "Causes", "CausesDesire", "DefinedAs", "DerivedFrom", "Desires", "DistinctFrom",
-    "EtymologicallyDerivedFrom", "HasA", "HasFirstSubevent", "HasLastSubevent", "HasPrerequisite", "HasProperty", "InstanceOf",
-    "MadeOf", "MotivatedByGoal", "NotDesires", "PartOf", "SymbolOf", "UsedFor",
-)  # fmt: skip
+    "Antonym",
+    "AtLocation",
+    "CapableOf",
+    "Causes",
+    "CausesDesire",
+    "DefinedAs",
+    "DerivedFrom",
+    "Desires",
+    "DistinctFrom",
+    "EtymologicallyDerivedFrom",
+    "HasA",
+    "HasFirstSubevent",
+    "HasLastSubevent",
+    "HasPrerequisite",
+    "HasProperty",
+    "InstanceOf",
+    "MadeOf",
+    "MotivatedByGoal",
+    "NotDesires",
+    "PartOf",
+    "SymbolOf",
+    "UsedFor",
+)
 """The 22 relations of the paper's footnote 5; general ones such as RelatedTo and IsA are not among them."""
 THINGS = ("靴下", "梯子", "窓", "鍵", "帽子", "時計", "石", "傘", "薬", "地図", "糸", "鏡")
 """What simulated workers add as distractors."""
@@ -42,15 +61,21 @@ def read_triples(path: Path, language: str) -> Iterator[Example]:
     for number, line in read_lines(path):
         cells = line.split("\t")
         if len(cells) < 4 or not cells[1].startswith("/r/"):
-            cure = "write edge, relation (/r/...), start and end (/c/LANGUAGE/CONCEPT), tab-separated"
+            cure = (
+                "write edge, relation (/r/...), start and end (/c/LANGUAGE/CONCEPT), tab-separated"
+            )
             raise BadInput("is no assertion of ConceptNet", file=path, line=number, cure=cure)
         if cells[2].startswith(here) and cells[3].startswith(here):
             about = _about(cells[4], path, number) if len(cells) > 4 else About()
-            start, end = (cell[len(here) :].partition("/")[0].replace("_", " ") for cell in cells[2:4])
+            start, end = (
+                cell[len(here) :].partition("/")[0].replace("_", " ") for cell in cells[2:4]
+            )
             yield Example(
                 id=f"t{number}",
                 inputs={"start": start, "relation": cells[1].removeprefix("/r/"), "end": end},
-                meta=found_in(path, number, url=cells[0], licence=about.license.removeprefix("cc:")),
+                meta=found_in(
+                    path, number, url=cells[0], licence=about.license.removeprefix("cc:")
+                ),
                 origin=Origin(recipe="conceptnet", step=about.dataset),
             )
 

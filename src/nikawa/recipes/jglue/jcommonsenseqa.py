@@ -78,7 +78,9 @@ def gather(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         order = sorted(targets, key=lambda name: (draw(config.seed, source, relation, name), name))
         for number in range(len(order) // config.targets):
             chosen = order[number * config.targets : (number + 1) * config.targets]
-            sets.append(_set(f"{source}.{relation}.{number}", chosen, tuple(targets[c] for c in chosen)))
+            sets.append(
+                _set(f"{source}.{relation}.{number}", chosen, tuple(targets[c] for c in chosen))
+            )
     yield from drawn(sets, config.question_sets, config.seed, "sets")
 
 
@@ -96,11 +98,15 @@ def tell_apart(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     if config.analyser != "none":
         from nikawa.text import analyser
 
-        for target, tokens in zip(spelt, analyser(config.analyser).analyse_many(spelt), strict=True):
+        for target, tokens in zip(
+            spelt, analyser(config.analyser).analyse_many(spelt), strict=True
+        ):
             spelt[target].add(" ".join(token.norm or token.base for token in tokens))
     for found in sets:
         targets = found.inputs["targets"]
-        same = [(a, b) for i, a in enumerate(targets) for b in targets[i + 1 :] if spelt[a] & spelt[b]]
+        same = [
+            (a, b) for i, a in enumerate(targets) for b in targets[i + 1 :] if spelt[a] & spelt[b]
+        ]
         yield (
             Dropped(found, "spelling variants", f"{same[0][0]} {same[0][1]}")
             if same
@@ -122,10 +128,15 @@ def assign(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """A question is to be written for each target of a set."""
     for found in inputs.examples("adopted"):
         for number, target in enumerate(found.inputs["targets"]):
-            told = {"source": found.inputs["source"], "choices": found.inputs["targets"], "answer": target}
+            told = {
+                "source": found.inputs["source"],
+                "choices": found.inputs["targets"],
+                "answer": target,
+            }
             origin = Origin(recipe="jcommonsenseqa", parents=(found.id,))
             yield Kept(
-                replace(found, id=f"{found.id}.{number}", inputs=told, origin=origin), "one question a target"
+                replace(found, id=f"{found.id}.{number}", inputs=told, origin=origin),
+                "one question a target",
             )
 
 
@@ -142,7 +153,9 @@ def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             )
             why = question_fault(judgement.answer, item.inputs["choices"])
             yield (
-                Dropped(made, why, judgement.answer) if why else Kept(made, "question meets the three rules")
+                Dropped(made, why, judgement.answer)
+                if why
+                else Kept(made, "question meets the three rules")
             )
 
 
@@ -183,10 +196,14 @@ def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Train, dev and test; the questions of a set stay together."""
     questions = list(inputs.examples("solved"))
     check_removed(config.removed, {found.id for found in questions})
-    yield from (Dropped(found, "deleted by hand") for found in questions if found.id in config.removed)
+    yield from (
+        Dropped(found, "deleted by hand") for found in questions if found.id in config.removed
+    )
     kept = [found for found in questions if found.id not in config.removed]
     if kept:
-        yield from sorted_into(kept, config.split, config.seed, lambda found: str(found.group), SETS)
+        yield from sorted_into(
+            kept, config.split, config.seed, lambda found: str(found.group), SETS
+        )
 
 
 def check(config: Any) -> None:
@@ -213,14 +230,49 @@ def card(config: Any) -> Card:
     )
 
 
-ASK_SYNONYMS = Ask("synonyms", "whether the targets of a set hold synonyms", ("apart",), "choice", "synonyms", "synonym_workers",
-    prompt="3つの言葉の中に、同じ意味の言葉がありますか。", labels=("yes", "no"), simulate=simulate_synonyms)  # fmt: skip
-ASK_QUESTIONS = Ask("questions", "a question that only the answer fits", ("assigned",), "concept-question", "question", "writers",
-    prompt="選択肢のうち「答え」だけが正解になる質問を、「？」で終わるように書いてください。", simulate=simulate_question)  # fmt: skip
-ASK_DISTRACTORS = Ask("distractors", "wrong choices for a question", ("asked",), "distractors", "distractors", "distractor_writers",
-    prompt="質問の答えにならない選択肢を書いてください。", texts="distractors", simulate=simulate_distractors, uses=("distractors",))  # fmt: skip
-ASK_CHECK = Ask("check", "the right choice", ("complete",), "multiple-choice", "choice", "answerers",
-    prompt="質問の答えを選んでください。", simulate=simulate_choice)  # fmt: skip
+ASK_SYNONYMS = Ask(
+    "synonyms",
+    "whether the targets of a set hold synonyms",
+    ("apart",),
+    "choice",
+    "synonyms",
+    "synonym_workers",
+    prompt="3つの言葉の中に、同じ意味の言葉がありますか。",
+    labels=("yes", "no"),
+    simulate=simulate_synonyms,
+)
+ASK_QUESTIONS = Ask(
+    "questions",
+    "a question that only the answer fits",
+    ("assigned",),
+    "concept-question",
+    "question",
+    "writers",
+    prompt="選択肢のうち「答え」だけが正解になる質問を、「？」で終わるように書いてください。",
+    simulate=simulate_question,
+)
+ASK_DISTRACTORS = Ask(
+    "distractors",
+    "wrong choices for a question",
+    ("asked",),
+    "distractors",
+    "distractors",
+    "distractor_writers",
+    prompt="質問の答えにならない選択肢を書いてください。",
+    texts="distractors",
+    simulate=simulate_distractors,
+    uses=("distractors",),
+)
+ASK_CHECK = Ask(
+    "check",
+    "the right choice",
+    ("complete",),
+    "multiple-choice",
+    "choice",
+    "answerers",
+    prompt="質問の答えを選んでください。",
+    simulate=simulate_choice,
+)
 
 RECIPE = Recipe(
     name="jcommonsenseqa",
@@ -229,19 +281,51 @@ RECIPE = Recipe(
     config=Jcqa,
     sources=("triples",),
     stages=(
-        Stage("known", "triples of the relations used", take, ("triples",), ("relations", "language")),
-        Stage("sets", "a source and three targets of one relation, both ways, drawn by chance", gather, ("known",), ("targets", "question_sets", "seed")),
-        Stage("apart", "no two targets are spellings of one word", tell_apart, ("sets",), ("analyser",)),
+        Stage(
+            "known", "triples of the relations used", take, ("triples",), ("relations", "language")
+        ),
+        Stage(
+            "sets",
+            "a source and three targets of one relation, both ways, drawn by chance",
+            gather,
+            ("known",),
+            ("targets", "question_sets", "seed"),
+        ),
+        Stage(
+            "apart",
+            "no two targets are spellings of one word",
+            tell_apart,
+            ("sets",),
+            ("analyser",),
+        ),
         ASK_SYNONYMS,
         Stage("adopted", "most workers see no synonyms", adopt, ("apart", "synonyms")),
         Stage("assigned", "each target is the answer of one question", assign, ("adopted",)),
         ASK_QUESTIONS,
-        Stage("asked", "no choice and no number of characters in the question, a question mark at its end", take_questions, ("assigned", "questions")),
+        Stage(
+            "asked",
+            "no choice and no number of characters in the question, a question mark at its end",
+            take_questions,
+            ("assigned", "questions"),
+        ),
         ASK_DISTRACTORS,
-        Stage("complete", "distractors that are neither in the question nor a choice already", complete, ("asked", "distractors"), ("seed",)),
+        Stage(
+            "complete",
+            "distractors that are neither in the question nor a choice already",
+            complete,
+            ("asked", "distractors"),
+            ("seed",),
+        ),
         ASK_CHECK,
         Stage("solved", "enough workers answer right", solve, ("complete", "check"), ("right",)),
-        Stage("splits", "train, dev and test, the questions of a set together", split, ("solved",), ("split", "seed", "removed"), tuple(SETS.values())),
+        Stage(
+            "splits",
+            "train, dev and test, the questions of a set together",
+            split,
+            ("solved",),
+            ("split", "seed", "removed"),
+            tuple(SETS.values()),
+        ),
     ),
     splits=SETS,
     card=card,
@@ -253,4 +337,4 @@ RECIPE = Recipe(
         "The paper does not say how targets beyond three are shared out: here each is in at most one set of its source and relation.",
         "The paper does not say how many workers looked for synonyms, nor how the splits were made.",
     ),
-)  # fmt: skip
+)

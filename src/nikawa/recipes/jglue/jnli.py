@@ -39,7 +39,9 @@ def turned(example: Example, gold: dict[str, Any]) -> Example:
     name = f"{image}-{second}-{first}"
     inputs = {"premise": example.inputs["hypothesis"], "hypothesis": example.inputs["premise"]}
     step = example.origin.step if example.origin is not None else ""
-    origin = Origin(recipe="jnli", parents=(example.id,), step=step, gold="derived" if gold else "annotated")
+    origin = Origin(
+        recipe="jnli", parents=(example.id,), step=step, gold="derived" if gold else "annotated"
+    )
     meta = {**example.meta, "yjcaptions_id": name}
     return replace(example, id=name, inputs=inputs, gold=gold, meta=meta, origin=origin)
 
@@ -81,7 +83,9 @@ def card(config: Any) -> Card:
         labels=f"A: an answer that at least {config.inference_votes} of {config.inference_workers} workers gave; C: contradictions written by workers, "
         f"confirmed by at least {config.inference_votes} of {config.inference_workers}, the opposite direction assigned without asking.",
         source="Captions of images: A two captions of one image, C a caption and a worker-written contradiction",
-        problems=("All contradictions are worker-written, so the label can be told in part from the style.",),
+        problems=(
+            "All contradictions are worker-written, so the label can be told in part from the style.",
+        ),
     )
 
 
@@ -98,14 +102,32 @@ RECIPE = Recipe(
         SCORED,
         Stage("directed", "both directions of a pair", direct, ("scored-a",)),
         inference("inference-a", "directed"),
-        Stage("inferred", "enough equal answers, entailment or neutral", infer, ("directed", "inference-a"), ("inference_votes", "inference_workers")),
+        Stage(
+            "inferred",
+            "enough equal answers, entailment or neutral",
+            infer,
+            ("directed", "inference-a"),
+            ("inference_votes", "inference_workers"),
+        ),
         CONTRADICTED,
         WRITE,
         WRITTEN,
         inference("inference-c", "written"),
         CONFIRMED,
-        Stage("contradicting", "contradiction assigned in the opposite direction too", reverse, ("confirmed",)),
-        Stage("splits", "train, dev and test, both directions of a pair together", split, ("inferred", "contradicting"), ("split", "split_by", "seed", "removed", "tags"), tuple(SETS.values())),
+        Stage(
+            "contradicting",
+            "contradiction assigned in the opposite direction too",
+            reverse,
+            ("confirmed",),
+        ),
+        Stage(
+            "splits",
+            "train, dev and test, both directions of a pair together",
+            split,
+            ("inferred", "contradicting"),
+            ("split", "split_by", "seed", "removed", "tags"),
+            tuple(SETS.values()),
+        ),
     ),
     splits=SETS,
     card=card,
@@ -118,4 +140,4 @@ RECIPE = Recipe(
         "The paper does not say how the splits were made; published pairs keep their directions together and share images across splits, as here (split_by).",
         "A contradiction written twice for one caption is kept once.",
     ),
-)  # fmt: skip
+)

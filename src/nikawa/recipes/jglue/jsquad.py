@@ -14,7 +14,17 @@ from msgspec.structs import replace
 from nikawa.datasets.jglue.jsquad import DATASET, SEPARATOR
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import answers_of, check_removed, check_split, drawn, need, sorted_into
-from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage, found_in
+from nikawa.recipes.recipe import (
+    Ask,
+    Config,
+    Dropped,
+    Inputs,
+    Kept,
+    Outcome,
+    Recipe,
+    Stage,
+    found_in,
+)
 from nikawa.records import Card, Example, Origin
 
 SETS = {"train": "train-articles", "dev": "dev-articles", "test": "test-articles"}
@@ -83,7 +93,9 @@ def part(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Articles in splits, so that no article is in two."""
     articles = list(inputs.examples("chosen"))
     if articles:
-        yield from sorted_into(articles, config.split, config.seed, lambda article: article.id, SETS)
+        yield from sorted_into(
+            articles, config.split, config.seed, lambda article: article.id, SETS
+        )
 
 
 def divide(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -154,7 +166,9 @@ def add_answers(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         answers += [{"text": text, "start": context.find(text)} for text in more if text in context]
         made = replace(question, gold={"answers": answers})
         yield Kept(
-            made, f"{len(answers)} answers of {1 + len(more)} in the paragraph", question.meta["split"]
+            made,
+            f"{len(answers)} answers of {1 + len(more)} in the paragraph",
+            question.meta["split"],
         )
 
 
@@ -165,7 +179,9 @@ def simulate_questions(example: Example, config: Any, random: Random) -> list[di
     for start in random.sample(range(max(config.questions, len(body) - 12)), config.questions):
         answer = body[start + 6 : start + 12].strip() or body[:4]
         answer = answer if random.random() < 0.9 else "書かれていない"
-        found.append({"question": f"「{body[start : start + 6]}」の次に続くのは？", "answer": answer})
+        found.append(
+            {"question": f"「{body[start : start + 6]}」の次に続くのは？", "answer": answer}
+        )
     return found
 
 
@@ -199,15 +215,62 @@ RECIPE = Recipe(
     sources=("articles",),
     stages=(
         Stage("ranked", "the articles of the highest rank", rank, ("articles",), ("best",)),
-        Stage("chosen", "articles drawn by chance", choose, ("ranked",), ("articles_drawn", "seed")),
-        Stage("parts", "articles of train, dev and test", part, ("chosen",), ("split", "seed"), tuple(SETS.values())),
-        Stage("paragraphs", "paragraphs that are neither too short nor too long", divide, tuple(SETS.values()), ("shortest", "longest")),
-        Ask("written", "questions on a paragraph, with answers", ("paragraphs",), "write-question", "questions", "writers",
-            prompt="段落を読めば答えられる質問と、その答え(段落中の文字列)を書いてください。", texts="questions", simulate=simulate_questions, uses=("questions",)),
-        Stage("questions", "the answer is in the paragraph", take_questions, ("paragraphs", "written"), ("removed",), ("train", "evaluated")),
-        Ask("further", "another answer to a question", ("evaluated",), "further-answers", "answer", "further_answers",
-            prompt="質問の答えを段落から抜き出してください。", simulate=simulate_answer),
-        Stage("answered", "further answers that are in the paragraph are added", add_answers, ("evaluated", "further"), (), ("dev", "test")),
+        Stage(
+            "chosen", "articles drawn by chance", choose, ("ranked",), ("articles_drawn", "seed")
+        ),
+        Stage(
+            "parts",
+            "articles of train, dev and test",
+            part,
+            ("chosen",),
+            ("split", "seed"),
+            tuple(SETS.values()),
+        ),
+        Stage(
+            "paragraphs",
+            "paragraphs that are neither too short nor too long",
+            divide,
+            tuple(SETS.values()),
+            ("shortest", "longest"),
+        ),
+        Ask(
+            "written",
+            "questions on a paragraph, with answers",
+            ("paragraphs",),
+            "write-question",
+            "questions",
+            "writers",
+            prompt="段落を読めば答えられる質問と、その答え(段落中の文字列)を書いてください。",
+            texts="questions",
+            simulate=simulate_questions,
+            uses=("questions",),
+        ),
+        Stage(
+            "questions",
+            "the answer is in the paragraph",
+            take_questions,
+            ("paragraphs", "written"),
+            ("removed",),
+            ("train", "evaluated"),
+        ),
+        Ask(
+            "further",
+            "another answer to a question",
+            ("evaluated",),
+            "further-answers",
+            "answer",
+            "further_answers",
+            prompt="質問の答えを段落から抜き出してください。",
+            simulate=simulate_answer,
+        ),
+        Stage(
+            "answered",
+            "further answers that are in the paragraph are added",
+            add_answers,
+            ("evaluated", "further"),
+            (),
+            ("dev", "test"),
+        ),
     ),
     splits={"train": "train", "dev": "dev", "test": "test"},
     card=card,
@@ -218,4 +281,4 @@ RECIPE = Recipe(
         "The paper does not say how long paragraphs are, nor how many questions were asked of each.",
         "An answer starts at the first occurrence of its text, as in the published files.",
     ),
-)  # fmt: skip
+)

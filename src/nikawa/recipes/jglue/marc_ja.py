@@ -17,7 +17,17 @@ from nikawa.datasets.jglue.marc_ja_raw import LABELS, _rows, mostly_ascii
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json_lines
 from nikawa.recipes.decide import check_split, check_votes, decide, need, sorted_into
-from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage, found_in
+from nikawa.recipes.recipe import (
+    Ask,
+    Config,
+    Dropped,
+    Inputs,
+    Kept,
+    Outcome,
+    Recipe,
+    Stage,
+    found_in,
+)
 from nikawa.records import Card, Example, Origin
 
 
@@ -47,7 +57,9 @@ def read_reviews(path: Path) -> Iterator[Example]:
     """The reviews of a file, mark-up taken off."""
     for line, name, text, stars, more in _json(path) if ".jsonl" in path.name else _table(path):
         if stars not in range(1, 6):
-            raise BadInput(f"{stars} is no number of stars", file=path, line=line, cure="write 1 to 5")
+            raise BadInput(
+                f"{stars} is no number of stars", file=path, line=line, cure="write 1 to 5"
+            )
         yield Example(
             id=name,
             inputs={"text": plain_text(text)},
@@ -100,7 +112,9 @@ def part(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def judge(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Reviews on which enough workers agree get their answer for a label; the others are left out."""
     for name in ("dev", "test"):
-        for outcome in decide(inputs, f"asked-{name}", "sentiment", f"votes:{config.votes}/{config.workers}"):
+        for outcome in decide(
+            inputs, f"asked-{name}", "sentiment", f"votes:{config.votes}/{config.workers}"
+        ):
             yield (
                 outcome._replace(into=name, example=_told(outcome.example))
                 if isinstance(outcome, Kept)
@@ -146,15 +160,46 @@ RECIPE = Recipe(
     config=MarcJa,
     sources=("reviews",),
     stages=(
-        Stage("reviewed", "1 and 2 stars negative, 4 and 5 positive; no 3 stars, ASCII or long reviews", take, ("reviews",), ("longest",)),
-        Stage("parts", "train, and the reviews to be judged for dev and test", part, ("reviewed",), ("split", "seed"), ("train", "asked-dev", "asked-test")),
-        Ask("sentiment", "whether a review is positive or negative", ("asked-dev", "asked-test"), "choice", "label", "workers",
-            prompt="このレビューは肯定的(positive)ですか、否定的(negative)ですか。", labels=LABELS, simulate=simulate),
-        Stage("judged", "enough equal answers, which become the label", judge, ("asked-dev", "asked-test", "sentiment"), ("votes", "workers"), ("dev", "test")),
+        Stage(
+            "reviewed",
+            "1 and 2 stars negative, 4 and 5 positive; no 3 stars, ASCII or long reviews",
+            take,
+            ("reviews",),
+            ("longest",),
+        ),
+        Stage(
+            "parts",
+            "train, and the reviews to be judged for dev and test",
+            part,
+            ("reviewed",),
+            ("split", "seed"),
+            ("train", "asked-dev", "asked-test"),
+        ),
+        Ask(
+            "sentiment",
+            "whether a review is positive or negative",
+            ("asked-dev", "asked-test"),
+            "choice",
+            "label",
+            "workers",
+            prompt="このレビューは肯定的(positive)ですか、否定的(negative)ですか。",
+            labels=LABELS,
+            simulate=simulate,
+        ),
+        Stage(
+            "judged",
+            "enough equal answers, which become the label",
+            judge,
+            ("asked-dev", "asked-test", "sentiment"),
+            ("votes", "workers"),
+            ("dev", "test"),
+        ),
     ),
     splits={"train": "train", "dev": "dev", "test": "test"},
     card=card,
     check=check,
     question="label",
-    notes=("The authors shuffled the reviews with a seed of their own; here each is placed by its id and the seed.",),
-)  # fmt: skip
+    notes=(
+        "The authors shuffled the reviews with a seed of their own; here each is placed by its id and the seed.",
+    ),
+)

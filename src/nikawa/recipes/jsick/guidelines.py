@@ -49,15 +49,34 @@ def departures(pairs: Iterable[tuple[str, str]]) -> Iterator[list[Departure]]:
     held = list(pairs)
     analysed = analyser("ipadic").analyse_many(japanese for _, japanese in held)
     for (english, _), tokens in zip(held, analysed, strict=True):
-        yield [Departure(name, what) for name, check in CHECKS.items() for what in check(english, tokens)]
+        yield [
+            Departure(name, what)
+            for name, check in CHECKS.items()
+            for what in check(english, tokens)
+        ]
 
 
 SUBJECT = r"(?:(?!(?:is|are|was|were|and|who|with|in|on|of)\b)[\w'-]+ )*?"
 PEOPLE = r"(?:men|women|boys|girls|children|kids|players|dancers|surfers|soldiers|ladies|guys)"
 PERSON = r"(?:man|woman|boy|girl|child|kid|person|player|lady|guy)"
-PLURAL = re.compile(rf"(?:the |some |two |three |four |several |many )?{SUBJECT}{PEOPLE}\b", re.IGNORECASE)
+PLURAL = re.compile(
+    rf"(?:the |some |two |three |four |several |many )?{SUBJECT}{PEOPLE}\b", re.IGNORECASE
+)
 SINGLE = re.compile(rf"(?:an?|the|one) {SUBJECT}{PERSON} (?:is|was|\w+s)\b", re.IGNORECASE)
-MANY = ("たち", "達", "ら", "々", "人", "名", "複数", "大勢", "グループ", "チーム", "カップル", "同士")
+MANY = (
+    "たち",
+    "達",
+    "ら",
+    "々",
+    "人",
+    "名",
+    "複数",
+    "大勢",
+    "グループ",
+    "チーム",
+    "カップル",
+    "同士",
+)
 NEGATION = re.compile(
     r"\b(?:no|not|nobody|none|never|nothing|neither|nor|without|cannot)\b|n't\b", re.IGNORECASE
 )
@@ -74,9 +93,16 @@ PARTICIPLE = re.compile(
     r"\b(?:being|by)\b|\w(?:ed|en|wn|un|ut|lt|pt|ught|de|ung|ang|st|nt|rd|ld)\b", re.IGNORECASE
 )
 NUMBERS = {
-    "two": "二2２両", "three": "三3３", "four": "四4４", "five": "五5５", "six": "六6６", "seven": "七7７",
-    "eight": "八8８", "nine": "九9９", "ten": "十1１",
-}  # fmt: skip
+    "two": "二2２両",
+    "three": "三3３",
+    "four": "四4４",
+    "five": "五5５",
+    "six": "六6６",
+    "seven": "七7７",
+    "eight": "八8８",
+    "nine": "九9９",
+    "ten": "十1１",
+}
 QUANTIFIERS = {
     r"some|several|a few": ("いくつ", "いくら", "何", "数", "ある", "複数", "一部", "若干"),
     r"many|lots of|a lot of": ("多", "たくさん", "沢山", "大勢", "いっぱい", "数々", "大量"),
@@ -92,7 +118,9 @@ QUANTIFIERS = {
         "あらゆる",
     ),
 }
-_QUANTIFIERS = {re.compile(rf"\b(?:{words})\b", re.IGNORECASE): kept for words, kept in QUANTIFIERS.items()}
+_QUANTIFIERS = {
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE): kept for words, kept in QUANTIFIERS.items()
+}
 
 
 def _markers(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
@@ -107,7 +135,10 @@ GA, WA, CASE, TOPIC = "が", "は", ("助詞", "格助詞"), ("助詞", "係助�
 
 
 def _article(english: str, tokens: Sequence[Token]) -> Iterator[str]:
-    first, found = english.split(maxsplit=1)[0].lower() if english.split() else "", dict(_markers(tokens))
+    first, found = (
+        english.split(maxsplit=1)[0].lower() if english.split() else "",
+        dict(_markers(tokens)),
+    )
     if first in ("a", "an") and WA in found and GA not in found:
         yield "不定冠詞(a, an)の主語は「が」で訳します"
     if first == "the" and GA in found and WA not in found:
@@ -139,7 +170,8 @@ def _negates(token: Token) -> bool:
 
 def _passive(english: str, tokens: Sequence[Token]) -> Iterator[str]:
     here = any(
-        token.pos[:2] == ("動詞", "接尾") and token.base in ("れる", "られる", "せられる") for token in tokens
+        token.pos[:2] == ("動詞", "接尾") and token.base in ("れる", "られる", "せられる")
+        for token in tokens
     )
     if PASSIVE.search(english) and not here:
         yield "英文は受身です"

@@ -67,7 +67,8 @@ def take_sentences(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     for text in sorted(found):
         place = {FROM: found[text].meta[FROM]}
         yield Kept(
-            Example(id=sentence_id(text), inputs={"english": text}, meta=place), "a sentence of the pairs"
+            Example(id=sentence_id(text), inputs={"english": text}, meta=place),
+            "a sentence of the pairs",
         )
 
 
@@ -84,10 +85,14 @@ def check_translations(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         english = item.inputs["english"]
         looks = [note.what for note in notes]
         looks += [wrong] if (wrong := fault(english, text)) else []
-        looks += [f"別の英文と同じ訳です: {other}" for other in shared[text] if other != english][:1]
+        looks += [f"別の英文と同じ訳です: {other}" for other in shared[text] if other != english][
+            :1
+        ]
         shown = {"english": english, "japanese": text, "check": "; ".join(looks)}
         names = ", ".join(sorted({note.guideline for note in notes}))
-        yield Kept(replace(item, inputs=shown), f"to look at: {names}" if names else "no guideline left")
+        yield Kept(
+            replace(item, inputs=shown), f"to look at: {names}" if names else "no guideline left"
+        )
 
 
 def validate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -105,11 +110,15 @@ def validate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def pair_up(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The pairs in Japanese, without the English answers; these stay in the meta to compare with."""
-    japanese = {item.inputs["english"]: item.inputs["japanese"] for item in inputs.examples("validated")}
+    japanese = {
+        item.inputs["english"]: item.inputs["japanese"] for item in inputs.examples("validated")
+    }
     for pair in inputs.examples("english"):
         texts = {name: japanese.get(text, "") for name, text in pair.inputs.items()}
         parents = tuple(dict.fromkeys(sentence_id(text) for text in pair.inputs.values()))
-        english = {f"{name}_en": value for name, value in (*pair.inputs.items(), *pair.gold.items())}
+        english = {
+            f"{name}_en": value for name, value in (*pair.inputs.items(), *pair.gold.items())
+        }
         made = replace(
             pair,
             inputs=texts,
@@ -119,13 +128,17 @@ def pair_up(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             origin=Origin(recipe="jsick", parents=parents, step="translated"),
         )
         yield (
-            Kept(made, "both sentences translated") if all(texts.values()) else Dropped(made, NO_TRANSLATION)
+            Kept(made, "both sentences translated")
+            if all(texts.values())
+            else Dropped(made, NO_TRANSLATION)
         )
 
 
 def relate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The mean relatedness."""
-    yield from decide(inputs, "paired", "relatedness", f"mean+round:{config.decimals}", gold="relatedness")
+    yield from decide(
+        inputs, "paired", "relatedness", f"mean+round:{config.decimals}", gold="relatedness"
+    )
 
 
 def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -141,7 +154,9 @@ def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Kept(made, f"no majority: {told(given)}", "tied")
         else:
             yield Kept(
-                replace(made, gold={**made.gold, "label": label}), f"majority: {told(given)}", "agreed"
+                replace(made, gold={**made.gold, "label": label}),
+                f"majority: {told(given)}",
+                "agreed",
             )
 
 
@@ -160,7 +175,11 @@ def list_pairs(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                 yield Kept(pair, "not reviewed", "settled")
             else:
                 shown = {**pair.inputs, VOTES: pair.meta[VOTES]}
-                yield Kept(replace(pair, inputs=shown), "a tie" if name == "tied" else "to review", "listed")
+                yield Kept(
+                    replace(pair, inputs=shown),
+                    "a tie" if name == "tied" else "to review",
+                    "listed",
+                )
 
 
 def settle(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -169,7 +188,9 @@ def settle(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     found = {pair.id: pair for name in ("listed", "settled") for pair in inputs.examples(name)}
     for source in inputs.examples("paired"):
         if source.id in found:
-            yield _settled(replace(found[source.id], inputs=source.inputs), answers.get(source.id, []))
+            yield _settled(
+                replace(found[source.id], inputs=source.inputs), answers.get(source.id, [])
+            )
 
 
 def _settled(pair: Example, given: Sequence[Judgement]) -> Outcome:
@@ -179,7 +200,11 @@ def _settled(pair: Example, given: Sequence[Judgement]) -> Outcome:
     if not given:
         return Kept(pair, f"majority: {pair.meta[VOTES]}")
     rule = (
-        "tie, decided" if voted is None else "majority confirmed" if voted == label else "majority overruled"
+        "tie, decided"
+        if voted is None
+        else "majority confirmed"
+        if voted == label
+        else "majority overruled"
     )
     return Kept(replace(pair, gold={**pair.gold, "label": label}), f"{rule}: {label}")
 
@@ -222,21 +247,119 @@ RECIPE = Recipe(
     config=Jsick,
     sources=("pairs",),
     stages=(
-        Stage("english", "English pairs of the source, in their splits", take_pairs, ("pairs",), ("source_licence",)),
-        Stage("sentences", "each English sentence once, in alphabetical order, without pairs and labels", take_sentences, ("english",)),
-        Ask("translation", "the sentence in Japanese, by the guidelines", ("sentences",), "translation", "japanese", "translators", prompt=TRANSLATE, simulate=simulate_translation),
-        Stage("translated", "what the guideline checks ask to look at is noted", check_translations, ("sentences", "translation")),
-        Ask("validation", "good, or a corrected translation, by bilinguals", ("translated",), "translation", "japanese", "validators", prompt=VALIDATE, reports=(GOOD,), apart=("translation",), simulate=simulate_validation),
-        Stage("validated", "translations as the bilinguals leave them", validate, ("translated", "validation")),
+        Stage(
+            "english",
+            "English pairs of the source, in their splits",
+            take_pairs,
+            ("pairs",),
+            ("source_licence",),
+        ),
+        Stage(
+            "sentences",
+            "each English sentence once, in alphabetical order, without pairs and labels",
+            take_sentences,
+            ("english",),
+        ),
+        Ask(
+            "translation",
+            "the sentence in Japanese, by the guidelines",
+            ("sentences",),
+            "translation",
+            "japanese",
+            "translators",
+            prompt=TRANSLATE,
+            simulate=simulate_translation,
+        ),
+        Stage(
+            "translated",
+            "what the guideline checks ask to look at is noted",
+            check_translations,
+            ("sentences", "translation"),
+        ),
+        Ask(
+            "validation",
+            "good, or a corrected translation, by bilinguals",
+            ("translated",),
+            "translation",
+            "japanese",
+            "validators",
+            prompt=VALIDATE,
+            reports=(GOOD,),
+            apart=("translation",),
+            simulate=simulate_validation,
+        ),
+        Stage(
+            "validated",
+            "translations as the bilinguals leave them",
+            validate,
+            ("translated", "validation"),
+        ),
         Stage("paired", "the pairs in Japanese", pair_up, ("english", "validated")),
-        Ask("inference", "the relation of a premise to a hypothesis", ("paired",), "inference", "label", "workers", prompt=INFER, labels=LABELS, simulate=simulate_inference),
-        Ask("relatedness", "how related two sentences are, 1 to 5", ("paired",), "scale", "relatedness", "workers", prompt=RELATE, scale=(1, 5), simulate=simulate_relatedness),
-        Stage("related", "mean relatedness, rounded", relate, ("paired", "relatedness"), ("decimals",)),
-        Stage("voted", "the label most workers gave; ties apart", vote, ("related", "inference"), writes=("agreed", "tied")),
-        Stage("listing", "ties and, where all is reviewed, the rest go on the authors' list", list_pairs, ("agreed", "tied"), ("review",), ("listed", "settled")),
-        Ask("adjudication", "the label of a pair on the list, by consensus", ("listed",), "inference", "label", "adjudicators", prompt=REVIEW, labels=LABELS, simulate=simulate_adjudication),
-        Stage("decided", "the authors' label, else the majority", settle, ("paired", "listed", "settled", "adjudication")),
-        Stage("splits", "the splits of the English pairs, with tags", split, ("decided",), ("tags",), tuple(SETS.values())),
+        Ask(
+            "inference",
+            "the relation of a premise to a hypothesis",
+            ("paired",),
+            "inference",
+            "label",
+            "workers",
+            prompt=INFER,
+            labels=LABELS,
+            simulate=simulate_inference,
+        ),
+        Ask(
+            "relatedness",
+            "how related two sentences are, 1 to 5",
+            ("paired",),
+            "scale",
+            "relatedness",
+            "workers",
+            prompt=RELATE,
+            scale=(1, 5),
+            simulate=simulate_relatedness,
+        ),
+        Stage(
+            "related", "mean relatedness, rounded", relate, ("paired", "relatedness"), ("decimals",)
+        ),
+        Stage(
+            "voted",
+            "the label most workers gave; ties apart",
+            vote,
+            ("related", "inference"),
+            writes=("agreed", "tied"),
+        ),
+        Stage(
+            "listing",
+            "ties and, where all is reviewed, the rest go on the authors' list",
+            list_pairs,
+            ("agreed", "tied"),
+            ("review",),
+            ("listed", "settled"),
+        ),
+        Ask(
+            "adjudication",
+            "the label of a pair on the list, by consensus",
+            ("listed",),
+            "inference",
+            "label",
+            "adjudicators",
+            prompt=REVIEW,
+            labels=LABELS,
+            simulate=simulate_adjudication,
+        ),
+        Stage(
+            "decided",
+            "the authors' label, else the majority",
+            settle,
+            ("paired", "listed", "settled", "adjudication"),
+        ),
+        Stage(
+            "splits",
+            "the splits of the English pairs, with tags",
+            split,
+            ("decided",),
+            ("tags",),
+            tuple(SETS.values()),
+        ),
     ),
     splits=SETS,
     card=card,
@@ -248,4 +371,4 @@ RECIPE = Recipe(
         "The paper tested its six workers with ten questions before they began; that belongs to the platform (nikawa collect has such a test), so the answers given here count as theirs.",
         "The mean relatedness takes all answers; 4,000 published ones left out a third answer.",
     ),
-)  # fmt: skip
+)

@@ -31,7 +31,11 @@ RELEASED = (
     "entailment_label_En",
     "relatedness_score_En",
 )
-WORDS = {**{word: ours for word, ours in SPLITS.items() if word != "all"}, "dev": "dev", "valid": "dev"}
+WORDS = {
+    **{word: ours for word, ours in SPLITS.items() if word != "all"},
+    "dev": "dev",
+    "valid": "dev",
+}
 """Words for a split, in any case, to ours."""
 
 
@@ -72,7 +76,9 @@ def read_pairs(path: Path, licence: str) -> Iterator[Example]:
 
 def _table(path: Path) -> Iterator[Row]:
     columns = RELEASED if "sentence_A_En" in header_of(path) else SICK
-    for number, (pair, split, premise, hypothesis, label, score) in read_cells(path, columns, crlf=True):
+    for number, (pair, split, premise, hypothesis, label, score) in read_cells(
+        path, columns, crlf=True
+    ):
         yield number, Line(pair, premise, hypothesis, split, label, score)
 
 

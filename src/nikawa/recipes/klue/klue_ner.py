@@ -56,7 +56,11 @@ def propose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         every = apart([*spans, *given_spans(sentence, TYPES)])
         meta = {key: value for key, value in sentence.meta.items() if key != "given"}
         made = replace(sentence, inputs=shown(sentence, every), meta=meta)
-        yield Kept(made, f"{len(every)} entities proposed") if every else Dropped(made, "no entity proposed")
+        yield (
+            Kept(made, f"{len(every)} entities proposed")
+            if every
+            else Dropped(made, "no entity proposed")
+        )
 
 
 def shown(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
@@ -73,7 +77,9 @@ def shown(sentence: Example, spans: Iterable[Span]) -> dict[str, Any]:
 
 def spans_of(judgement: Judgement) -> list[Span]:
     """The spans a worker marked; none of them overlap, so that every character has one tag."""
-    return convert([{k: s[k] for k in ("start", "end", "label")} for s in judgement.answer], list[Span])
+    return convert(
+        [{k: s[k] for k in ("start", "end", "label")} for s in judgement.answer], list[Span]
+    )
 
 
 def agreed(judgements: Sequence[Judgement]) -> list[Span]:
@@ -98,7 +104,9 @@ def gather(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             continue
         spans = agreed(given)
         made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
-        yield Kept(made, f"{len(spans)} entities that more than half of {len(given)} workers marked")
+        yield Kept(
+            made, f"{len(spans)} entities that more than half of {len(given)} workers marked"
+        )
 
 
 def inspect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -118,7 +126,9 @@ def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             if name == "doubtful" and sentence.id not in mended:
                 yield Dropped(sentence, "reported as inadequate")
                 continue
-            spans = agreed(mended[sentence.id]) if name == "doubtful" else list(sentence.gold["spans"])
+            spans = (
+                agreed(mended[sentence.id]) if name == "doubtful" else list(sentence.gold["spans"])
+            )
             made = replace(sentence, inputs=shown(sentence, spans), gold={"spans": spans})
             persons = any(span.label == PERSON for span in spans)
             rule = "mended" if name == "doubtful" else "found right"
@@ -138,7 +148,9 @@ def release(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             if any(judgement.answer == PRIVATE for judgement in said.get(sentence.id, ())):
                 yield Dropped(made, "names a person who is no public figure")
             else:
-                yield Kept(made, "names no person" if name == "nameless" else "names public figures alone")
+                yield Kept(
+                    made, "names no person" if name == "nameless" else "names public figures alone"
+                )
 
 
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -155,7 +167,9 @@ def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     yield from into_sets(
         sentences,
         parts,
-        lambda part, _: "the rest" if part == "train" else "holds an entity that earlier parts lack",
+        lambda part, _: (
+            "the rest" if part == "train" else "holds an entity that earlier parts lack"
+        ),
     )
 
 
@@ -200,21 +214,99 @@ RECIPE = Recipe(
     config=KlueNer,
     sources=("sentences", "tagger"),
     stages=(
-        Stage("short", "sentences that are not too long, each once", take, ("sentences",), ("longest", "cleaning")),
-        Stage("proposed", "sentences in which a machine finds an entity", propose, ("short", "tagger")),
-        Ask("tagging", "the entities of a sentence, starting from those proposed", ("proposed",), "span-tagging", "spans", "workers", prompt=TAGGING,
-            labels=TYPES, reports=(*ETHICS, "broken"), simulate=simulate_tags),
-        Stage("tagged", "entities that more than half of the workers marked; what one handed back is left out", gather, ("proposed", "tagging")),
-        Ask("check", "whether the entities of a sentence are right", ("tagged",), "choice", "right", "checkers", labels=(RIGHT, WRONG), apart=("tagging",), simulate=simulate_check,
-            prompt="개체명의 범위와 종류가 모두 맞으면 right, 하나라도 틀리면 wrong을 고르세요."),
-        Stage("checked", "sentences that every checker finds right, and the others", inspect, ("tagged", "check"), (), ("passed", "doubtful")),
-        Ask("correction", "the entities of a sentence that was found wrong", ("doubtful",), "span-tagging", "spans", "correctors", prompt=TAGGING,
-            labels=TYPES, reports=(*ETHICS, "broken"), simulate=simulate_tags),
-        Stage("mended", "entities as they were checked or mended; sentences left with none go", mend, ("passed", "doubtful", "correction"), (), ("nameless", "naming")),
-        Ask("privacy", "whether the persons named are public figures", ("naming",), "choice", "persons", "inspectors", labels=(PUBLIC, PRIVATE), simulate=simulate_privacy,
-            prompt="문장에 나온 사람이 모두 검색되는 공인이면 public, 아니면 private을 고르세요."),
-        Stage("public", "sentences that name no person, or public figures alone", release, ("nameless", "naming", "privacy")),
-        Stage("splits", "entities held out of train for dev and test", split, ("public",), ("split", "seed"), tuple(SETS.values())),
+        Stage(
+            "short",
+            "sentences that are not too long, each once",
+            take,
+            ("sentences",),
+            ("longest", "cleaning"),
+        ),
+        Stage(
+            "proposed", "sentences in which a machine finds an entity", propose, ("short", "tagger")
+        ),
+        Ask(
+            "tagging",
+            "the entities of a sentence, starting from those proposed",
+            ("proposed",),
+            "span-tagging",
+            "spans",
+            "workers",
+            prompt=TAGGING,
+            labels=TYPES,
+            reports=(*ETHICS, "broken"),
+            simulate=simulate_tags,
+        ),
+        Stage(
+            "tagged",
+            "entities that more than half of the workers marked; what one handed back is left out",
+            gather,
+            ("proposed", "tagging"),
+        ),
+        Ask(
+            "check",
+            "whether the entities of a sentence are right",
+            ("tagged",),
+            "choice",
+            "right",
+            "checkers",
+            labels=(RIGHT, WRONG),
+            apart=("tagging",),
+            simulate=simulate_check,
+            prompt="개체명의 범위와 종류가 모두 맞으면 right, 하나라도 틀리면 wrong을 고르세요.",
+        ),
+        Stage(
+            "checked",
+            "sentences that every checker finds right, and the others",
+            inspect,
+            ("tagged", "check"),
+            (),
+            ("passed", "doubtful"),
+        ),
+        Ask(
+            "correction",
+            "the entities of a sentence that was found wrong",
+            ("doubtful",),
+            "span-tagging",
+            "spans",
+            "correctors",
+            prompt=TAGGING,
+            labels=TYPES,
+            reports=(*ETHICS, "broken"),
+            simulate=simulate_tags,
+        ),
+        Stage(
+            "mended",
+            "entities as they were checked or mended; sentences left with none go",
+            mend,
+            ("passed", "doubtful", "correction"),
+            (),
+            ("nameless", "naming"),
+        ),
+        Ask(
+            "privacy",
+            "whether the persons named are public figures",
+            ("naming",),
+            "choice",
+            "persons",
+            "inspectors",
+            labels=(PUBLIC, PRIVATE),
+            simulate=simulate_privacy,
+            prompt="문장에 나온 사람이 모두 검색되는 공인이면 public, 아니면 private을 고르세요.",
+        ),
+        Stage(
+            "public",
+            "sentences that name no person, or public figures alone",
+            release,
+            ("nameless", "naming", "privacy"),
+        ),
+        Stage(
+            "splits",
+            "entities held out of train for dev and test",
+            split,
+            ("public",),
+            ("split", "seed"),
+            tuple(SETS.values()),
+        ),
     ),
     splits=SETS,
     card=card,
@@ -225,4 +317,4 @@ RECIPE = Recipe(
         "Linguists checked all, and what any of them finds wrong is mended here; the paper does not say which sentences its researchers mended.",
         "Entities are spans of characters that do not overlap; records written as .conll are character BIO rows.",
     ),
-)  # fmt: skip
+)

@@ -74,13 +74,18 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
     found = list(inputs.examples("statements"))
     if len(found) < FOLDS:
-        raise BadInput(f"{len(found)} premises are too few for the split", cure=f"give {FOLDS} at least")
+        raise BadInput(
+            f"{len(found)} premises are too few for the split", cure=f"give {FOLDS} at least"
+        )
     held: dict[str, int] = {}
     for example in found:
         held[example.meta["source"]] = held.get(example.meta["source"], 0) + 1
     given = quotas(held, config.premises)
     yield from drawn_by(
-        found, lambda example: str(example.meta["source"]), lambda source: given[source], config.seed
+        found,
+        lambda example: str(example.meta["source"]),
+        lambda source: given[source],
+        config.seed,
     )
 
 
@@ -109,7 +114,11 @@ def _pairs(premise: Example, written: Judgement) -> Iterator[Outcome]:
         made = Example(
             id=pair_id(premise.id, label),
             inputs={"premise": text, "hypothesis": hypothesis},
-            meta={"source": premise.meta["source"], "style": premise.meta["style"], "author": label},
+            meta={
+                "source": premise.meta["source"],
+                "style": premise.meta["style"],
+                "author": label,
+            },
             group=premise.id,
             origin=Origin(recipe="klue-nli", parents=(premise.id,), step=label),
         )
@@ -132,7 +141,9 @@ def label(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Dropped(found, f"no {config.votes} equal labels", said)
             continue
         made = replace(found, gold={"label": gold})
-        yield Kept(made, f"{labels.count(gold)} of {len(labels)} labels, {config.votes} needed: {said}")
+        yield Kept(
+            made, f"{labels.count(gold)} of {len(labels)} labels, {config.votes} needed: {said}"
+        )
 
 
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -147,7 +158,9 @@ def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     yield from into_sets(
         pairs,
         parts,
-        lambda part, _: "the rest" if part == "train" else "a whole set, hypotheses near to uniform",
+        lambda part, _: (
+            "the rest" if part == "train" else "a whole set, hypotheses near to uniform"
+        ),
     )
 
 
@@ -155,7 +168,9 @@ def check(config: Any) -> None:
     """Refuse settings that could not be met."""
     check_split(config)
     if config.votes > config.validators + 1:
-        what = f"votes = {config.votes} is more than the writer and validators = {config.validators}"
+        what = (
+            f"votes = {config.votes} is more than the writer and validators = {config.validators}"
+        )
         raise BadInput(what, cure="no pair could ever be accepted: lower one or raise the other")
     check_votes("shortest", "longest", config)
     from nikawa.models import Trainable, model
@@ -192,22 +207,93 @@ RECIPE = Recipe(
     config=KlueNli,
     sources=("sentences",),
     stages=(
-        Stage("statements", "sentences of the length asked for that state something, each once", take, ("sentences",), ("shortest", "longest", "propositions", "cleaning")),
-        Stage("premises", "premises drawn by chance, as many of each source as can be", choose, ("statements",), ("premises", "seed")),
-        Ask("hypotheses", "a hypothesis for each label", ("premises",), "write-hypotheses", "hypotheses", "writers", prompt=PROMPT, texts="hypotheses",
-            reports=HANDED, simulate=simulate_hypotheses),
-        Stage("checked", "premises the writer skipped are left out, those reported are set apart", set_apart("premises", "hypotheses", {"undecidable": "skipped by the writer"}),
-              ("premises", "hypotheses"), (), ("unreported", "reported")),
+        Stage(
+            "statements",
+            "sentences of the length asked for that state something, each once",
+            take,
+            ("sentences",),
+            ("shortest", "longest", "propositions", "cleaning"),
+        ),
+        Stage(
+            "premises",
+            "premises drawn by chance, as many of each source as can be",
+            choose,
+            ("statements",),
+            ("premises", "seed"),
+        ),
+        Ask(
+            "hypotheses",
+            "a hypothesis for each label",
+            ("premises",),
+            "write-hypotheses",
+            "hypotheses",
+            "writers",
+            prompt=PROMPT,
+            texts="hypotheses",
+            reports=HANDED,
+            simulate=simulate_hypotheses,
+        ),
+        Stage(
+            "checked",
+            "premises the writer skipped are left out, those reported are set apart",
+            set_apart("premises", "hypotheses", {"undecidable": "skipped by the writer"}),
+            ("premises", "hypotheses"),
+            (),
+            ("unreported", "reported"),
+        ),
         review("신고된 문장입니다. 전제로 써도 되면 keep, 버려야 하면 discard를 고르세요."),
-        Stage("readmitted", "reported premises that are kept on review", kept_on_review, ("reported", "review")),
-        Ask("hypotheses-again", "hypotheses for premises that were kept on review", ("readmitted",), "write-hypotheses", "hypotheses", "writers", prompt=PROMPT,
-            texts="hypotheses", reports=HANDED, simulate=simulate_hypotheses),
-        Stage("pairs", "a premise and a hypothesis, under the label that was meant", pair, ("unreported", "readmitted", "hypotheses", "hypotheses-again"), edition=2),
-        Ask("validation", "the relation of a premise to a hypothesis", ("pairs",), "inference", "label", "validators", labels=LABELS, apart=("hypotheses", "hypotheses-again"), simulate=simulate_label,
-            prompt="전제(premise)가 참일 때 가설(hypothesis)이 반드시 참이면 entailment, 반드시 거짓이면 contradiction, 알 수 없으면 neutral을 고르세요."),
-        Stage("labelled", "enough equal labels of the writer and of validators who did not write it", label, ("pairs", "validation"), ("votes",)),
-        Stage("splits", "premise sets whose hypotheses alone give the least away, by source and style, for dev and test", split, ("labelled",),
-              ("split", "colloquial", "model", "seed"), tuple(SETS.values())),
+        Stage(
+            "readmitted",
+            "reported premises that are kept on review",
+            kept_on_review,
+            ("reported", "review"),
+        ),
+        Ask(
+            "hypotheses-again",
+            "hypotheses for premises that were kept on review",
+            ("readmitted",),
+            "write-hypotheses",
+            "hypotheses",
+            "writers",
+            prompt=PROMPT,
+            texts="hypotheses",
+            reports=HANDED,
+            simulate=simulate_hypotheses,
+        ),
+        Stage(
+            "pairs",
+            "a premise and a hypothesis, under the label that was meant",
+            pair,
+            ("unreported", "readmitted", "hypotheses", "hypotheses-again"),
+            edition=2,
+        ),
+        Ask(
+            "validation",
+            "the relation of a premise to a hypothesis",
+            ("pairs",),
+            "inference",
+            "label",
+            "validators",
+            labels=LABELS,
+            apart=("hypotheses", "hypotheses-again"),
+            simulate=simulate_label,
+            prompt="전제(premise)가 참일 때 가설(hypothesis)이 반드시 참이면 entailment, 반드시 거짓이면 contradiction, 알 수 없으면 neutral을 고르세요.",
+        ),
+        Stage(
+            "labelled",
+            "enough equal labels of the writer and of validators who did not write it",
+            label,
+            ("pairs", "validation"),
+            ("votes",),
+        ),
+        Stage(
+            "splits",
+            "premise sets whose hypotheses alone give the least away, by source and style, for dev and test",
+            split,
+            ("labelled",),
+            ("split", "colloquial", "model", "seed"),
+            tuple(SETS.values()),
+        ),
     ),
     splits=SETS,
     card=card,
@@ -219,4 +305,4 @@ RECIPE = Recipe(
         "Dev and test hold intact sets alone: three pairs, each with the label that was meant, as in the published dev set.",
         "The paper ranks hypotheses by a fine-tuned encoder; the default here is a linear model on characters (model).",
     ),
-)  # fmt: skip
+)

@@ -10,7 +10,15 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_re import DATASET, LABELS
-from nikawa.recipes.decide import NOT_DRAWN, answers_of, check_split, check_votes, draw, sorted_into, told
+from nikawa.recipes.decide import (
+    NOT_DRAWN,
+    answers_of,
+    check_split,
+    check_votes,
+    draw,
+    sorted_into,
+    told,
+)
 from nikawa.recipes.klue.relations import NONE, by_chance, by_knowledge, detect, shown, take
 from nikawa.recipes.klue.reports import (
     ETHICS,
@@ -53,7 +61,9 @@ def set_aside(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Pairs nobody handed back, those reported for what they say, and those whose entities are marked wrong."""
     judged = answers_of(inputs.judgements(ASKED[0]))
     for pair in (pair for name in PAIRS for pair in inputs.examples(name)):
-        reports = [judgement for judgement in judged.get(pair.id, ()) if is_report(judgement.answer)]
+        reports = [
+            judgement for judgement in judged.get(pair.id, ()) if is_report(judgement.answer)
+        ]
         if any(judgement.answer in ETHICS for judgement in reports):
             yield Kept(pair, f"reported: {told(reports)}", "reported")
         elif reports:
@@ -74,12 +84,18 @@ def mend(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             Span(spans[name]["start"], spans[name]["end"], pair.inputs[name].label)
             for name in ("subject", "object")
         )
-        yield Kept(replace(pair, inputs=shown(pair.inputs["text"], subject, object_)), "boundaries mended")
+        yield Kept(
+            replace(pair, inputs=shown(pair.inputs["text"], subject, object_)), "boundaries mended"
+        )
 
 
 def vote(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The relation of enough workers; pairs without one are left to an adjudicator."""
-    for items, asked in (("unreported", ASKED[0]), ("readmitted", ASKED[0]), ("remarked", ASKED[1])):
+    for items, asked in (
+        ("unreported", ASKED[0]),
+        ("readmitted", ASKED[0]),
+        ("remarked", ASKED[1]),
+    ):
         given = given_answers(inputs, asked)
         for pair in inputs.examples(items):
             votes = given.get(pair.id, [])
@@ -102,7 +118,9 @@ def adjudicate(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         if relation is None:
             yield Dropped(_bare(pair), "adjudicators do not agree", told(votes))
         else:
-            yield Kept(_bare(replace(pair, gold={"relation": relation})), f"adjudicated: {told(votes)}")
+            yield Kept(
+                _bare(replace(pair, gold={"relation": relation})), f"adjudicated: {told(votes)}"
+            )
 
 
 def _bare(pair: Example) -> Example:
@@ -119,7 +137,11 @@ def limit(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     order = sorted(empty, key=lambda pair: (draw(config.seed, "no relation", pair.id), pair.id))
     gone = {pair.id for pair in order[most:]}
     for pair in pairs:
-        yield Dropped(pair, NOT_DRAWN) if pair.id in gone else Kept(pair, f"{NONE} at most {share:g} of all")
+        yield (
+            Dropped(pair, NOT_DRAWN)
+            if pair.id in gone
+            else Kept(pair, f"{NONE} at most {share:g} of all")
+        )
 
 
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -170,14 +192,31 @@ def card(config: Any) -> Card:
 
 
 def relation(
-    name: str, items: tuple[str, ...], workers: str, title: str, simulate: Any, apart: tuple[str, ...] = ()
+    name: str,
+    items: tuple[str, ...],
+    workers: str,
+    title: str,
+    simulate: Any,
+    apart: tuple[str, ...] = (),
 ) -> Ask:
     """Ask for the relation of the pairs of some sets."""
     prompt = (
         "문장에 쓰인 내용만으로 subj와 obj의 현재 관계를 고르세요. 먼저 candidates에서 찾고, 없으면 모든 관계에서 고르세요. "
         "개체의 범위가 틀렸으면 broken, 개인정보·혐오·편향은 personal, hate, bias로 신고하세요."
     )
-    return Ask(name, title, items, "relation", "relation", workers, prompt=prompt, labels=LABELS, reports=(*ETHICS, MISPLACED), apart=apart, simulate=simulate)  # fmt: skip
+    return Ask(
+        name,
+        title,
+        items,
+        "relation",
+        "relation",
+        workers,
+        prompt=prompt,
+        labels=LABELS,
+        reports=(*ETHICS, MISPLACED),
+        apart=apart,
+        simulate=simulate,
+    )
 
 
 RECIPE = Recipe(
@@ -188,22 +227,105 @@ RECIPE = Recipe(
     sources=("sentences", "tagger", "triples"),
     stages=(
         Stage("once", "sentences, cleaned, each once", take, ("sentences",), ("cleaning",)),
-        Stage("detected", "sentences with a person or organisation and another entity", detect, ("once", "tagger")),
-        Stage("knowledge", "pairs that the knowledge base holds, two entities not too often", by_knowledge, ("detected", "triples"), ("co_occurrences", "seed")),
-        Stage("uniform", "pairs drawn by chance from all of a sentence", by_chance, ("detected", "knowledge"), ("uniform", "seed")),
-        relation(ASKED[0], PAIRS, "workers", "the relation of two entities, those that fit their types first", simulate_relation),
-        Stage("checked", "pairs nobody handed back, pairs reported, pairs marked wrong", set_aside, (*PAIRS, ASKED[0]), (), ("unreported", "reported", "misplaced")),
+        Stage(
+            "detected",
+            "sentences with a person or organisation and another entity",
+            detect,
+            ("once", "tagger"),
+        ),
+        Stage(
+            "knowledge",
+            "pairs that the knowledge base holds, two entities not too often",
+            by_knowledge,
+            ("detected", "triples"),
+            ("co_occurrences", "seed"),
+        ),
+        Stage(
+            "uniform",
+            "pairs drawn by chance from all of a sentence",
+            by_chance,
+            ("detected", "knowledge"),
+            ("uniform", "seed"),
+        ),
+        relation(
+            ASKED[0],
+            PAIRS,
+            "workers",
+            "the relation of two entities, those that fit their types first",
+            simulate_relation,
+        ),
+        Stage(
+            "checked",
+            "pairs nobody handed back, pairs reported, pairs marked wrong",
+            set_aside,
+            (*PAIRS, ASKED[0]),
+            (),
+            ("unreported", "reported", "misplaced"),
+        ),
         review("신고된 문장입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
-        Stage("readmitted", "reported pairs that are kept on review", kept_on_review, ("reported", "review")),
-        Ask("boundaries", "where the two entities stand", ("misplaced",), "span-tagging", "boundaries", "correctors", labels=("subject", "object"),
-            prompt="주어 개체(subject)와 목적어 개체(object)의 범위를 바르게 표시하세요.", reports=(*ETHICS, MISPLACED), simulate=simulate_boundaries),
+        Stage(
+            "readmitted",
+            "reported pairs that are kept on review",
+            kept_on_review,
+            ("reported", "review"),
+        ),
+        Ask(
+            "boundaries",
+            "where the two entities stand",
+            ("misplaced",),
+            "span-tagging",
+            "boundaries",
+            "correctors",
+            labels=("subject", "object"),
+            prompt="주어 개체(subject)와 목적어 개체(object)의 범위를 바르게 표시하세요.",
+            reports=(*ETHICS, MISPLACED),
+            simulate=simulate_boundaries,
+        ),
         Stage("remarked", "pairs with mended boundaries", mend, ("misplaced", "boundaries")),
-        relation(ASKED[1], ("remarked",), "workers", "the relation of two entities whose boundaries were mended", simulate_relation),
-        Stage("voted", "enough equal answers, or open", vote, ("unreported", "readmitted", "remarked", *ASKED), ("votes",), ("settled", "open")),
-        relation("adjudication", ("open",), "adjudicators", "the relation of two entities workers did not agree on", simulate_decision, ASKED),
-        Stage("labelled", "settled by workers, or adjudicated", adjudicate, ("settled", "open", "adjudication")),
-        Stage("limited", "no more pairs without a relation than their share", limit, ("labelled",), ("no_relation", "seed")),
-        Stage("splits", "train, dev and test, the pairs of a sentence together", split, ("limited",), ("split", "seed"), tuple(SETS.values())),
+        relation(
+            ASKED[1],
+            ("remarked",),
+            "workers",
+            "the relation of two entities whose boundaries were mended",
+            simulate_relation,
+        ),
+        Stage(
+            "voted",
+            "enough equal answers, or open",
+            vote,
+            ("unreported", "readmitted", "remarked", *ASKED),
+            ("votes",),
+            ("settled", "open"),
+        ),
+        relation(
+            "adjudication",
+            ("open",),
+            "adjudicators",
+            "the relation of two entities workers did not agree on",
+            simulate_decision,
+            ASKED,
+        ),
+        Stage(
+            "labelled",
+            "settled by workers, or adjudicated",
+            adjudicate,
+            ("settled", "open", "adjudication"),
+        ),
+        Stage(
+            "limited",
+            "no more pairs without a relation than their share",
+            limit,
+            ("labelled",),
+            ("no_relation", "seed"),
+        ),
+        Stage(
+            "splits",
+            "train, dev and test, the pairs of a sentence together",
+            split,
+            ("limited",),
+            ("split", "seed"),
+            tuple(SETS.values()),
+        ),
     ),
     splits=SETS,
     card=card,
@@ -214,4 +336,4 @@ RECIPE = Recipe(
         "The paper does not say how often two entities may meet, nor how many pairs of a sentence were drawn by chance.",
         "The paper at hand ends before it says how three answers made a label and how the splits were made: here two of three, an adjudicator for the rest, and sentences kept whole.",
     ),
-)  # fmt: skip
+)

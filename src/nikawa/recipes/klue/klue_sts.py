@@ -12,7 +12,15 @@ from msgspec.structs import replace
 from nikawa.datasets.klue.klue_sts import DATASET
 from nikawa.recipes.decide import NOBODY, check_split, check_votes
 from nikawa.recipes.klue.reports import ETHICS, Reviewed, is_report, readmit, review, set_apart
-from nikawa.recipes.klue.sts_pairs import PAIRED, choose, match, pair_alike, pair_unlike, take, translate_back
+from nikawa.recipes.klue.sts_pairs import (
+    PAIRED,
+    choose,
+    match,
+    pair_alike,
+    pair_unlike,
+    take,
+    translate_back,
+)
 from nikawa.recipes.klue.texts import SETS, check_analyser, counts_of, into_sets, words_of
 from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
 from nikawa.records import Card, Example
@@ -49,19 +57,27 @@ def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     from nikawa.aggregation.workers_exclude import without
 
     pairs = list(inputs.examples("sound"))
-    rated = [judgement for judgement in inputs.judgements("similarity") if not is_report(judgement.answer)]
+    rated = [
+        judgement
+        for judgement in inputs.judgements("similarity")
+        if not is_report(judgement.answer)
+    ]
     if not pairs or not rated:
         return
     table = Table.from_judgements(rated)
     gone = left_out(table, config)
     left = without(table, list(gone))
-    verdicts = aggregate(left, f"mean+min:{config.ratings}+sd<={config.deviation:g}+digits:16", "drop")
+    verdicts = aggregate(
+        left, f"mean+min:{config.ratings}+sd<={config.deviation:g}+digits:16", "drop"
+    )
     place, values, counts = (
         {name: at for at, name in enumerate(left.items)},
         verdicts.answers(),
         left.per_item(),
     )
-    told = f"; left out: {', '.join(f'{name} ({why})' for name, why in gone.items())}" if gone else ""
+    told = (
+        f"; left out: {', '.join(f'{name} ({why})' for name, why in gone.items())}" if gone else ""
+    )
     for pair in pairs:
         at = place.get(pair.id)
         if at is None or verdicts.state[at] != ACCEPTED:
@@ -82,7 +98,9 @@ def _reason(step: str, config: Any) -> str:
 
 def _scored(pair: Example, mean: float, ratings: int, config: Any) -> Example:
     gold = {"score": mean, "binary": int(mean >= config.paraphrase)}
-    return replace(pair, gold=gold, meta={**pair.meta, "rounded": round(mean, 1), "ratings": ratings})
+    return replace(
+        pair, gold=gold, meta={**pair.meta, "rounded": round(mean, 1), "ratings": ratings}
+    )
 
 
 def left_out(table: Any, config: Any) -> dict[str, str]:
@@ -90,8 +108,13 @@ def left_out(table: Any, config: Any) -> dict[str, str]:
     from nikawa.aggregation.workers import quality
     from nikawa.aggregation.workers_exclude import Limit
 
-    limits = [Limit.parse(f"r<{config.least_r:.2f}"), Limit.parse(f"alpha<{config.least_alpha:.2f}")]
-    found = {w.worker: ", ".join(limit.text for limit in limits if limit.hit(w)) for w in quality(table)}
+    limits = [
+        Limit.parse(f"r<{config.least_r:.2f}"),
+        Limit.parse(f"alpha<{config.least_alpha:.2f}"),
+    ]
+    found = {
+        w.worker: ", ".join(limit.text for limit in limits if limit.hit(w)) for w in quality(table)
+    }
     return {worker: why for worker, why in found.items() if why}
 
 
@@ -105,14 +128,20 @@ def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         return
     sizes = parse_sizes(config.split, len(pairs), tuple(SETS))
     options = Options(
-        seed=config.seed, question="score", fields=("corpus",), bins=config.bins, turn=config.paraphrase,
+        seed=config.seed,
+        question="score",
+        fields=("corpus",),
+        bins=config.bins,
+        turn=config.paraphrase,
         words=words_of(config.analyser),
-    )  # fmt: skip
+    )
     parts = flat(pairs, sizes, options)
     yield from into_sets(
         pairs,
         parts,
-        lambda part, pair: f"{'the rest' if part == 'train' else 'flat over'} scores, {pair.meta['rounded']}",
+        lambda part, pair: (
+            f"{'the rest' if part == 'train' else 'flat over'} scores, {pair.meta['rounded']}"
+        ),
     )
 
 
@@ -164,20 +193,79 @@ RECIPE = Recipe(
     config=KlueSts,
     sources=("sentences",),
     stages=(
-        Stage("sentences-once", "each sentence once, by how it is paired", take, ("sentences",), ("translators", "round_trip_share", "cleaning", "seed"), ("to-translate", "to-match", "queries")),
-        Stage(TRANSLATED, "a sentence and its round trip, which are similar", translate_back, ("to-translate",), ("translators",)),
-        Stage(MATCHED, "greedy sentence matching by ROUGE (Algorithm 1), which gives less similar pairs", match, ("to-match",), ("rouge", "units", "seed")),
+        Stage(
+            "sentences-once",
+            "each sentence once, by how it is paired",
+            take,
+            ("sentences",),
+            ("translators", "round_trip_share", "cleaning", "seed"),
+            ("to-translate", "to-match", "queries"),
+        ),
+        Stage(
+            TRANSLATED,
+            "a sentence and its round trip, which are similar",
+            translate_back,
+            ("to-translate",),
+            ("translators",),
+        ),
+        Stage(
+            MATCHED,
+            "greedy sentence matching by ROUGE (Algorithm 1), which gives less similar pairs",
+            match,
+            ("to-match",),
+            ("rouge", "units", "seed"),
+        ),
         Stage(ALIKE, "queries of one intent", pair_alike, ("queries",), ("same_intent", "seed")),
         Stage(UNLIKE, "queries of two intents of one topic", pair_unlike, ("queries",), ("seed",)),
-        Stage("chosen", "so many pairs of each corpus, drawn by chance", choose, PAIRED, ("pairs", "pilot", "seed")),
-        Ask("similarity", "how similar two sentences are, 0 to 5", ("chosen",), "scale", "score", "workers", prompt=PROMPT,
-            scale=(0, 5), reports=(*ETHICS, "broken"), simulate=simulate),
-        Stage("checked", "pairs that workers reported are set apart", set_apart("chosen", "similarity"), ("chosen", "similarity"), (), ("unreported", "reported")),
+        Stage(
+            "chosen",
+            "so many pairs of each corpus, drawn by chance",
+            choose,
+            PAIRED,
+            ("pairs", "pilot", "seed"),
+        ),
+        Ask(
+            "similarity",
+            "how similar two sentences are, 0 to 5",
+            ("chosen",),
+            "scale",
+            "score",
+            "workers",
+            prompt=PROMPT,
+            scale=(0, 5),
+            reports=(*ETHICS, "broken"),
+            simulate=simulate,
+        ),
+        Stage(
+            "checked",
+            "pairs that workers reported are set apart",
+            set_apart("chosen", "similarity"),
+            ("chosen", "similarity"),
+            (),
+            ("unreported", "reported"),
+        ),
         review("신고된 문장 쌍입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
-        Stage("sound", "not reported, or kept on review", readmit, ("unreported", "reported", "review")),
-        Stage("scored", "mean of enough ratings by workers who agree with the others, whose deviation is small enough", score, ("sound", "similarity"),
-              ("least_r", "least_alpha", "ratings", "deviation", "paraphrase")),
-        Stage("splits", "dev and test flat over the scores and against word overlap", split, ("scored",), ("split", "bins", "paraphrase", "analyser", "seed"), tuple(SETS.values())),
+        Stage(
+            "sound",
+            "not reported, or kept on review",
+            readmit,
+            ("unreported", "reported", "review"),
+        ),
+        Stage(
+            "scored",
+            "mean of enough ratings by workers who agree with the others, whose deviation is small enough",
+            score,
+            ("sound", "similarity"),
+            ("least_r", "least_alpha", "ratings", "deviation", "paraphrase"),
+        ),
+        Stage(
+            "splits",
+            "dev and test flat over the scores and against word overlap",
+            split,
+            ("scored",),
+            ("split", "bins", "paraphrase", "analyser", "seed"),
+            tuple(SETS.values()),
+        ),
     ),
     splits=SETS,
     card=card,
@@ -189,4 +277,4 @@ RECIPE = Recipe(
         "Scores are the exact mean, as in the published files, with the rounded one beside; the paper speaks of rounding up, the files are rounded to the nearest.",
         "Workers passed a pilot first; nikawa collect has qualification tests for that.",
     ),
-)  # fmt: skip
+)

@@ -36,7 +36,8 @@ def quotas(pairs: Sequence[Example], wanted: int, colloquial: float) -> dict[str
     total = sum(shares[style] for style, sources in styles.items() if sources) or 1
     size = len(LABELS)
     return {
-        source: min(round(wanted * shares[style] / total / len(sources) / size), held // size // 2) * size
+        source: min(round(wanted * shares[style] / total / len(sources) / size), held // size // 2)
+        * size
         for style, sources in styles.items()
         for source, held in sources.items()
     }
@@ -49,7 +50,9 @@ def signal(pairs: Sequence[Example], config: Any) -> Mapping[str, Mapping[str, f
     from nikawa.models.folds import out_of_fold
 
     groups = [str(pair.group) for pair in pairs]
-    found = out_of_fold(lambda: model(config.model, seed=config.seed), TASK, pairs, groups, seed=config.seed)  # type: ignore[arg-type,return-value]
+    found = out_of_fold(
+        lambda: model(config.model, seed=config.seed), TASK, pairs, groups, seed=config.seed
+    )  # type: ignore[arg-type,return-value]
     if any(prediction.scores is None for prediction in found):
         raise BadInput(f"the model {config.model} gives no probabilities", cure="use char-linear")
     return {pair.id: prediction.scores or {} for pair, prediction in zip(pairs, found, strict=True)}

@@ -23,7 +23,15 @@ TYPES = ("PER", "ORG", "LOC", "DAT", "POH", "NOH")
 NONE = LABELS[0]
 _NAMES = ("alternate_names",)
 _BY_OBJECT = {
-    ("PER", "PER"): ("parents", "children", "siblings", "spouse", "other_family", "colleagues", *_NAMES),
+    ("PER", "PER"): (
+        "parents",
+        "children",
+        "siblings",
+        "spouse",
+        "other_family",
+        "colleagues",
+        *_NAMES,
+    ),
     ("PER", "ORG"): ("employee_of", "schools_attended", "origin", "religion", "product"),
     ("PER", "LOC"): ("place_of_birth", "place_of_death", "place_of_residence", "origin"),
     ("PER", "DAT"): ("date_of_birth", "date_of_death"),
@@ -66,7 +74,9 @@ class Pair(NamedTuple):
     def names(self) -> tuple[str, str]:
         """The entities as written."""
         text = self.sentence.inputs["text"]
-        return text[self.subject.start : self.subject.end], text[self.object.start : self.object.end]
+        return text[self.subject.start : self.subject.end], text[
+            self.object.start : self.object.end
+        ]
 
 
 def detect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
@@ -76,7 +86,10 @@ def detect(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     found = find([sentence.inputs["text"] for sentence in sentences]) if sentences else []
     for sentence, spans in zip(sentences, found, strict=True):
         every = apart([*spans, *given_spans(sentence, TYPES)])
-        meta = {**{k: v for k, v in sentence.meta.items() if k != "given"}, "entities": to_builtins(every)}
+        meta = {
+            **{k: v for k, v in sentence.meta.items() if k != "given"},
+            "entities": to_builtins(every),
+        }
         made = replace(sentence, meta=meta)
         if next(_pairs(made), None) is None:
             yield Dropped(made, "no person or organisation with another entity")
@@ -109,7 +122,10 @@ def read_triples(path: Path) -> dict[tuple[str, str], tuple[str, ...]]:
             raise BadInput("is no triple", file=path, line=number, cure=cure)
         if cells[1] not in LABELS:
             raise BadInput(
-                f"{cells[1]!r} is no relation", file=path, line=number, cure=suggest(cells[1], LABELS)
+                f"{cells[1]!r} is no relation",
+                file=path,
+                line=number,
+                cure=suggest(cells[1], LABELS),
             )
         held = found.get((cells[0], cells[2]), ())
         found[cells[0], cells[2]] = tuple(dict.fromkeys((*held, cells[1])))
@@ -132,7 +148,9 @@ def by_knowledge(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             yield Kept(made, "a pair of the knowledge base")
         else:
             yield Dropped(
-                made, f"two entities together over {config.co_occurrences} times", " ".join(pair.names)
+                made,
+                f"two entities together over {config.co_occurrences} times",
+                " ".join(pair.names),
             )
 
 
@@ -140,7 +158,9 @@ def by_chance(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Pairs drawn uniformly from all of a sentence, beside those the knowledge base gave."""
     known = {pair.id for pair in inputs.examples("knowledge")}
     for sentence in inputs.examples("detected"):
-        pairs = sorted(_pairs(sentence), key=lambda pair: (draw(config.seed, "chance", pair.id), pair.id))
+        pairs = sorted(
+            _pairs(sentence), key=lambda pair: (draw(config.seed, "chance", pair.id), pair.id)
+        )
         for pair in pairs[: config.uniform]:
             made = asked_about(pair, "uniform", ())
             if pair.id in known:
@@ -173,6 +193,9 @@ def shown(text: str, subject: Span, object_: Span) -> dict[str, Any]:
     for span, name in sorted(((subject, "subj"), (object_, "obj")), key=lambda two: -two[0].start):
         marked = f"{marked[: span.start]}<{name}>{marked[span.start : span.end]}</{name}>{marked[span.end :]}"
     return {
-        "text": text, "subject": subject, "object": object_, "marked": marked,
+        "text": text,
+        "subject": subject,
+        "object": object_,
+        "marked": marked,
         "candidates": list(candidates(subject.label, object_.label)),
-    }  # fmt: skip
+    }

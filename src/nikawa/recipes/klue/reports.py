@@ -40,7 +40,9 @@ def is_report(answer: Any) -> bool:
 
 def given_answers(inputs: Inputs, asked: str) -> dict[str, list[Judgement]]:
     """The answers to an `Ask` by item, reports left out."""
-    return answers_of(judgement for judgement in inputs.judgements(asked) if not is_report(judgement.answer))
+    return answers_of(
+        judgement for judgement in inputs.judgements(asked) if not is_report(judgement.answer)
+    )
 
 
 def set_apart(
@@ -86,8 +88,17 @@ def kept_on_review(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def review(prompt: str) -> Ask:
     """Ask whether what workers reported must go."""
-    return Ask("review", "whether what a worker reported must go", ("reported",), "choice", "verdict", "reviewers",
-               prompt=prompt, labels=(KEEP, DISCARD), simulate=simulate_review)  # fmt: skip
+    return Ask(
+        "review",
+        "whether what a worker reported must go",
+        ("reported",),
+        "choice",
+        "verdict",
+        "reviewers",
+        prompt=prompt,
+        labels=(KEEP, DISCARD),
+        simulate=simulate_review,
+    )
 
 
 def simulate_review(example: Example, config: Any, random: Random) -> str:

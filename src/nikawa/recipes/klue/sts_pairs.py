@@ -22,7 +22,11 @@ PAIRED = ("translated", "matched", "alike", "unlike")
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Each sentence once, to be translated, to be matched, or to be paired by its intent."""
     for outcome in texts(inputs.file("sentences"), "klue-sts", ("source",), config):
-        yield outcome._replace(into=_way(outcome.example, config)) if isinstance(outcome, Kept) else outcome
+        yield (
+            outcome._replace(into=_way(outcome.example, config))
+            if isinstance(outcome, Kept)
+            else outcome
+        )
 
 
 def _way(sentence: Example, config: Any) -> str:
@@ -61,16 +65,22 @@ def match(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         coded, left = encode(units(s.inputs["text"] for s in members)), {*range(len(members))}
         for one, other, score in algorithm1(coded, config.rouge, seed=config.seed):
             left -= {one, other}
-            made = _pair("gsm", (members[one], members[other]), members[other].inputs["text"], "sampled")
+            made = _pair(
+                "gsm", (members[one], members[other]), members[other].inputs["text"], "sampled"
+            )
             yield Kept(made, f"greedy sentence matching, ROUGE-{config.rouge} {score:.3f}")
-        yield from (Dropped(members[place], "no partner left in its corpus") for place in sorted(left))
+        yield from (
+            Dropped(members[place], "no partner left in its corpus") for place in sorted(left)
+        )
 
 
 def pair_alike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Queries of one intent."""
     for members in _by_source(inputs.examples("queries")):
         for one, other in same(_linked(members), most=config.same_intent, seed=config.seed):
-            made = _pair("same", (members[one], members[other]), members[other].inputs["text"], "para")
+            made = _pair(
+                "same", (members[one], members[other]), members[other].inputs["text"], "para"
+            )
             yield Kept(made, "the same intent")
 
 
@@ -78,7 +88,9 @@ def pair_unlike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Queries of two intents that share a topic."""
     for members in _by_source(inputs.examples("queries")):
         for one, other in different(_linked(members), seed=config.seed):
-            made = _pair("other", (members[one], members[other]), members[other].inputs["text"], "sampled")
+            made = _pair(
+                "other", (members[one], members[other]), members[other].inputs["text"], "sampled"
+            )
             yield Kept(made, "different intents of one topic")
 
 

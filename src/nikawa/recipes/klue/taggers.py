@@ -55,7 +55,10 @@ class Lexicon:
     def find(self, text: str) -> list[Span]:
         """Entities that begin where a word begins, the longest first; particles may follow."""
         found = [
-            Span(m.start(), m.end(), kind) for p, kind in self.patterns for m in p.finditer(text) if m[0]
+            Span(m.start(), m.end(), kind)
+            for p, kind in self.patterns
+            for m in p.finditer(text)
+            if m[0]
         ]
         for start, first in enumerate(text):
             if start and text[start - 1].isalnum():
@@ -73,7 +76,9 @@ def read_lexicon(path: Path, types: Sequence[str]) -> Lexicon:
     for number, line in read_lines(path):
         word, tab, kind = line.partition("\t")
         if not tab or not word.strip():
-            raise BadInput("is no entity, tab and type", file=path, line=number, cure="write 서울<TAB>LC")
+            raise BadInput(
+                "is no entity, tab and type", file=path, line=number, cure="write 서울<TAB>LC"
+            )
         _check(kind.strip(), types, path, number)
         if word.startswith(PATTERN):
             lexicon.patterns.append((_pattern(word, path, number), kind.strip()))
@@ -96,7 +101,9 @@ def _pattern(word: str, path: Path, number: int) -> re.Pattern[str]:
 
 def _check(kind: str, types: Sequence[str], path: Path, number: int | None = None) -> None:
     if kind not in types:
-        raise BadInput(f"{kind!r} is no type of entity", file=path, line=number, cure=suggest(kind, types))
+        raise BadInput(
+            f"{kind!r} is no type of entity", file=path, line=number, cure=suggest(kind, types)
+        )
 
 
 def _learned(path: Path, types: Sequence[str]) -> Tagger:
@@ -106,7 +113,9 @@ def _learned(path: Path, types: Sequence[str]) -> Tagger:
         _check(span.label, types, path)
     if not examples:
         raise BadInput(
-            "holds no record with gold spans", file=path, cure="give the tagger sentences to learn from"
+            "holds no record with gold spans",
+            file=path,
+            cure="give the tagger sentences to learn from",
         )
     task = Task(
         name="pseudo-labels",
@@ -176,7 +185,9 @@ def _spans(line: str, text: str, types: Sequence[str], path: Path) -> list[Span]
         _check(span.label, types, path)
         if not 0 <= span.start < span.end <= len(text):
             cure = "count characters of the line, end exclusive"
-            raise BadInput(f"found a span {span.start}-{span.end} outside its line", file=path, cure=cure)
+            raise BadInput(
+                f"found a span {span.start}-{span.end} outside its line", file=path, cure=cure
+            )
     return spans
 
 

@@ -18,7 +18,21 @@ from nikawa.records import Example, Origin, Span
 SETS = {"train": "train", "dev": "dev", "test": "test"}
 FIELDS = ("source", "date", "category", "intent", "topic", "style", "round_trip")
 """What a line may say of its text beside url and licence."""
-CLEANING = ("invisible", "compose", "blanks", "html", "hashtags", "press", "email", "url", "mention", "phone", "identity", "brackets", "script")  # fmt: skip
+CLEANING = (
+    "invisible",
+    "compose",
+    "blanks",
+    "html",
+    "hashtags",
+    "press",
+    "email",
+    "url",
+    "mention",
+    "phone",
+    "identity",
+    "brackets",
+    "script",
+)
 """The steps of `nikawa clean` that look at one text and do not split it."""
 
 
@@ -70,8 +84,14 @@ def texts(
         known = {name: value for name in FIELDS if (value := line.value(name))}
         where = found_in(path, number, url=line.value("url"), licence=line.value("licence"))
         meta = {**known, **where, **_spans(line, given, text, path, number)}
-        made = Example(id=str(line.id), inputs={"text": text}, meta=meta, origin=Origin(recipe=recipe))
-        why = why or ("" if text else "no text") or ("the same text came before" if text in seen else "")
+        made = Example(
+            id=str(line.id), inputs={"text": text}, meta=meta, origin=Origin(recipe=recipe)
+        )
+        why = (
+            why
+            or ("" if text else "no text")
+            or ("the same text came before" if text in seen else "")
+        )
         yield Dropped(made, why) if why else Kept(made, kept)
         seen.add(text)
 
@@ -116,7 +136,10 @@ def counts_of(entries: Sequence[str], setting: str) -> dict[str, int]:
 
 
 def drawn_by(
-    examples: Iterable[Example], key: Callable[[Example], str], most: Callable[[str], int | None], seed: int
+    examples: Iterable[Example],
+    key: Callable[[Example], str],
+    most: Callable[[str], int | None],
+    seed: int,
 ) -> Iterator[Outcome]:
     """Of each kind as many as `most` says by chance, all where it says None; in their order."""
     held = list(examples)
@@ -127,7 +150,9 @@ def drawn_by(
     for kind, members in kinds.items():
         limit = most(kind)
         order = sorted(members, key=lambda example: (draw(seed, "kind", example.id), example.id))
-        rule = f"one of {min(limit or len(order), len(order)):,} of {kind} drawn from {len(order):,}"
+        rule = (
+            f"one of {min(limit or len(order), len(order)):,} of {kind} drawn from {len(order):,}"
+        )
         chosen |= dict.fromkeys((example.id for example in order[:limit]), rule)
     for example in held:
         rule = chosen.get(example.id, "")
@@ -150,7 +175,9 @@ def check_analyser(config: Any) -> None:
 
 
 def into_sets(
-    examples: Sequence[Example], parts: Mapping[str, Sequence[Example]], rule: Callable[[str, Example], str]
+    examples: Sequence[Example],
+    parts: Mapping[str, Sequence[Example]],
+    rule: Callable[[str, Example], str],
 ) -> Iterator[Outcome]:
     """The examples in their order, each into the set of its part; `rule` says why it is there."""
     homes = {example.id: part for part, members in parts.items() for example in members}

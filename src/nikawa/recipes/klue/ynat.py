@@ -23,7 +23,15 @@ from nikawa.recipes.klue.reports import (
     review,
     set_apart,
 )
-from nikawa.recipes.klue.texts import SETS, check_analyser, counts_of, drawn_by, into_sets, texts, words_of
+from nikawa.recipes.klue.texts import (
+    SETS,
+    check_analyser,
+    counts_of,
+    drawn_by,
+    into_sets,
+    texts,
+    words_of,
+)
 from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
 from nikawa.records import Card, Example
 
@@ -61,7 +69,9 @@ def is_day(text: str) -> bool:
 def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Headlines of the seven sections, of the years asked for, each once."""
     path = inputs.file("headlines")
-    for outcome in texts(path, "ynat", ("category", "date"), config, "a headline of a section and period"):
+    for outcome in texts(
+        path, "ynat", ("category", "date"), config, "a headline of a section and period"
+    ):
         meta = outcome.example.meta
         if not is_day(meta["date"]):
             cure = "write dates as 2020-01-31"
@@ -83,7 +93,8 @@ def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     if headlines and dates != {True, False}:
         what = f"all headlines are {'from' if dates == {True} else 'older than'} {config.after}"
         raise BadInput(
-            what, cure="set after to a day within the headlines: train is older, dev and test are not"
+            what,
+            cure="set after to a day within the headlines: train is older, dev and test are not",
         )
     yield from drawn_by(
         headlines,
@@ -104,7 +115,8 @@ def agree(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         else:
             made = replace(headline, gold={"label": label})
             yield Kept(
-                made, f"{firsts.count(label)} of {len(firsts)} put it first, {config.votes} needed: {told}"
+                made,
+                f"{firsts.count(label)} of {len(firsts)} put it first, {config.votes} needed: {told}",
             )
 
 
@@ -124,13 +136,19 @@ def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         unseen=config.unseen,
         words=words_of(config.analyser),
     )
-    yield from into_sets(headlines, by_date(headlines, sizes, options), lambda part, e: _why(part, e, config))
+    yield from into_sets(
+        headlines, by_date(headlines, sizes, options), lambda part, e: _why(part, e, config)
+    )
 
 
 def _why(part: str, headline: Example, config: Any) -> str:
     if headline.meta["date"] >= config.after:
         return f"published {headline.meta['date']}"
-    return f"published before {config.after}" if part == "train" else "older, with terms train does not hold"
+    return (
+        f"published before {config.after}"
+        if part == "train"
+        else "older, with terms train does not hold"
+    )
 
 
 def simulate(example: Example, config: Any, random: Random) -> list[str] | str:
@@ -147,7 +165,9 @@ def check(config: Any) -> None:
     check_split(config)
     for name in ("since", "until", "after"):
         if not is_day(getattr(config, name)):
-            raise BadInput(f"{name} = {getattr(config, name)!r} is no day", cure="write it as 2020-01-31")
+            raise BadInput(
+                f"{name} = {getattr(config, name)!r} is no day", cure="write it as 2020-01-31"
+            )
     check_votes("votes", "workers", config)
     counts_of(config.sections, "sections")
     check_analyser(config)
@@ -177,17 +197,62 @@ RECIPE = Recipe(
     config=Ynat,
     sources=("headlines",),
     stages=(
-        Stage("taken", "headlines of seven sections and of the years asked for, each once", take, ("headlines",), ("since", "until", "cleaning")),
-        Stage("chosen", "so many of each section, drawn by chance", choose, ("taken",), ("section", "sections", "after", "seed")),
-        Ask("topics", "up to three topics, the best first", ("chosen",), "ranked", "label", "workers", prompt=PROMPT,
-            labels=LABELS, texts="topics", reports=(*ETHICS, "undecidable"), simulate=simulate, uses=("topics",)),
-        Stage("checked", "headlines on which workers could decide; those reported are set apart",
-              set_apart("chosen", "topics", {"undecidable": "workers are unable to decide"}), ("chosen", "topics"), ("undecided",), ("unreported", "reported")),
-        review("신고된 기사 제목입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."),
-        Stage("sound", "not reported, or kept on review", readmit, ("unreported", "reported", "review")),
-        Stage("agreed", "enough workers put one topic first", agree, ("sound", "topics"), ("votes",)),
-        Stage("splits", "train before a date, dev and test from it on, with unseen terms", split, ("agreed",),
-              ("split", "after", "unseen", "analyser", "seed"), tuple(SETS.values())),
+        Stage(
+            "taken",
+            "headlines of seven sections and of the years asked for, each once",
+            take,
+            ("headlines",),
+            ("since", "until", "cleaning"),
+        ),
+        Stage(
+            "chosen",
+            "so many of each section, drawn by chance",
+            choose,
+            ("taken",),
+            ("section", "sections", "after", "seed"),
+        ),
+        Ask(
+            "topics",
+            "up to three topics, the best first",
+            ("chosen",),
+            "ranked",
+            "label",
+            "workers",
+            prompt=PROMPT,
+            labels=LABELS,
+            texts="topics",
+            reports=(*ETHICS, "undecidable"),
+            simulate=simulate,
+            uses=("topics",),
+        ),
+        Stage(
+            "checked",
+            "headlines on which workers could decide; those reported are set apart",
+            set_apart("chosen", "topics", {"undecidable": "workers are unable to decide"}),
+            ("chosen", "topics"),
+            ("undecided",),
+            ("unreported", "reported"),
+        ),
+        review(
+            "신고된 기사 제목입니다. 데이터에 남겨도 되면 keep, 버려야 하면 discard를 고르세요."
+        ),
+        Stage(
+            "sound",
+            "not reported, or kept on review",
+            readmit,
+            ("unreported", "reported", "review"),
+        ),
+        Stage(
+            "agreed", "enough workers put one topic first", agree, ("sound", "topics"), ("votes",)
+        ),
+        Stage(
+            "splits",
+            "train before a date, dev and test from it on, with unseen terms",
+            split,
+            ("agreed",),
+            ("split", "after", "unseen", "analyser", "seed"),
+            tuple(SETS.values()),
+        ),
     ),
     splits=SETS,
     card=card,
@@ -198,4 +263,4 @@ RECIPE = Recipe(
         "The paper does not say how many older headlines with unseen terms went to dev and test, nor what a term is (unseen, analyser).",
         "Workers passed a pilot first; nikawa collect has qualification tests for that.",
     ),
-)  # fmt: skip
+)

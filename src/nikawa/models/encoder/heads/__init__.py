@@ -19,7 +19,9 @@ FIRST = ("choice", "dialogue", "relation", "sequence", "span", "tagging", "tree"
 @cache
 def _heads() -> dict[str, Head]:
     """Each head by its file's name, with hyphens."""
-    found = {m.__name__.rpartition(".")[2].replace("_", "-"): m.HEAD for m in scan(sys.modules[__name__])}
+    found = {
+        m.__name__.rpartition(".")[2].replace("_", "-"): m.HEAD for m in scan(sys.modules[__name__])
+    }
     return dict(sorted(found.items(), key=lambda item: (item[0] not in FIRST, item[0])))
 
 
@@ -34,7 +36,10 @@ def head_for(task: Task, name: str = "auto") -> Head:
         raise unknown("head", name, _heads())
     able = {own: head for own, head in _heads().items() if task.kind in head.kinds}
     if name != "auto" and name not in able:
-        raise BadInput(f"the head {name} does not answer {task.kind} tasks", cure=f"heads that do: {', '.join(able)}")  # fmt: skip
+        raise BadInput(
+            f"the head {name} does not answer {task.kind} tasks",
+            cure=f"heads that do: {', '.join(able)}",
+        )
     if not able:
         raise BadInput(f"no head answers {task.kind} tasks", cure=f"kinds: {', '.join(kinds())}")
     return next(iter(able.values())) if name == "auto" else able[name]

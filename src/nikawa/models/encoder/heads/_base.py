@@ -60,7 +60,13 @@ class Head(Protocol):
         """What the answers are read from: tensors with one entry a row."""
         ...
 
-    def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
+    def answers(
+        self,
+        work: Work,
+        examples: Sequence[Example],
+        rows: Rows,
+        found: Sequence[Sequence[np.ndarray]],
+    ) -> list[Prediction]:
         """One prediction an example; `found[i]` are the outputs of row i."""
         ...
 
@@ -77,7 +83,10 @@ def text_rows(work: Work, examples: Sequence[Example]) -> Rows:
     sides = [work.reader.ids([text_of(e, name) for e in examples]) for name in names[:2]]
     made = Rows(owner=list(range(len(examples))))
     seconds: Sequence[Any] = sides[1] if len(sides) > 1 else [None] * len(examples)
-    pairs = [work.reader.pair(a, b, work.settings.max_length) for a, b in zip(sides[0], seconds, strict=True)]
+    pairs = [
+        work.reader.pair(a, b, work.settings.max_length)
+        for a, b in zip(sides[0], seconds, strict=True)
+    ]
     return add_tokens(work, made, pairs)
 
 
@@ -92,7 +101,10 @@ def add_tokens(work: Work, rows: Rows, pairs: Sequence[tuple[np.ndarray, np.ndar
 
 def named_classes(labels: Sequence[str]) -> dict[str, Any]:
     """The classes as a checkpoint's configuration holds them."""
-    return {"id2label": dict(enumerate(labels)), "label2id": {name: i for i, name in enumerate(labels)}}
+    return {
+        "id2label": dict(enumerate(labels)),
+        "label2id": {name: i for i, name in enumerate(labels)},
+    }
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
@@ -125,7 +137,9 @@ def label_answer(example: str, labels: Sequence[str], logits: np.ndarray) -> Pre
     """The likeliest of the labels, with the probability of each."""
     shares = softmax(logits).tolist()
     best = int(np.argmax(logits))
-    return Prediction(example=example, answer=labels[best], scores=dict(zip(labels, shares, strict=True)))
+    return Prediction(
+        example=example, answer=labels[best], scores=dict(zip(labels, shares, strict=True))
+    )
 
 
 def softmax(values: np.ndarray) -> np.ndarray:

@@ -32,11 +32,18 @@ class Choices:
         """A row an example, a sequence a choice; the question stands first."""
         widths = {len(_choices(example)) for example in examples} or {2}
         if len(widths) > 1:
-            raise BadInput(f"examples have {min(widths)} to {max(widths)} choices", cure="give all as many")
+            raise BadInput(
+                f"examples have {min(widths)} to {max(widths)} choices", cure="give all as many"
+            )
         width = widths.pop()
-        flat = work.reader.ids([choice for example in examples for choice in example.inputs["choices"]])
+        flat = work.reader.ids(
+            [choice for example in examples for choice in example.inputs["choices"]]
+        )
         questions = self._questions(work, examples)
-        pairs = [work.reader.pair(*self._pair(questions[i // width], choice), work.settings.max_length) for i, choice in enumerate(flat)]  # fmt: skip
+        pairs = [
+            work.reader.pair(*self._pair(questions[i // width], choice), work.settings.max_length)
+            for i, choice in enumerate(flat)
+        ]
         made = add_tokens(work, Rows(width=width, owner=list(range(len(examples)))), pairs)
         if learn:
             made.dense["labels"] = np.array(gold_of(work.task, examples), dtype=np.int64)
@@ -47,7 +54,9 @@ class Choices:
             return [None] * len(examples)
         return work.reader.ids([text_of(example, "question") for example in examples])
 
-    def _pair(self, question: list[int] | None, choice: list[int]) -> tuple[list[int], list[int] | None]:
+    def _pair(
+        self, question: list[int] | None, choice: list[int]
+    ) -> tuple[list[int], list[int] | None]:
         return (choice, None) if question is None else (question, choice)
 
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
@@ -58,19 +67,35 @@ class Choices:
         """A score a choice."""
         return (model(**inputs_only(batch)).logits,)
 
-    def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
+    def answers(
+        self,
+        work: Work,
+        examples: Sequence[Example],
+        rows: Rows,
+        found: Sequence[Sequence[np.ndarray]],
+    ) -> list[Prediction]:
         """The place of the best choice, with a probability for each place."""
         made = []
         for example, row in zip(examples, found, strict=True):
             shares = softmax(row[0]).tolist()
             best = int(np.argmax(row[0]))
-            made.append(Prediction(example=example.id, answer=best, scores={str(i): s for i, s in enumerate(shares)}))  # fmt: skip
+            made.append(
+                Prediction(
+                    example=example.id,
+                    answer=best,
+                    scores={str(i): s for i, s in enumerate(shares)},
+                )
+            )
         return made
 
 
 def _choices(example: Example) -> Sequence[str]:
     found = example.inputs.get("choices")
-    if not isinstance(found, list | tuple) or len(found) < 2 or not all(isinstance(c, str) for c in found):
+    if (
+        not isinstance(found, list | tuple)
+        or len(found) < 2
+        or not all(isinstance(c, str) for c in found)
+    ):
         what = f"example {example.id!r} has no list of two choices or more"
         raise BadInput(what, cure="give its choices as a list of texts")
     return found

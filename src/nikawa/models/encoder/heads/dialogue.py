@@ -62,7 +62,9 @@ class Dialogues:
             whole: list[int] = []
             for _ in dialogue:
                 whole += [*(between if whole else ()), *next(ids)]
-            pairs.append(work.reader.pair(whole[max(0, len(whole) - room) :], None, work.settings.max_length))
+            pairs.append(
+                work.reader.pair(whole[max(0, len(whole) - room) :], None, work.settings.max_length)
+            )
         made = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
         if learn:
             made.dense |= self._gold(work, examples)
@@ -71,13 +73,20 @@ class Dialogues:
     def _gold(self, work: Work, examples: Sequence[Example]) -> dict[str, np.ndarray]:
         slots = list(work.known["slots"])
         number = numbered(work.known["slots"])
-        gates, values = np.zeros((len(examples), len(slots))), np.full((len(examples), len(slots)), IGNORED)
+        gates, values = (
+            np.zeros((len(examples), len(slots))),
+            np.full((len(examples), len(slots)), IGNORED),
+        )
         for i, entries in enumerate(gold_of(work.task, examples)):
             state = state_of(entries, examples[i].id)
             for j, slot in enumerate(slots):
                 value = state.get(slot, NONE)
                 gates[i, j] = (
-                    GATE_NONE if value == NONE else GATE_DONTCARE if value == DONTCARE else GATE_VALUE
+                    GATE_NONE
+                    if value == NONE
+                    else GATE_DONTCARE
+                    if value == DONTCARE
+                    else GATE_VALUE
                 )
                 values[i, j] = number.get((slot, value), IGNORED)
         return {"gates": gates.astype(np.int64), "values": values}
@@ -85,14 +94,22 @@ class Dialogues:
     def loss(self, model: Any, batch: dict[str, Any]) -> Any:
         """Cross-entropy over the gates, and over the values of the slots that have one."""
         gates, values = model(inputs_only(batch))
-        return mean_cross_entropy(gates, batch["gates"]) + mean_cross_entropy(values, batch["values"])
+        return mean_cross_entropy(gates, batch["gates"]) + mean_cross_entropy(
+            values, batch["values"]
+        )
 
     def outputs(self, model: Any, batch: dict[str, Any]) -> tuple[Any, ...]:
         """The gate and the value of every slot."""
         gates, values = model(inputs_only(batch))
         return gates.argmax(-1), values.argmax(-1)
 
-    def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
+    def answers(
+        self,
+        work: Work,
+        examples: Sequence[Example],
+        rows: Rows,
+        found: Sequence[Sequence[np.ndarray]],
+    ) -> list[Prediction]:
         """The entries of the slots whose gate is open."""
         slots = list(work.known["slots"])
         names = list(numbered(work.known["slots"]))
@@ -100,9 +117,14 @@ class Dialogues:
         for example, (gates, values) in zip(examples, found, strict=True):
             pairs = [names[int(v)] if names else ("", "") for v in values]
             chosen = [
-                value if owner == slot else NONE for slot, (owner, value) in zip(slots, pairs, strict=True)
+                value if owner == slot else NONE
+                for slot, (owner, value) in zip(slots, pairs, strict=True)
             ]
-            made.append(Prediction(example=example.id, answer=recovered(slots, gates.astype(int).tolist(), chosen)))  # fmt: skip
+            made.append(
+                Prediction(
+                    example=example.id, answer=recovered(slots, gates.astype(int).tolist(), chosen)
+                )
+            )
         return made
 
 
@@ -113,7 +135,9 @@ def ontology(task: Task, examples: Sequence[Example]) -> dict[str, list[str]]:
         for slot, value in state_of(entries, example.id).items():
             found.setdefault(slot, set()).update({value} - {DONTCARE, NONE})
     if not found:
-        raise BadInput(f"no example of {task.name} has a state", cure="give training examples with states")
+        raise BadInput(
+            f"no example of {task.name} has a state", cure="give training examples with states"
+        )
     return {slot: sorted(found[slot]) for slot in sorted(found)}
 
 

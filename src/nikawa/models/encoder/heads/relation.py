@@ -52,7 +52,9 @@ class Relations:
                     wanted |= set(_typed(name, _entity(example, name).label))
         tokenizer.add_tokens(sorted(wanted - set(tokenizer.get_added_vocab())), special_tokens=True)
         if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
-            (model if hasattr(model, "config") else encoder).resize_token_embeddings(len(tokenizer), mean_resizing=False)  # fmt: skip
+            (model if hasattr(model, "config") else encoder).resize_token_embeddings(
+                len(tokenizer), mean_resizing=False
+            )
             encoder.get_input_embeddings().weight.grown = (
                 True  # with adapters alone they would never be learned
             )
@@ -62,12 +64,20 @@ class Relations:
         """A row an example."""
         added = set(work.reader.tokenizer.get_added_vocab())
         found = [self._entities(work, example, added) for example in examples]
-        texts = [marked(text_of(e, "text"), entities, lambda part: work.reader.segmented(part)[0]) for e, entities in zip(examples, found, strict=True)]  # fmt: skip
+        texts = [
+            marked(text_of(e, "text"), entities, lambda part: work.reader.segmented(part)[0])
+            for e, entities in zip(examples, found, strict=True)
+        ]
         marks = set(work.reader.tokenizer.convert_tokens_to_ids(sorted(added)))
-        ids = [_joined(work, row, marks, cuts(text_of(e, "text"), entities)) for row, e, entities in zip(work.reader.raw(texts), examples, found, strict=True)]  # fmt: skip
+        ids = [
+            _joined(work, row, marks, cuts(text_of(e, "text"), entities))
+            for row, e, entities in zip(work.reader.raw(texts), examples, found, strict=True)
+        ]
         before, after = work.reader.frame.one
         room = work.settings.max_length - len(before) - len(after)
-        pairs = [work.reader.pair(cut(row, marks, room), None, work.settings.max_length) for row in ids]
+        pairs = [
+            work.reader.pair(cut(row, marks, room), None, work.settings.max_length) for row in ids
+        ]
         made = add_tokens(work, Rows(owner=list(range(len(examples)))), pairs)
         made.dense["opens"] = _opens(work, [row for row, _ in pairs], found)
         if learn:
@@ -91,9 +101,17 @@ class Relations:
         """A score a relation."""
         return (_scores(model, batch),)
 
-    def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
+    def answers(
+        self,
+        work: Work,
+        examples: Sequence[Example],
+        rows: Rows,
+        found: Sequence[Sequence[np.ndarray]],
+    ) -> list[Prediction]:
         """The likeliest relation, with the probability of each."""
-        return [label_answer(e.id, work.labels, row[0]) for e, row in zip(examples, found, strict=True)]
+        return [
+            label_answer(e.id, work.labels, row[0]) for e, row in zip(examples, found, strict=True)
+        ]
 
 
 def _fresh(work: Work, backbone: Backbone) -> Any:
@@ -102,11 +120,15 @@ def _fresh(work: Work, backbone: Backbone) -> Any:
     from nikawa.models.encoder.own import KNOWN, saved
 
     named, answers = named_classes(work.labels), work.settings.epochs <= 0
-    if work.settings.relation_reads == "cls" and not (answers and (Path(backbone.source) / KNOWN).is_file()):
+    if work.settings.relation_reads == "cls" and not (
+        answers and (Path(backbone.source) / KNOWN).is_file()
+    ):
         return backbone.model("AutoModelForSequenceClassification", work.settings, **named)
     known = saved(MarkerModel.kind, backbone, work.settings)
     same = known is not None and known["labels"] == list(work.labels)
-    model = MarkerModel(backbone.model("AutoModel", work.settings, **named), {"labels": list(work.labels)})
+    model = MarkerModel(
+        backbone.model("AutoModel", work.settings, **named), {"labels": list(work.labels)}
+    )
     if same:
         model.take(backbone.source)
     return model
@@ -167,7 +189,10 @@ def marked(text: str, entities: Sequence[Entity], read: Callable[[str], str] = s
 
 def cuts(text: str, entities: Sequence[Entity]) -> list[bool]:
     """For every marker in order, whether it stands inside a Hangul word."""
-    return [all("가" <= c <= "힣" for c in text[place - 1 : place + 1]) and 0 < place < len(text) for place, _ in _events(entities)]  # fmt: skip
+    return [
+        all("가" <= c <= "힣" for c in text[place - 1 : place + 1]) and 0 < place < len(text)
+        for place, _ in _events(entities)
+    ]
 
 
 def _joined(work: Work, ids: Sequence[int], marks: set[int], inside: Sequence[bool]) -> list[int]:
@@ -176,7 +201,9 @@ def _joined(work: Work, ids: Sequence[int], marks: set[int], inside: Sequence[bo
     places = [i for i, piece in enumerate(ids) if piece in marks]
     if len(places) != len(inside):  # the text itself has markers
         return made
-    for place in [p + 1 for p, cut_ in zip(places, inside, strict=True) if cut_ and p + 1 < len(ids)]:
+    for place in [
+        p + 1 for p, cut_ in zip(places, inside, strict=True) if cut_ and p + 1 < len(ids)
+    ]:
         piece = tokenizer.convert_tokens_to_ids(f"##{tokenizer.convert_ids_to_tokens(ids[place])}")
         if piece is not None and piece != tokenizer.unk_token_id:
             made[place] = piece

@@ -66,14 +66,26 @@ class Sequences:
         """The logits."""
         return (model(**inputs_only(batch)).logits,)
 
-    def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
+    def answers(
+        self,
+        work: Work,
+        examples: Sequence[Example],
+        rows: Rows,
+        found: Sequence[Sequence[np.ndarray]],
+    ) -> list[Prediction]:
         """The likeliest label with all probabilities, or the score."""
         task = work.task
         if task.kind != "similarity":
-            return [label_answer(e.id, work.labels, row[0]) for e, row in zip(examples, found, strict=True)]
+            return [
+                label_answer(e.id, work.labels, row[0])
+                for e, row in zip(examples, found, strict=True)
+            ]
         low, high = task.scale or (float("-inf"), float("inf"))
         values = [float(row[0][0]) for row in found]
-        return [Prediction(example=e.id, answer=min(max(v, low), high)) for e, v in zip(examples, values, strict=True)]  # fmt: skip
+        return [
+            Prediction(example=e.id, answer=min(max(v, low), high))
+            for e, v in zip(examples, values, strict=True)
+        ]
 
 
 HEAD = Sequences()

@@ -35,7 +35,9 @@ class Spans:
         """Two scores a position; the configuration keeps whether questions may have no answer."""
         empty = any(not example.gold.get(work.task.question) for example in train)
         may = bool(getattr(backbone.config, "answers_may_be_empty", False)) or empty
-        model = backbone.model("AutoModelForQuestionAnswering", work.settings, num_labels=2, answers_may_be_empty=may)  # fmt: skip
+        model = backbone.model(
+            "AutoModelForQuestionAnswering", work.settings, num_labels=2, answers_may_be_empty=may
+        )
         model.known = {"none": may}
         return model
 
@@ -71,7 +73,13 @@ class Spans:
         found = model(**inputs_only(batch))
         return found.start_logits, found.end_logits
 
-    def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
+    def answers(
+        self,
+        work: Work,
+        examples: Sequence[Example],
+        rows: Rows,
+        found: Sequence[Sequence[np.ndarray]],
+    ) -> list[Prediction]:
         """The best stretch over all windows of each example; none where the first position beats them all."""
         best: list[list[tuple[float, int, int]]] = [[] for _ in examples]
         none = np.full(len(examples), np.inf)
@@ -79,7 +87,10 @@ class Spans:
             none[owner] = min(none[owner], float(start[0] + end[0]))
             best[owner] += stretches(start, end, head, spans, work)
         may = work.known["none"]
-        return [_answer(e, b, float(n) if may else None, work) for e, b, n in zip(examples, best, none, strict=True)]  # fmt: skip
+        return [
+            _answer(e, b, float(n) if may else None, work)
+            for e, b, n in zip(examples, best, none, strict=True)
+        ]
 
 
 Window = tuple[np.ndarray, np.ndarray, int, list[tuple[int, int]]]
@@ -110,7 +121,9 @@ def _target(answers: Any) -> tuple[int, int]:
     return first["start"], first["start"] + len(first["text"])
 
 
-def _place(spans: list[tuple[int, int]], head: int, target: tuple[int, int] | None) -> tuple[int, int]:
+def _place(
+    spans: list[tuple[int, int]], head: int, target: tuple[int, int] | None
+) -> tuple[int, int]:
     """The pieces of the answer in this window; the first position where it is not wholly inside."""
     if target is None or not spans:
         return 0, 0
@@ -120,7 +133,9 @@ def _place(spans: list[tuple[int, int]], head: int, target: tuple[int, int] | No
     return head + inside[0], head + inside[-1]
 
 
-def stretches(start: np.ndarray, end: np.ndarray, head: int, spans: list[tuple[int, int]], work: Work) -> list[tuple[float, int, int]]:  # fmt: skip
+def stretches(
+    start: np.ndarray, end: np.ndarray, head: int, spans: list[tuple[int, int]], work: Work
+) -> list[tuple[float, int, int]]:
     """The best stretches of one window: score, first and last character (exclusive)."""
     n, limit, best = len(spans), work.settings.max_answer, work.settings.n_best
     if not n:
@@ -131,11 +146,16 @@ def stretches(start: np.ndarray, end: np.ndarray, head: int, spans: list[tuple[i
     scores = first[tops][:, None] + last[tails][None, :]
     span = tails[None, :] - tops[:, None]
     fits = (span >= 0) & (span < limit)
-    found = [(float(scores[i, j]), spans[tops[i]][0], spans[tails[j]][1]) for i, j in zip(*np.nonzero(fits), strict=True)]  # fmt: skip
+    found = [
+        (float(scores[i, j]), spans[tops[i]][0], spans[tails[j]][1])
+        for i, j in zip(*np.nonzero(fits), strict=True)
+    ]
     return sorted((f for f in found if f[2] > f[1]), reverse=True)[:best]
 
 
-def _answer(example: Example, found: list[tuple[float, int, int]], none: float | None, work: Work) -> Prediction:  # fmt: skip
+def _answer(
+    example: Example, found: list[tuple[float, int, int]], none: float | None, work: Work
+) -> Prediction:
     context = text_of(example, "context")
     ranked = sorted(found, key=lambda f: (-f[0], f[1], f[2]))
     if not ranked or (none is not None and none > ranked[0][0]):

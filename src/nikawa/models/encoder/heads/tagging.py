@@ -17,7 +17,13 @@ import numpy as np
 from nikawa.errors import BadInput, listed
 from nikawa.models.base import gold_of, text_of
 from nikawa.models.encoder.backbone import Backbone
-from nikawa.models.encoder.heads._base import Work, add_tokens, inputs_only, mean_cross_entropy, named_classes
+from nikawa.models.encoder.heads._base import (
+    Work,
+    add_tokens,
+    inputs_only,
+    mean_cross_entropy,
+    named_classes,
+)
 from nikawa.models.encoder.pieces import Pieces
 from nikawa.models.encoder.store import IGNORED, Rows
 from nikawa.records import Example, Kind, Prediction, Span, Task
@@ -37,7 +43,9 @@ class Tags:
     def model(self, work: Work, backbone: Backbone, train: Sequence[Example]) -> Any:
         """A score for each tag at each sub-word."""
         classes = work.classes or self.classes(work.task)
-        return backbone.model("AutoModelForTokenClassification", work.settings, **named_classes(classes))
+        return backbone.model(
+            "AutoModelForTokenClassification", work.settings, **named_classes(classes)
+        )
 
     def rows(self, work: Work, examples: Sequence[Example], learn: bool) -> Rows:
         """A row a window; its note: the first piece of the window, and the pieces' characters."""
@@ -52,13 +60,17 @@ class Tags:
                 made.notes.append((start, pieces.spans[start:end]))
                 ids = np.array([*before, *pieces.ids[start:end], *after])
                 pairs.append((ids, np.full(len(ids), work.reader.frame.segments[0])))
-                labels.append(np.array([IGNORED] * len(before) + tags[start:end] + [IGNORED] * len(after)))
+                labels.append(
+                    np.array([IGNORED] * len(before) + tags[start:end] + [IGNORED] * len(after))
+                )
         add_tokens(work, made, pairs)
         if learn:
             made.tokens["labels"], made.pads["labels"] = labels, IGNORED
         return made
 
-    def _tags(self, work: Work, example: Example, pieces: Pieces, spans: Sequence[Span]) -> list[int]:
+    def _tags(
+        self, work: Work, example: Example, pieces: Pieces, spans: Sequence[Span]
+    ) -> list[int]:
         place = {name: i for i, name in enumerate(work.classes or self.classes(work.task))}
         for span in spans:
             if f"B-{span.label}" not in place:
@@ -74,7 +86,13 @@ class Tags:
         """The likeliest tag of each position."""
         return (model(**inputs_only(batch)).logits.argmax(-1),)
 
-    def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
+    def answers(
+        self,
+        work: Work,
+        examples: Sequence[Example],
+        rows: Rows,
+        found: Sequence[Sequence[np.ndarray]],
+    ) -> list[Prediction]:
         """The spans of each example; where windows overlap, each piece is read where it has most around it."""
         classes, head = work.classes or self.classes(work.task), len(work.reader.frame.one[0])
         best: list[dict[int, tuple[int, str, Place]]] = [{} for _ in examples]
@@ -111,7 +129,11 @@ def tags_of(places: Sequence[Place], spans: Sequence[Span]) -> list[str]:
     for start, end in places:
         while at < len(ordered) and ordered[at].end <= start:
             at += 1
-        held = [(_shared(s, start, end), -i) for i, s in enumerate(ordered[at:], start=at) if s.start < end]
+        held = [
+            (_shared(s, start, end), -i)
+            for i, s in enumerate(ordered[at:], start=at)
+            if s.start < end
+        ]
         most, number = max(held, default=(0, 0))
         if end <= start:
             made.append("")

@@ -37,7 +37,9 @@ class Trees:
         from nikawa.models.encoder.own import saved
 
         known = saved(TreeModel.kind, backbone, work.settings)
-        if known is None or (work.settings.epochs > 0 and not _holds(known, self._known(work, train))):
+        if known is None or (
+            work.settings.epochs > 0 and not _holds(known, self._known(work, train))
+        ):
             return TreeModel(backbone.model("AutoModel", work.settings), self._known(work, train))
         model = TreeModel(backbone.model("AutoModel", work.settings), known)
         model.take(backbone.source)
@@ -56,13 +58,21 @@ class Trees:
         made = Rows(owner=list(range(len(examples))), notes=[len(words) for words in sentences])
         pieces = iter(work.reader.ids([_form(word) for words in sentences for word in words]))
         tags = {tag: i for i, tag in enumerate(work.known["tags"], start=1)}
-        dense = {name: np.full((len(examples), most), IGNORED) for name in ("first", "last", "first_tag", "last_tag")}  # fmt: skip
+        dense = {
+            name: np.full((len(examples), most), IGNORED)
+            for name in ("first", "last", "first_tag", "last_tag")
+        }
         pairs = []
         for i, words in enumerate(sentences):
             ids, places = self._laid(work, [next(pieces) for _ in words])
             pairs.append(work.reader.pair(ids, None, work.settings.max_length))
             found = [_tags(word) for word in words]
-            columns = (places[0], places[1], [tags.get(t[0], 0) for t in found], [tags.get(t[-1], 0) for t in found])  # fmt: skip
+            columns = (
+                places[0],
+                places[1],
+                [tags.get(t[0], 0) for t in found],
+                [tags.get(t[-1], 0) for t in found],
+            )
             for values, column in zip(dense.values(), columns, strict=True):
                 values[i, : len(words)] = column
         made.dense |= dense
@@ -70,7 +80,9 @@ class Trees:
             made.dense |= self._gold(work, examples, most)
         return add_tokens(work, made, pairs)
 
-    def _laid(self, work: Work, words: Sequence[Sequence[int]]) -> tuple[list[int], tuple[list[int], list[int]]]:  # fmt: skip
+    def _laid(
+        self, work: Work, words: Sequence[Sequence[int]]
+    ) -> tuple[list[int], tuple[list[int], list[int]]]:
         """The pieces of the words in a row, and the places of the first and last of each."""
         before, after = work.reader.frame.one
         room = work.settings.max_length - len(after)
@@ -88,7 +100,9 @@ class Trees:
     def _gold(self, work: Work, examples: Sequence[Example], most: int) -> dict[str, np.ndarray]:
         place = {label: i for i, label in enumerate(work.known["labels"])}
         heads, labels = (np.full((len(examples), most), IGNORED) for _ in range(2))
-        for i, (example, tree) in enumerate(zip(examples, trees_of(work.task, examples), strict=True)):
+        for i, (example, tree) in enumerate(
+            zip(examples, trees_of(work.task, examples), strict=True)
+        ):
             if strange := sorted(set(tree["labels"]) - set(place)):
                 what = f"example {example.id!r} has the label {strange[0]!r}, which {work.task.name} does not know"
                 raise BadInput(what, cure=f"labels: {listed(place)}")
@@ -107,12 +121,22 @@ class Trees:
         found = model.vectors(batch, inputs_only(batch))
         return model.arcs(found, batch).log_softmax(-1), model.best_labels(found)
 
-    def answers(self, work: Work, examples: Sequence[Example], rows: Rows, found: Sequence[Sequence[np.ndarray]]) -> list[Prediction]:  # fmt: skip
+    def answers(
+        self,
+        work: Work,
+        examples: Sequence[Example],
+        rows: Rows,
+        found: Sequence[Sequence[np.ndarray]],
+    ) -> list[Prediction]:
         """The best tree, or each word's best head, with the best label of each arc."""
         names, made = work.known["labels"], []
         for example, n, (arcs, best) in zip(examples, rows.notes, found, strict=True):
             scores = arcs[:n, : n + 1].astype(np.float64)
-            heads = best_tree(scores) if work.settings.decode == "tree" else scores.argmax(axis=1).tolist()
+            heads = (
+                best_tree(scores)
+                if work.settings.decode == "tree"
+                else scores.argmax(axis=1).tolist()
+            )
             labels = [names[int(best[i, head])] for i, head in enumerate(heads)]
             made.append(Prediction(example=example.id, answer={"heads": heads, "labels": labels}))
         return made
@@ -121,7 +145,9 @@ class Trees:
 def _words(task: Task, example: Example) -> Sequence[Word]:
     words = words_of(task, example)
     if not all(isinstance(word, Mapping) for word in words):
-        raise BadInput(f"example {example.id!r} has a word without a form", cure="give form, lemma and pos")
+        raise BadInput(
+            f"example {example.id!r} has a word without a form", cure="give form, lemma and pos"
+        )
     return words
 
 
