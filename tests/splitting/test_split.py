@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 from unicodedata import normalize
 
 import pytest
@@ -262,13 +262,13 @@ def test_every_stretch_is_shared_out(count: int, first: int, second: int) -> Non
 
 
 def test_a_group_is_one_however_it_is_composed() -> None:
-    forms = ("NFC", "NFD")
+    forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
     made = [
         Example(
             id=f"{n}-{form}",
             inputs={"premise": normalize(form, f"{n}번 감나무")},
             gold={"label": normalize(form, "긍정")},
-        )  # type: ignore[arg-type]
+        )
         for n in range(10)
         for form in forms
     ]

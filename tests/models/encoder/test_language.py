@@ -143,7 +143,7 @@ def test_it_defines_neither_a_run_nor_a_state(
     work, model = encoder._prepare(case.task, case.learn)
     rows = rows_of(encoder._head, work, case.learn, learn=True)
     keys = {
-        key_of(Course(model, rows, None, EncoderSettings(any_language=on), 0, "cpu"))
+        key_of(Course(model, rows, lambda *_: None, EncoderSettings(any_language=on), 0, "cpu"))
         for on in (True, False)
-    }  # type: ignore[arg-type]
+    }
     assert len(keys) == 1

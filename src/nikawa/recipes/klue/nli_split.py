@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -46,13 +46,17 @@ def quotas(pairs: Sequence[Example], wanted: int, colloquial: float) -> dict[str
 def signal(pairs: Sequence[Example], config: Any) -> Mapping[str, Mapping[str, float]]:
     """By pair the probabilities a model gives the labels that sees the hypothesis alone, and never the pair's premise."""
     from nikawa.errors import BadInput
-    from nikawa.models import model
+    from nikawa.models import Trainable, model
     from nikawa.models.folds import out_of_fold
 
     groups = [str(pair.group) for pair in pairs]
     found = out_of_fold(
-        lambda: model(config.model, seed=config.seed), TASK, pairs, groups, seed=config.seed
-    )  # type: ignore[arg-type,return-value]
+        lambda: cast(Trainable, model(config.model, seed=config.seed)),
+        TASK,
+        pairs,
+        groups,
+        seed=config.seed,
+    )
     if any(prediction.scores is None for prediction in found):
         raise BadInput(f"the model {config.model} gives no probabilities", cure="use char-linear")
     return {pair.id: prediction.scores or {} for pair, prediction in zip(pairs, found, strict=True)}
