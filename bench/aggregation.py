@@ -42,6 +42,9 @@ def judged(items: int = ITEMS) -> tuple[Any, Any, Any]:
 
 
 def aggregate_columns(item: Any, worker: Any, labels: Any, rule: str) -> Any:
+    from nikawa.aggregation.rules import aggregate
+    from nikawa.aggregation.table import Table
+
     return aggregate(Table.from_columns(item, worker, labels), rule)
 
 
