@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.metrics._metric import mean
+from nikawa.metrics.base import mean
 from nikawa.stats.paired_seeds import compare_runs
 
 ITEMS = 1_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nikawa.checks.overlap import mean_share, overlap_bins, rank_correlation, shared_tokens
-from nikawa.metrics._metric import mean
+from nikawa.metrics.base import mean
 from nikawa.stats.masks import Sample
 
 

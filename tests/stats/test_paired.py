@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nikawa.metrics import Items, metrics
-from nikawa.metrics._metric import mean
+from nikawa.metrics.base import mean
 from nikawa.stats import paired_kinds
 from nikawa.stats.paired import compare_pairs, compare_seeds
 from nikawa.stats.resample import mcnemar

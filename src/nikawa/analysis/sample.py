@@ -11,7 +11,7 @@ import numpy as np
 from nikawa.analysis.systems import Loaded
 from nikawa.metrics import Evaluation, Items, Metric
 from nikawa.records import Example, Task
-from nikawa.scoring.score import Part, chosen, items_of, units_of
+from nikawa.scoring.score import chosen, items_of, units_of
 from nikawa.stats.masks import Sample
 from nikawa.stats.resample import Floats, Ints
 
@@ -40,12 +40,12 @@ class Sitting:
     @property
     def scale(self) -> float:
         """100 where the official scorer reports percent."""
-        return Part(self.task, self.examples, self.runs[0]).scale(self.metric)
+        return self.metric.scale(self.task)
 
     @property
     def unit(self) -> Any:
         """The unit of the metric's values."""
-        return self.task.unit if self.metric.scaled else "fraction"
+        return self.metric.unit(self.task)
 
     @property
     def official(self) -> Floats:

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from nikawa.analysis.stress import StressItem, cells
 from nikawa.analysis.stress_report import ORIGINAL, StressReport, Unread
 from nikawa.datasets import benchmarks, load
+from nikawa.datasets.custom import has_numbered_labels
 from nikawa.datasets.hidden import load_veiled
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.metrics import Items, metrics
-from nikawa.metrics._metric import mean
 from nikawa.metrics.accuracy import right
+from nikawa.metrics.base import mean
 from nikawa.perturbation.choose import CASES, FAMILIES, case_of, family_of
 from nikawa.records import Dataset, Example, Prediction, Task
 from nikawa.scoring.score import task_and_split
@@ -70,7 +71,13 @@ def stress(
     dataset = load_veiled(where, data=data)
     sets = sets_of(dataset, asked, where)
     parents = _originals(sets, asked, data)
-    before = read_answers(original, parents.task, parents.examples, form=how.form)
+    before = read_answers(
+        original,
+        parents.task,
+        parents.examples,
+        form=how.form,
+        numbered_labels=has_numbered_labels(parents.task),
+    )
     after, absent = _read_sets(perturbed, asked, sets, dataset.name, how.form)
     kept = {name: sets[name] for name in after}
     pairs = [
@@ -220,8 +227,9 @@ def _read_sets(
     if not named:
         cure = f"call them {', '.join(f'{name}.jsonl' for name in list(sets)[:3])}, …"
         raise BadInput("holds no file named after a set", file=path, cure=cure)
+    numbered = has_numbered_labels(task)
     read = {
-        name: read_answers(file, task, sets[name], form=form).predictions
+        name: read_answers(file, task, sets[name], form=form, numbered_labels=numbered).predictions
         for name, file in named.items()
     }
     return dict(read), [name for name in sets if name not in named]

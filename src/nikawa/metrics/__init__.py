@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from nikawa.metrics._metric import Evaluation, Items, Metric, Mode
+from nikawa.metrics.base import Evaluation, ItemForm, Items, Metric, Mode
 from nikawa.registry import Registry, scan
 
-__all__ = ["Evaluation", "Items", "Metric", "Mode", "golden_adapters", "metrics"]
+__all__ = ["Evaluation", "ItemForm", "Items", "Metric", "Mode", "golden_adapters", "metrics"]
 
 Adapter = Callable[[Any], Any]
 """Maps the input of a golden case to what the official function returns for it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.metrics._metric import (
+from nikawa.metrics.base import (
     Additive,
     Floats,
     Items,
@@ -80,6 +80,8 @@ METRICS = (
         mcc,
         "Matthews correlation: 0 for a constant answer, 1 for perfect.",
         kinds=("text", "inference"),
+        low=-1.0,
+        balances_classes=True,
     ),
 )
 GOLDEN = {

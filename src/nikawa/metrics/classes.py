@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.metrics._metric import (
+from nikawa.metrics.accuracy import right
+from nikawa.metrics.base import (
     Additive,
     Floats,
     Ints,
@@ -24,7 +25,6 @@ from nikawa.metrics._metric import (
     golden_items,
     ratio,
 )
-from nikawa.metrics.accuracy import right
 
 THRESHOLD = 3.0
 """From this similarity on, KLUE-STS calls a pair a paraphrase."""
@@ -145,14 +145,27 @@ def _golden_paraphrase(case: dict[str, Sequence[float]]) -> float:
 
 LABELLED = ("text", "inference", "choice", "relation")
 METRICS = (
-    Metric("macro-f1", macro_f1, "Mean F1 of the classes that occur.", kinds=LABELLED),
+    Metric(
+        "macro-f1",
+        macro_f1,
+        "Mean F1 of the classes that occur.",
+        kinds=LABELLED,
+        balances_classes=True,
+    ),
     Metric(
         "macro-precision",
         macro_precision,
         "Mean precision of the classes that occur.",
         kinds=LABELLED,
+        balances_classes=True,
     ),
-    Metric("macro-recall", macro_recall, "Mean recall of the classes that occur.", kinds=LABELLED),
+    Metric(
+        "macro-recall",
+        macro_recall,
+        "Mean recall of the classes that occur.",
+        kinds=LABELLED,
+        balances_classes=True,
+    ),
     Metric(
         "relation-micro-f1",
         relation_micro_f1,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from nikawa.metrics._metric import Items
+from nikawa.metrics.base import Items
 
 UNREAD = "(unread)"
 

@@ -7,6 +7,7 @@ float64. A constant side gives NaN; fewer than two items are refused, as scipy r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -15,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import (
+from nikawa.metrics.base import (
     Additive,
     Floats,
     Ints,
+    ItemForm,
     Items,
     Metric,
     Mode,
@@ -194,6 +196,25 @@ def mse(items: Items, mode: Mode = "official") -> Additive:
     return mean(detail)
 
 
+def squared_errors(items: Items) -> list[float | None]:
+    """The squared error of each item; None where there is no answer."""
+    pairs = zip(items.answers, items.gold, strict=True)
+    return [None if answer is None else float((answer - gold) ** 2) for answer, gold in pairs]
+
+
+def standard_scores(answers: Sequence[float]) -> list[float]:
+    """Answers less their mean, over their standard deviation; 0 for all where they are constant."""
+    values = np.array(answers, dtype=np.float64)
+    spread = float(values.std())
+    scores: list[float] = ((values - values.mean()) / spread if spread else values * 0).tolist()
+    return scores
+
+
+def standard_ranks(answers: Sequence[float]) -> list[float]:
+    """The standard scores of the answers' average ranks."""
+    return standard_scores(average_ranks(np.array(answers, dtype=np.float64)).tolist())
+
+
 def _items(case: dict[str, Sequence[float]]) -> Items:
     return Items(case["gold"], case["pred"])
 
@@ -212,6 +233,7 @@ def _golden_klue(case: dict[str, Sequence[float]]) -> dict[str, float]:
 FLOAT32 = "The reference holds scores as float32; the difference is in the sixth digit."
 
 FLAT = "A correlation needs two answers that differ and two gold scores that differ."
+SQUARED_ERROR = ItemForm("squared-error", squared_errors, "lower")
 METRICS = (
     Metric(
         "pearson",
@@ -220,6 +242,10 @@ METRICS = (
         FLOAT32,
         undefined=FLAT,
         kinds=("similarity",),
+        low=-1.0,
+        skips_unanswered=True,
+        standardise=standard_scores,
+        item_form=SQUARED_ERROR,
     ),
     Metric(
         "spearman",
@@ -228,7 +254,21 @@ METRICS = (
         FLOAT32,
         undefined=FLAT,
         kinds=("similarity",),
+        low=-1.0,
+        skips_unanswered=True,
+        standardise=standard_ranks,
+        item_form=SQUARED_ERROR,
     ),
-    Metric("mse", mse, "Mean squared error.", scaled=False, better="lower", kinds=("similarity",)),
+    Metric(
+        "mse",
+        mse,
+        "Mean squared error.",
+        scaled=False,
+        better="lower",
+        kinds=("similarity",),
+        high=math.inf,
+        skips_unanswered=True,
+        item_form=SQUARED_ERROR,
+    ),
 )
 GOLDEN = {"jsts_pearson_spearman": _golden_jsts, "klue_sts_pearsonr": _golden_klue}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Additive, Items, Metric, Mode, mean, refuse_nothing
+from nikawa.metrics.base import Additive, Items, Metric, Mode, mean, refuse_nothing
 
 
 def normalise(answer: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Additive, Items, Metric, Mode, mean
+from nikawa.metrics.base import Additive, Items, Metric, Mode, mean
 
 PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
 AS_WRITTEN = re.compile("['\"《》<>〈〉]\\(\\)‘’")

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Additive, Floats, Ints, Items, Metric, Mode, f1, refuse_nothing
+from nikawa.metrics.base import Additive, Floats, Ints, Items, Metric, Mode, f1, refuse_nothing
 from nikawa.metrics.classes import from_counts, macro_f1_of, split_counts
 from nikawa.records import Span, Tagged
 

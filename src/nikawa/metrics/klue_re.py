@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
-from nikawa.metrics._metric import Floats, Ints, Items, Metric, Mode, Weighted, codes, ratio
+from nikawa.metrics.base import Floats, Ints, Items, Metric, Mode, Weighted, codes, ratio
 
 BLOCK = 64
 """Resamples worked on at once: few, so that a block of weights stays in the processor's cache."""
@@ -144,6 +144,8 @@ METRICS = (
         "Area under precision against recall, mean over relations.",
         NO_GOLD,
         kinds=("relation",),
+        slow=True,
+        needs_scores=True,
     ),
 )
 GOLDEN = {"klue_re_auprc": _golden}

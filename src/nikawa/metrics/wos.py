@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nikawa.metrics._metric import Additive, Items, Metric, Mode, f1, mean
+from nikawa.metrics.base import Additive, Items, Metric, Mode, f1, mean
 
 State = Sequence[str]
 

@@ -68,8 +68,8 @@ def values_of(
     part = Part(task, shown, items_of(task, shown, answers))
     found: dict[str, tuple[float, Unit]] = {}
     for metric in chosen(task, (), part.items):
-        value = float(part.under(metric, "official")[0].value) * part.scale(metric)
-        found[metric.name] = (value, task.unit if metric.scaled else "fraction")
+        value = float(part.under(metric, "official")[0].value) * metric.scale(task)
+        found[metric.name] = (value, metric.unit(task))
     return found
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from nikawa.analysis.result_parts import LEAST_UNITS
 from nikawa.metrics import Evaluation, metrics
 from nikawa.reporting.page_data import Number
 from nikawa.reporting.runs import SystemRuns, TaskRuns, scored_items
 from nikawa.scoring.score import Part, items_of, units_of
 from nikawa.stats.paired_seeds import ENOUGH
 from nikawa.stats.resample import Floats, Ints, bounds, count_units, draws
+from nikawa.stats.results import LEAST_UNITS
 from nikawa.stats.run_means import limits_of, mean_interval
 
 
@@ -43,7 +43,7 @@ def _interval(
     units = seen[0][1]
     if not len(units) or any(not np.array_equal(units, other) for _, other in seen):
         return None, None, UNSET
-    runs, scale = [evaluation for evaluation, _ in seen], whole.scale(metric)
+    runs, scale = [evaluation for evaluation, _ in seen], metric.scale(part.task)
     if all(run.itemwise for run in runs):
         low, high = (finite(end * scale) for end in _by_t(runs, units, min(rounds, ENOUGH)))
         return low, high, "t" if low is not None else UNSET

@@ -17,7 +17,7 @@ from nikawa.datasets.base import Benchmark
 from nikawa.datasets.klue import klue_dp, klue_mrc, klue_ner, klue_nli, klue_re, klue_sts, wos, ynat
 from nikawa.datasets.load import load
 from nikawa.datasets.locate import find_files, present, repository_folder
-from nikawa.metrics._metric import Items, Mode, f1
+from nikawa.metrics.base import Items, Mode, f1
 from nikawa.metrics.classes import split_counts
 from nikawa.metrics.klue_ner import TYPES, entity_macro_f1
 from nikawa.records import Example, Span

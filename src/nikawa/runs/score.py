@@ -25,7 +25,7 @@ def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Predi
     found = {prediction.example: prediction for prediction in answers}
     part = Part(task, examples, items_of(task, examples, found))
     metric = chosen(task, task.metrics[:1], part.items)[0]
-    value = float(part.under(metric, "official")[0].value * part.scale(metric))
+    value = float(part.under(metric, "official")[0].value * metric.scale(task))
     return -value if metric.better == "lower" else value
 
 

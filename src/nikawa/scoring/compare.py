@@ -14,11 +14,9 @@ import numpy as np
 from nikawa.datasets.hidden import load_veiled
 from nikawa.errors import BadInput
 from nikawa.metrics import Items, Metric
-from nikawa.metrics._metric import Weighted
-from nikawa.metrics.correlation import average_ranks
+from nikawa.metrics.base import Weighted
 from nikawa.records import Record, Unit
 from nikawa.scoring.compare_table import (
-    INVARIANT,
     Job,
     Side,
     Table,
@@ -246,7 +244,7 @@ def _tested(table: Table, job: Job, rounds: int, tell: Callable[[int], None]) ->
 
 def _pair(table: Table, metric: Metric, names: tuple[str, str], paired: Paired) -> PairResult:
     left, right = (table.parts[name] for name in names)
-    scale = left[0].scale(metric)
+    scale = metric.scale(left[0].task)
     several = len(left) > 1 or len(right) > 1
     detail = [table.detail(name, metric) for name in names]
     own = table.itemwise(metric)
@@ -260,7 +258,7 @@ def _pair(table: Table, metric: Metric, names: tuple[str, str], paired: Paired) 
         first=names[0],
         second=names[1],
         n=len(left[0].items.gold),
-        unit=left[0].unit(metric),
+        unit=metric.unit(left[0].task),
         difference=difference.value * scale,
         low=difference.low * scale,
         high=difference.high * scale,
@@ -280,23 +278,14 @@ def _alone(
     left: Part, right: Part, metric: Metric, rounds: int, tell: Callable[[int], None]
 ) -> Paired:
     """One run each; correlations exchange standard scores or ranks, since they do not see scale."""
-    if metric.name in INVARIANT:
+    if metric.standardise is not None:
         left, right = (
-            replace(part, items=_standardised(part.items, metric.name)) for part in (left, right)
+            replace(part, items=replace(part.items, answers=metric.standardise(part.items.answers)))
+            for part in (left, right)
         )
     (a, units), (b, _) = left.under(metric, "official"), right.under(metric, "official")
     swap = _swap(left, right, metric, units) if isinstance(a, Weighted) else None
     return compare_pair(a, b, units, swap=swap, rounds=rounds, tell=tell)
-
-
-def _standardised(items: Items, name: str) -> Items:
-    values = np.array(items.answers, dtype=np.float64)
-    if name == "spearman":
-        values = average_ranks(values)
-    spread = float(values.std())
-    return replace(
-        items, answers=((values - values.mean()) / spread if spread else values * 0).tolist()
-    )
 
 
 def _swap(left: Part, right: Part, metric: Metric, units: Ints) -> Swap:
@@ -335,12 +324,12 @@ def _corrected(pairs: Sequence[PairResult]) -> tuple[PairResult, ...]:
 
 def _scores(table: Table, metric: Metric, letters: Mapping[str, str]) -> Iterable[SystemScore]:
     for name, parts in table.parts.items():
-        values = [e.value * parts[0].scale(metric) for e in table.runs(name, metric)]
+        values = [e.value * metric.scale(parts[0].task) for e in table.runs(name, metric)]
         yield SystemScore(
             system=name,
             task=parts[0].task.name,
             metric=metric.name,
-            unit=parts[0].unit(metric),
+            unit=metric.unit(parts[0].task),
             value=float(np.mean(values)),
             sd=float(np.std(values, ddof=1)) if len(values) > 1 else None,
             runs=len(values),

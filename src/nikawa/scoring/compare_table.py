@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 
 from nikawa.metrics import Evaluation, Items, Metric
-from nikawa.metrics._metric import Weighted
+from nikawa.metrics.base import Weighted
 from nikawa.records import Task
 from nikawa.scoring.score import Part, Scored, chosen, items_of
 from nikawa.stats.resample import Ints, mcnemar
-
-INVARIANT = ("pearson", "spearman")
-"""Metrics that do not see the scale of the answers: what is exchanged must not see it either."""
 
 
 @dataclass(frozen=True)
@@ -83,24 +80,22 @@ class Table:
         return list(found.values())
 
     def detail(self, system: str, metric: Metric) -> Any:
-        """A score an item, averaged over runs; the squared error where a similarity metric has none."""
+        """A score an item, averaged over runs; its item form where the metric has none, turned so that better is better."""
         details = [run.detail for run in self.runs(system, metric)]
-        if self.task.kind == "similarity" and any(d is None for d in details):
+        form = metric.item_form
+        if form is not None and any(detail is None for detail in details):
+            sign = 1 if form.better == metric.better else -1
             details = [
-                -((_numbers(p.items.answers) - _numbers(p.items.gold)) ** 2)
-                for p in self.parts[system]
+                sign * np.array(form.compute(part.items), dtype=np.float64)
+                for part in self.parts[system]
             ]
         known = [d for d in details if d is not None]
         return np.mean(known, axis=0) if len(known) == len(details) else None
 
 
-def _numbers(values: Sequence[Any]) -> Any:
-    return np.array(values, dtype=np.float64)
-
-
 def alone(table: Table, metric: Metric) -> bool:
     """Whether the metric needs draws of its own: a correlation, or one without statistics."""
-    return metric.name in INVARIANT or isinstance(
+    return metric.standardise is not None or isinstance(
         table.runs(table.sides[0].name, metric)[0], Weighted
     )
 

@@ -14,20 +14,16 @@ from nikawa.datasets.hidden import load_veiled
 from nikawa.errors import BadInput
 from nikawa.metrics import Evaluation, Items, Metric, Mode, metrics
 from nikawa.metrics.confusion import confusion
-from nikawa.records import Dataset, Example, Prediction, Score, Task, Unit
+from nikawa.records import Dataset, Example, Prediction, Score, Task
 from nikawa.scoring.match import LABELLED, Read, Wanted, matched, opened, refuse_gaps
 from nikawa.scoring.report import MetricNote, ScoreReport, Unparsed
 from nikawa.stats.resample import SCORE_RESAMPLES, Ints, bootstrap_all, bounds, group_numbers
+from nikawa.stats.slices import list_slice_keys, slice_examples
 
-SIMILARITIES = ("relatedness", "score")
-"""Questions whose gold is a similarity."""
 GROUPED = ("inference", "similarity", "dialogue")
 """Kinds whose items share a premise, an image or a dialogue: there the group is the unit of resampling."""
-CORRELATIONS = ("pearson", "spearman")
-"""Metrics of similarity that have no score an item."""
-SLOW = ("auprc",)
-"""Metrics that take long under weights."""
 SLOW_RESAMPLES = 1_000
+"""Resamples of a metric that takes long under weights."""
 
 
 Tell = Callable[[str, int, int], None]
@@ -139,46 +135,14 @@ def slices(
     """Everything, then each value of each thing to slice by."""
     yield "", examples
     for key in by:
-        parts: dict[str, list[Example]] = {}
-        for example in examples:
-            for value in _values(example, key, task):
-                parts.setdefault(value, []).append(example)
-        if not parts:
+        groups = slice_examples(key, examples, task)
+        if not groups:
             raise BadInput(
                 f"no example has a {key!r} to slice by",
-                cure=f"these do: {', '.join(sliceable(examples))}",
+                cure=f"these do: {', '.join(list_slice_keys(examples))}",
             )
-        yield from ((f"{key}={value}", parts[value]) for value in sorted(parts))
-
-
-def _values(example: Example, key: str, task: Task) -> Iterable[str]:
-    if key == "tag":
-        return sorted(example.tags)
-    if key == "gold":
-        gold = example.gold[task.question]
-        return (
-            []
-            if isinstance(gold, list | dict)
-            else [_bin(gold) if isinstance(gold, float) else str(gold)]
-        )
-    if key == "bin":
-        return [_bin(example.gold[name]) for name in SIMILARITIES if name in example.gold][:1]
-    value = example.meta.get(key)
-    return [] if value is None or isinstance(value, list | dict) else [str(value)]
-
-
-def _bin(value: float) -> str:
-    """Similarities in steps of one, lower bound included; 5 belongs to the last."""
-    start = min(int(value), 4)
-    return f"{start}-{start + 1}"
-
-
-def sliceable(examples: Iterable[Example]) -> list[str]:
-    """What the examples can be sliced by."""
-    keys = {k for e in examples for k, v in e.meta.items() if isinstance(v, str | int | bool)}
-    keys |= {"tag"} if any(e.tags for e in examples) else set()
-    keys |= {"bin"} if any(name in e.gold for e in examples for name in SIMILARITIES) else set()
-    return sorted(keys | {"gold"})
+        for value, places in groups.items():
+            yield f"{key}={value}", [examples[i] for i in places]
 
 
 def items_of(
@@ -215,7 +179,7 @@ def chosen(task: Task, names: Sequence[str], items: Items) -> list[Metric]:
                 cure=f"{task.name} has: {', '.join(task.metrics)}",
             )
     ranked = all(s is not None for s in items.scores)
-    return wanted if names else [m for m in wanted if m.name != "auprc" or ranked]
+    return wanted if names else [m for m in wanted if ranked or not m.needs_scores]
 
 
 @dataclass(frozen=True)
@@ -228,17 +192,8 @@ class Part:
 
     def under(self, metric: Metric, mode: Mode) -> tuple[Evaluation, Ints]:
         """The metric, and the unit of each item it saw (a correlation sees the answered ones only)."""
-        skips = self.task.kind == "similarity" and metric.name != "paraphrase-f1"
-        answered = [a is not None for a in self.items.answers] if skips else None
+        answered = [a is not None for a in self.items.answers] if metric.skips_unanswered else None
         return metric.evaluate(self.items, mode), units_of(self.task, self.examples, answered)
-
-    def unit(self, metric: Metric) -> Unit:
-        """What the official scorer reports the metric in."""
-        return self.task.unit if metric.scaled else "fraction"
-
-    def scale(self, metric: Metric) -> float:
-        """100 where the official scorer reports percent."""
-        return 100.0 if self.unit(metric) == "percent" else 1.0
 
 
 def evaluate(
@@ -252,7 +207,7 @@ def evaluate(
     part = Part(task, examples, items_of(task, examples, predictions))
     found = []
     for metric in chosen(task, how.metrics, part.items):
-        for mode in modes_of(metric):
+        for mode in metric.modes:
             try:
                 found.append((metric, mode, *part.under(metric, mode)))
             except BadInput:
@@ -260,7 +215,7 @@ def evaluate(
                     raise
                 yield _undefined(part, metric, mode, where)
     for slow in (False, True):
-        some = [(m, mode, e, units) for m, mode, e, units in found if (m.name in SLOW) == slow]
+        some = [(m, mode, e, units) for m, mode, e, units in found if m.slow == slow]
         yield from _with_intervals(part, some, how, where, slow)
 
 
@@ -270,15 +225,10 @@ def _undefined(part: Part, metric: Metric, mode: Mode, where: str) -> Score:
         metric=metric.name,
         mode=mode,
         value=float("nan"),
-        unit=part.unit(metric),
+        unit=metric.unit(part.task),
         n=len(part.examples),
         where=where,
     )
-
-
-def modes_of(metric: Metric) -> tuple[Mode, ...]:
-    """Both modes where they differ, else the official one."""
-    return ("official", "documented") if metric.difference else ("official",)
 
 
 def _with_intervals(
@@ -298,13 +248,13 @@ def _with_intervals(
             [e for _, _, e, _ in entries], units, resamples=resamples, seed=how.seed
         )
         for (metric, mode, evaluation, _), values in zip(entries, drawn, strict=True):
-            scale = part.scale(metric)
+            scale = metric.scale(part.task)
             low, high = bounds(values, units, scale)
             yield Score(
                 metric=metric.name,
                 mode=mode,
                 value=evaluation.value * scale,
-                unit=part.unit(metric),
+                unit=metric.unit(part.task),
                 low=low,
                 high=high,
                 n=len(units),
@@ -340,8 +290,12 @@ def per_item(scored: Scored) -> Iterable[dict[str, Any]]:
 def _details(scored: Scored, items: Items) -> Iterable[tuple[str, list[float | None]]]:
     wanted = chosen(scored.task, scored.metrics, items)
     answered = [a is not None for a in items.answers]
-    found = [(metric.name, metric.evaluate(items, "official")) for metric in wanted]
-    details = [(name, e.itemwise, e.detail.tolist()) for name, e in found if e.detail is not None]
+    evaluations = [(metric, metric.evaluate(items, "official")) for metric in wanted]
+    details = [
+        (metric.name, e.itemwise, e.detail.tolist())
+        for metric, e in evaluations
+        if e.detail is not None
+    ]
     own = [(name, values) for name, itemwise, values in details if itemwise]
     for name, values in own or [("right", values) for _, _, values in details[:1]]:
         each = iter(values)
@@ -351,7 +305,7 @@ def _details(scored: Scored, items: Items) -> Iterable[tuple[str, list[float | N
             if len(values) == len(answered)
             else [next(each) if a else None for a in answered],
         )
-    names = {metric.name for metric in wanted}
-    if names & set(CORRELATIONS) and "mse" not in names:
-        pairs = zip(items.answers, items.gold, strict=True)
-        yield "squared-error", [None if a is None else float((a - g) ** 2) for a, g in pairs]
+    averaged = {metric.item_form for metric, e in evaluations if e.itemwise}
+    for form in dict.fromkeys(metric.item_form for metric, e in evaluations if not e.itemwise):
+        if form is not None and form not in averaged:
+            yield form.name, form.compute(items)

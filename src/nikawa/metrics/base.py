@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.errors import BadInput
+from nikawa.records import Task, Unit
 
 Mode = Literal["official", "documented"]
+Better = Literal["higher", "lower"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -107,8 +109,22 @@ class Weighted:
 
 
 @dataclass(frozen=True)
+class ItemForm:
+    """A score an item that stands in where a metric is no mean over items, such as the squared error of a correlation."""
+
+    name: str
+    """As tables of items call it."""
+    compute: Callable[[Items], list[float | None]]
+    """One number an item; None where there is no answer."""
+    better: Better
+
+
+@dataclass(frozen=True)
 class Metric:
-    """A metric under its name."""
+    """A metric under its name, with everything general code must know about it.
+
+    No code outside this folder names a metric: what a caller has to treat differently is declared here.
+    """
 
     name: str
     evaluate: Callable[[Items, Mode], Evaluation]
@@ -118,11 +134,44 @@ class Metric:
     """How the official code departs from what the paper says; empty where they agree."""
     scaled: bool = True
     """Whether the value is a share that may be printed as percent."""
-    better: Literal["higher", "lower"] = "higher"
+    better: Better = "higher"
     undefined: str = "There is nothing to compute it from."
     """Why it may have no value."""
     kinds: tuple[str, ...] = field(default=())
     """The kinds of task it can score."""
+    low: float = 0.0
+    """The lowest possible value, as a fraction."""
+    high: float = 1.0
+    """The highest possible value, as a fraction; infinite where there is no bound."""
+    slow: bool = False
+    """Whether it takes long under weights, so that fewer resamples must do."""
+    needs_scores: bool = False
+    """Whether it ranks by the scores that answers carry; where they carry none, it is left out of a task's own metrics."""
+    skips_unanswered: bool = False
+    """Whether it is over the answered items alone. Otherwise an item without an answer counts as wrong."""
+    balances_classes: bool = False
+    """Whether a rare class counts as much as a frequent one."""
+    standardise: Callable[[Sequence[float]], list[float]] | None = None
+    """Answers without what the metric does not see: their scale, or all but their order. None where it sees everything.
+
+    Two systems may only exchange answers in this form: a correlation is the same for answers of 1 to 5 and of 10 to 50,
+    but not for a mixture of the two.
+    """
+    item_form: ItemForm | None = None
+    """What stands for a score an item, where the metric is no mean over items or is the mean of just this."""
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """Both modes where they differ, else the official one."""
+        return ("official", "documented") if self.difference else ("official",)
+
+    def unit(self, task: Task) -> Unit:
+        """What the official scorer of a task reports the metric in."""
+        return task.unit if self.scaled else "fraction"
+
+    def scale(self, task: Task) -> float:
+        """What a value is multiplied by to be in `unit`: 100 for percent."""
+        return 100.0 if self.unit(task) == "percent" else 1.0
 
 
 def mean(detail: Floats) -> Additive:
