@@ -58,7 +58,7 @@ def test_the_table_names_every_field() -> None:
 def test_the_table_names_every_check() -> None:
     source = "".join(
         p.read_text("utf-8")
-        for p in (Path(__file__).parents[2] / "src/nikawa/generate").glob("*.py")
+        for p in (Path(__file__).parents[2] / "src/nikawa/generation").glob("*.py")
     )
     used = set(re.findall(r'(?:Mistake\(\s*|_trouble\(\s*template,\s*)"([a-z-]+)"', source))
     section = TEXT.split("## What is checked")[1].split("## A pack")[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import nikawa.datasets.jsick
+import nikawa.reproduce
 from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.io.folders import read_folder
@@ -177,9 +177,9 @@ def test_a_pack_of_another_language_is_refused(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def table2() -> dict[str, dict[str, int]]:
     """The paper's Table 2, by the short names."""
-    folder = Path(nikawa.datasets.jsick.__path__[0])
+    folder = Path(nikawa.reproduce.__path__[0])
     printed: dict[str, dict[str, int]] = tomllib.loads(
-        (folder / "figures.toml").read_text("utf-8")
+        (folder / "jsick.toml").read_text("utf-8")
     )["table2"]
     return printed
 
