@@ -14,8 +14,9 @@ from nikawa.datasets import load, tasks
 from nikawa.errors import BadInput
 from nikawa.records import Example, Prediction
 from nikawa.runs.score import score_all
-from nikawa.scoring.score import Options, evaluate, per_item, score, sliceable, task_and_split
+from nikawa.scoring.score import Options, evaluate, per_item, score, task_and_split
 from nikawa.scoring.versions import score_versions, versions_here
+from nikawa.stats.slices import list_slice_keys
 
 QUICK = Options(resamples=300)
 KINDS = [name for name in tasks() if name.startswith("mini-")]
@@ -180,7 +181,7 @@ def test_similarity_bins(write: Write) -> None:
 
 
 def test_what_can_be_sliced_by() -> None:
-    assert {"gold", "tag"} <= set(sliceable(asked("mini-ja-nli")))
+    assert {"gold", "tag"} <= set(list_slice_keys(asked("mini-ja-nli")))
 
 
 def test_same_seed_same_interval(tmp_path: Path, write: Write) -> None:

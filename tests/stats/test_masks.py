@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nikawa.metrics import Items, metrics
-from nikawa.stats.masks import Sample, figure, group_sums, measure, resampled_sums, weightings
+from nikawa.stats.masks import Sample, figure, group_sums, measure_parts, resampled_sums, weightings
 from nikawa.stats.resample import bootstrap, draws, group_numbers, interval
 
 LABELS = ("yes", "no", "maybe")
@@ -33,7 +33,7 @@ def test_parts_and_rests_are_the_metric_on_them(name: str) -> None:
     sample = Sample(
         [metric.evaluate(whole, "official")], group_numbers([i // 3 for i in range(60)])
     )
-    found = measure(sample, masks, resamples=200)
+    found = measure_parts(sample, masks, resamples=200)
     for i, mask in enumerate(masks):
         assert found.values[0, i] == pytest.approx(
             metric.evaluate(only(whole, mask), "official").value
@@ -50,7 +50,7 @@ def test_metrics_that_are_no_sums_are_measured_too() -> None:
     whole = Items(gold.tolist(), (gold + draw.normal(0, 0.3, 40)).tolist())
     metric, mask = metrics()["spearman"], np.arange(40) < 25
     sample = Sample([metric.evaluate(whole, "documented")], np.arange(40))
-    found = measure(sample, [mask], resamples=50)
+    found = measure_parts(sample, [mask], resamples=50)
     assert found.values[0, 0] == pytest.approx(
         metric.evaluate(only(whole, mask), "documented").value
     )
@@ -64,7 +64,7 @@ def test_the_whole_has_the_interval_of_the_bootstrap() -> None:
     whole = items(300, 3)
     evaluation = metrics()["accuracy"].evaluate(whole, "official")
     units = group_numbers([i // 2 for i in range(300)])
-    found = measure(Sample([evaluation], units), [np.ones(300, dtype=bool)], resamples=4_000)
+    found = measure_parts(Sample([evaluation], units), [np.ones(300, dtype=bool)], resamples=4_000)
     expected = interval(bootstrap(evaluation, units, resamples=4_000), None)
     assert interval(found.drawn[:, 0], None) == pytest.approx(expected, abs=0.01)
 
@@ -78,7 +78,9 @@ def test_runs_are_drawn_too() -> None:
     everything = [np.ones(n, dtype=bool)]
     widths = [
         np.ptp(
-            interval(measure(Sample(part, np.arange(n)), everything, resamples=500).drawn[:, 0], n)
+            interval(
+                measure_parts(Sample(part, np.arange(n)), everything, resamples=500).drawn[:, 0], n
+            )
         )
         for part in (runs, runs[:1], runs[1:])
     ]

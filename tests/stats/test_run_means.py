@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from nikawa.metrics import Items, metrics
-from nikawa.metrics._metric import mean
-from nikawa.stats.masks import Sample, measure
+from nikawa.metrics.base import mean
+from nikawa.stats.masks import Sample, measure_parts
 from nikawa.stats.resample import interval
 from nikawa.stats.run_means import SHARE, mean_interval
-from nikawa.stats.slice_tests import score_test
-from nikawa.stats.slices import Named, slices
+from nikawa.stats.slice_tests import measure_slices, score_test
+from nikawa.stats.slices import SliceMask
 
 T2 = 4.302653
 """97.5% of Student's t with 2 degrees of freedom lie below."""
@@ -110,7 +110,7 @@ def sample(*shares: float, metric: str = "accuracy") -> Sample:
 
 def test_slices_of_several_runs_have_such_intervals() -> None:
     half = [np.arange(200) < 100, np.arange(200) >= 100]
-    found = measure(sample(0.6, 0.75, 0.9), half, resamples=300)
+    found = measure_parts(sample(0.6, 0.75, 0.9), half, resamples=300)
     assert found.runs is not None
     part = found.figure(1, units=100, scale=100)
     wanted = mean_interval(found.values[:, 1], found.runs[:, :, 1], 100, SHARE)
@@ -128,8 +128,8 @@ def test_a_slice_that_differs_in_some_seeds_alone_is_not_called_different() -> N
     right = np.tile(np.arange(200) % 2 == 0, (3, 1)).astype(np.float64)
     right[2, 100:] = 0.0
     apart = Sample([mean(one) for one in right], np.arange(200), right.mean(axis=0))
-    half = [Named("half", "second", np.arange(200) >= 100)]
-    (found,) = slices(apart, half, resamples=300)
+    half = [SliceMask("half", "second", np.arange(200) >= 100)]
+    (found,) = measure_slices(apart, half, resamples=300)
     of_these = score_test(right.mean(axis=0), apart.units, half[0].mask, 0.0)
     assert of_these < 0.01
     assert found.p is not None
@@ -142,7 +142,7 @@ def test_a_slice_that_differs_in_some_seeds_alone_is_not_called_different() -> N
 def test_other_metrics_and_single_runs_are_resampled(
     shares: tuple[float, ...], metric: str
 ) -> None:
-    found = measure(sample(*shares, metric=metric), [np.arange(200) < 150], resamples=300)
+    found = measure_parts(sample(*shares, metric=metric), [np.arange(200) < 150], resamples=300)
     assert found.runs is None
     part = found.figure(0, units=150)
     assert (part.low, part.high) == interval(found.drawn[:, 0], 150)

@@ -1,150 +1,145 @@
-"""Slices: what differs from the rest is told, what does not is not, however many are looked at."""
+"""What examples are sliced by."""
 
 from __future__ import annotations
 
-import time
+from typing import Any
 
-import numpy as np
-import pytest
+from nikawa.records import Example, Task
+from nikawa.stats.slices import bin_similarities, count_characters, find_slices, slice_examples
 
-from nikawa.metrics._metric import Floats, mean
-from nikawa.stats.masks import Mask, Sample
-from nikawa.stats.slice_tests import alike, fisher, normal_p, score_test, wald
-from nikawa.stats.slices import Named, cross, slices
-
-
-def sample(
-    detail: Floats, units: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
-) -> Sample:
-    where = np.arange(len(detail)) if units is None else units
-    return Sample([mean(detail)], where, detail, binary=bool(np.isin(detail, (0, 1)).all()))
+TASK = Task(
+    name="t",
+    dataset="d",
+    kind="inference",
+    question="label",
+    inputs=("premise", "hypothesis"),
+    labels=("yes", "no"),
+    metrics=("accuracy",),
+)
 
 
-def part(mask: Mask, name: str = "a") -> Named:
-    return Named("tag", name, mask)
-
-
-def test_a_hard_slice_is_told_apart_and_an_ordinary_one_is_not() -> None:
-    draw = np.random.default_rng(0)
-    hard, other = np.arange(1_000) < 100, np.arange(1_000) % 3 == 0
-    detail = (draw.random(1_000) < np.where(hard, 0.5, 0.8)).astype(float)
-    first, second = slices(sample(detail), [part(hard, "hard"), part(other, "other")], scale=100)
-    assert first.value == pytest.approx(100 * detail[hard].mean())
-    assert first.rest == pytest.approx(100 * detail[~hard].mean())
-    assert first.difference == pytest.approx(100 * (detail[hard].mean() - detail[~hard].mean()))
-    assert first.difference_high is not None
-    assert first.difference_high < 0
-    assert first.p_holm is not None
-    assert first.p_holm < 0.001
-    assert second.p_holm is not None
-    assert second.p_holm > 0.05
-    assert (first.n, first.units) == (100, 100)
-
-
-def test_a_slice_and_its_complement_are_one_test() -> None:
-    detail = (np.random.default_rng(1).random(300) < 0.7).astype(float)
-    mask = np.arange(300) < 120
-    one, two = slices(sample(detail), [part(mask, "seen"), part(~mask, "unseen")], resamples=200)
-    assert one.p_holm == two.p_holm == pytest.approx(one.p)
-
-
-def test_small_slices_and_the_whole_are_not_tested() -> None:
-    detail = np.ones(50)
-    few, whole = slices(sample(detail), [part(np.arange(50) < 9), part(np.ones(50, dtype=bool))])
-    assert (few.p, few.p_holm) == (None, None)
-    assert (whole.rest, whole.difference, whole.p) == (None, None, None)
-
-
-def test_few_groups_have_a_value_but_no_interval() -> None:
-    """However many items they hold: what is alike in nine groups may not be in a tenth."""
-    units = np.arange(100) // 4
-    nine, ten = np.arange(100) < 36, np.arange(100) < 40
-    found = sample(np.tile(np.array([0.0, 1.0]), 50), units)
-    few, enough = slices(found, [part(nine), part(ten)], resamples=200)
-    assert (few.units, few.value, few.low, few.high, few.difference_low) == (
-        9,
-        0.5,
-        None,
-        None,
-        None,
+def example(i: int, **more: Any) -> Example:
+    inputs = {"premise": "あ" * (i + 1), "hypothesis": "い"}
+    return Example(
+        id=str(i), inputs=inputs, **{"gold": {"label": "yes" if i % 2 else "no"}, **more}
     )
-    assert enough.units == 10
-    assert None not in (enough.low, enough.high, enough.difference_low)
-    cell = cross(found, [part(nine)], [part(ten)], resamples=200)[0]
-    assert (cell.n, cell.value, cell.low, cell.high) == (36, 0.5, None, None)
 
 
-def test_no_parts_no_slices() -> None:
-    assert slices(sample(np.ones(5)), []) == []
-
-
-@pytest.mark.parametrize(("size", "grouped"), [(20, False), (200, False), (200, True)])
-def test_the_tests_hold_their_level(size: int, grouped: bool) -> None:
-    """Where nothing differs, about one in twenty is told; groups of like items do not make it more."""
-    told = 0
-    for trial in range(300):
-        draw = np.random.default_rng((7, trial))
-        if grouped:  # 100 groups of 6 items that are right or wrong together nine times in ten
-            units = np.repeat(np.arange(100), 6)
-            shared = (draw.random(100) < 0.8)[units]
-            detail = np.where(draw.random(600) < 0.9, shared, draw.random(600) < 0.8).astype(float)
-            mask = np.isin(units, draw.permutation(100)[: size // 6])
-        else:
-            units, detail = np.arange(600), (draw.random(600) < 0.9).astype(float)
-            mask = np.isin(units, draw.permutation(600)[:size])
-        rho = alike(detail, units)
-        p = score_test(detail, units, mask, rho)
-        told += (
-            max(p, fisher(int(detail[mask].sum()), int(mask.sum()), int(detail.sum()), 600)) < 0.05
+def test_tags_gold_length_and_meta_are_found() -> None:
+    examples = [
+        example(
+            i,
+            tags=frozenset({"negation"} if i < 3 else ()),
+            meta={"source": "abb"[i % 3], "page": f"p{i}", "year": i * 7 % 40, "one": 1},
         )
-    assert told <= 30
-
-
-def test_alike() -> None:
-    draw = np.random.default_rng(3)
-    units = np.repeat(np.arange(200), 4)
-    assert alike(draw.random(200)[units], units) == pytest.approx(1.0)
-    assert alike(draw.random(800), units) == pytest.approx(0.0, abs=0.1)
-    assert alike(draw.random(5), np.arange(5)) == 0.0
-    assert alike(np.ones(8), np.repeat([0, 1], 4)) == 0.0
-
-
-def test_fisher() -> None:
-    """Known tables: 3 of 4 cups of tea; 8 of 10 against 1 of 6."""
-    assert fisher(3, 4, 4, 8) == pytest.approx(0.4857142857)
-    assert fisher(8, 10, 9, 16) == pytest.approx(0.0349650350)
-    assert fisher(5, 5, 5, 5) == 1.0
-
-
-def test_wald_and_the_normal_curve() -> None:
-    assert normal_p(1.959963984540054, 1.0) == pytest.approx(0.05)
-    assert (normal_p(0.0, 0.0), normal_p(0.1, 0.0)) == (1.0, 0.0)
-    assert wald(0.1, np.array([np.nan] * 5 + [0.1] * 5)) is None
-    assert wald(0.5, np.array([0.4, 0.5, 0.6] * 40)) == pytest.approx(0, abs=1e-6)
-
-
-def test_cross_cells() -> None:
-    detail = np.array([1, 0, 1, 1, 0, 1.0])
-    labels = [Named("label", "x", np.arange(6) < 3), Named("label", "y", np.arange(6) >= 3)]
-    bins = [
-        Named("bin", "1-2", np.arange(6) % 2 == 0),
-        Named("bin", "9-10", np.zeros(6, dtype=bool)),
+        for i in range(40)
     ]
-    cells = cross(sample(detail), labels, bins, resamples=100)
-    values = {(c.label, c.bin): c.value for c in cells}
-    assert {(c.label, c.bin): c.n for c in cells}["y", ""] == 3
-    assert values["x", "1-2"] == 1.0
-    assert values["x", "9-10"] is None
-    assert values["y", ""] == pytest.approx(2 / 3)
-    assert values["", ""] == pytest.approx(4 / 6)
+    parts, passed = find_slices(TASK, examples)
+    sizes = {(p.by, p.where): int(p.mask.sum()) for p in parts}
+    assert sizes["tag", "negation"] == 3
+    assert (sizes["gold", "yes"], sizes["gold", "no"]) == (20, 20)
+    assert sizes["source", "a"] == 14
+    assert [name for by, name in sizes if by == "length"] == [
+        "2-11 characters",
+        "12-21 characters",
+        "22-31 characters",
+        "32-41 characters",
+    ]
+    assert len([name for by, name in sizes if by == "year"]) == 4
+    assert passed == {"page": "40 values, more than 30", "one": "the same on all items"}
 
 
-@pytest.mark.slow
-def test_many_slices_of_many_items_take_seconds() -> None:
-    draw = np.random.default_rng(4)
-    detail = (draw.random(10_000) < 0.8).astype(float)
-    parts = [part(draw.random(10_000) < 0.1, str(i)) for i in range(30)]
-    begin = time.process_time()
-    found = slices(sample(detail, draw.permutation(10_000)), parts, resamples=1_000)
-    assert len(found) == 30
-    assert time.process_time() - begin < 10
+def test_a_key_that_repeats_another_is_passed_over() -> None:
+    examples = [example(i, meta={"author": "ab"[i % 2]}) for i in range(6)]
+    assert find_slices(TASK, examples)[1] == {"author": "the same parts as gold"}
+    assert {p.by for p in find_slices(TASK, examples, ("author",))[0]} == {"author"}
+
+
+def test_keys_that_are_asked_for_may_have_more_values() -> None:
+    parts, passed = find_slices(
+        TASK, [example(i, meta={"page": f"p{i}"}) for i in range(40)], ("page", "author")
+    )
+    assert {p.by for p in parts} == {"page"}
+    assert passed == {"author": "no item has it"}
+
+
+def test_an_item_may_have_several_values() -> None:
+    examples = [
+        example(0, meta={"topic": ["a", "b"]}),
+        example(1, meta={"topic": ["b"]}),
+        example(2),
+    ]
+    parts, _ = find_slices(TASK, examples, ("topic",))
+    assert {p.where: p.mask.tolist() for p in parts} == {
+        "a": [True, False, False],
+        "b": [True, True, False],
+    }
+
+
+def test_similarity_comes_in_steps_with_and_without_its_end() -> None:
+    scores = (1.0, 1.9, 4.0, 5.0)
+    examples = [example(i, gold={"label": "yes", "relatedness": s}) for i, s in enumerate(scores)]
+    found = {p.where: p.mask.tolist() for p in bin_similarities(examples)}
+    assert found["1-2"] == [True, True, False, False]
+    assert found["4-5"] == [False, False, True, True]
+    assert found["4-5 without 5"] == [False, False, True, False]
+    assert ("bin", "4-5") in {(p.by, p.where) for p in find_slices(TASK, examples)[0]}
+    assert bin_similarities([example(0)]) == []
+
+
+def test_numbers_are_in_order_and_words_behind() -> None:
+    examples = [example(i, meta={"k": v}) for i, v in enumerate((10, 9, "nan", "x"))]
+    assert [p.where for p in find_slices(TASK, examples, ("k",))[0]] == ["9", "10", "nan", "x"]
+
+
+def test_lengths_count_lists_and_mappings() -> None:
+    task = Task(
+        name="t",
+        dataset="d",
+        kind="choice",
+        question="choice",
+        inputs=("question", "choices"),
+        metrics=(),
+    )
+    asked = Example(
+        id="1",
+        inputs={"question": "ab", "choices": ["c", "de"], "other": "xyz"},
+        gold={"choice": 0},
+    )
+    assert count_characters(task, asked) == 5
+    assert slice_examples("gold", [asked], task) == {"0": [0]}
+
+
+def test_one_rule_for_lists_numbers_and_missing_examples() -> None:
+    examples = [
+        example(0, meta={"topic": ["b", "a", "b"], "year": 10}),
+        None,
+        example(1, meta={"topic": "b", "year": 9, "more": {"x": 1}}),
+    ]
+    assert slice_examples("topic", examples) == {"a": [0], "b": [0, 2]}
+    assert list(slice_examples("year", examples)) == ["9", "10"]
+    assert slice_examples("more", examples) == {}
+
+
+def test_without_a_task_gold_is_no_key() -> None:
+    examples = [example(0, gold={"label": "yes", "score": 2.0})]
+    for key in ("gold", "label", "bin", "length"):
+        assert slice_examples(key, examples) == {}
+        assert list(slice_examples(key, examples, TASK)) != []
+
+
+def test_gold_numbers_come_in_bins_and_structures_in_no_slice() -> None:
+    golds = (0.5, 5.0, ["a"], None)
+    examples = [example(i, gold={"label": gold}) for i, gold in enumerate(golds)]
+    assert slice_examples("gold", examples, TASK) == {"0-1": [0], "4-5": [1]}
+
+
+def test_many_numbers_are_cut_only_where_a_limit_is_set() -> None:
+    examples = [example(i, meta={"year": i}) for i in range(40)]
+    assert len(slice_examples("year", examples, TASK)) == 40
+    assert list(slice_examples("year", examples, TASK, max_numbers=30)) == [
+        "0-9",
+        "10-19",
+        "20-29",
+        "30-39",
+    ]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from nikawa.aggregation.table import Table
 
 RESAMPLES = 1000
-TAG = "tag"
 
 
 @dataclass(frozen=True)
@@ -215,18 +214,17 @@ def _slices(
 ) -> Iterator[Slice]:
     import numpy as np
 
+    from nikawa.stats.slices import slice_examples
+
     for by in options.by:
-        members: dict[str, list[int]] = {}
-        for place, item in enumerate(table.items):
-            for value in _values(known.get(item), by):
-                members.setdefault(value, []).append(place)
-        if not members:
+        groups = slice_examples(by, [known.get(item) for item in table.items])
+        if not groups:
             raise BadInput(
                 f"no example has {by!r}", cure="slice by tag, or by a name in the examples' meta"
             )
-        for value in sorted(members):
+        for value, places in groups.items():
             keep = np.zeros(len(table.items), dtype=np.bool_)
-            keep[members[value]] = True
+            keep[places] = True
             yield _slice(f"{by}={value}", table.of_items(keep), options, spans)
 
 
@@ -234,15 +232,6 @@ def _slice(where: str, table: Table, options: Options, spans: Spans | None) -> S
     paired = bool((table.per_item() > 1).any())
     rows = tuple(measured(table, options, spans)) if paired else ()
     return Slice(where=where, items=len(table.items), answers=len(table), measures=rows)
-
-
-def _values(example: Example | None, by: str) -> list[str]:
-    if example is None:
-        return []
-    if by == TAG:
-        return sorted(example.tags)
-    value = example.meta.get(by)
-    return [] if value is None else [str(value)]
 
 
 def save(

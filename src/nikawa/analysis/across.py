@@ -21,7 +21,7 @@ from nikawa.metrics.accuracy import right
 from nikawa.records import Example, Prediction
 from nikawa.runs.material import set_name
 from nikawa.runs.value import Variation
-from nikawa.stats.masks import figure, known, measure, resampled_sums
+from nikawa.stats.masks import figure, finite_or_none, measure_parts, resampled_sums
 from nikawa.stats.resample import Floats, count_units, holm
 from nikawa.stats.run_means import SHARE, mean_p
 from nikawa.stats.slice_tests import normal_p
@@ -141,7 +141,7 @@ def _doubling(a: Sitting, b: Sitting, how: How) -> Figure | None:
     if not few or many <= few or not same:
         return None
     mask = np.ones(len(a.examples), dtype=bool)
-    one, two = (measure(s.sample, [mask], resamples=how.resamples, seed=how.seed) for s in (a, b))
+    one, two = (measure_parts(s.sample, [mask], resamples=how.resamples, seed=how.seed) for s in (a, b))
     units, n, steps = count_units(a.sample.units), len(a.examples), log2(many / few)
     gap = np.array([b.official.mean() - a.official.mean()])
     drawn = two.drawn[:, 0] - one.drawn[:, 0]
@@ -202,10 +202,10 @@ def _cell(pooled: Cell, runs: Sequence[Mapping[tuple[str, str, str], Cell]]) -> 
         case=pooled.case,
         gold=pooled.gold,
         n=own[0].n,
-        value=known(values.mean()),
+        value=finite_or_none(values.mean()),
         low=pooled.low,
         high=pooled.high,
-        sd=known(values.std(ddof=1)) if len(own) > 1 else None,
+        sd=finite_or_none(values.std(ddof=1)) if len(own) > 1 else None,
         to_neutral=pooled.to_neutral,
         human=own[0].human,
         human_n=own[0].human_n,

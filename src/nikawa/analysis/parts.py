@@ -15,16 +15,22 @@ from nikawa.analysis.confusion import confusion
 from nikawa.analysis.results import Calibration, Confusion, CrossTable, Figure, Slice, Surprise
 from nikawa.analysis.sample import Sitting, labels_of, places, probabilities
 from nikawa.analysis.surprises import by_error, by_probability, by_score
+from nikawa.datasets.custom import declared_protocol
 from nikawa.metrics import Items, metrics
 from nikawa.metrics.confusion import UNREAD
 from nikawa.metrics.confusion import confusion as counts_of
 from nikawa.records import Example
-from nikawa.runs.habits import habit_of
 from nikawa.scoring.match import LABELLED
-from nikawa.stats.masks import measure
+from nikawa.stats.masks import measure_parts
 from nikawa.stats.resample import count_units
-from nikawa.stats.slice_keys import found_keys, named, similarity_bins, values_of
-from nikawa.stats.slices import RESAMPLES, Named, cross, slices
+from nikawa.stats.slice_tests import RESAMPLES, cross_slices, measure_slices
+from nikawa.stats.slices import (
+    SliceMask,
+    bin_similarities,
+    find_slices,
+    slice_examples,
+    to_masks,
+)
 
 PART = "part"
 """The key of the parts a dataset is told by: seen and unseen problems of JAMP."""
@@ -51,7 +57,7 @@ class How:
 def whole(sitting: Sitting, how: How) -> Figure:
     """The metric over all items: the official value, its interval."""
     everything = np.ones(len(sitting.examples), dtype=bool)
-    found = measure(sitting.sample, [everything], resamples=how.resamples, seed=how.seed)
+    found = measure_parts(sitting.sample, [everything], resamples=how.resamples, seed=how.seed)
     units, n = count_units(sitting.sample.units), len(sitting.examples)
     official = exchanged(found, values=sitting.official[:, None])
     return official.figure(0, units=units, scale=sitting.scale, n=n)
@@ -61,43 +67,50 @@ def sliced(sitting: Sitting, how: How) -> tuple[tuple[Slice, ...], dict[str, str
     """Every slice, and the keys that were passed over."""
     own = parts_of(sitting)
     keys = tuple(key for key in how.by if key != PART)
-    parts: list[Named] = []
+    parts: list[SliceMask] = []
     passed: dict[str, str] = {}
     if keys or not how.by:
-        parts, passed = found_keys(sitting.task, sitting.examples, keys)
+        parts, passed = find_slices(sitting.task, sitting.examples, keys)
     parts += own if not how.by or PART in how.by else []
-    found = slices(
+    found = measure_slices(
         sitting.sample, parts, scale=sitting.scale, resamples=how.resamples, seed=how.seed
     )
     return tuple(found), passed
 
 
-def parts_of(sitting: Sitting) -> list[Named]:
+def parts_of(sitting: Sitting) -> list[SliceMask]:
     """The parts its dataset is told by."""
-    divide = habit_of(sitting.task.dataset).parts
+    divide = declared_protocol(sitting.task.dataset).divide
     if divide is None:
         return []
     found = divide(sitting.loaded.spec.protocol.train, list(sitting.examples))
     ids = {name: {example.id for example in part} for name, part in found.items() if part}
-    values = [tuple(name for name, own in ids.items() if e.id in own) for e in sitting.examples]
-    return named(PART, values, ids)
+    places = {
+        name: [i for i, example in enumerate(sitting.examples) if example.id in own]
+        for name, own in ids.items()
+    }
+    return to_masks(PART, places, len(sitting.examples))
 
 
 def crossed(sitting: Sitting, how: How) -> CrossTable | None:
     """Gold label by similarity, where the examples have both."""
     question = _label_question(sitting.examples)
-    bins = similarity_bins(sitting.examples)
+    bins = bin_similarities(sitting.examples)
     if question is None or not bins:
         return None
-    values = values_of(question, sitting.task, sitting.examples)
-    order = [label for label in ("entailment", "contradiction", "neutral") if (label,) in values]
-    names = order or sorted({name for each in values for name in each})
-    labels = named(question, values, names)
-    cells = cross(
+    places = slice_examples(question, sitting.examples, sitting.task)
+    order: list[str] = [
+        label for label in ("entailment", "contradiction", "neutral") if label in places
+    ]
+    names = order or sorted(places)
+    labels = to_masks(question, {name: places[name] for name in names}, len(sitting.examples))
+    cells = cross_slices(
         sitting.sample, labels, bins, scale=sitting.scale, resamples=how.resamples, seed=how.seed
     )
     if question == sitting.task.question:
-        masks = {part.where: part.mask for part in bins} | {"": np.ones(len(values), dtype=bool)}
+        masks = {part.where: part.mask for part in bins} | {
+            "": np.ones(len(sitting.examples), dtype=bool)
+        }
         cells = [replace(c, answered=_answered(sitting.runs, c.label, masks[c.bin])) for c in cells]
     return CrossTable(
         metric=sitting.metric.name,

@@ -15,16 +15,14 @@ from nikawa.analysis.result_parts import (
     ClassScore,
     Confusion,
     CoveragePoint,
-    CrossCell,
     CrossTable,
-    Figure,
     Overlap,
     OverlapBin,
     ReliabilityBin,
-    Slice,
     Surprise,
 )
 from nikawa.records import Record, Unit
+from nikawa.stats.results import CrossCell, Figure, Slice
 
 __all__ = [
     "Across",

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nikawa.analysis.results import Figure, OverlapBin
-from nikawa.stats.masks import Mask, Sample, figure, known, measure, resampled_sums
+from nikawa.stats.masks import Sample, figure, finite_or_none, measure_parts, resampled_sums
 from nikawa.stats.resample import Floats, Ints, count_units
+from nikawa.stats.slices import Mask
 
 BINS = 5
 
@@ -60,7 +61,7 @@ def overlap_bins(
 ) -> tuple[OverlapBin, ...]:
     """The metric in parts of about equal size, from low overlap to high; equal shares stay together."""
     masks = list(_parts(shares))
-    found = measure(sample, masks, resamples=resamples, seed=seed)
+    found = measure_parts(sample, masks, resamples=resamples, seed=seed)
     return tuple(
         _bin(
             shares[mask],
@@ -95,7 +96,7 @@ def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed:
     table = np.column_stack([np.ones_like(a), a, b, a * a, b * b, a * b])
     drawn = _pearson(resampled_sums(table, units, resamples=resamples, seed=seed))
     value = float(_pearson(table.sum(axis=0)))
-    if known(value) is None:
+    if finite_or_none(value) is None:
         return Figure(value=None, n=len(x))
     return figure(np.array([value]), drawn, units=count_units(units), n=len(x))
 

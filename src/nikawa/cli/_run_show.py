@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import print_rendered, print_table
+from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.runs.job import Cell, RunReport

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._figures import UNDEFINED, digits, plain
 from nikawa.cli._show import (
     Data,
@@ -23,6 +22,7 @@ from nikawa.cli._show import (
     progress,
 )
 from nikawa.errors import BadInput
+from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.scoring.compare import Comparison, PairResult

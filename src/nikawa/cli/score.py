@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._figures import UNDEFINED, digits, plain
 from nikawa.cli._show import (
     Data,
@@ -22,6 +21,7 @@ from nikawa.cli._show import (
     status,
 )
 from nikawa.errors import BadInput
+from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.records import Score

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.analysis.result_parts import NO_INTERVAL, TOO_FEW
 from nikawa.cli._show import (
     Data,
     Json,
@@ -20,6 +19,7 @@ from nikawa.cli._show import (
     status,
 )
 from nikawa.errors import clip
+from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.analysis.stress import Cell

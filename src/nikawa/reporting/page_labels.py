@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nikawa.analysis.result_parts import ClassScore, CrossCell, CrossTable
+from nikawa.analysis.result_parts import ClassScore, CrossTable
 from nikawa.reporting import page_grids
 from nikawa.reporting.page_data import Analysed, Number, Section
 from nikawa.reporting.page_grids import Heat
 from nikawa.reporting.page_more import spread
 from nikawa.reporting.page_source import inside, source, source_line
 from nikawa.reporting.page_words import Cell, counted, detail, number, table, text
+from nikawa.stats.results import CrossCell
 
 MOST_LABELS = 12
 

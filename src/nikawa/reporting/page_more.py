@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from nikawa.analysis.result_parts import Figure, Overlap
+from nikawa.analysis.result_parts import Overlap
 from nikawa.records import Unit
 from nikawa.reporting import page_grids
 from nikawa.reporting.page_data import Analysed, Number
 from nikawa.reporting.page_plots import Dot
 from nikawa.reporting.page_source import inside, source, source_line
 from nikawa.reporting.page_words import Cell, counted, detail, figures, number, slug, table, text
+from nikawa.stats.results import Figure
 
 
 class Named(Protocol):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from nikawa.analysis.result_parts import Slice
 from nikawa.reporting.page_data import Number, PartRow, Section
 from nikawa.reporting.page_source import inside, source, source_line
 from nikawa.reporting.page_words import Cell, detail, number, table, text
+from nikawa.stats.results import Slice
 
 WHOLE, SEEN, UNSEEN, GAP = WHERE = ("all", "seen", "unseen", "Δ")
 PART = "part"

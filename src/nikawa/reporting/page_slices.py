@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from nikawa.analysis.result_parts import LEAST_UNITS, TOO_FEW, Slice
 from nikawa.records import Unit
 from nikawa.reporting import page_plots as plots
 from nikawa.reporting.page_data import Analysed, Number, Section
@@ -14,6 +13,7 @@ from nikawa.reporting.page_plots import Dot, Line, within
 from nikawa.reporting.page_sheets import SHEET
 from nikawa.reporting.page_source import inside, source, source_line
 from nikawa.reporting.page_words import Cell, counted, detail, figures, number, table, text
+from nikawa.stats.results import LEAST_UNITS, TOO_FEW, Slice
 
 DRAWN = 4
 """Systems that are drawn: the best."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nikawa.analysis.result_parts import NO_INTERVAL
 from nikawa.reporting.agreement_plots import text
 from nikawa.reporting.page_data import Note, Number
 from nikawa.reporting.page_source import inside, source, source_line
+from nikawa.stats.results import NO_INTERVAL
 
 __all__ = [
     "Cell",

@@ -10,6 +10,7 @@ from typing import Any
 
 from nikawa.errors import BadInput, suggest
 from nikawa.records import Example, Record
+from nikawa.stats.slices import slice_examples
 
 SPLIT, TAG = "split", "tag"
 Z = 1.959963984540054
@@ -66,22 +67,21 @@ def parts_of(rows: Sequence[Row], by: Sequence[str]) -> Iterator[tuple[str, Sequ
     """The rows as a whole, then the rows of each value of each key."""
     yield "", rows
     for key in by:
-        parts: dict[str, list[Row]] = {}
-        for row in rows:
-            for value in _values(row, key):
-                parts.setdefault(value, []).append(row)
-        if not parts and key not in (SPLIT, TAG):
-            known = {SPLIT, TAG, *(name for row in rows[:100] for name in row.example.meta)}
-            raise BadInput(f"no example has a {key!r} to part by", cure=suggest(key, known))
-        names = parts if key == SPLIT else sorted(parts)
-        yield from ((f"{key}={name}", parts[name]) for name in names)
-
-
-def _values(row: Row, key: str) -> Sequence[str]:
-    if key in (SPLIT, TAG):
-        return [row.split] if key == SPLIT else row.tags
-    value = row.example.meta.get(key)
-    return [] if value is None or isinstance(value, list | dict) else [str(value)]
+        if key in (SPLIT, TAG):
+            parts: dict[str, list[Row]] = {}
+            for row in rows:
+                for name in [row.split] if key == SPLIT else row.tags:
+                    parts.setdefault(name, []).append(row)
+            if key == TAG:
+                parts = dict(sorted(parts.items()))
+        else:
+            groups = slice_examples(key, [row.example for row in rows])
+            parts = {name: [rows[i] for i in places] for name, places in groups.items()}
+            if not parts:
+                known = {SPLIT, TAG, *(name for row in rows[:100] for name in row.example.meta)}
+                raise BadInput(f"no example has a {key!r} to part by", cure=suggest(key, known))
+        for name, part in parts.items():
+            yield f"{key}={name}", part
 
 
 def name_of(value: Any) -> str:

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.analysis.results import Figure
 from nikawa.stats.resample import Evaluation, Floats, Ints, count_units, draws, interval
+from nikawa.stats.results import Figure
 from nikawa.stats.run_means import ANY, Limits, limits_of, mean_interval, mean_p
+from nikawa.stats.slices import Mask
 
 CELLS = 16_000_000
 """Numbers of a table of groups by statistics that are held at once."""
 KEPT = 40_000_000
 """Weights that are remembered, a byte each; more of them are drawn anew each time."""
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Parts:
         return (
             None
             if apart is None
-            else known(mean_p(self.values[:, part] - self.rests[:, part], apart))
+            else finite_or_none(mean_p(self.values[:, part] - self.rests[:, part], apart))
         )
 
     def _apart(self, part: int) -> Floats | None:
@@ -93,7 +93,7 @@ class Parts:
         return found
 
 
-def measure(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int = 0) -> Parts:
+def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int = 0) -> Parts:
     """The metric on each part and on its rest, with resamples of groups and runs."""
     table = np.column_stack([np.asarray(mask, dtype=np.float64) for mask in masks])
     found = [_of_run(run, table, sample.units, resamples, seed) for run in sample.runs]
@@ -203,14 +203,14 @@ def figure(
     else:
         low, high = (end * scale for end in mean_interval(values, drawn, units, limits))
     return Figure(
-        value=known(values.mean() * scale),
-        low=known(low),
-        high=known(high),
-        sd=known(values.std(ddof=1) * scale) if len(values) > 1 else None,
+        value=finite_or_none(values.mean() * scale),
+        low=finite_or_none(low),
+        high=finite_or_none(high),
+        sd=finite_or_none(values.std(ddof=1) * scale) if len(values) > 1 else None,
         n=n,
     )
 
 
-def known(value: float | np.floating[Any] | None) -> float | None:
+def finite_or_none(value: float | np.floating[Any] | None) -> float | None:
     """A plain number, or None for what is not defined."""
     return None if value is None or not np.isfinite(value) else float(value)

@@ -15,7 +15,6 @@ from math import sqrt
 
 import numpy as np
 
-from nikawa.analysis.result_parts import LEAST_UNITS
 from nikawa.stats.resample import (
     RESAMPLES,
     Difference,
@@ -25,6 +24,7 @@ from nikawa.stats.resample import (
     count_units,
     draws,
 )
+from nikawa.stats.results import LEAST_UNITS
 from nikawa.stats.student import t_p, t_quantile
 
 ENOUGH = 2_000

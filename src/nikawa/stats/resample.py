@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.analysis.result_parts import LEAST_UNITS
+from nikawa.stats.results import LEAST_UNITS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,9 +12,9 @@ from math import inf, nan, sqrt
 
 import numpy as np
 
-from nikawa.analysis.result_parts import LEAST_UNITS
 from nikawa.stats.paired_seeds import MANY, spread
 from nikawa.stats.resample import Floats
+from nikawa.stats.results import LEAST_UNITS
 from nikawa.stats.student import t_p, t_quantile
 
 Limits = tuple[float, float]

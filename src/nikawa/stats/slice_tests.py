@@ -8,32 +8,134 @@ items of a group are alike by the intraclass correlation rho (analysis of varian
 with n_g and m_g the items of group g in the part (n in all) and in the rest (m). Where items are right or wrong, Fisher's
 exact test too, and the larger p is taken: the normal curve is too kind to small parts near 0 or 1. For any other metric, Wald's
 test with the standard error of the bootstrap. These tell of the runs at hand; with several, a part must differ over items and
-seeds too (`run_means`), and again the larger p is taken. Parts of fewer than `LEAST` items are not tested.
+seeds too (`run_means`), and again the larger p is taken. Parts of fewer than `MIN_ITEMS_FOR_TEST` items are not tested.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import erfc, sqrt
 
 import numpy as np
 
-from nikawa.stats.masks import Mask, Sample, group_sums
-from nikawa.stats.resample import Floats, Ints
+from nikawa.stats.masks import Parts, Sample, finite_or_none, group_sums, measure_parts
+from nikawa.stats.resample import Floats, Ints, holm
+from nikawa.stats.results import CrossCell, Figure, Slice
+from nikawa.stats.slices import Mask, SliceMask
 
-LEAST = 10
+RESAMPLES = 1_000
+MIN_ITEMS_FOR_TEST = 10
 """Items a part and its rest need to be tested."""
-DEFINED = 0.9
+MIN_SHARE_DEFINED = 0.9
 """Share of resamples in which a difference must be defined."""
 
 
-def tests(
+def measure_slices(
+    sample: Sample,
+    slices: Sequence[SliceMask],
+    *,
+    scale: float = 1.0,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[Slice]:
+    """Every slice with its interval, its difference from the rest and the test of it, corrected for all of them.
+
+    `scale` multiplies values and ends: 100 for percent.
+    """
+    if not slices:
+        return []
+    masks = [each.mask for each in slices]
+    parts = measure_parts(sample, masks, resamples=resamples, seed=seed)
+    gaps = (parts.values - parts.rests).mean(axis=0)
+    p_values = compute_p_values(sample, masks, gaps, parts.drawn - parts.drawn_rests)
+    for i, p in enumerate(p_values):
+        if p is not None:
+            p_values[i] = max(p, parts.gap_p(i) or 0.0)
+    adjusted = _correct(masks, p_values)
+    return [
+        _measured_slice(sample, each, i, parts, scale, p_values[i], adjusted[i])
+        for i, each in enumerate(slices)
+    ]
+
+
+def _correct(masks: Sequence[Mask], p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction; a part and its complement, or a part under two names, are one test."""
+    names = [min(mask.tobytes(), (~mask).tobytes()) for mask in masks]
+    once = {name: p for name, p in zip(names, p_values, strict=True) if p is not None}
+    adjusted = dict(zip(once, holm(list(once.values())), strict=True))
+    return [None if p is None else adjusted[name] for name, p in zip(names, p_values, strict=True)]
+
+
+def _measured_slice(
+    sample: Sample,
+    slice_: SliceMask,
+    i: int,
+    parts: Parts,
+    scale: float,
+    p: float | None,
+    p_holm: float | None,
+) -> Slice:
+    units, whole = sample.units_in(slice_.mask), bool(slice_.mask.all())
+    own = parts.figure(i, units=units, scale=scale)
+    gap = Figure(value=None) if whole else parts.gap(i, units=units, scale=scale)
+    return Slice(
+        by=slice_.by,
+        where=slice_.where,
+        n=int(slice_.mask.sum()),
+        units=units,
+        value=own.value,
+        low=own.low,
+        high=own.high,
+        sd=own.sd,
+        rest=None if whole else finite_or_none(parts.rests[:, i].mean() * scale),
+        difference=gap.value,
+        difference_low=gap.low,
+        difference_high=gap.high,
+        p=p,
+        p_holm=p_holm,
+    )
+
+
+def cross_slices(
+    sample: Sample,
+    labels: Sequence[SliceMask],
+    bins: Sequence[SliceMask],
+    *,
+    scale: float = 1.0,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[CrossCell]:
+    """Every label in every bin, each label in all, each bin over all labels: cells that hold no item have no value."""
+    everything = SliceMask("", "", np.ones(len(sample.units), dtype=bool))
+    pairs = [(a, b, a.mask & b.mask) for a in (*labels, everything) for b in (*bins, everything)]
+    masks = [mask for _, _, mask in pairs]
+    parts = measure_parts(sample, masks, resamples=resamples, seed=seed)
+    cells = []
+    for i, (label, bin_, mask) in enumerate(pairs):
+        own = parts.figure(i, units=sample.units_in(mask), scale=scale)
+        n = int(mask.sum())
+        cells.append(
+            CrossCell(
+                label=label.where,
+                bin=bin_.where,
+                n=n,
+                value=own.value if n else None,
+                low=own.low if n else None,
+                high=own.high if n else None,
+                answered=None,
+            )
+        )
+    return cells
+
+
+def compute_p_values(
     sample: Sample, masks: list[Mask], differences: Floats, drawn: Floats
 ) -> list[float | None]:
     """The p of each part; `differences` are those seen, `drawn` resamples by parts."""
     rho = None if sample.detail is None else alike(sample.detail, sample.units)
     found: list[float | None] = []
     for i, mask in enumerate(masks):
-        small = min(int(mask.sum()), int((~mask).sum())) < LEAST
+        small = min(int(mask.sum()), int((~mask).sum())) < MIN_ITEMS_FOR_TEST
         if small or not np.isfinite(differences[i]):
             found.append(None)
         elif sample.detail is None or rho is None:
@@ -89,7 +191,7 @@ def fisher(hits: int, n: int, all_hits: int, total: int) -> float:
 def wald(difference: float, drawn: Floats) -> float | None:
     """The p of a difference by the spread of its resamples; None where too few of them are defined."""
     defined = drawn[np.isfinite(drawn)]
-    if len(defined) < DEFINED * len(drawn) or len(defined) < 2:
+    if len(defined) < MIN_SHARE_DEFINED * len(drawn) or len(defined) < 2:
         return None
     return normal_p(difference, float(defined.std(ddof=1)))
 

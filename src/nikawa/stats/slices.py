@@ -1,110 +1,240 @@
-"""Slices: the metric where items share a tag, a source, a length …, against all other items."""
+"""Slices: which examples share a tag, a gold label, a source, a length.
+
+`slice_examples` is the one slicer of `score --by`, `compare --by`, `analyse --by`, `agree --by` and `data shift --by`. A key is one of
+
+- `tag`: the names of phenomena;
+- `gold`: the gold label of the task's question; a gold number as `bin`; lists and mappings are in no slice;
+- `bin`: the gold similarity in steps of one, lower bound included; 5 belongs to the last step;
+- `length`: the characters of the task's inputs, in four slices of about the same size;
+- the name of another question whose gold is a label, or any key of the examples' meta.
+
+An example whose value is a list is in the slice of each value of it. One without a value (None, or a mapping) is in none.
+Slices are in the order of their names: numbers by size, then words.
+
+`find_slices` finds the keys in the examples themselves: tags, gold, length and every key of meta that has 2 to 30 values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor, inf
+from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
+from numpy.typing import NDArray
 
-from nikawa.analysis.results import CrossCell, Figure, Slice
-from nikawa.stats.masks import Mask, Parts, Sample, known, measure
-from nikawa.stats.resample import holm
-from nikawa.stats.slice_tests import tests
+from nikawa.records import Example, Task
 
-RESAMPLES = 1_000
+Mask = NDArray[np.bool_]
+"""True for the items that belong to a slice."""
+Values = list[tuple[str, ...]]
+"""The names of the slices that each example belongs to."""
+
+TAG, GOLD, BIN, LENGTH = "tag", "gold", "bin", "length"
+SIMILARITY_QUESTIONS = ("relatedness", "score")
+"""Questions whose gold is a similarity."""
+MAX_VALUES = 30
+"""Values of a key that slices are made of unless the key was asked for; more numbers than that are cut into quarters."""
+MAX_VALUES_OF_CHOSEN_KEY = 500
+QUARTERS = 4
+LAST_BIN_WITHOUT_5 = "4-5 without 5"
+"""The last bin of JSICK's Table 9, which leaves a score of 5.0 out."""
+_LEADING_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
-class Named:
-    """A part of the items and what it is called."""
+class SliceMask:
+    """A slice as a mask over the items."""
 
     by: str
+    """The key."""
     where: str
+    """The value."""
     mask: Mask
 
 
-def slices(
-    sample: Sample,
-    parts: Sequence[Named],
+def slice_examples(
+    key: str,
+    examples: Sequence[Example | None],
+    task: Task | None = None,
     *,
-    scale: float = 1.0,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> list[Slice]:
-    """Every part with its interval, its difference from the rest and the test of it, corrected for all of them."""
-    if not parts:
-        return []
-    masks = [part.mask for part in parts]
-    found = measure(sample, masks, resamples=resamples, seed=seed)
-    gaps = (found.values - found.rests).mean(axis=0)
-    each = tests(sample, masks, gaps, found.drawn - found.drawn_rests)
-    each = [None if p is None else max(p, found.gap_p(i) or 0.0) for i, p in enumerate(each)]
-    adjusted = _corrected(masks, each)
-    return [
-        replace(_slice(sample, part, i, found, scale), p=each[i], p_holm=adjusted[i])
-        for i, part in enumerate(parts)
-    ]
+    max_numbers: int | None = None,
+) -> dict[str, list[int]]:
+    """The places of the examples in each slice by `key` (see above); no slice at all where no example has the key.
+
+    Without a task only `tag` and the keys of meta are known: gold and length are a task's. None in place of an example is in no slice.
+    With `max_numbers`, numbers of more different values than that are cut into four slices of about the same size.
+    """
+    places: dict[str, list[int]] = {}
+    for place, names in enumerate(_slice_names(key, examples, task, max_numbers)):
+        for name in names:
+            places.setdefault(name, []).append(place)
+    return {name: places[name] for name in sorted(places, key=_number_then_name)}
 
 
-def _corrected(masks: Sequence[Mask], each: Sequence[float | None]) -> list[float | None]:
-    """Holm's correction; a part and its complement, or a part under two names, are one test."""
-    names = [min(mask.tobytes(), (~mask).tobytes()) for mask in masks]
-    once = {name: p for name, p in zip(names, each, strict=True) if p is not None}
-    adjusted = dict(zip(once, holm(list(once.values())), strict=True))
-    return [None if p is None else adjusted[name] for name, p in zip(names, each, strict=True)]
+def list_slice_keys(examples: Iterable[Example]) -> list[str]:
+    """What the examples of a task can be sliced by, for messages."""
+    keys = {GOLD, LENGTH}
+    for example in examples:
+        keys.update(key for key, value in example.meta.items() if _plain_names(value))
+        if example.tags:
+            keys.add(TAG)
+        if any(question in example.gold for question in SIMILARITY_QUESTIONS):
+            keys.add(BIN)
+    return sorted(keys)
 
 
-def _slice(sample: Sample, part: Named, i: int, found: Parts, scale: float) -> Slice:
-    units, whole = sample.units_in(part.mask), bool(part.mask.all())
-    own = found.figure(i, units=units, scale=scale)
-    gap = Figure(value=None) if whole else found.gap(i, units=units, scale=scale)
-    return Slice(
-        by=part.by,
-        where=part.where,
-        n=int(part.mask.sum()),
-        units=units,
-        value=own.value,
-        low=own.low,
-        high=own.high,
-        sd=own.sd,
-        rest=None if whole else known(found.rests[:, i].mean() * scale),
-        difference=gap.value,
-        difference_low=gap.low,
-        difference_high=gap.high,
-        p=None,
-        p_holm=None,
-    )
+def to_masks(key: str, places: Mapping[str, Sequence[int]], items: int) -> list[SliceMask]:
+    """Slices of `slice_examples` as masks over so many items."""
+    slices = []
+    for name, where in places.items():
+        mask = np.zeros(items, dtype=bool)
+        mask[where] = True
+        slices.append(SliceMask(key, name, mask))
+    return slices
 
 
-def cross(
-    sample: Sample,
-    labels: Sequence[Named],
-    bins: Sequence[Named],
-    *,
-    scale: float = 1.0,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> list[CrossCell]:
-    """Every label in every bin, each label in all, each bin over all labels: cells that hold no item have no value."""
-    everything = Named("", "", np.ones(len(sample.units), dtype=bool))
-    pairs = [(a, b, a.mask & b.mask) for a in (*labels, everything) for b in (*bins, everything)]
-    found = measure(sample, [mask for _, _, mask in pairs], resamples=resamples, seed=seed)
-    cells = []
-    for i, (label, part, mask) in enumerate(pairs):
-        units, n = sample.units_in(mask), int(mask.sum())
-        own = found.figure(i, units=units, scale=scale)
-        value, low, high = (own.value, own.low, own.high) if n else (None, None, None)
-        cells.append(
-            CrossCell(
-                label=label.where,
-                bin=part.where,
-                n=n,
-                value=value,
-                low=low,
-                high=high,
-                answered=None,
-            )
-        )
-    return cells
+def find_slices(
+    task: Task, examples: Sequence[Example], keys: Sequence[str] = ()
+) -> tuple[list[SliceMask], dict[str, str]]:
+    """Every slice by every key that fits (or by the `keys` given), and why keys were skipped.
+
+    A key that makes the same slices as an earlier one is skipped, unless it was given.
+    """
+    limit = MAX_VALUES_OF_CHOSEN_KEY if keys else MAX_VALUES
+    slices: list[SliceMask] = []
+    skipped: dict[str, str] = {}
+    first_keys: dict[frozenset[bytes], str] = {}
+    for key in keys or _candidate_keys(task, examples):
+        places = slice_examples(key, examples, task, max_numbers=MAX_VALUES)
+        if not places:
+            skipped[key] = "no item has it"
+        elif len(places) < 2 and key != TAG:
+            skipped[key] = "the same on all items"
+        elif len(places) > limit and key != TAG:
+            skipped[key] = f"{len(places):,} values, more than {limit}"
+        else:
+            masks = to_masks(key, places, len(examples))
+            contents = frozenset(each.mask.tobytes() for each in masks)
+            first_key = first_keys.setdefault(contents, key)
+            if first_key == key or keys:
+                slices += masks
+            else:
+                skipped[key] = f"the same parts as {first_key}"
+    return slices, skipped
+
+
+def bin_similarities(examples: Sequence[Example]) -> list[SliceMask]:
+    """Slices by `bin` for every example with a gold similarity, and the last one once more without a score of 5."""
+    similarities = _similarities(examples)
+    places: dict[str, list[int]] = {}
+    for place, similarity in enumerate(similarities):
+        if similarity is not None:
+            places.setdefault(_bin_name(similarity), []).append(place)
+    masks = to_masks(BIN, {name: places[name] for name in sorted(places)}, len(examples))
+    last = next((each for each in masks if each.where == "4-5"), None)
+    if last is not None:
+        below_5 = np.array([similarity != 5 for similarity in similarities])
+        masks.append(SliceMask(BIN, LAST_BIN_WITHOUT_5, last.mask & below_5))
+    return masks
+
+
+def count_characters(task: Task, example: Example) -> int:
+    """Characters of all texts of the task's inputs."""
+
+    def count(value: Any) -> int:
+        if isinstance(value, str):
+            return len(value)
+        if isinstance(value, dict):
+            return count(value.get("text", value.get("form")))
+        if isinstance(value, list | tuple):
+            return sum(map(count, value))
+        return 0
+
+    return sum(count(example.inputs.get(name)) for name in task.inputs)
+
+
+def _slice_names(
+    key: str, examples: Sequence[Example | None], task: Task | None, max_numbers: int | None
+) -> Values:
+    if key == TAG:
+        return [() if e is None else tuple(sorted(e.tags)) for e in examples]
+    if task is not None and key == BIN:
+        return [() if s is None else (_bin_name(s),) for s in _similarities(examples)]
+    if task is not None and key == LENGTH:
+        lengths = [None if e is None else float(count_characters(task, e)) for e in examples]
+        return _quarter_names(lengths, " characters")
+    if task is not None and key == GOLD:
+        return [() if e is None else _gold_names(e.gold.get(task.question)) for e in examples]
+    values: list[Any] = []
+    for example in examples:
+        other = None if example is None or task is None else example.gold.get(key)
+        values.append(other if example is None else example.meta.get(key, other))
+    if max_numbers is not None:
+        numbers = [x if isinstance(x, int | float) else None for x in values]
+        different = {x for x in numbers if x is not None and not isinstance(x, bool)}
+        if len(different) > max_numbers:
+            return _quarter_names([None if x is None else float(x) for x in numbers], "")
+    return [_plain_names(value) for value in values]
+
+
+def _gold_names(gold: Any) -> tuple[str, ...]:
+    if gold is None or isinstance(gold, list | dict):
+        return ()
+    return (_bin_name(gold) if isinstance(gold, float) else str(gold),)
+
+
+def _plain_names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list | tuple):
+        return tuple(sorted({str(x) for x in value if isinstance(x, str | int | float)}))
+    return (str(value),) if isinstance(value, str | int | float) else ()
+
+
+def _candidate_keys(task: Task, examples: Sequence[Example]) -> list[str]:
+    """The keys worth a try, in the order in which slices are shown."""
+    keys = [TAG] if any(e.tags for e in examples) else []
+    if not (examples and isinstance(examples[0].gold.get(task.question), list | dict)):
+        keys.append(BIN if task.kind == "similarity" else GOLD)
+    questions = {name for e in examples for name, gold in e.gold.items() if isinstance(gold, str)}
+    keys += sorted(questions - {task.question})
+    if BIN not in keys and any(q in e.gold for e in examples for q in SIMILARITY_QUESTIONS):
+        keys.append(BIN)
+    keys.append(LENGTH)
+    return [*keys, *sorted({name for e in examples for name in e.meta} - set(keys))]
+
+
+def _similarities(examples: Sequence[Example | None]) -> list[float | None]:
+    """The gold similarity of each example, of the first question that any example has."""
+    golds = [{} if e is None else e.gold for e in examples]
+    for question in SIMILARITY_QUESTIONS:
+        if any(question in gold for gold in golds):
+            return [gold.get(question) for gold in golds]
+    return [None] * len(golds)
+
+
+def _bin_name(similarity: float) -> str:
+    start = min(floor(similarity), 4)
+    return f"{start}-{start + 1}"
+
+
+def _quarter_names(numbers: Sequence[float | None], unit: str) -> Values:
+    """Four slices of about the same size, named by their lowest and highest number; equal numbers stay together."""
+    known = np.array([x for x in numbers if x is not None])
+    if not len(known):
+        return [()] * len(numbers)
+    shares = [i / QUARTERS for i in range(1, QUARTERS)]
+    edges = np.unique(np.quantile(known, shares, method="lower"))
+    quarters = np.searchsorted(edges, known)
+    names = {}
+    for quarter in np.unique(quarters).tolist():
+        members = known[quarters == quarter]
+        names[quarter] = f"{members.min():g}-{members.max():g}{unit}"
+    remaining = iter(quarters.tolist())
+    return [() if x is None else (names[next(remaining)],) for x in numbers]
+
+
+def _number_then_name(name: str) -> tuple[float, str]:
+    number = _LEADING_NUMBER.match(name)
+    return (inf if number is None else float(number[0]), name)
