@@ -16,6 +16,7 @@ from nikawa.analysis.results import Suspect, Suspects
 from nikawa.analysis.sample import Sitting, labels_of, places, probabilities
 from nikawa.analysis.stored import SUSPECTS
 from nikawa.analysis.suspects import Doubt, doubts, thresholds
+from nikawa.datasets.custom import declared_protocol
 from nikawa.io.atomic import atomic_write
 from nikawa.io.fit import fit
 from nikawa.io.json import encode_json, read_json
@@ -23,7 +24,6 @@ from nikawa.recipes.forms import FORMS
 from nikawa.recipes.sheet import CELLS, SHEET, TASKS, Sheet, write_cells
 from nikawa.recipes.store import digest
 from nikawa.records import Example
-from nikawa.runs.habits import habit_of
 from nikawa.stats.resample import Floats, Ints
 
 FORM = {
@@ -143,7 +143,7 @@ def _referenced(sitting: Sitting) -> str:
     """Dataset and split as references have them: one of one's own by the name on its card, wherever it lies."""
     dataset, _, split = sitting.loaded.names[sitting.set].partition(":")
     split = (
-        "train" if split and split == habit_of(dataset).stand_in else split
+        "train" if split and split == declared_protocol(dataset).stand_in else split
     )  # its items are rows of train
     return f"{sitting.loaded.called if dataset == sitting.task.dataset else dataset}:{split}"
 

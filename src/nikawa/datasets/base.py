@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nikawa.datasets.subsets import Cell, group_of
 from nikawa.records import Card, Dataset, Example, Finding, Judgement, Task
 
-Splits = Mapping[str, tuple[Example, ...]]
+Examples = tuple[Example, ...]
+Splits = Mapping[str, Examples]
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,36 @@ class Source:
     def splits(self) -> tuple[str, ...]:
         """The splits its files bring."""
         return self.holds or (self.split,)
+
+
+@dataclass(frozen=True)
+class RunProtocol:
+    """How a model is trained and evaluated on a dataset; the default fits most datasets.
+
+    Sets are named in full here: `jamp:template-easy` is the split `template-easy` of `jamp`.
+    """
+
+    learns_from: str = ""
+    """The dataset whose train and dev are used; its test is evaluated beside the dataset's own splits."""
+    training_sets: tuple[str, ...] = ()
+    """Sets that are trained on in runs of their own, beside the run on the whole of train."""
+    read_split: Callable[[str, Callable[[str], Examples], Sequence[str]], Examples] | None = None
+    """`read_split(split, read_file, splits_here)`: the examples of a split, where it is not simply read from its file.
+
+    `read_file` reads a split from its published file; `splits_here` are the splits whose files are here.
+    """
+    stand_in: str = ""
+    """The split that is evaluated where there is no test file; `read_split` makes it."""
+    divide: Callable[[Sequence[str], Sequence[Example]], dict[str, list[Example]]] | None = None
+    """`divide(training_sets, examples)`: named parts of an evaluated set, such as seen and unseen; scored one by one."""
+    cell_of: Cell | None = None
+    """The cell of an example: those of a cell are alike, so one of each cell is held out for selection, not whole groups."""
+    kept_whole: str = ""
+    """The `meta` key of what stays whole in folds, where that is more than a group."""
+
+    def fold_unit(self, example: Example) -> str:
+        """What all examples of one fold unit share: they lie in the same fold."""
+        return str(example.meta[self.kept_whole]) if self.kept_whole else group_of(example)
 
 
 @dataclass(frozen=True)
@@ -59,6 +91,10 @@ class Benchmark:
     """Whether a split comes in several files with ids of their own; ids that repeat are for its traps to tell."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Splits that are drawn from another one, or are it in another guise: view to that split."""
+    protocol: RunProtocol = RunProtocol()
+    """How models are trained and evaluated on it."""
+    numbered_labels: bool = False
+    """Whether official tools write an answer as the place of its label in the task's labels, counted from 0."""
 
     def split_names(self) -> list[str]:
         """The splits it is published with, each once."""

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from nikawa.datasets.base import RunProtocol
 from nikawa.datasets.load import load, peek
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, suites, tasks, tasks_of
 from nikawa.datasets.shapes import inputs_of, kind_of, labels_of, metrics_of, scale_of
-from nikawa.datasets.views import marked_views
+from nikawa.datasets.views import SEEN, marked_views
 from nikawa.errors import BadInput
 from nikawa.records import Card, Dataset, Example, Kind, Task
 
@@ -188,6 +189,32 @@ def canonical(dataset: Dataset) -> Dataset:
 def training_splits(dataset: Dataset) -> list[str]:
     """Splits that are parts of train, each leaving kinds of items out: the items of the other splits bear their marks."""
     return marked_views(dataset.splits)
+
+
+def divide_by_marks(
+    training_sets: Sequence[str], examples: Sequence[Example]
+) -> dict[str, list[Example]]:
+    """Seen and unseen examples, where each has a mark for the one training split; else nothing."""
+    if len(training_sets) != 1:
+        return {}
+    split = training_sets[0].rpartition(":")[2]
+    if not split or any(example.meta.get(split) not in SEEN for example in examples):
+        return {}
+    return {mark: [e for e in examples if e.meta[split] == mark] for mark in SEEN}
+
+
+def declared_protocol(dataset: str) -> RunProtocol:
+    """How models are run on a dataset, registered or custom."""
+    if is_own(dataset):
+        return RunProtocol(divide=divide_by_marks)
+    return benchmarks()[dataset].protocol
+
+
+def has_numbered_labels(task: Task) -> bool:
+    """Whether answers without ids that are numbers mean places in the task's labels, as official tools write them."""
+    if is_own(task.dataset) or not task.labels:
+        return False
+    return benchmarks()[task.dataset].numbered_labels
 
 
 def card_of(dataset: str) -> tuple[Card, str]:

@@ -9,14 +9,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import canonical, is_own, training_splits
+from nikawa.datasets.custom import canonical, declared_protocol, is_own, training_splits
 from nikawa.datasets.hidden import load_veiled
 from nikawa.datasets.load import named, own_path, pick_split
 from nikawa.datasets.locate import data_root, missing_data, present
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
 from nikawa.records import Dataset, Example, Task
-from nikawa.runs.habits import habit_of
 from nikawa.runs.value import DataSet
 
 KEPT = 12
@@ -73,13 +72,13 @@ class Shelf:
     def all(self, name: str) -> Examples:
         """Every example of a set."""
         dataset, _, split = name.partition(":")
-        habit = habit_of(dataset)
-        if dataset in benchmarks() and habit.read is not None:
-            return habit.read(
+        if dataset in benchmarks():
+            read_split = declared_protocol(dataset).read_split
+            if read_split is None:
+                return self._split(dataset, split or "train")
+            return read_split(
                 split or "train", lambda part: self._split(dataset, part), self.splits(dataset)
             )
-        if dataset in benchmarks():
-            return self._split(dataset, split or "train")
         return _only(self.own(name), name)
 
     def _split(self, dataset: str, split: str) -> Examples:

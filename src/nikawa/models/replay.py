@@ -25,9 +25,11 @@ class Replay:
 
     def predict(self, task: Task, examples: Sequence[Example]) -> list[Prediction]:
         """The answers of the file."""
+        from nikawa.datasets.custom import has_numbered_labels
         from nikawa.io.answers import read_answers
 
-        found = read_answers(self._path, task, examples)
+        numbered = has_numbered_labels(task)
+        found = read_answers(self._path, task, examples, numbered_labels=numbered)
         if examples and not found.predictions:
             what = f"none of its ids is among the {len(examples)} examples ({len(found.unknown)} unknown)"
             cure = "check the task and the split it answers; where the task has further sets, answer those as well"

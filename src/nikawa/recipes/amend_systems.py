@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import own_tasks
+from nikawa.datasets.custom import has_numbered_labels, own_tasks
 from nikawa.errors import BadInput, listed
 from nikawa.io.answers import read_answers
 from nikawa.recipes.amend_scores import System, Versions, equal, moves_of, values_of
@@ -157,8 +157,11 @@ def _best_split(path: Path, task: Task, versions: Versions) -> System:
     best: tuple[int, int, System] | None = None
     for split in versions.before.splits:
         examples = versions.examples(task, split, after=False)
-        found = read_answers(path, task, examples) if examples else None
-        if found is None or not found.predictions:
+        if not examples:
+            continue
+        numbered = has_numbered_labels(task)
+        found = read_answers(path, task, examples, numbered_labels=numbered)
+        if not found.predictions:
             continue
         fits = (
             len(found.predictions),

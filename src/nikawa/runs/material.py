@@ -9,11 +9,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from nikawa.datasets import tasks
+from nikawa.datasets.custom import declared_protocol
 from nikawa.datasets.shelf import Shelf, said
+from nikawa.datasets.subsets import fold_of, hold_out, hold_rows, share_of, shots_of
 from nikawa.errors import BadInput
 from nikawa.records import Example, Task
-from nikawa.runs.habits import habit_of
-from nikawa.runs.parts import fold_of, hold_out, hold_rows, share_of, shots_of
 from nikawa.runs.value import FILE, RunSpec
 
 SELECT = "select"
@@ -58,7 +58,7 @@ def gather(spec: RunSpec, shelf: Shelf) -> Material:
         return Material(task, seen, varied(spec, task, rest), select, {SELECT: select})
     if protocol.folds:
         name = protocol.evaluate[0]
-        together = habit_of(task.dataset).together
+        together = declared_protocol(task.dataset).fold_unit
         numbers = fold_of(rest, protocol.folds, name, together)
         folds = {e.id: numbers[together(e)] for e in rest}
         return Material(task, seen, [], select, {set_name(name, task): rest}, folds)
@@ -92,15 +92,13 @@ def _selection(
     spec: RunSpec, task: Task, learned: list[Example], shelf: Shelf
 ) -> tuple[list[Example], list[Example]]:
     """What is left to learn from, and what is chosen on."""
-    protocol, habit = spec.protocol, habit_of(task.dataset)
+    protocol, cell_of = spec.protocol, declared_protocol(task.dataset).cell_of
     if not protocol.select:
         return learned, []
     if not protocol.select_share:
         return learned, list(shelf.training(protocol.select, task, {}))
-    if habit.cell is not None and all(
-        name.startswith(f"{task.dataset}:") for name in protocol.train
-    ):
-        held = hold_rows(learned, 1, habit.cell, protocol.select)
+    if cell_of is not None and all(name.startswith(f"{task.dataset}:") for name in protocol.train):
+        held = hold_rows(learned, 1, cell_of, protocol.select)
         return [e for e in learned if e.id not in held], [e for e in learned if e.id in held]
     return hold_out(learned, protocol.select_share, protocol.select)
 

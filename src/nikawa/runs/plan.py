@@ -11,14 +11,13 @@ from typing import Any
 import msgspec
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import is_own, named_tasks
+from nikawa.datasets.custom import declared_protocol, is_own, named_tasks
 from nikawa.datasets.load import own_path
 from nikawa.datasets.shelf import Shelf, source_task
 from nikawa.errors import BadInput
 from nikawa.models import Model, Trainable, model, named
 from nikawa.models.base import Setup, settings_of
 from nikawa.records import Task
-from nikawa.runs.habits import habit_of
 from nikawa.runs.names import name_and_model, refuse_shared_names
 from nikawa.runs.protocol import protocol_for
 from nikawa.runs.store import digest_of
@@ -277,7 +276,7 @@ def _picked(kind: Model, task: Task, settings: Settings) -> Settings:
 
 def _variations(task: Task, request: Request) -> Iterator[Variation]:
     inputs = _kept(task, request.inputs)
-    own = habit_of(task.dataset).trainings
+    own = declared_protocol(task.dataset).training_sets
     trainings: Sequence[tuple[str, ...]] = (
         [request.train] if request.train else [(), *((t,) for t in own)]
     )

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nikawa.datasets.base import RunProtocol
+from nikawa.datasets.custom import declared_protocol
 from nikawa.datasets.shelf import Shelf
 from nikawa.errors import BadInput
 from nikawa.records import Task
-from nikawa.runs.habits import Habit, habit_of
-from nikawa.runs.parts import FOLDS, SELECT, SELECT_OF_FOLDS
 from nikawa.runs.value import Protocol, ProtocolKind, Variation
 
 ORDINARY = ("train", "dev", "test")
+FOLDS = 5
+SELECT = 0.1
+"""Share of the training data that settings are chosen on where there is no set for it."""
+SELECT_OF_FOLDS = 0.2
+"""The same where the only set is parted into folds: it is small."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +41,13 @@ class Sets:
 
 def sets_here(task: Task, shelf: Shelf) -> Sets:
     """What is here for a task."""
-    habit = habit_of(task.dataset)
-    home = habit.home or task.dataset
+    declared = declared_protocol(task.dataset)
+    home = declared.learns_from or task.dataset
     here = {split: f"{home}:{split}" if shelf.has(home, split, task) else "" for split in ORDINARY}
     more = [s for s in shelf.splits(task.dataset) if s not in ORDINARY]
     further = tuple(f"{task.dataset}:{s}" for s in more if shelf.has(task.dataset, s, task))
-    standing = bool(habit.stand_in and here["train"] and not here["test"])
-    test = f"{task.dataset}:{habit.stand_in}" if standing else here["test"]
+    standing = bool(declared.stand_in and here["train"] and not here["test"])
+    test = f"{task.dataset}:{declared.stand_in}" if standing else here["test"]
     hidden = not test and shelf.hides(home, "test", task)
     return Sets(here["train"], here["dev"], test, further, standing, hidden)
 
@@ -66,15 +71,16 @@ def protocol_for(
         return _answers(sets, sweep)
     train = variation.train or ((sets.train,) if sets.train else ())
     if not train:
-        return _without_training(sets, sweep, habit_of(task.dataset))
+        return _without_training(sets, sweep, declared_protocol(task.dataset))
     evaluate = sets.main if sets.test else ((sets.dev, *sets.more) if sets.dev else sets.more)
     if not evaluate:
-        return _folds(sets.train, sweep, "only its train is here", habit_of(task.dataset))
-    return _trained(sets, train, evaluate, sweep, habit_of(task.dataset))
+        why = "only its train is here"
+        return _folds(sets.train, sweep, why, declared_protocol(task.dataset))
+    return _trained(sets, train, evaluate, sweep, declared_protocol(task.dataset))
 
 
 def _trained(
-    sets: Sets, train: Sequence[str], evaluate: tuple[str, ...], sweep: bool, habit: Habit
+    sets: Sets, train: Sequence[str], evaluate: tuple[str, ...], sweep: bool, declared: RunProtocol
 ) -> Protocol:
     own = any(name.partition(":")[0] in _homes(sets) for name in train)
     on_dev = bool(sets.dev) and evaluate[0] == sets.dev
@@ -84,7 +90,7 @@ def _trained(
         select, share = "+".join(train), SELECT
     else:
         select, share = "", 0.0
-    kind, mark, why = _words(sets, on_dev, habit)
+    kind, mark, why = _words(sets, on_dev, declared)
     return Protocol(
         kind=kind,
         train=tuple(train),
@@ -96,10 +102,10 @@ def _trained(
     )
 
 
-def _words(sets: Sets, on_dev: bool, habit: Habit) -> tuple[ProtocolKind, str, str]:
+def _words(sets: Sets, on_dev: bool, declared: RunProtocol) -> tuple[ProtocolKind, str, str]:
     if sets.stand_in:
         why = "the test file is not here: two rows of every cell of train are held out and stand in for it"
-        return "stand-in", f"{habit.stand_in} test", why
+        return "stand-in", f"{declared.stand_in} test", why
     if on_dev:
         why = f"{_lack(sets)}: settings are chosen on {SELECT:.0%} of the training data, the result is on dev"
         return "dev", "on dev", why
@@ -141,7 +147,7 @@ def _answers(sets: Sets, sweep: bool) -> Protocol:
     )
 
 
-def _without_training(sets: Sets, sweep: bool, habit: Habit) -> Protocol:
+def _without_training(sets: Sets, sweep: bool, declared: RunProtocol) -> Protocol:
     if sets.dev and sets.test:
         why = "no training set is here: dev is learned from"
         share = SELECT if sweep else 0.0
@@ -155,10 +161,10 @@ def _without_training(sets: Sets, sweep: bool, habit: Habit) -> Protocol:
             why=why,
         )
     only = sets.dev or sets.main[0]
-    return _folds(only, sweep, f"only {only.partition(':')[2]} is here", habit)
+    return _folds(only, sweep, f"only {only.partition(':')[2]} is here", declared)
 
 
-def _folds(only: str, sweep: bool, why: str, habit: Habit) -> Protocol:
+def _folds(only: str, sweep: bool, why: str, declared: RunProtocol) -> Protocol:
     """Each example answered by a model of the other folds; a fifth is set apart where settings are chosen."""
     split, kept = only.partition(":")[2], f"{1 - SELECT_OF_FOLDS:.0%} of " if sweep else ""
     return Protocol(
@@ -169,5 +175,5 @@ def _folds(only: str, sweep: bool, why: str, habit: Habit) -> Protocol:
         evaluate=(only,),
         folds=FOLDS,
         mark=f"{FOLDS} folds of {kept}{split}",
-        why=f"{why}: whole {habit.whole or 'group'}s in {FOLDS} folds, each answered by a model of the others",
+        why=f"{why}: whole {declared.kept_whole or 'group'}s in {FOLDS} folds, each answered by a model of the others",
     )

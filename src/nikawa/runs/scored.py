@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from nikawa.datasets.custom import declared_protocol
 from nikawa.models.base import Scorer as FirstMetric
 from nikawa.records import Example, Prediction, Score, Task
-from nikawa.runs.habits import habit_of
 from nikawa.runs.material import Material
 from nikawa.runs.store import StoredRun
 from nikawa.runs.value import RunSpec, SetScores
@@ -45,8 +45,8 @@ def scored(
     if told.diverged and spec.stage == "selection":
         return replace(told, scores=tuple(_no_scores(task, n)))
     scores = list(score.all(task, examples, answers, ""))
-    parts = habit_of(task.dataset).parts
-    for where, part in parts(spec.protocol.train, examples).items() if parts is not None else ():
+    divide = declared_protocol(task.dataset).divide
+    for where, part in divide(spec.protocol.train, examples).items() if divide is not None else ():
         scores += score.all(task, part, answers, where) if part else ()
     return replace(told, scores=tuple(scores))
 

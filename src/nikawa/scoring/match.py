@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.custom import canonical, is_own, training_splits
+from nikawa.datasets.custom import canonical, has_numbered_labels, is_own, training_splits
 from nikawa.datasets.hidden import load_veiled
 from nikawa.datasets.load import pick_split
 from nikawa.datasets.locate import path_version, present
@@ -53,7 +53,8 @@ def matched(
         examples = tuple(e for e in all_examples if task.asks(e) and task.question in e.gold)
         if not examples or (wanted.split is None and name in views):
             continue
-        answers = read_answers(path, task, examples, form=wanted.form)
+        numbered = has_numbered_labels(task)
+        answers = read_answers(path, task, examples, form=wanted.form, numbered_labels=numbered)
         if best is None or _fit(answers) > _fit(best[2]):
             best = (name, examples, answers)
     if best is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nikawa.datasets.custom import has_numbered_labels
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.records import Example, Kind, Span, Task
@@ -123,7 +124,11 @@ def read(tmp_path: Path, examples: Callable[[str], list[Example]]) -> Read:
         if data is not None:
             path.write_bytes(data.encode() if isinstance(data, str) else data)
         return read_answers(
-            path, TASKS[task], examples(task) if split is None else split, form=form
+            path,
+            TASKS[task],
+            examples(task) if split is None else split,
+            form=form,
+            numbered_labels=has_numbered_labels(TASKS[task]),
         )
 
     return reading

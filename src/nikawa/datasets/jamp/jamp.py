@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nikawa.datasets.base import Benchmark, Source, Splits
 from nikawa.datasets.jamp._traps import traps
-from nikawa.datasets.jamp.splits import WAKATI, split_names
+from nikawa.datasets.jamp.splits import PROTOCOL, WAKATI, split_names
 from nikawa.errors import BadInput, suggest
 from nikawa.io.tsv import read_tsv
 from nikawa.records import Card, Example, Origin, Task
@@ -158,4 +158,5 @@ DATASET = Benchmark(
         **dict.fromkeys(split_names(), "train"),
         **{name + WAKATI: name for name in ("train", "test", *split_names())},
     },
+    protocol=PROTOCOL,
 )

@@ -7,12 +7,14 @@ numbers, same bytes.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from nikawa.datasets.base import Examples, RunProtocol
+from nikawa.datasets.subsets import hold_rows
 from nikawa.errors import BadInput, unknown
 from nikawa.io.atomic import atomic_write
 from nikawa.io.lines import decode_line, open_bytes
@@ -21,6 +23,9 @@ from nikawa.records import Example
 
 WAKATI = "-wakati"
 """Ending of the names of the segmented twins."""
+STAND_IN = "stand-in"
+ROWS_PER_CELL = 2
+"""Rows of every cell of train that stand in for the test file: it has two of each of its cells."""
 Rule = Mapping[str, frozenset[str]]
 """Column to the words whose rows are left out."""
 
@@ -122,3 +127,51 @@ def identical(train: Path, split: str, published: Path) -> bool:
     """Whether the regenerated file of `split` has the very bytes of the published one."""
     with open_bytes(published) as stream:
         return all(ours == theirs for ours, theirs in zip_longest(filtered(train, split), stream))
+
+
+def cell_of(example: Example) -> tuple[object, ...]:
+    """Template, time format, time span and label: rows of a cell differ in their fillers only."""
+    meta = example.meta
+    return meta["template"], meta["time_format"], meta["time_span"], example.gold["label"]
+
+
+def read_split(
+    split: str, read_file: Callable[[str], Examples], splits_here: Sequence[str]
+) -> Examples:
+    """The examples of a split.
+
+    Without a test file, rows held out of train stand in for it, and no training split has them.
+    """
+    if split not in ("train", STAND_IN, *split_names()):
+        return read_file(split)
+    train = read_file("train")
+    held_out = set() if "test" in splits_here else hold_rows(train, ROWS_PER_CELL, cell_of, "jamp")
+    if split == STAND_IN:
+        return tuple(example for example in train if example.id in held_out)
+    kept = [example for example in train if example.id not in held_out]
+    if split != "train":
+        kept = [example for example in kept if seen(example, split)]
+    return tuple(kept)
+
+
+def divide_by_kind(
+    training_sets: Sequence[str], examples: Sequence[Example]
+) -> dict[str, list[Example]]:
+    """Problems of a kind that the one training split holds, and of kinds that it leaves out."""
+    splits = [name.removeprefix("jamp:").removesuffix(WAKATI) for name in training_sets]
+    if len(splits) != 1 or splits[0] not in split_names():
+        return {}
+    return {
+        "seen": [example for example in examples if seen(example, splits[0])],
+        "unseen": [example for example in examples if not seen(example, splits[0])],
+    }
+
+
+PROTOCOL = RunProtocol(
+    training_sets=tuple(f"jamp:{name}" for name in split_names()),
+    read_split=read_split,
+    stand_in=STAND_IN,
+    divide=divide_by_kind,
+    cell_of=cell_of,
+)
+"""Each training split is a run of its own; the results are told for seen and unseen kinds of problems."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark, Source, Splits
+from nikawa.datasets.base import Benchmark, RunProtocol, Source, Splits
 from nikawa.datasets.jglue._rows import finding, has_edge_blank, hidden, mixed
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
@@ -183,4 +183,6 @@ DATASET = Benchmark(
     read=read,
     version_of=version_of,
     traps=traps,
+    # As published, no article is in two splits.
+    protocol=RunProtocol(kept_whole="article"),
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nikawa.datasets.base import Benchmark, Source
+from nikawa.datasets.base import Benchmark, RunProtocol, Source
 from nikawa.datasets.jsick._answers import (
     STRESS_ANSWERS,
     StressAnswers,
@@ -212,4 +212,5 @@ DATASET = Benchmark(
     judgements=stress_judgements,
     traps=traps,
     aliases=FOLDERS,
+    protocol=RunProtocol(learns_from="jsick"),
 )

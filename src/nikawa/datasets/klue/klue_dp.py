@@ -244,4 +244,5 @@ DATASET = Benchmark(
     sources=SOURCES,
     read=read,
     traps=traps,
+    numbered_labels=True,
 )

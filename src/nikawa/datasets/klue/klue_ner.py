@@ -214,4 +214,5 @@ DATASET = Benchmark(
     read=read,
     version_of=version_of,
     traps=traps,
+    numbered_labels=True,
 )

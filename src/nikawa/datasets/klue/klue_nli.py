@@ -132,4 +132,5 @@ DATASET = Benchmark(
     read=read,
     judgements=judgements,
     traps=traps,
+    numbered_labels=True,
 )

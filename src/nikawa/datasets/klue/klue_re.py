@@ -193,4 +193,5 @@ DATASET = Benchmark(
     sources=SOURCES,
     read=read,
     traps=traps,
+    numbered_labels=True,
 )

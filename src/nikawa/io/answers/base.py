@@ -105,11 +105,6 @@ def fault(path: Path, unit: str, place: int, what: str, cure: str) -> BadInput:
     return BadInput(f"{unit} {place}: {what}", file=path, cure=cure)
 
 
-def published_order(task: Task) -> bool:
-    """Whether the order of the task's labels is part of the published benchmark, as in KLUE's own code."""
-    return bool(task.labels) and task.dataset.startswith(("klue-", "ynat"))
-
-
 def id_text(value: Any) -> str | None:
     """An id as text; None where the value cannot be one."""
     if isinstance(value, str):

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import INDICES, Answers, Ask, Form, Given, fault, published_order
+from nikawa.io.answers.base import INDICES, Answers, Ask, Form, Given, fault
 from nikawa.io.answers.fields import Unfit
 from nikawa.io.answers.folder import answer_files
 from nikawa.io.answers.parse import parser_of
@@ -23,16 +23,22 @@ NOTHING = "the file gives no answer"
 
 
 def read_answers(
-    path: Path, task: Task, examples: Sequence[Example], *, form: str | None = None
+    path: Path,
+    task: Task,
+    examples: Sequence[Example],
+    *,
+    form: str | None = None,
+    numbered_labels: bool = False,
 ) -> Answers:
     """The answers of `path`, a file or a folder, to `task` asked of `examples`.
 
     `form` forces a form, `form:option` says more (`lm-eval:strict-match`, `inspect:2`), `indices` or
-    `form:indices` says that numbers are places in the task's labels.
+    `form:indices` says that numbers are places in the task's labels. `numbered_labels` says the same of answers that
+    come in order, without ids: the official tools of some datasets write them so.
     """
     forced, option = form_named(form) if form else (None, "")
     files = answer_files(path, task) if path.is_dir() else [path]
-    state = _State(Ask(task, examples, option))
+    state = _State(Ask(task, examples, option), numbered_labels)
     names = []
     for file in files:
         found = forced or recognise(file)
@@ -50,6 +56,7 @@ class _State:
     """What has been read so far."""
 
     ask: Ask
+    numbered_labels: bool
     predictions: dict[str, Prediction] = field(default_factory=dict)
     places: dict[str, tuple[Path, str, int]] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
@@ -59,7 +66,7 @@ class _State:
     def read(self, path: Path, form: Form) -> None:
         """Read one file."""
         ask = self.ask
-        indices = ask.indices or (form.ordered and published_order(ask.task))
+        indices = ask.indices or (form.ordered and self.numbered_labels)
         self.parse = parser_of(ask.task, indices=indices)
         self.scores = score_reader(ask.task, indices=indices)
         self.path, self.form = path, form

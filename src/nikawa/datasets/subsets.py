@@ -10,12 +10,6 @@ from typing import Any
 from nikawa.errors import BadInput
 from nikawa.records import Example, Task
 
-FOLDS = 5
-SELECT = 0.1
-"""Share of the training data that settings are chosen on where there is no set for it."""
-SELECT_OF_FOLDS = 0.2
-"""The same where the only set is parted into folds: it is small."""
-
 Cell = Callable[[Example], Hashable]
 
 

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from nikawa.datasets import tasks
+from nikawa.datasets.subsets import fold_of, group_of, hold_out, share_of, shots_of
 from nikawa.errors import BadInput
 from nikawa.records import Example
-from nikawa.runs.parts import fold_of, group_of, hold_out, share_of, shots_of
 
 LABELS = ("entailment", "neutral", "contradiction")
 EXAMPLES = [
