@@ -8,7 +8,7 @@ from math import isnan
 from pathlib import Path
 from statistics import fmean
 
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.io.json import encode_json
 from nikawa.metrics import metrics
 from nikawa.runs.material import SELECT, task_of
@@ -35,7 +35,7 @@ def stored_cells(runs: Path, data: Path | None = None) -> list[Cell]:
     for spec in (stored.spec for stored in told_runs(runs)):
         key = encode_json((spec.task, spec.model, spec.settings, spec.variation, spec.protocol))
         groups.setdefault(key, []).append(spec)
-    return [cell for specs in groups.values() for cell in _cells(specs, runs, Shelf(data))]
+    return [cell for specs in groups.values() for cell in _cells(specs, runs, ExampleReader(data))]
 
 
 def told_runs(runs: Path) -> list[StoredRun]:
@@ -127,7 +127,7 @@ def _key(spec: RunSpec) -> bytes:
     return encode_json((dict(sorted(spec.settings.items())), spec.protocol))
 
 
-def _cells(specs: Sequence[RunSpec], runs: Path, shelf: Shelf) -> Iterator[Cell]:
+def _cells(specs: Sequence[RunSpec], runs: Path, reader: ExampleReader) -> Iterator[Cell]:
     ordered = sorted(specs, key=lambda spec: spec.seed)
     first = ordered[0]
     seeds = tuple(spec.seed for spec in ordered)
@@ -139,7 +139,7 @@ def _cells(specs: Sequence[RunSpec], runs: Path, shelf: Shelf) -> Iterator[Cell]
         seeds,
         (first.settings,),
         (),
-        shelf,
+        reader,
         (),
         tuple(ordered),
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from nikawa.datasets import tasks
 from nikawa.datasets.jamp.splits import split_names
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import NikawaError
 from nikawa.records import texts_inside
 from nikawa.reporting.job import Options, report
@@ -170,16 +170,16 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def train(place: Place) -> RunReport:
     """All runs of the study that are not done yet."""
-    found, shelf = recipe(place), Shelf(place.data)
-    texts = (text for name in found.tasks for text in _texts(name, shelf))
+    found, reader = recipe(place), ExampleReader(place.data)
+    texts = (text for name in found.tasks for text in _texts(name, reader))
     model = f"encoder:{characters(place.out / NAME, texts, TINY if place.tiny else SMALL)}"
     return results(found, model, chosen(found, model, place), place)
 
 
-def _texts(name: str, shelf: Shelf) -> list[str]:
+def _texts(name: str, reader: ExampleReader) -> list[str]:
     dataset = tasks()[name].dataset
     return [
-        text for example in shelf.all(f"{dataset}:train") for text in texts_inside(example.inputs)
+        text for example in reader.all(f"{dataset}:train") for text in texts_inside(example.inputs)
     ]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, NikawaError
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
@@ -188,11 +188,11 @@ def _sets(language: str, place: Place) -> list[Sequence[Example]]:
     """The set of each task that encoders learn from."""
     from nikawa.datasets import tasks
 
-    shelf, found = Shelf(place.data), list[Sequence[Example]]()
+    reader, found = ExampleReader(place.data), list[Sequence[Example]]()
     for name in at_hand(tuple((TINY if place.tiny else EPOCHS)[language]), place):
         dataset = tasks()[name].dataset
-        split = next(s for s in ("train", "dev") if s in shelf.splits(dataset))
-        found.append(shelf.all(f"{dataset}:{split}"))
+        split = next(s for s in ("train", "dev") if s in reader.splits(dataset))
+        found.append(reader.all(f"{dataset}:{split}"))
     return found
 
 

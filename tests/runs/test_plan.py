@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.records import Example
@@ -135,7 +135,7 @@ def test_labels_of_other_sets_must_be_told(spy: Any, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"has the label 'yes'.*--label yes=entailment"):
         only(train=(name,))
     told = only(train=(name,), labels={"yes": "entailment", "no": "contradiction"})
-    material = gather(told.runs({})[0], Shelf())
+    material = gather(told.runs({})[0], ExampleReader())
     assert [e.gold["label"] for e in material.train] == [
         "entailment",
         "contradiction",
@@ -147,7 +147,7 @@ def test_sets_are_mixed_under_full_names_and_scores_come_to_the_scale(
     spy: Any, published: Path
 ) -> None:
     family = only(published, tasks=("jsts",), train=("mini-ja", "jsts"))
-    material = gather(family.runs({})[0], Shelf(published))
+    material = gather(family.runs({})[0], ExampleReader(published))
     assert {e.id.partition("/")[0] for e in material.train} == {"mini-ja:train", "jsts:train"}
     assert all(0 <= e.gold["score"] <= 5 and "sentence1" in e.inputs for e in material.train)
 
@@ -157,4 +157,4 @@ def test_other_data_under_the_same_name_are_refused(spy: Any, published: Path) -
     path = published / "jglue" / "datasets" / "jnli-v1.3" / "valid-v1.3.json"
     path.write_text(path.read_text("utf-8").replace("庭", "道"), "utf-8")
     with pytest.raises(BadInput, match="jnli:dev here is not the data the run was planned with"):
-        gather(run, Shelf(published))
+        gather(run, ExampleReader(published))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nikawa.datasets import tasks
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.runs import Protocol, Variation
 from nikawa.runs.material import gather
@@ -17,7 +17,7 @@ from nikawa.runs.protocol import protocol_for
 def protocol(
     name: str, data: Path | None, *, learns: bool = True, sweep: bool = False, **vary: Any
 ) -> Protocol:
-    return protocol_for(tasks()[name], Variation(**vary), Shelf(data), learns=learns, sweep=sweep)
+    return protocol_for(tasks()[name], Variation(**vary), ExampleReader(data), learns=learns, sweep=sweep)
 
 
 def families(data: Path, *names: str, **more: Any) -> list[Family]:
@@ -82,8 +82,8 @@ def test_jamp_without_its_test_file_has_a_stand_in_through_the_same_path(
 ) -> None:
     real = protocol("jamp", with_jamp_test)
     assert (real.evaluate, real.mark, real.kind) == (("jamp:test",), "", "standard")
-    shelf, task = Shelf(with_jamp_test), tasks()["jamp"]
-    assert (len(shelf.examples("jamp:train", task)), len(shelf.examples("jamp:test", task))) == (
+    reader, task = ExampleReader(with_jamp_test), tasks()["jamp"]
+    assert (len(reader.examples("jamp:train", task)), len(reader.examples("jamp:test", task))) == (
         40,
         8,
     )
@@ -96,13 +96,13 @@ def test_jamp_without_its_test_file_has_a_stand_in_through_the_same_path(
 def test_the_stand_in_has_two_rows_of_every_cell_and_no_training_split_has_them(
     published: Path,
 ) -> None:
-    shelf, task = Shelf(published), tasks()["jamp"]
-    held = shelf.examples("jamp:stand-in", task)
+    reader, task = ExampleReader(published), tasks()["jamp"]
+    held = reader.examples("jamp:stand-in", task)
     cells = [(e.meta["template"], e.gold["label"]) for e in held]
     assert all(cells.count(cell) == 2 for cell in set(cells))
     assert len(held) == 8
     for split, size in (("train", 32), ("template-easy", 16), ("timespan-easy", 32)):
-        learned = shelf.examples(f"jamp:{split}", task)
+        learned = reader.examples(f"jamp:{split}", task)
         assert len(learned) == size
         assert {e.id for e in learned}.isdisjoint(e.id for e in held)
 
@@ -136,7 +136,7 @@ def test_a_suite_leaves_out_what_is_not_here_and_a_task_must_be(published: Path)
 def test_no_article_of_jsquad_is_in_two_folds(shared_data: Path) -> None:
     (family,) = plan(Request(tasks=("jsquad",), models=("majority",)), shared_data).families
     assert "whole articles" in family.protocol.why
-    found = gather(family.runs({})[0], Shelf(shared_data))
+    found = gather(family.runs({})[0], ExampleReader(shared_data))
     for _, learned, asked in found.parts():
         assert asked
         assert {e.meta["article"] for e in learned}.isdisjoint(e.meta["article"] for e in asked)

@@ -4,7 +4,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.records import Run
-from nikawa.runs import DataSet, Protocol, RunSpec, Variation
+from nikawa.runs import DataVersion, Protocol, RunSpec, Variation
 
 SPEC = RunSpec(
     task="jnli",
@@ -14,7 +14,7 @@ SPEC = RunSpec(
     protocol=Protocol(
         kind="standard", train=("jnli:train",), select="jnli:dev", evaluate=("jnli:test",)
     ),
-    data=(DataSet(name="jnli:train", version="1.3", digest="00", n=2),),
+    data=(DataVersion(name="jnli:train", version="1.3", digest="00", n=2),),
 )
 
 
@@ -26,7 +26,7 @@ def test_the_hash_is_of_the_content_not_of_the_order_it_was_written_in() -> None
 
 
 def test_a_file_of_a_model_counts_by_name_and_content_not_by_its_place() -> None:
-    held = DataSet(name="replay:mine.jsonl", version="file", digest="07", n=0)
+    held = DataVersion(name="replay:mine.jsonl", version="file", digest="07", n=0)
     here, there = (
         replace(SPEC, predictor=f"replay:{place}/mine.jsonl", data=(held,))
         for place in ("a", "b/c")

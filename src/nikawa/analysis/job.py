@@ -16,7 +16,7 @@ from nikawa.analysis.sample import Sitting, sit
 from nikawa.analysis.stored import ACROSS, FOLDER, INDEX, SUSPECTS, Analyses, read_analyses
 from nikawa.analysis.suspect_sheet import Doubted, collect_command, suspects, write_sheet
 from nikawa.analysis.systems import Loaded, by_system, find_runs, load_systems
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.json import read_json
@@ -70,7 +70,7 @@ def compute(
 ) -> Computed:
     """The analyses of some runs, nothing written."""
     settings = how or How()
-    systems, left_out = load_systems(by_system(runs), Shelf(data))
+    systems, left_out = load_systems(by_system(runs), ExampleReader(data))
     _check_metric(systems, settings.metric)
     places = [
         (loaded, name, _sit(loaded, name, settings)) for loaded in systems for name in loaded.sets

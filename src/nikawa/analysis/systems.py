@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from nikawa.analysis.results import System
 from nikawa.datasets.custom import card_of
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.records import Example, Prediction, Task
 from nikawa.runs.material import gather
@@ -107,7 +107,7 @@ def by_system(runs: Sequence[StoredRun]) -> Found:
     return Found([[part[seed] for seed in sorted(part)] for part in groups.values()], left_out)
 
 
-def load_systems(found: Found, shelf: Shelf) -> tuple[list[Loaded], dict[str, str]]:
+def load_systems(found: Found, reader: ExampleReader) -> tuple[list[Loaded], dict[str, str]]:
     """Every system whose data is here as it was and whose files are whole, and why others are left out.
 
     Where there is none, the first fault is raised.
@@ -117,7 +117,7 @@ def load_systems(found: Found, shelf: Shelf) -> tuple[list[Loaded], dict[str, st
     fault: BadInput | None = None
     for runs in found.systems:
         try:
-            loaded.append(load_system(runs, shelf))
+            loaded.append(load_system(runs, reader))
         except BadInput as problem:
             fault = fault or problem
             left_out |= {run.path.name: str(problem) for run in runs}
@@ -126,12 +126,12 @@ def load_systems(found: Found, shelf: Shelf) -> tuple[list[Loaded], dict[str, st
     return loaded, left_out
 
 
-def load_system(runs: Sequence[StoredRun], shelf: Shelf) -> Loaded:
+def load_system(runs: Sequence[StoredRun], reader: ExampleReader) -> Loaded:
     """Examples and answers of the runs of one system; files that were changed are told."""
     for run in runs:
         run.check()
     spec = runs[0].spec
-    material = gather(spec, shelf)
+    material = gather(spec, reader)
     every = {
         name: [_read(run, name, material.task, examples) for run in runs]
         for name, examples in material.sets.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 
-from nikawa.datasets.shelf import content_of
+from nikawa.datasets.reader import digest_examples
 from nikawa.recipes.amend_check import Corrected
 from nikawa.recipes.changelog import ScoreMove
 from nikawa.records import Dataset, Example, Prediction, Task, Unit
@@ -43,7 +43,7 @@ class Versions:
     @cached_property
     def contents(self) -> set[str]:
         """The digest of each split as it was."""
-        return {content_of(examples) for examples in self.before.splits.values()}
+        return {digest_examples(examples) for examples in self.before.splits.values()}
 
     def asked(self) -> list[Task]:
         """The tasks that some correction concerns."""

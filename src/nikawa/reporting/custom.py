@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 
 from nikawa.datasets.custom import card_of, is_own
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.generation.card import made_by
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import read_json
@@ -23,7 +23,7 @@ def judgements_of(dataset: str) -> str:
 
 def hides(dataset: str, data: Path | None = None) -> bool:
     """Whether labels of a folder are hidden: how often workers gave each answer would then tell of them."""
-    splits = Shelf(data).own(dataset).splits
+    splits = ExampleReader(data).own(dataset).splits
     return any(example.hidden for examples in splits.values() for example in examples)
 
 

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from nikawa.datasets import benchmarks
 from nikawa.datasets.custom import typed
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, MissingData
 from nikawa.io.json import encode_json
 from nikawa.records import Example, Prediction, Task
@@ -136,7 +136,7 @@ class Reader:
             (spec.task, spec.protocol, spec.data, spec.variation.train, spec.variation.labels)
         )
         if key not in self.kept:
-            self.kept[key] = gather(spec, Shelf(self.data))
+            self.kept[key] = gather(spec, ExampleReader(self.data))
         return self.kept[key]
 
     def read(self, stored: StoredRun, material: Material) -> Answered:

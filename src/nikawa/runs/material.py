@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets import tasks
 from nikawa.datasets.custom import declared_protocol
-from nikawa.datasets.shelf import Shelf, said
+from nikawa.datasets.reader import ExampleReader, with_full_reference
 from nikawa.datasets.subsets import fold_of, hold_out, hold_rows, share_of, shots_of
 from nikawa.errors import BadInput
 from nikawa.records import Example, Task
@@ -47,13 +47,13 @@ def task_of(spec: RunSpec) -> Task:
     return spec.own if isinstance(spec.own, Task) else tasks()[spec.task]
 
 
-def gather(spec: RunSpec, shelf: Shelf) -> Material:
+def gather(spec: RunSpec, reader: ExampleReader) -> Material:
     """Read what a run names, and hold it against the digests the run was planned with."""
-    _check(spec, shelf)
+    _check(spec, reader)
     task, protocol = task_of(spec), spec.protocol
     seen = replace(task, inputs=spec.variation.inputs) if spec.variation.inputs else task
-    learned = _training(spec, task, shelf)
-    rest, select = _selection(spec, task, learned, shelf)
+    learned = _training(spec, task, reader)
+    rest, select = _selection(spec, task, learned, reader)
     if spec.stage == "selection":
         return Material(task, seen, varied(spec, task, rest), select, {SELECT: select})
     if protocol.folds:
@@ -62,41 +62,45 @@ def gather(spec: RunSpec, shelf: Shelf) -> Material:
         numbers = fold_of(rest, protocol.folds, name, together)
         folds = {e.id: numbers[together(e)] for e in rest}
         return Material(task, seen, [], select, {set_name(name, task): rest}, folds)
-    sets = {set_name(name, task): list(shelf.examples(name, task)) for name in protocol.evaluate}
+    sets = {set_name(name, task): list(reader.examples(name, task)) for name in protocol.evaluate}
     return Material(task, seen, varied(spec, task, rest), select, sets)
 
 
-def _check(spec: RunSpec, shelf: Shelf) -> None:
+def _check(spec: RunSpec, reader: ExampleReader) -> None:
     if isinstance(spec.own, Task) and not Path(spec.own.dataset).exists():
         cure = "bring it back, or start from the folder that nikawa run was started in"
         raise BadInput("the dataset of the run is not here", file=spec.own.dataset, cure=cure)
     for wanted in spec.data:
         if wanted.version == FILE:
             continue
-        here = shelf.describe(wanted.name)
+        here = reader.describe(wanted.name)
         if here.digest != wanted.digest:
             what = f"{wanted.name} here is not the data the run was planned with ({wanted.version}, {wanted.digest})"
             raise BadInput(what, cure="bring that data, or plan the run anew with the same command")
 
 
-def _training(spec: RunSpec, task: Task, shelf: Shelf) -> list[Example]:
+def _training(spec: RunSpec, task: Task, reader: ExampleReader) -> list[Example]:
     names = spec.protocol.train
     found: list[Example] = []
     for name in names:
-        examples = shelf.training(name, task, spec.variation.labels)
-        found += examples if len(names) == 1 else [said(name, example) for example in examples]
+        examples = reader.training(name, task, spec.variation.labels)
+        found += (
+            examples
+            if len(names) == 1
+            else [with_full_reference(name, example) for example in examples]
+        )
     return found
 
 
 def _selection(
-    spec: RunSpec, task: Task, learned: list[Example], shelf: Shelf
+    spec: RunSpec, task: Task, learned: list[Example], reader: ExampleReader
 ) -> tuple[list[Example], list[Example]]:
     """What is left to learn from, and what is chosen on."""
     protocol, cell_of = spec.protocol, declared_protocol(task.dataset).cell_of
     if not protocol.select:
         return learned, []
     if not protocol.select_share:
-        return learned, list(shelf.training(protocol.select, task, {}))
+        return learned, list(reader.training(protocol.select, task, {}))
     if cell_of is not None and all(name.startswith(f"{task.dataset}:") for name in protocol.train):
         held = hold_rows(learned, 1, cell_of, protocol.select)
         return [e for e in learned if e.id not in held], [e for e in learned if e.id in held]

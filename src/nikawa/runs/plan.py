@@ -13,7 +13,7 @@ import msgspec
 from nikawa.datasets import benchmarks
 from nikawa.datasets.custom import declared_protocol, is_own, named_tasks
 from nikawa.datasets.load import own_path
-from nikawa.datasets.shelf import Shelf, source_task
+from nikawa.datasets.reader import DataVersion, ExampleReader, source_task
 from nikawa.errors import BadInput
 from nikawa.models import Model, Trainable, model, named
 from nikawa.models.base import Setup, settings_of
@@ -21,7 +21,7 @@ from nikawa.records import Task
 from nikawa.runs.names import name_and_model, refuse_shared_names
 from nikawa.runs.protocol import protocol_for
 from nikawa.runs.store import digest_of
-from nikawa.runs.value import FILE, DataSet, Protocol, RunSpec, Stage, Variation, short_name
+from nikawa.runs.value import FILE, Protocol, RunSpec, Stage, Variation, short_name
 
 Settings = dict[str, Any]
 
@@ -64,8 +64,8 @@ class Family:
     seeds: tuple[int, ...]
     options: tuple[Settings, ...]
     """The settings to choose among; one: nothing to choose."""
-    data: tuple[DataSet, ...]
-    shelf: Shelf
+    data: tuple[DataVersion, ...]
+    reader: ExampleReader
     choosers: tuple[int, ...] = ()
     """The seeds settings are chosen by; empty: all."""
     name: str = field(default="", kw_only=True)
@@ -94,12 +94,12 @@ class Family:
             for seed in (self.choosers if stage == "selection" and self.choosers else self.seeds)
         ]
 
-    def _data(self, stage: Stage) -> tuple[DataSet, ...]:
+    def _data(self, stage: Stage) -> tuple[DataVersion, ...]:
         protocol = self.protocol
         evaluated = () if stage == "selection" else protocol.evaluate
         chosen_on = (protocol.select,) if protocol.select and not protocol.select_share else ()
         names = dict.fromkeys((*protocol.train, *chosen_on, *evaluated))
-        return (*(self.shelf.describe(name) for name in names), *self.data)
+        return (*(self.reader.describe(name) for name in names), *self.data)
 
     def choosing(self) -> list[RunSpec]:
         """The runs settings are chosen by; none where there is no choice."""
@@ -119,12 +119,12 @@ class Plan:
 def plan(request: Request, data: Path | None = None) -> Plan:
     """Every family of runs that is asked for; a part of a suite that cannot be run is left out and told."""
     _check(request)
-    shelf, families, left_out = Shelf(data), list[Family](), list[str]()
+    reader, families, left_out = ExampleReader(data), list[Family](), list[str]()
     for name in request.tasks:
-        asked = named_tasks(name, shelf.own)
+        asked = named_tasks(name, reader.own)
         for task, given in product(asked, request.models):
             try:
-                families += _families(task, given, request.per_task.get(task.name, request), shelf)
+                families += _families(task, given, request.per_task.get(task.name, request), reader)
             except BadInput as problem:
                 if len(asked) == 1:
                     raise
@@ -186,7 +186,7 @@ def _setting_names(kind: Model) -> set[str]:
     )
 
 
-def _families(task: Task, given: str, request: Request, shelf: Shelf) -> Iterator[Family]:
+def _families(task: Task, given: str, request: Request, reader: ExampleReader) -> Iterator[Family]:
     name, predictor = name_and_model(given)
     kind, argument = named(predictor)
     if task.kind not in kind.kinds:
@@ -203,8 +203,8 @@ def _families(task: Task, given: str, request: Request, shelf: Shelf) -> Iterato
     files = tuple(_files(predictor, kind.home(argument), options))
     for variation in _variations(task, request):
         for train in variation.train:
-            shelf.training(train, task, variation.labels)  # labels that do not fit are told now
-        protocol = protocol_for(task, variation, shelf, learns=learns, sweep=len(options) > 1)
+            reader.training(train, task, variation.labels)  # labels that do not fit are told now
+        protocol = protocol_for(task, variation, reader, learns=learns, sweep=len(options) > 1)
         yield Family(
             task,
             predictor,
@@ -213,13 +213,13 @@ def _families(task: Task, given: str, request: Request, shelf: Shelf) -> Iterato
             request.seeds,
             options,
             files,
-            shelf,
+            reader,
             request.seeds[: request.choose_seeds],
             name=name,
         )
 
 
-def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterator[DataSet]:
+def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterator[DataVersion]:
     """Files and folders a model is made from, or that a setting names, are a part of what defines the run."""
     told = {value for settings in options for value in settings.values() if isinstance(value, str)}
     for name, path in (
@@ -227,7 +227,7 @@ def _files(predictor: str, argument: str, options: Sequence[Settings]) -> Iterat
         *((value, value) for value in sorted(told)),
     ):
         if path and ("/" in path or "." in path) and Path(path).exists():
-            yield DataSet(name=name, version=FILE, digest=digest_of(Path(path)), n=0)
+            yield DataVersion(name=name, version=FILE, digest=digest_of(Path(path)), n=0)
 
 
 def _different(options: Iterable[Settings]) -> tuple[Settings, ...]:

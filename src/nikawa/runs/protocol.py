@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nikawa.datasets.base import RunProtocol
 from nikawa.datasets.custom import declared_protocol
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.records import Task
 from nikawa.runs.value import Protocol, ProtocolKind, Variation
@@ -39,24 +39,24 @@ class Sets:
         return ((self.test,) if self.test else ()) + self.more
 
 
-def sets_here(task: Task, shelf: Shelf) -> Sets:
+def sets_here(task: Task, reader: ExampleReader) -> Sets:
     """What is here for a task."""
     declared = declared_protocol(task.dataset)
     home = declared.learns_from or task.dataset
-    here = {split: f"{home}:{split}" if shelf.has(home, split, task) else "" for split in ORDINARY}
-    more = [s for s in shelf.splits(task.dataset) if s not in ORDINARY]
-    further = tuple(f"{task.dataset}:{s}" for s in more if shelf.has(task.dataset, s, task))
+    here = {split: f"{home}:{split}" if reader.has(home, split, task) else "" for split in ORDINARY}
+    more = [s for s in reader.splits(task.dataset) if s not in ORDINARY]
+    further = tuple(f"{task.dataset}:{s}" for s in more if reader.has(task.dataset, s, task))
     standing = bool(declared.stand_in and here["train"] and not here["test"])
     test = f"{task.dataset}:{declared.stand_in}" if standing else here["test"]
-    hidden = not test and shelf.hides(home, "test", task)
+    hidden = not test and reader.hides(home, "test", task)
     return Sets(here["train"], here["dev"], test, further, standing, hidden)
 
 
 def protocol_for(
-    task: Task, variation: Variation, shelf: Shelf, *, learns: bool, sweep: bool
+    task: Task, variation: Variation, reader: ExampleReader, *, learns: bool, sweep: bool
 ) -> Protocol:
     """The protocol of a run; `sweep` where settings are to be chosen."""
-    sets = sets_here(task, shelf)
+    sets = sets_here(task, reader)
     if not (sets.train or sets.dev or sets.main):
         if sets.hidden:
             cure = "nikawa score --hidden scores answers to them, for whoever holds the labels"

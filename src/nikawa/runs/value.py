@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.datasets.reader import DataVersion
 from nikawa.io.json import encode_json
 from nikawa.records import Record, Run, Score, Task
 
@@ -31,16 +32,6 @@ def short_name(predictor: str) -> str:
     """`encoder:some/where/mine` as `encoder:mine`."""
     head, colon, path = predictor.partition(":")
     return f"{head}{colon}{path.rstrip('/').rpartition('/')[2]}"
-
-
-class DataSet(Record, frozen=True, kw_only=True):
-    """A set of examples a run rests on, or a file its model reads."""
-
-    name: str
-    """`jsick:train`, a records file, or the model's own file."""
-    version: str
-    digest: str
-    n: int
 
 
 class Variation(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -93,7 +84,7 @@ class RunSpec(Run, frozen=True, kw_only=True):
 
     variation: Variation = Variation()
     protocol: Protocol
-    data: tuple[DataSet, ...]
+    data: tuple[DataVersion, ...]
     """Every set used, with version and digest, and the model's files."""
     stage: Stage = "result"
     """`selection`: answers the set that settings are chosen on, and no other."""
@@ -187,7 +178,7 @@ class About(Record, frozen=True, kw_only=True):
     """Examples learned from; of the last fold where there are folds."""
     python: str
     packages: dict[str, str]
-    data: tuple[DataSet, ...]
+    data: tuple[DataVersion, ...]
     seed: int
     model: dict[str, object] = msgspec.field(default_factory=dict)
     """What the model tells of itself."""

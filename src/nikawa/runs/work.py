@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nikawa.datasets.shelf import Shelf
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, NikawaError
 from nikawa.models import Predictor, Trainable, model, named
 from nikawa.models.base import Diverged, Progress, _silent
@@ -112,7 +112,7 @@ def _written(stored: StoredRun, problem: Exception) -> str:
 def _do(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> None:
     started, clock = _now(), _Clock()
     stored.begin(spec)
-    material = gather(spec, Shelf(place.data))
+    material = gather(spec, ExampleReader(place.data))
     job = _Job(spec, stored, place, material, score, clock)
     try:
         job.answer_folds() if material.folds else job.answer_sets()

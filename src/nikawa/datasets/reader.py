@@ -15,17 +15,26 @@ from nikawa.datasets.load import named, own_path, pick_split
 from nikawa.datasets.locate import data_root, missing_data, present
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
-from nikawa.records import Dataset, Example, Task
-from nikawa.runs.value import DataSet
+from nikawa.records import Dataset, Example, Record, Task
 
-KEPT = 12
+MAX_SETS_KEPT = 12
 """Sets a process keeps in memory."""
 
 Examples = tuple[Example, ...]
 Stamp = tuple[tuple[str, int, int], ...]
 
 
-class Shelf:
+class DataVersion(Record, frozen=True, kw_only=True):
+    """A set of examples that a run uses, or a file that its model reads, with what fixes its content."""
+
+    name: str
+    """`jsick:train`, a records file, or the model's own file."""
+    version: str
+    digest: str
+    n: int
+
+
+class ExampleReader:
     """Reads sets by name from one data folder; what it read it keeps for the next run."""
 
     def __init__(self, data: Path | None = None) -> None:
@@ -96,9 +105,9 @@ class Shelf:
         if not found:
             what = f"{name} has no example with gold for {source_task(name, task).question!r}"
             raise BadInput(what, cure=f"name a set that {task.name} can be learned from")
-        return adapted(name, task, found, labels)
+        return adapt_examples(name, task, found, labels)
 
-    def describe(self, name: str) -> DataSet:
+    def describe(self, name: str) -> DataVersion:
         """A set with its version and digest."""
         return _described(self.root, name, _stamp(name, self.root))
 
@@ -117,7 +126,7 @@ def _loaded(spec: str, root: Path) -> Dataset:
     return _kept(spec, root, _stamp(spec, root))
 
 
-@lru_cache(KEPT)
+@lru_cache(MAX_SETS_KEPT)
 def _kept(spec: str, root: Path, _stamp: Stamp) -> Dataset:
     return load_veiled(spec, data=root)
 
@@ -134,15 +143,15 @@ def _stamp(spec: str, root: Path) -> Stamp:
 
 
 @lru_cache(64)
-def _described(root: Path, name: str, _stamp: Stamp) -> DataSet:
-    shelf = Shelf(root)
-    examples = shelf.all(name)
-    return DataSet(
-        name=name, version=shelf.version(name), digest=content_of(examples), n=len(examples)
+def _described(root: Path, name: str, _stamp: Stamp) -> DataVersion:
+    reader = ExampleReader(root)
+    examples = reader.all(name)
+    return DataVersion(
+        name=name, version=reader.version(name), digest=digest_examples(examples), n=len(examples)
     )
 
 
-def content_of(examples: Examples) -> str:
+def digest_examples(examples: Examples) -> str:
     """The digest of what the examples of a set say."""
     state = blake2b(digest_size=8)
     for example in examples:
@@ -177,7 +186,7 @@ def source_task(name: str, task: Task) -> Task:
     return next((t for t in found if t.question == task.question), found[0])
 
 
-def adapted(name: str, task: Task, examples: Examples, labels: dict[str, str]) -> Examples:
+def adapt_examples(name: str, task: Task, examples: Examples, labels: dict[str, str]) -> Examples:
     """Examples of another set in the words of a task: inputs by their order, labels as told, scores to its scale."""
     source = source_task(name, task)
     if source == task and not labels and name.partition(":")[0] in (*benchmarks(), task.dataset):
@@ -213,7 +222,7 @@ def _adapted(
     return replace(example, inputs=inputs, gold={task.question: gold})
 
 
-def said(name: str, example: Example) -> Example:
+def with_full_reference(name: str, example: Example) -> Example:
     """An example under its full reference, so that sets can be mixed."""
     return replace(
         example, id=f"{name}/{example.id}", group=f"{name}/{example.group or example.id}"
