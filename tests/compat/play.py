@@ -15,6 +15,7 @@ import shlex
 import shutil
 import signal
 import sys
+import tarfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -45,7 +46,9 @@ def _as_process(words: tuple[str, ...], folder: Path, env: Mapping[str, str]) ->
     pipe = signal.getsignal(signal.SIGPIPE)
     for name in [name for name in os.environ if name.startswith("NIKAWA_")]:
         del os.environ[name]
-    os.environ.update({"NO_COLOR": "1", "COLUMNS": "100", "XDG_DATA_HOME": str(folder / ".none"), **env})
+    os.environ.update(
+        {"NO_COLOR": "1", "COLUMNS": "100", "XDG_DATA_HOME": str(folder / ".none"), **env}
+    )
     sys.argv = ["nikawa", *words]
     os.chdir(folder)
     try:
@@ -92,16 +95,33 @@ def sheet(folder: Path) -> Path:
     return folder
 
 
+def unpacked(name: str, folder: Path) -> Path:
+    """Put what the version before stored under a name into a folder and return it."""
+    with tarfile.open(STORED / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def _copied(folder: Path, step: str) -> Done:
+    """`cp FROM TO` of a scene: what a person puts into a folder by hand."""
+    _, source, target = shlex.split(step)
+    shutil.copyfile(folder / source, folder / target)
+    return Done(0, "", "")
+
+
 # --- what is left out -------------------------------------------------------------------------------------------
 
 _TIME = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00| UTC)?")
 _VERSION = re.compile(r"(nikawa(?:[\"':= ]|==|/)+v?)\d+\.\d+\.\d+[\w.+-]*")
 _NUMBER = re.compile(r"-?\d+\.\d{6,}(?:[eE][-+]?\d+)?")
 _TOKEN = re.compile(r"/w/[\w-]{16,}")
+_HASHED = re.compile(r'("(?:sha256|contentSize)":\s*")[^"]*')
 UNSTABLE = frozenset({"started", "ended", "created", "last", "process", "password", "bytes"})
 """Keys whose values tell when, how large or a secret."""
 
-PROSE = frozenset({"title", "about", "note", "notes", "what", "makes", "remarks", "difference", "en"})
+PROSE = frozenset(
+    {"title", "about", "note", "notes", "what", "makes", "remarks", "difference", "en"}
+)
 """Keys whose English sentences are for people: their words may change, that there are some may not."""
 
 
@@ -113,7 +133,7 @@ def plain_text(text: str, folder: Path) -> str:
     """A text without what differs from day to day and place to place; numbers to nine digits."""
     text = text.replace(str(folder.resolve()), "FOLDER").replace(str(folder), "FOLDER")
     text = _TOKEN.sub("/w/TOKEN", _VERSION.sub(r"\1VERSION", _TIME.sub("TIME", text)))
-    return _NUMBER.sub(_rounded, text)
+    return _NUMBER.sub(_rounded, _HASHED.sub(r"\1LEFT OUT", text))
 
 
 def plain(value: Any, folder: Path, unstable: frozenset[str] = UNSTABLE, key: str = "") -> Any:
@@ -126,7 +146,11 @@ def plain(value: Any, folder: Path, unstable: frozenset[str] = UNSTABLE, key: st
         return {name: plain(part, folder, unstable, name) for name, part in value.items()}
     if isinstance(value, list):
         parts = [plain(part, folder, unstable, key or "item") for part in value]
-        return sorted(parts) if key == "tags" and all(isinstance(part, str) for part in parts) else parts
+        return (
+            sorted(parts)
+            if key == "tags" and all(isinstance(part, str) for part in parts)
+            else parts
+        )
     return _plain_value(value, folder, key)
 
 
@@ -144,7 +168,8 @@ def _plain_value(value: Any, folder: Path, key: str) -> Any:
 _PACKED = (".zst", ".gz", ".parquet", ".db", ".safetensors", ".npz", ".npy", ".index")
 _PROSE = (".md", ".html", ".svg", ".tex")
 """Written for people: their words may change, that they are there may not."""
-_OTHERS = ("about.json", "lock", ".lock", "secret.key")
+_OTHERS = ("about.json", "done.json", "lock", ".lock", "secret.key", ".nikawa-export.json")
+"""What tells times, a secret, or digests of bytes that hang on the processor or on another library."""
 
 
 def digest(path: Path, folder: Path) -> str:
@@ -178,14 +203,19 @@ class Scene(NamedTuple):
     needs: tuple[str, ...] = ()
     timed: tuple[str, ...] = ()
     """Further keys of its JSON that tell how long something took."""
+    start: str = ""
+    """The archive in stored/ that it starts from; else from the material."""
 
 
 def played(scene: Scene, folder: Path) -> Iterator[tuple[str, Recorded, dict[str, str]]]:
     """Each command of a scene: what it answered (status, JSON), and the digests of what it wrote or changed."""
-    sheet(folder)
+    if scene.start:
+        unpacked(scene.start, folder)
+    else:
+        sheet(folder)
     before = digests(folder)
     for step in scene.steps:
-        done = said(folder, step)
+        done = said(folder, step) if not step.startswith("cp ") else _copied(folder, step)
         answer: Recorded = {"status": done.status}
         if done.out.strip() and done.status in (0, 1) and "--json" in step:
             answer["json"] = plain(json.loads(done.out), folder, UNSTABLE | set(scene.timed))

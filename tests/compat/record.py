@@ -1,6 +1,6 @@
 """Make the recordings of the oracle with the version that is installed: `python -m tests.compat.record [PART ...]`.
 
-Parts: commands, scenes (json/ and digests.json), and the folders in stored/. Everything goes through the command
+Parts: archives (the folders in stored/), commands, and scenes (json/ and digests.json). Everything goes through the command
 line, so any version can be recorded; what is committed was written by the version before the redesign:
 
     PYTHONPATH=/path/to/that/version/src python -m tests.compat.record
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.compat.play import HERE, played
+from tests.compat.record_stored import archives
 from tests.compat.scenes import SCENES
 from tests.compat.tree import command_tree, public_names
 
@@ -41,7 +42,10 @@ def scenes(only: tuple[str, ...] = ()) -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             steps = list(played(scene, Path(folder)))
-        write_json(HERE / "json" / f"{name}.json", [{"command": step, **answer} for step, answer, _ in steps])
+        write_json(
+            HERE / "json" / f"{name}.json",
+            [{"command": step, **answer} for step, answer, _ in steps],
+        )
         found[name] = [
             {"command": step, "step": number, "files": files}
             for number, (step, _, files) in enumerate(steps)
@@ -54,18 +58,19 @@ def scenes(only: tuple[str, ...] = ()) -> None:
 
 
 def main() -> None:
-    """Record all parts, or those named."""
-    from tests.compat import record_stored
-
+    """Record all parts, or those named: archive-NAME, commands, scenes, or one scene."""
     asked = sys.argv[1:]
+    archives(
+        None
+        if not asked
+        else {word.removeprefix("archive-") for word in asked if word.startswith("archive-")}
+    )
     if not asked or "commands" in asked:
         commands()
     if not asked or "scenes" in asked:
         scenes()
-    for name in asked:
-        if name in SCENES:
-            scenes((name,))
-    record_stored.record(None if not asked else set(asked))
+    if named := tuple(name for name in asked if name in SCENES):
+        scenes(named)
 
 
 if __name__ == "__main__":

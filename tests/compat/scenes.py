@@ -6,7 +6,13 @@
 from __future__ import annotations
 
 from tests.compat.play import Scene
+from tests.compat.servers import PORT
 
+CHAT = f"run --model chat:stand-in --base-url http://127.0.0.1:{PORT}/v1 --set concurrency=1 --set how=parse"
+PRETRAIN = (
+    "pretrain corpus.txt --language ja --tokenizer characters --size tiny --vocabulary 400 "
+    "--steps 60 --batch 512 --threads 1 --device cpu --out encoder"
+)
 JA, KO = ("fugashi", "ipadic"), ("kiwipiepy",)
 
 SPLITS = (
@@ -202,7 +208,9 @@ SCENES: dict[str, Scene] = {
             "pair round-trip texts-ko.txt --translator 'cat -n' --out trips.jsonl --json",
         )
     ),
-    "pair-words": Scene(("pair greedy texts-ja.txt --units ja --rouge L --out words.jsonl --json",), JA),
+    "pair-words": Scene(
+        ("pair greedy texts-ja.txt --units ja --rouge L --out words.jsonl --json",), JA
+    ),
     "aggregate-labels": Scene(_rules("label", RULES)),
     "aggregate-numbers": Scene(_rules("score", NUMBER_RULES)),
     "aggregate-others": Scene(
@@ -362,6 +370,106 @@ SCENES: dict[str, Scene] = {
         ("seconds", "mean_seconds", "hours", "mean", "code"),
     ),
     "papers": Scene(
-        tuple(f"reproduce {paper} --data bare --json" for paper in ("jglue", "klue", "jsick", "jamp"))
+        tuple(
+            f"reproduce {paper} --data bare --json" for paper in ("jglue", "klue", "jsick", "jamp")
+        )
+    ),
+    "stored-runs": Scene(
+        (
+            "run list --out runs --json",
+            "run --model majority --model baseline --tasks mini-ja-nli --seeds 2 --out runs --workers 1 --json",
+            "run --model majority --tasks mini-ko-sts,own-data --out runs --workers 1 --json",
+            "run --model 'Large model=replay:answers/label.jsonl' --tasks mini-ja-nli --out runs --workers 1 --json",
+            "run diff 59704a651072 e3cda9e01e44 --out runs --json",
+            "run diff cc008c7a9dbb 2ddaf944fbed --out runs --json",
+            "score mini-ja-nli:test runs/mini-ja-nli--baseline--cc008c7a9dbb/predictions/test.jsonl --by gold --json",
+            "compare runs/mini-ja-nli--baseline--cc008c7a9dbb/predictions/test.jsonl other=runs/mini-ja-nli--Large-model--2ddaf944fbed/predictions/test.jsonl --task mini-ja-nli --split test --rounds 100 --json",
+            "analyse runs --tokeniser none --resamples 100 --overwrite --json",
+            "report 'runs/mini-*' --out page --rounds 100 --no-analyses --json",
+            "run list --out killed --json",
+            "run --model baseline --tasks mini-ko-nli --out killed --workers 1 --json",
+            "run remove --out runs --model majority --json",
+            "run remove 40ba63613852 --out runs --yes --json",
+            "run list --out runs --json",
+        ),
+        ("sklearn",),
+        start="runs",
+    ),
+    "stored-builds": Scene(
+        (
+            "data show trial -n 1 --json",
+            "data show trial --card --json",
+            "data check trial --json",
+            "lineage dev/0 --in trial --json",
+            "lineage dev/0 --in trial-next --json",
+            "data shift trial trial-next --json",
+            "build jnli --config jnli.toml --out trial --simulate 1 --json",
+            "build ynat --config ynat.toml --out waiting --json",
+            "cp answers.csv waiting/people/topics/answers.csv",
+            "build ynat --config ynat.toml --out waiting --json",
+            "data show waiting -n 1 --json",
+            "build --amend trial-next --relabel second.csv --out trial-last --date 2026-01-03 --json",
+            "lineage dev/0 --in trial-last --json",
+            "run --model majority --tasks trial --out runs --workers 1 --json",
+        ),
+        start="builds",
+    ),
+    "stored-datasets": Scene(
+        (
+            "tasks hidden --json",
+            "data show hidden -n 1 --json",
+            "data check hidden --json",
+            "data export hidden --to jsonl --out copied --json",
+            "run --model majority --tasks hidden --out runs --workers 1 --json",
+            "data show perturbed -n 1 --json",
+            "data check perturbed --json",
+            "agree judgements.jsonl --question label --resamples 50 --json",
+            "agree gold/judgements.jsonl --question score --resamples 50 --json",
+            "aggregate gold/judgements.jsonl --rule label=majority --rule score=mean+round:1 --examples gold/examples.jsonl --out again --json",
+            "lineage p1 --in judged --json",
+            "data check judged --json",
+            "split judged --by stratified --question label --sizes 0.5,0.5 --out parted --json",
+            "templates audit my-pack made/train.jsonl --json",
+            "generate my-pack -n 2 --seed 1 --split all --overwrite --out made --json",
+            "run --model majority --tasks made --train made:no-hours --out runs --workers 1 --json",
+            "tag made:test --pack none --json",
+        ),
+        start="datasets",
+    ),
+    "stored-tables": Scene(
+        (
+            "data show table -n 1 --json",
+            "data check table --json",
+            "data export table --to jsonl --out lines --json",
+            "run --model majority --tasks table --out runs --workers 1 --json",
+        ),
+        ("pyarrow",),
+        start="datasets",
+    ),
+    "stored-chat": Scene(
+        (
+            "run list --out talked --json",
+            "run list --out broken --json",
+            f"{CHAT} --set cache=replies --tasks mini-ja-nli --out talked --json",
+            f"{CHAT} --set cache=replies --tasks mini-ja-nli --out again --json",
+        ),
+        ("httpx",),
+        start="chat",
+    ),
+    "stored-project": Scene(
+        (
+            "collect status similarity --json",
+            "collect export similarity --out again.jsonl --json",
+            "collect export similarity --out sheet.csv --json",
+            "collect export similarity --to label-studio --out studio.json --json",
+            "collect export similarity --to doccano --out doccano.jsonl --json",
+            "collect export similarity --to decisions --out decided.tsv --json",
+            "collect links similarity rin mio sora --address http://127.0.0.1:8000 --json",
+            "collect backup similarity --out copy.db --json",
+            "agree again.jsonl --question score --resamples 50 --json",
+            "aggregate again.jsonl --question score --rule mean+round:1 --examples similarity/examples.jsonl --out gold --json",
+        ),
+        ("starlette", "uvicorn", "jinja2", "argon2"),
+        start="project",
     ),
 }

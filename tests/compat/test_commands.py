@@ -28,7 +28,9 @@ def test_command(command: str, tree: dict[str, list[Found]]) -> None:
         spelled = next((found for found in now.values() if _covers(found, before)), None)
         assert spelled is not None, f"{command}: {before['name']} is gone"
         same = {name: value for name, value in spelled.items() if name != "name"}
-        assert same == {name: value for name, value in before.items() if name != "name"}, before["name"]
+        assert same == {name: value for name, value in before.items() if name != "name"}, before[
+            "name"
+        ]
     arguments = [p["name"] for p in tree[command] if p["kind"] == "argument"]
     expected = [p["name"] for p in RECORDED["commands"][command] if p["kind"] == "argument"]
     assert len(arguments) >= len(expected)

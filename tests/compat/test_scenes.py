@@ -31,6 +31,8 @@ def test_scene(name: str, tmp_path: Path) -> None:
 def test_every_scene_is_recorded() -> None:
     assert set(DIGESTS) == set(SCENES) == {path.stem for path in (HERE / "json").glob("*.json")}
     asked = [
-        entry["command"] for path in (HERE / "json").glob("*.json") for entry in json.loads(path.read_bytes())
+        entry["command"]
+        for path in (HERE / "json").glob("*.json")
+        for entry in json.loads(path.read_bytes())
     ]
     assert sorted(asked) == sorted(step for scene in SCENES.values() for step in scene.steps)

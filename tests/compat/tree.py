@@ -18,7 +18,13 @@ from typer.core import TyperGroup
 import nikawa
 
 Found = dict[str, Any]
-_PLAIN = {"integer": "int", "integer range": "int", "text": "str", "boolean": "bool", "float range": "float"}
+_PLAIN = {
+    "integer": "int",
+    "integer range": "int",
+    "text": "str",
+    "boolean": "bool",
+    "float range": "float",
+}
 
 
 def public_names() -> list[str]:
