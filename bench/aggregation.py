@@ -42,10 +42,10 @@ def judged(items: int = ITEMS) -> tuple[Any, Any, Any]:
 
 
 def aggregate_columns(item: Any, worker: Any, labels: Any, rule: str) -> Any:
-    from nikawa.aggregation.rules import aggregate
     from nikawa.aggregation.table import Table
+    from nikawa.aggregation.verdicts import apply_rule
 
-    return aggregate(Table.from_columns(item, worker, labels), rule)
+    return apply_rule(Table.from_columns(item, worker, labels), rule)
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, float, Any]:
@@ -97,12 +97,12 @@ def memory(rule: str) -> float:
     """Peak MB of making gold of 10,000,000 labels in a process of its own, less what importing takes."""
     code = (
         "import resource; from bench.aggregation import judged; from nikawa.aggregation.table import Table\n"
-        "from nikawa.aggregation.rules import aggregate; import numpy as np\n"
+        "from nikawa.aggregation.verdicts import apply_rule; import numpy as np\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
         "before = peak(); n = 2_000_000; item = np.repeat(np.arange(n, dtype=np.int32), 5)\n"
         "worker = (item * 7 + np.tile(np.arange(5, dtype=np.int32) * 31, n)) % 1000\n"
         "answer = ((item + worker // 7) % 3).astype(np.int8)\n"
-        f"aggregate(Table.from_columns(item, worker, answer), {rule!r}); print(peak() - before)"
+        f"apply_rule(Table.from_columns(item, worker, answer), {rule!r}); print(peak() - before)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)

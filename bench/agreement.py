@@ -20,8 +20,8 @@ import numpy as np
 from bench.metrics import best, line
 from nikawa.aggregation.agree import interval_of
 from nikawa.aggregation.agreement import measures
-from nikawa.aggregation.agreement_alpha import alpha
-from nikawa.aggregation.agreement_kappa import fleiss
+from nikawa.aggregation.alpha import alpha
+from nikawa.aggregation.kappa import fleiss
 from nikawa.aggregation.table import Table
 
 ITEMS, EACH, WORKERS = 200_000, 5, 1000

@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nikawa.aggregation import agreement_alpha
-from nikawa.aggregation.agreement import measures
-from nikawa.aggregation.agreement_alpha import alpha
-from nikawa.aggregation.agreement_kappa import cohen, fleiss, percent
-from nikawa.aggregation.agreement_kinds import kinds_of
-from nikawa.aggregation.agreement_measure import LEVELS, Agreement, Level, Measure
-from nikawa.aggregation.agreement_shares import SHARES, standing, variances
+from nikawa.aggregation import alpha as agreement_alpha
+from nikawa.aggregation.agreement import SHARES, measures, standing, variances
+from nikawa.aggregation.alpha import alpha
+from nikawa.aggregation.kappa import cohen, fleiss, percent
+from nikawa.aggregation.measure import LEVELS, Agreement, Level, Measure, kinds_of
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.aggregation.agreement import measures
-from nikawa.aggregation.agreement_shares import standing
+from nikawa.aggregation.agreement import measures, standing
 from nikawa.aggregation.table import Table
 from nikawa.datasets.load import read_judgements
 

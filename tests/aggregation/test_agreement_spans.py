@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from nikawa.aggregation.agreement_alpha import alpha
-from nikawa.aggregation.agreement_measure import Measure
-from nikawa.aggregation.agreement_spans import (
+from nikawa.aggregation.alpha import alpha
+from nikawa.aggregation.measure import Measure
+from nikawa.aggregation.span_agreement import (
     Marks,
     are_spans,
     equal,

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from nikawa.aggregation.human import by_half, combine_for, leave_one_out, lot, mean, most, texts
-from nikawa.aggregation.rules import aggregate
-from nikawa.aggregation.soft import as_mapping, entropy, soft_labels, vote_shares
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.verdicts import apply_rule, as_mapping, entropy, soft_labels, vote_shares
 from nikawa.errors import BadInput
 from nikawa.records import Judgement, Span
 
@@ -61,7 +60,7 @@ def test_soft_labels_keep_every_vote() -> None:
     assert shares == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1]]))
     assert entropy(shares) == pytest.approx([0.918296, 0], abs=1e-6)
     assert as_mapping(shares[1], table.categories) == {"b": 1.0}
-    assert soft_labels(aggregate(table, "majority")) == pytest.approx(shares)
-    fitted = aggregate(table, "dawid-skene")
+    assert soft_labels(apply_rule(table, "majority")) == pytest.approx(shares)
+    fitted = apply_rule(table, "dawid-skene")
     assert fitted.fit is not None
     assert soft_labels(fitted) is fitted.fit.posterior

@@ -8,10 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nikawa.aggregation.plan import Wish, filled, plan
-from nikawa.aggregation.plan_mixture import grid
-from nikawa.aggregation.plan_panels import Panels
-from nikawa.aggregation.plan_reliability import icc, needed, stepped_up
+from nikawa.aggregation.plan import Panels, Wish, filled, grid, icc, needed, plan, stepped_up
 from nikawa.aggregation.table import Table
 from nikawa.datasets.load import read_judgements
 from nikawa.errors import BadInput

@@ -11,10 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nikawa.aggregation.rules import ACCEPTED, DROPPED, TIED, Ties, adjudicated, aggregate
-from nikawa.aggregation.rules_numbers import finish, klue_sts_labels
-from nikawa.aggregation.rules_parse import parse_rule
+from nikawa.aggregation.rules import parse_rule
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.verdicts import (
+    ACCEPTED,
+    DROPPED,
+    TIED,
+    Ties,
+    adjudicated,
+    apply_rule,
+    finish,
+    klue_sts_labels,
+)
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
 
@@ -31,12 +39,12 @@ def table(*items: str | list[Any]) -> Table:
 
 
 def states(rule: str, given_table: Table, ties: str = "adjudicate") -> list[int]:
-    return [int(state) for state in aggregate(given_table, rule, ties).state]
+    return [int(state) for state in apply_rule(given_table, rule, ties).state]
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), min_size=1, max_size=8))
 def test_majority_is_plain_counting(items: list[list[str]]) -> None:
-    found = aggregate(table(*items), "majority")
+    found = apply_rule(table(*items), "majority")
     for i, answers in enumerate(items):
         ranked = Counter(answers).most_common()
         tied = len(ranked) > 1 and ranked[0][1] == ranked[1][1]
@@ -49,10 +57,10 @@ def test_majority_is_plain_counting(items: list[list[str]]) -> None:
 def test_centres_and_spreads(items: list[list[int]]) -> None:
     built = table(*items)
     for rule, reference in (("mean", statistics.fmean), ("median", statistics.median)):
-        assert aggregate(built, rule).answers() == pytest.approx(
+        assert apply_rule(built, rule).answers() == pytest.approx(
             [reference(answers) for answers in items]
         )
-    limits = aggregate(built, "mean+variance<1").state == ACCEPTED
+    limits = apply_rule(built, "mean+variance<1").state == ACCEPTED
     assert limits.tolist() == [statistics.pvariance(answers) < 1 for answers in items]
 
 
@@ -98,7 +106,7 @@ def test_thresholds(rule: str, answers: str, state: int) -> None:
 
 
 def test_the_step_that_dropped_is_told() -> None:
-    found = aggregate(table("eeecc", "ccccc", "ee"), "majority+min:3+only:e")
+    found = apply_rule(table("eeecc", "ccccc", "ee"), "majority+min:3+only:e")
     assert found.by_step() == {"min:3": 1, "only:e": 1}
     assert found.answers() == ["e", None, None]
 
@@ -107,7 +115,7 @@ def test_ties() -> None:
     built = table("en", "ec", "ee")
     assert states("majority", built) == [TIED, TIED, ACCEPTED]
     assert states("majority", built, "drop") == [DROPPED, DROPPED, ACCEPTED]
-    found = aggregate(built, "majority", "prefer:n")
+    found = apply_rule(built, "majority", "prefer:n")
     assert found.answers() == ["n", None, "e"]
     assert found.count(TIED) == 1
 
@@ -125,39 +133,39 @@ def test_wrong_tie_rules(text: str) -> None:
 
 def test_unknown_preference() -> None:
     with pytest.raises(BadInput, match="'x', which nobody answered"):
-        aggregate(table("en"), "majority", "prefer:x")
+        apply_rule(table("en"), "majority", "prefer:x")
     with pytest.raises(BadInput, match="'x', which nobody answered"):
-        aggregate(table("ee"), "majority+only:x")
+        apply_rule(table("ee"), "majority+only:x")
 
 
 def test_adjudicated_ties() -> None:
-    found = adjudicated(aggregate(table("en", "ec", "ee"), "majority"), {"i0": "n", "i2": "n"})
+    found = adjudicated(apply_rule(table("en", "ec", "ee"), "majority"), {"i0": "n", "i2": "n"})
     assert found.answers() == ["n", None, "e"]
-    numbered = aggregate(table([0, 1], [1, 1]), "majority")
+    numbered = apply_rule(table([0, 1], [1, 1]), "majority")
     assert adjudicated(numbered, {"i0": "0"}).answers() == [0, 1]
     with pytest.raises(BadInput, match="none that workers gave"):
-        adjudicated(aggregate(table("en"), "majority"), {"i0": "x"})
+        adjudicated(apply_rule(table("en"), "majority"), {"i0": "x"})
 
 
 def test_items_without_answers_are_dropped() -> None:
     built = table("ee", "nn")
-    found = aggregate(built.select(built.item == 0), "majority")
+    found = apply_rule(built.select(built.item == 0), "majority")
     assert found.by_step() == {"no answers": 1}
     numbers = table([1, 2], [3])
-    assert aggregate(numbers.select(numbers.item == 0), "mean+round:1").answers() == [1.5, None]
+    assert apply_rule(numbers.select(numbers.item == 0), "mean+round:1").answers() == [1.5, None]
 
 
 @pytest.mark.parametrize("rule", ["dawid-skene", "mace"])
 def test_models_of_workers_decide(rule: str) -> None:
     built = table("eeen", "nnne", "eeee", "nnnn", "eeee", "nnnn")
-    found = aggregate(built, f"{rule}+share>=0.6")
+    found = apply_rule(built, f"{rule}+share>=0.6")
     assert found.answers() == list("enenen")
     assert found.fit is not None
 
 
 def test_numbers_are_refused_where_labels_are() -> None:
     with pytest.raises(BadInput, match="are no numbers"):
-        aggregate(table("en"), "mean")
+        apply_rule(table("en"), "mean")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +186,7 @@ def test_rounding(value: float, how: str, places: int, expected: float) -> None:
 
 
 def test_binary_gold_is_whole() -> None:
-    answers = aggregate(table([3, 3], [1, 4]), "mean+binary:3").answers()
+    answers = apply_rule(table([3, 3], [1, 4]), "mean+binary:3").answers()
     assert answers == [1, 0]
     assert all(isinstance(answer, int) for answer in answers)
 
@@ -242,14 +250,14 @@ def _two_each() -> Table:
     ],
 )
 def test_ties_are_held_to_the_limits_too(rule: str, kept: list[str]) -> None:
-    verdicts = aggregate(_two_each(), rule, "prefer:N")
+    verdicts = apply_rule(_two_each(), rule, "prefer:N")
     gold = dict(zip(verdicts.table.items, verdicts.answers(), strict=True))
     assert [item for item, answer in gold.items() if answer is not None] == kept
 
 
 def test_adjudication_is_held_to_the_labels_let_in() -> None:
     verdicts = adjudicated(
-        aggregate(_two_each(), "majority+only:E", "adjudicate"), {"a": "N", "c": "C"}
+        apply_rule(_two_each(), "majority+only:E", "adjudicate"), {"a": "N", "c": "C"}
     )
     assert dict(zip(verdicts.table.items, verdicts.answers(), strict=True)) == {
         "a": None,
@@ -268,5 +276,5 @@ def test_fewer_answers_count_where_the_rest_could_not_overturn_them(
         Judgement(example="x", worker=f"w{k}", question="label", answer=a)
         for k, a in enumerate(votes)
     ]
-    verdicts = aggregate(Table.from_judgements(rows, "label"), "votes:5/10", "drop")
+    verdicts = apply_rule(Table.from_judgements(rows, "label"), "votes:5/10", "drop")
     assert (verdicts.answers() == ["E"]) is accepted

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nikawa.aggregation.agreement_spans import Marks, with_marks
-from nikawa.aggregation.rules import ACCEPTED, DROPPED, TIED, aggregate
-from nikawa.aggregation.rules_spans import read_written, written
+from nikawa.aggregation.span_agreement import Marks, with_marks
+from nikawa.aggregation.spans import read_written, written
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.verdicts import ACCEPTED, DROPPED, TIED, apply_rule
 from nikawa.errors import BadInput
 from nikawa.records import Judgement, Span
 
@@ -46,7 +46,7 @@ def table_of(*answers: Marks) -> Table:
     ],
 )
 def test_thresholds(rule: str, answers: list[Marks], state: int, gold: Marks) -> None:
-    found = aggregate(table_of(*answers), rule)
+    found = apply_rule(table_of(*answers), rule)
     assert found.marks == [tuple(sorted(gold))]
     assert found.state.tolist() == [state]
     assert found.answers() == [
@@ -59,14 +59,14 @@ def test_thresholds(rule: str, answers: list[Marks], state: int, gold: Marks) ->
 )
 def test_other_rules_are_not_for_spans(rule: str) -> None:
     with pytest.raises(BadInput, match="is not for spans; spans are voted on one by one"):
-        aggregate(table_of((A,), (A,)), rule)
+        apply_rule(table_of((A,), (A,)), rule)
 
 
 def test_ties_between_spans() -> None:
     table = table_of((A,), ())
-    assert aggregate(table, "majority", "drop").by_step() == {"ties:drop": 1}
+    assert apply_rule(table, "majority", "drop").by_step() == {"ties:drop": 1}
     with pytest.raises(BadInput, match="prefers no label"):
-        aggregate(table, "majority", "prefer:A")
+        apply_rule(table, "majority", "prefer:A")
 
 
 @pytest.mark.parametrize("marks", [(A, B), ((0, 2, ""),), ((3, 9, "날짜 DT"),)])

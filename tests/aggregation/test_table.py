@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from nikawa.aggregation import table as module
-from nikawa.aggregation.codes import factorise
-from nikawa.aggregation.table import Table, Twice
+from nikawa.aggregation.table import Table, Twice, factorise
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
 

@@ -7,21 +7,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nikawa.aggregation.agreement_alpha import alpha
-from nikawa.aggregation.rules import Ties
-from nikawa.aggregation.rules_parse import parse_rule
+from nikawa.aggregation.alpha import alpha
+from nikawa.aggregation.rules import parse_rule
 from nikawa.aggregation.table import Table
+from nikawa.aggregation.verdicts import Ties
 from nikawa.aggregation.workers import (
+    Limit,
+    changes,
+    longest_runs,
     need_persons,
+    pairwise_alpha,
     pilot_test,
     quality,
     rest_agreement,
     rest_correlation,
+    to_exclude,
     wilson,
+    without,
 )
-from nikawa.aggregation.workers_exclude import Limit, changes, to_exclude, without
-from nikawa.aggregation.workers_habits import longest_runs
-from nikawa.aggregation.workers_pairs import pairwise_alpha
 from nikawa.datasets.load import read_judgements
 from nikawa.errors import BadInput
 from nikawa.records import Judgement

@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nikawa.aggregation.rules_parse import NAMES, parse_rule
+from nikawa.aggregation.rules import NAMES, parse_rule
 
 TEXT = (Path(__file__).parents[2] / "docs" / "aggregate.md").read_text("utf-8")
 

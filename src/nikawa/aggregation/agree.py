@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nikawa.aggregation.agree_spans import Spans, spans_of
-from nikawa.datasets.judgements import load_examples, open_given, table_of
+from nikawa.aggregation.judgements import load_examples, open_given, table_of
 from nikawa.errors import BadInput
 from nikawa.io.judgements import How, Note
 from nikawa.records import Example, Record
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agreement_measure import Agreement
+    from nikawa.aggregation.measure import Agreement
     from nikawa.aggregation.plan import Plan, Wish
     from nikawa.aggregation.table import Table
 
@@ -92,7 +92,7 @@ class Agreed:
 
 def agree(spec: str, data: Path | None = None, options: Options | None = None) -> Agreed:
     """Measure the agreement of a file of judgements, or of a dataset that publishes its workers' answers."""
-    from nikawa.aggregation.agreement_spans import with_marks
+    from nikawa.aggregation.span_agreement import with_marks
 
     options = options or Options()
     wanted = bool(options.by or options.examples)
@@ -127,8 +127,8 @@ def agree(spec: str, data: Path | None = None, options: Options | None = None) -
 
 def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Plan:
     """How many workers an item needs, from a pilot's judgements."""
-    from nikawa.aggregation.agreement_spans import are_spans, with_marks
     from nikawa.aggregation.plan import plan
+    from nikawa.aggregation.span_agreement import are_spans, with_marks
 
     given = open_given(spec, data, options.how)
     given.judgements = with_marks(given.judgements, options.question or given.question)
@@ -142,7 +142,7 @@ def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Pla
 def measured(table: Table, options: Options, spans: Spans | None = None) -> Iterator[MeasureRow]:
     """Every measure of agreement that fits the table, with its interval."""
     from nikawa.aggregation.agreement import measures
-    from nikawa.aggregation.agreement_spans import span_measures
+    from nikawa.aggregation.span_agreement import span_measures
 
     found: Iterator[Agreement] = (
         measures(table, options.level, options.author, by_kind=True)
@@ -166,7 +166,7 @@ def interval_of(
     """The 95% interval of a measure over its items, or over kinds of them where it knows these."""
     import numpy as np
 
-    from nikawa.aggregation.agreement_measure import Measure
+    from nikawa.aggregation.measure import Measure
     from nikawa.stats.resample import bootstrap, interval
 
     drawn = measure.drawn(resamples, seed) if isinstance(measure, Measure) else None
@@ -182,8 +182,8 @@ def _finite(value: float) -> float | None:
 def _counts(table: Table) -> tuple[dict[str, int], dict[str, int]]:
     import numpy as np
 
-    from nikawa.aggregation.agreement_kappa import WIDE
-    from nikawa.aggregation.agreement_shares import standing
+    from nikawa.aggregation.agreement import standing
+    from nikawa.aggregation.kappa import WIDE
 
     if len(table.categories) > WIDE:
         return {}, {}
@@ -196,7 +196,7 @@ def _lacking(table: Table, counts: Mapping[str, int]) -> tuple[str, ...]:
     """How items came to be called incomplete, where that was guessed."""
     if not counts.get("incomplete") or table.each is not None:
         return ()
-    from nikawa.aggregation.agreement_shares import wanted
+    from nikawa.aggregation.agreement import wanted
 
     each = wanted(table)
     why = (

@@ -38,7 +38,7 @@ class Spans:
 
 def spans_of(table: Table, known: Mapping[str, Example] | None, options: Options) -> Spans | None:
     """What is known about a table of spans; None where the answers are labels or numbers."""
-    from nikawa.aggregation.agreement_spans import are_spans, spans_by_label
+    from nikawa.aggregation.span_agreement import are_spans, spans_by_label
 
     if not are_spans(table):
         return None

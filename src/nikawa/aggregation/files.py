@@ -14,8 +14,8 @@ from unicodedata import normalize
 import msgspec
 
 from nikawa.aggregation.agree_spans import spans_of, text_of
+from nikawa.aggregation.judgements import load_examples
 from nikawa.aggregation.tie_sheet import read_rows, write_rows
-from nikawa.datasets.judgements import load_examples
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.folders import JUDGEMENTS
@@ -24,9 +24,9 @@ from nikawa.io.judgements.guard import bare
 from nikawa.records import Example, Origin
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agreement_spans import Marks
     from nikawa.aggregation.job import Aggregated
-    from nikawa.aggregation.rules import Verdicts
+    from nikawa.aggregation.span_agreement import Marks
+    from nikawa.aggregation.verdicts import Verdicts
 
 HEAD = ("example", "question", "votes", "answer")
 """Columns of the sheet of ties; `answer` is for a person to fill in, the inputs follow."""
@@ -90,9 +90,8 @@ def items(
     decided: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """For every item and rule: what became of it, which step or person decided, on what votes; soft labels kept."""
-    from nikawa.aggregation.agreement_spans import by_item
-    from nikawa.aggregation.rules import ACCEPTED
-    from nikawa.aggregation.soft import as_mapping, soft_labels, span_shares
+    from nikawa.aggregation.span_agreement import by_item
+    from nikawa.aggregation.verdicts import ACCEPTED, as_mapping, soft_labels, span_shares
 
     for question, found in verdicts.items():
         answers, names = found.answers(), found.names
@@ -138,7 +137,7 @@ def votes(found: Verdicts, place: int) -> str:
 
 def votes_on_spans(given: list[Marks], text: str = "") -> str:
     """`0-3:PS 2, 5-7:LC 1, of 3`, the most first, with the marked characters where the text is known."""
-    from nikawa.aggregation.rules_spans import support, written
+    from nikawa.aggregation.spans import support, written
 
     told = [
         f"{written(mark)} {count}" + (f" ({text[mark[0] : mark[1]]})" if text else "")
@@ -173,8 +172,8 @@ def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
 
 def _sheet(path: Path, found: Aggregated) -> None:
     """The ties, with the votes and the inputs, and an empty column for the decision."""
-    from nikawa.aggregation.agreement_spans import by_item
-    from nikawa.aggregation.rules import TIED
+    from nikawa.aggregation.span_agreement import by_item
+    from nikawa.aggregation.verdicts import TIED
 
     ties = [
         (question, verdicts, place)

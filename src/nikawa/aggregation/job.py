@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from nikawa.aggregation.judgements import Given, load_examples, open_given, table_of
 from nikawa.aggregation.report import AggregateReport, make_report
-from nikawa.datasets.judgements import Given, load_examples, open_given, table_of
 from nikawa.datasets.load import named, read_judgements
 from nikawa.errors import BadInput
 from nikawa.io.judgements import How
@@ -23,10 +23,10 @@ from nikawa.io.judgements.base import Note
 from nikawa.records import Example, Judgement
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.rules import Ties, Verdicts
-    from nikawa.aggregation.rules_parse import Rule
+    from nikawa.aggregation.rules import Rule
     from nikawa.aggregation.table import Table
-    from nikawa.aggregation.workers_exclude import Change
+    from nikawa.aggregation.verdicts import Ties, Verdicts
+    from nikawa.aggregation.workers import Change
 
 _NAMED = re.compile(r"([^\W\d][\w-]*)=(.+)", re.DOTALL)
 
@@ -71,7 +71,7 @@ def aggregate(spec: str, data: Path | None = None, options: Options | None = Non
     """Make gold of a file of judgements, or of a dataset that publishes its workers' answers."""
     from nikawa.aggregation.files import read_deciders
     from nikawa.aggregation.known_answers import check_decided, known_answers
-    from nikawa.aggregation.rules import Ties
+    from nikawa.aggregation.verdicts import Ties
 
     options = options or Options()
     known = load_examples(spec, options.examples, data)
@@ -113,7 +113,7 @@ def _unheard(verdicts: Mapping[str, Verdicts], sheet: Path | None) -> Note | Non
 
 
 def _same(gold: object, said: str) -> bool:
-    from nikawa.aggregation.rules_spans import as_answer
+    from nikawa.aggregation.spans import as_answer
 
     try:
         if isinstance(gold, list):
@@ -130,7 +130,7 @@ def _unjudged(known: Mapping[str, Example], tables: Mapping[str, Table]) -> int:
 
 def read_rules(texts: Sequence[str]) -> dict[str, Rule]:
     """Rules by the question they answer; a single one may go without ("" stands for the question itself)."""
-    from nikawa.aggregation.rules_parse import parse_rule
+    from nikawa.aggregation.rules import parse_rule
 
     found: dict[str, Rule] = {}
     for text in texts:
@@ -162,7 +162,7 @@ def _tables(
     known: Mapping[str, Example] | None,
 ) -> tuple[dict[str, Table], Given]:
     """A table for each rule; rules on the same answers share one."""
-    from nikawa.aggregation.agreement_spans import with_marks
+    from nikawa.aggregation.span_agreement import with_marks
 
     given = opened(spec, data, options, known)
     wanted = dict.fromkeys(rules, options.question)
@@ -207,8 +207,7 @@ def _leave_out(
     tables: dict[str, Table], rules: Mapping[str, Rule], ties: Ties, options: Options
 ) -> tuple[dict[str, Table], list[Change]]:
     from nikawa.aggregation.known_answers import known_answers
-    from nikawa.aggregation.workers import quality
-    from nikawa.aggregation.workers_exclude import Limit, changes, to_exclude, without
+    from nikawa.aggregation.workers import Limit, changes, quality, to_exclude, without
 
     name, table = next(iter(tables.items()))
     known = known_answers(options.known, table)
@@ -221,8 +220,8 @@ def _decide(
     tables: Mapping[str, Table], rules: Mapping[str, Rule], ties: Ties, sheet: Path | None
 ) -> dict[str, Verdicts]:
     from nikawa.aggregation.files import read_adjudicated
-    from nikawa.aggregation.rules import adjudicated
-    from nikawa.aggregation.rules import aggregate as apply
+    from nikawa.aggregation.verdicts import adjudicated
+    from nikawa.aggregation.verdicts import apply_rule as apply
 
     decided = read_adjudicated(sheet) if sheet is not None else {}
     found = {}

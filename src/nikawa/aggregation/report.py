@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nikawa.datasets.judgements import Given
+from nikawa.aggregation.judgements import Given
 from nikawa.io.judgements import Note
 from nikawa.records import Example, Record
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.rules import Verdicts
-    from nikawa.aggregation.workers_exclude import Change
+    from nikawa.aggregation.verdicts import Verdicts
+    from nikawa.aggregation.workers import Change
 
 LISTED = 50
 """Items a summary lists by name."""
@@ -102,7 +102,7 @@ def gold_of(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:
 
 
 def _rule_report(question: str, found: Verdicts, known: Mapping[str, Example] | None) -> RuleReport:
-    from nikawa.aggregation.rules import ACCEPTED, TIED
+    from nikawa.aggregation.verdicts import ACCEPTED, TIED
 
     tied = [found.table.items[i] for i in (found.state == TIED).nonzero()[0].tolist()]
     by_ties = (found.by == len(found.names) - 2) & (found.state == ACCEPTED)
@@ -123,7 +123,7 @@ def _rule_report(question: str, found: Verdicts, known: Mapping[str, Example] | 
 
 def compare(question: str, found: Verdicts, known: Mapping[str, Example]) -> Compared | None:
     """Hold the gold made here against the examples' own; None where they have none for the question."""
-    from nikawa.aggregation.rules_spans import as_answer
+    from nikawa.aggregation.spans import as_answer
 
     pairs = [
         (item, answer, known[item].gold[question])

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from nikawa.aggregation.agree_spans import text_of
 from nikawa.aggregation.job import Options, opened, read_rules
+from nikawa.aggregation.judgements import load_examples, table_of
 from nikawa.aggregation.known_answers import known_answers
 from nikawa.datasets import benchmarks, load, tasks
-from nikawa.datasets.judgements import load_examples, table_of
 from nikawa.datasets.load import named
 from nikawa.errors import BadInput
 from nikawa.records import Record, Score, Task
@@ -77,10 +77,9 @@ def workers(
     pass_mark: float | None = None,
 ) -> WorkersReport:
     """Figures of every worker, who passes a test on known answers, what leaving workers out would change."""
-    from nikawa.aggregation.agreement_spans import with_marks
-    from nikawa.aggregation.rules import Ties
-    from nikawa.aggregation.workers import pilot_test, quality
-    from nikawa.aggregation.workers_exclude import Limit, changes, to_exclude
+    from nikawa.aggregation.span_agreement import with_marks
+    from nikawa.aggregation.verdicts import Ties
+    from nikawa.aggregation.workers import Limit, changes, pilot_test, quality, to_exclude
 
     given = opened(spec, data, options)
     given.judgements = with_marks(given.judgements)
@@ -108,8 +107,8 @@ def human(
     resamples: int | None = None,
 ) -> HumanReport:
     """Each answer against the gold of the item's other answers, under the task's metrics, with intervals."""
-    from nikawa.aggregation.agreement_spans import spans_in
     from nikawa.aggregation.human import combine_for, leave_one_out
+    from nikawa.aggregation.span_agreement import spans_in
     from nikawa.stats.resample import SCORE_RESAMPLES
 
     asked = _task(spec, task, options.question)

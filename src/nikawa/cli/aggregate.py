@@ -295,7 +295,7 @@ def _show_workers(report: WorkersReport) -> None:
 
 
 def _effects(excluded: tuple[object, ...]) -> None:
-    from nikawa.aggregation.workers_exclude import Change
+    from nikawa.aggregation.workers import Change
 
     rows = [
         (

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 
 from nikawa.aggregation.agree import Options, measured
-from nikawa.aggregation.agreement_kappa import WIDE
-from nikawa.aggregation.agreement_shares import standing
+from nikawa.aggregation.kappa import WIDE
+from nikawa.aggregation.agreement import standing
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.workers import optional, quality, wilson
-from nikawa.aggregation.workers_habits import ODD_PACE, median_seconds
+from nikawa.aggregation.workers import ODD_PACE, median_seconds
 from nikawa.collect.dashboard import troubled
 from nikawa.collect.export import judgements
 from nikawa.collect.project import Project

@@ -36,7 +36,7 @@ def agreement(
 
 
 def _table(question: Ask, judged: Sequence[Judgement]) -> Table | None:
-    from nikawa.aggregation.agreement_spans import with_marks
+    from nikawa.aggregation.span_agreement import with_marks
     from nikawa.aggregation.table import Table
 
     if not (FORMS[question.form].votes or question.form == SPANS):

@@ -52,14 +52,14 @@ def decide(
 
     With `only`, another outcome than these labels drops the item. The gold goes under `gold`, else the question.
     """
-    from nikawa.aggregation.rules import ACCEPTED, aggregate
+    from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
     from nikawa.aggregation.table import Table
 
     examples = list(inputs.examples(items))
     if not examples:
         return
     judged = list(inputs.judgements(asked))
-    verdicts = aggregate(Table.from_judgements(judged), rule, "drop")
+    verdicts = apply_rule(Table.from_judgements(judged), rule, "drop")
     place = {name: at for at, name in enumerate(verdicts.table.items)}
     values, votes = verdicts.answers(), answers_of(judged)
     question = gold or verdicts.table.question

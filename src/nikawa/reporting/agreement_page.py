@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from nikawa.aggregation.agreement_kappa import WIDE, comparable, confusions, pair_kappas
-from nikawa.aggregation.agreement_spans import are_spans
+from nikawa.aggregation.kappa import WIDE, comparable, confusions, pair_kappas
+from nikawa.aggregation.span_agreement import are_spans
 from nikawa.aggregation.table import Table
 from nikawa.io.atomic import atomic_folder
 from nikawa.reporting import agreement_plots as plots

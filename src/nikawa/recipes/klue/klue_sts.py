@@ -52,9 +52,9 @@ class KlueSts(Reviewed, kw_only=True):
 
 def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The mean of the ratings of workers who agree with the others; pairs on which ratings differ too much are deleted."""
-    from nikawa.aggregation.rules import ACCEPTED, aggregate
+    from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
     from nikawa.aggregation.table import Table
-    from nikawa.aggregation.workers_exclude import without
+    from nikawa.aggregation.workers import without
 
     pairs = list(inputs.examples("sound"))
     rated = [
@@ -67,7 +67,7 @@ def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     table = Table.from_judgements(rated)
     gone = left_out(table, config)
     left = without(table, list(gone))
-    verdicts = aggregate(
+    verdicts = apply_rule(
         left, f"mean+min:{config.ratings}+sd<={config.deviation:g}+digits:16", "drop"
     )
     place, values, counts = (
@@ -106,7 +106,7 @@ def _scored(pair: Example, mean: float, ratings: int, config: Any) -> Example:
 def left_out(table: Any, config: Any) -> dict[str, str]:
     """The workers below a limit, and which; a figure that cannot be computed is no reason."""
     from nikawa.aggregation.workers import quality
-    from nikawa.aggregation.workers_exclude import Limit
+    from nikawa.aggregation.workers import Limit
 
     limits = [
         Limit.parse(f"r<{config.least_r:.2f}"),

@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.aggregation.agreement_spans import Mark, Marks, by_item, equal, marks_in
-from nikawa.aggregation.rules_parse import Rule, Step
+from nikawa.aggregation.rules import Rule, Step
+from nikawa.aggregation.span_agreement import Mark, Marks, by_item, equal, marks_in
 from nikawa.aggregation.table import Floats, Table
 from nikawa.errors import BadInput
 from nikawa.records import Span

@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from nikawa.aggregation.agreement_alpha import finish_nominal
-from nikawa.aggregation.agreement_measure import Floats, Measure, ratio
-from nikawa.aggregation.codes import Numbering
-from nikawa.aggregation.table import Table
+from nikawa.aggregation.alpha import finish_nominal
+from nikawa.aggregation.measure import Measure, ratio
+from nikawa.aggregation.table import Floats, Numbering, Table
 from nikawa.errors import BadInput
 from nikawa.records import Judgement, Span
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nikawa.aggregation.agreement_kinds import Kinds
-from nikawa.aggregation.agreement_measure import Agreement, Floats, Level, Measure, Reweighed, ratio
-from nikawa.aggregation.table import Table
+from nikawa.aggregation.measure import Agreement, Kinds, Level, Measure, Reweighed, ratio
+from nikawa.aggregation.table import Floats, Table
 from nikawa.errors import BadInput
 
 WIDE = 40

@@ -12,17 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nikawa.aggregation.agreement_kinds import Kinds
-from nikawa.aggregation.agreement_measure import (
-    Agreement,
-    Floats,
-    Level,
-    Measure,
-    Reweighed,
-    mean_of,
-    ratio,
-)
-from nikawa.aggregation.table import Codes, Table
+from nikawa.aggregation.measure import Agreement, Kinds, Level, Measure, Reweighed, mean_of, ratio
+from nikawa.aggregation.table import Codes, Floats, Table
 
 MANY_WORKERS = 20
 """Workers above which Cohen's kappa, a mean over pairs of workers, is left out."""
