@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from nikawa.cli._main import build as app
 from nikawa.datasets import load
+from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.recipes import amend as amending
 from nikawa.recipes.amend import AmendReport, Options, amend, next_version
 from nikawa.recipes.changelog import Release, ScoreMove, changelog, moves_told
-from nikawa.recipes.lineage import lineage
 from nikawa.records import Example, Span
 from nikawa.runs.job import Options as RunOptions
 from nikawa.runs.job import Request, run

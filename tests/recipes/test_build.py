@@ -17,13 +17,13 @@ from typer.testing import CliRunner
 
 from nikawa.cli._main import build as app
 from nikawa.datasets import benchmarks, load
+from nikawa.datasets.lineage import lineage, read_lineage
 from nikawa.errors import BadInput, UnknownName
 from nikawa.io.lines import read_lines
 from nikawa.recipes import release as _build_release
 from nikawa.recipes.build import BuildReport, Options, build, read_config, show_config
 from nikawa.recipes.decide import decide, drawn, sorted_into
 from nikawa.recipes.forms import FORMS, Asked
-from nikawa.recipes.lineage import lineage, read_lineage
 from nikawa.recipes.recipe import (
     Ask,
     Config,

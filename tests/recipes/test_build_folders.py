@@ -12,13 +12,13 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks, load
+from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.lines import read_lines
 from nikawa.recipes.amend import Options as Amended
 from nikawa.recipes.amend import amend
 from nikawa.recipes.build import BuildReport, Options, build
 from nikawa.recipes.decide import decide, sorted_into
-from nikawa.recipes.lineage import lineage
 from nikawa.recipes.recipe import Ask, Config, Inputs, Kept, Outcome, Recipe, Stage, found_in
 from nikawa.records import Example, Origin
 

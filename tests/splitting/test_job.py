@@ -16,7 +16,7 @@ from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.io.records import read_examples, write_records
-from nikawa.recipes.lineage import lineage
+from nikawa.datasets.lineage import lineage
 from nikawa.records import Dataset, Example, Judgement
 from nikawa.splitting import Options
 from nikawa.splitting.job import Request, pooled, split, without_repeats

@@ -6,17 +6,30 @@ tells what each gives. Every token counts as often as it occurs; the mean is ove
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from nikawa.analysis.results import Figure, OverlapBin
+from nikawa.records import Record
 from nikawa.stats.masks import Sample, figure, finite_or_none, measure_parts, resampled_sums
 from nikawa.stats.resample import Floats, Ints, count_units
+from nikawa.stats.results import Figure
 from nikawa.stats.slices import Mask
 
 BINS = 5
+
+
+class OverlapBin(Record, frozen=True, kw_only=True):
+    """Items of about the same overlap; bins hold about equally many."""
+
+    n: int
+    least: float
+    most: float
+    mean: float
+    value: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -60,39 +73,31 @@ def overlap_bins(
     shares: Floats, sample: Sample, *, scale: float, resamples: int, seed: int = 0
 ) -> tuple[OverlapBin, ...]:
     """The metric in parts of about equal size, from low overlap to high; equal shares stay together."""
-    masks = list(_parts(shares))
-    found = measure_parts(sample, masks, resamples=resamples, seed=seed)
-    return tuple(
-        _bin(
-            shares[mask],
-            found.figure(i, units=sample.units_in(mask), scale=scale),
-        )
-        for i, mask in enumerate(masks)
-    )
-
-
-def _parts(shares: Floats) -> Iterator[Mask]:
     edges = np.unique(np.quantile(shares, [i / BINS for i in range(1, BINS)], method="lower"))
-    place = np.searchsorted(edges, shares)
-    for i in np.unique(place):
-        yield place == i
-
-
-def _bin(shares: Floats, value: Figure) -> OverlapBin:
-    return OverlapBin(
-        n=len(shares),
-        least=float(shares.min()),
-        most=float(shares.max()),
-        mean=float(shares.mean()),
-        value=value.value,
-        low=value.low,
-        high=value.high,
-    )
+    bin_of_item = np.searchsorted(edges, shares)
+    masks: list[Mask] = [bin_of_item == number for number in np.unique(bin_of_item)]
+    parts = measure_parts(sample, masks, resamples=resamples, seed=seed)
+    bins = []
+    for number, mask in enumerate(masks):
+        inside = shares[mask]
+        value = parts.figure(number, units=sample.units_in(mask), scale=scale)
+        bins.append(
+            OverlapBin(
+                n=len(inside),
+                least=float(inside.min()),
+                most=float(inside.max()),
+                mean=float(inside.mean()),
+                value=value.value,
+                low=value.low,
+                high=value.high,
+            )
+        )
+    return tuple(bins)
 
 
 def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
     """Spearman's rho, with an interval from resamples of the ranks; None where a side is constant."""
-    a, b = (_standard(_ranks(side)) for side in (x, y))
+    a, b = (_standard_ranks(side) for side in (x, y))
     table = np.column_stack([np.ones_like(a), a, b, a * a, b * b, a * b])
     drawn = _pearson(resampled_sums(table, units, resamples=resamples, seed=seed))
     value = float(_pearson(table.sum(axis=0)))
@@ -101,19 +106,16 @@ def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed:
     return figure(np.array([value]), drawn, units=count_units(units), n=len(x))
 
 
-def _ranks(x: Floats) -> Floats:
+def _standard_ranks(x: Floats) -> Floats:
+    """Ranks (ties share their mean), with mean 0 and deviation 1."""
     _, place, count = np.unique(x, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(count) - (count - 1) / 2)[place]
-    return ranks
-
-
-def _standard(x: Floats) -> Floats:
-    spread = float(x.std())
-    standard: Floats = (x - x.mean()) / (spread or 1.0)
+    standard: Floats = (ranks - ranks.mean()) / (float(ranks.std()) or 1.0)
     return standard
 
 
 def _pearson(sums: Floats) -> Floats:
+    """Pearson's r from (n, Σx, Σy, Σx², Σy², Σxy); not a number where a side is constant."""
     n, sx, sy, xx, yy, xy = np.moveaxis(sums, -1, 0)
     dx, dy = n * xx - sx * sx, n * yy - sy * sy
     flat = (dx <= 1e-9) | (dy <= 1e-9)

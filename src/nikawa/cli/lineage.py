@@ -10,7 +10,7 @@ import typer
 from nikawa.cli._show import Json, Quiet, print_json, print_table
 
 if TYPE_CHECKING:
-    from nikawa.recipes.lineage import Lineage
+    from nikawa.datasets.lineage import Lineage
 
 PANEL = "Build"
 
@@ -33,7 +33,7 @@ def lineage(
     quiet: Quiet = False,
 ) -> None:
     """Print the source, every judgement, the rules and the dropped siblings of an example."""
-    from nikawa.recipes.lineage import lineage as find
+    from nikawa.datasets.lineage import lineage as find
 
     found = find(example, folder)
     if json:

@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.datasets import load
+from nikawa.datasets.lineage import INDEX, LINEAGE, write_lineage
 from nikawa.datasets.load import named, own_path
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
@@ -32,7 +33,6 @@ from nikawa.recipes.amend_scores import Versions
 from nikawa.recipes.amend_systems import known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.changelog import Release, changelog, versions
 from nikawa.recipes.figures import plain_figures, relabelled
-from nikawa.recipes.lineage import INDEX, LINEAGE, write_lineage
 from nikawa.recipes.release import BUILT, CHANGELOG, CHANGES, PAGE, Built
 from nikawa.recipes.store import digest
 from nikawa.records import Dataset, Record, Task

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from nikawa.datasets.lineage import LINEAGE, Change, Lineage, read_lineage
 from nikawa.recipes.amend_check import Corrected
 from nikawa.recipes.changelog import Release
-from nikawa.recipes.lineage import LINEAGE, Change, Lineage, read_lineage
 from nikawa.records import Dataset, Example, reference
 from nikawa.version import __version__
 

@@ -17,7 +17,7 @@ from nikawa.io.folders import CARD
 from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_whole
 from nikawa.io.staged import recover
-from nikawa.io.swap import lock
+from nikawa.io.locks import lock_file
 from nikawa.recipes.people import Waiting, ask
 from nikawa.recipes.recipe import Ask, Config, Recipe, Stage, find_recipe
 from nikawa.recipes.release import Released, release, released_before
@@ -137,13 +137,8 @@ def _report(stage: Stage | Ask, state: str, done: Done | None) -> StageReport:
 def _alone(out: Path, recipe: str) -> Iterator[None]:
     """Hold the folder for this process and this recipe: two builds into one would undo each other's work."""
     place = out / WORK
-    place.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(place / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        if os.name == "posix" and not lock(descriptor):
-            raise BadInput(
-                "is being built by another process", file=out, cure="wait until it has ended"
-            )
+    busy = BadInput("is being built by another process", file=out, cure="wait until it has ended")
+    with lock_file(place / ".lock", busy=busy) as descriptor:
         other = os.read(descriptor, 999).decode()
         begun = len(list(place.iterdir())) > 1  # more than the lock
         if other not in ("", recipe) and begun:
@@ -153,8 +148,6 @@ def _alone(out: Path, recipe: str) -> Iterator[None]:
             os.truncate(descriptor, 0)
             os.pwrite(descriptor, recipe.encode(), 0)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def read_config(recipe: Recipe, path: Path | None) -> Config:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nikawa.datasets.lineage import Lineage, Sibling, Step
 from nikawa.recipes.decide import NOT_DRAWN
-from nikawa.recipes.lineage import Lineage, Sibling, Step
 from nikawa.recipes.recipe import Ask
 from nikawa.recipes.store import Store, Trace
 from nikawa.records import Example, Judgement, reference

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.datasets.lineage import INDEX, LINEAGE, write_lineage
 from nikawa.errors import BadInput
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.json import encode_json, read_json
@@ -16,7 +17,6 @@ from nikawa.io.records import write_records
 from nikawa.io.staged import recover, staged_files
 from nikawa.recipes.build_lineage import lineages
 from nikawa.recipes.figures import figures_of
-from nikawa.recipes.lineage import INDEX, LINEAGE, write_lineage
 from nikawa.recipes.recipe import FROM, Ask
 from nikawa.recipes.store import Store, config_values, digest
 from nikawa.records import Card, Example, Record

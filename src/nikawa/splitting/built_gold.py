@@ -11,13 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.aggregation.report import AggregateReport
+from nikawa.datasets.lineage import INDEX, LINEAGE, Lineage, Step, write_lineage
 from nikawa.errors import BadInput, suggest
 from nikawa.io.cards import SHOWN, wrong
 from nikawa.io.folders import JUDGEMENTS
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.records import read_records
 from nikawa.io.staged import staged_files
-from nikawa.recipes.lineage import INDEX, LINEAGE, Lineage, Step, write_lineage
 from nikawa.records import Card, Dataset, Judgement, Record, reference
 from nikawa.version import __version__
 

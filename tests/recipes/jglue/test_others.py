@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from nikawa.datasets import benchmarks, load
+from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.build import BuildReport, Options, build
 from nikawa.recipes.jglue.concepts import FORWARD, folded, question_fault, read_triples
-from nikawa.recipes.lineage import lineage
 from nikawa.records import Example
 
 Run = Callable[[], BuildReport]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nikawa.datasets import load
+from nikawa.datasets.lineage import lineage
 from nikawa.datasets.load import read_judgements
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
@@ -18,7 +19,6 @@ from nikawa.recipes.build import BuildReport, Options, build
 from nikawa.recipes.jsick.guidelines import departures, fault
 from nikawa.recipes.jsick.jsick import sentence_id
 from nikawa.recipes.jsick.pairs import read_pairs
-from nikawa.recipes.lineage import lineage
 from nikawa.records import Example
 from nikawa.scoring.shift import shift
 

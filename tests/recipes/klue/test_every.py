@@ -12,9 +12,9 @@ import pytest
 
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.klue.ynat import LABELS
+from nikawa.datasets.lineage import read_lineage
 from nikawa.errors import BadInput
 from nikawa.recipes.build import BuildReport, Options, build
-from nikawa.recipes.lineage import read_lineage
 from nikawa.recipes.recipe import NOT_DESCRIBED, Ask, Stage, recipes
 from nikawa.recipes.store import run_stage
 

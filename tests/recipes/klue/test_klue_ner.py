@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from nikawa.datasets import load
+from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json
 from nikawa.io.records import read_examples, write_records
 from nikawa.recipes.build import BuildReport
-from nikawa.recipes.lineage import lineage
 from nikawa.recipes.release import Built
 from nikawa.records import Example, Span
 

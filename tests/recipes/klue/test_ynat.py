@@ -9,9 +9,9 @@ import pytest
 
 from nikawa.datasets import load
 from nikawa.datasets.klue.ynat import LABELS
+from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.recipes.build import BuildReport
-from nikawa.recipes.lineage import lineage
 from nikawa.records import Example
 
 HEADLINES = [

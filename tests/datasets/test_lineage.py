@@ -9,9 +9,7 @@ from msgspec.structs import replace
 
 from nikawa.cli._examples import answer_text
 from nikawa.datasets import benchmarks
-from nikawa.errors import BadInput
-from nikawa.io.folders import write_folder
-from nikawa.recipes.lineage import (
+from nikawa.datasets.lineage import (
     INDEX,
     LINEAGE,
     Change,
@@ -20,6 +18,8 @@ from nikawa.recipes.lineage import (
     read_lineage,
     write_lineage,
 )
+from nikawa.errors import BadInput
+from nikawa.io.folders import write_folder
 from nikawa.records import Dataset, Example, Judgement, Span
 
 
