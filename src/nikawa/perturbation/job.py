@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from nikawa.datasets.stream import ExampleStream, open_stream, refuse_missing_inputs
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
@@ -21,7 +22,6 @@ from nikawa.perturbation.augment import additions
 from nikawa.perturbation.choose import choose, looking_at
 from nikawa.perturbation.report import Operated, Tally
 from nikawa.records import Card, Dataset, Example, Record
-from nikawa.tagging.job import Source, check_inputs, open_source
 from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS
 
@@ -68,7 +68,7 @@ class _Job:
     ) -> None:
         self.spec, self.data, self.how = _with_split(spec, how.split), data, how
         self.tell = progress or (lambda *_: None)
-        self.dataset = open_source(self.spec, data).dataset
+        self.dataset = open_stream(self.spec, data).dataset
 
     def choose(self, names: Iterable[str]) -> None:
         """Fix the operations; each is checked before any work."""
@@ -81,11 +81,11 @@ class _Job:
     def check_inputs(self) -> None:
         """Refuse an input that no example has."""
         if self.how.inputs:
-            check_inputs(open_source(self.spec, self.data).pairs, self.how.inputs, _texts)
+            refuse_missing_inputs(open_stream(self.spec, self.data).pairs, self.how.inputs, _texts)
 
     def run(self, tally: Tally) -> Iterator[tuple[str, Example]]:
         """Split and child of everything one operation rewrites, as a stream."""
-        source = open_source(self.spec, self.data)
+        source = open_stream(self.spec, self.data)
         tool = _tool(tally.perturbation, self.dataset.language)
         for split, examples in _by_split(self._passing(source, tally)):
             children = apply(
@@ -100,7 +100,7 @@ class _Job:
                 tally.saw(child)
                 yield split, child
 
-    def _passing(self, source: Source, tally: Tally) -> Iterator[tuple[str, Example]]:
+    def _passing(self, source: ExampleStream, tally: Tally) -> Iterator[tuple[str, Example]]:
         for pair in source.pairs:
             tally.examples += 1
             if tally.examples % EVERY == 0:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from nikawa.datasets import benchmarks, load
-from nikawa.datasets.load import guess_language, guess_split, loose_dataset
-from nikawa.errors import BadInput, unknown
+from nikawa.datasets.stream import SplitExamples, open_stream, refuse_missing_inputs
+from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
-from nikawa.io.records import SUFFIXES, read_examples, write_records
+from nikawa.io.records import SUFFIXES, write_records
 from nikawa.records import Dataset, Example
 from nikawa.tagging import Pack, Tagged, default_pack, find_pack, tag_all
 from nikawa.tagging.engine import texts_of
@@ -37,19 +36,14 @@ __all__ = [
     "Options",
     "Skipped",
     "TagReport",
-    "check_inputs",
-    "open_source",
     "tag",
 ]
 
-FIRST = 100
-"""Examples looked at to tell the language of a loose file."""
 EVERY = 500
 """Examples between two words about progress."""
 
 Progress = Callable[[int, int | None], None]
 """Called with how many examples are done and how many there are, None where that is not known."""
-Pairs = Iterable[tuple[str, Example]]
 
 
 @dataclass(frozen=True)
@@ -68,16 +62,6 @@ class Options:
     compare: bool = False
 
 
-@dataclass
-class Source:
-    """Examples with their splits, as a stream, and what is known of them as a whole."""
-
-    dataset: Dataset
-    """Without examples where they come from a file as they are read."""
-    pairs: Pairs
-    total: int | None
-
-
 def tag(
     spec: str,
     *,
@@ -89,10 +73,10 @@ def tag(
     how = options or Options()
     if how.out is not None:
         _refuse(how.out, how.overwrite)
-    source = open_source(spec, data)
+    source = open_stream(spec, data)
     pack = choose_pack(how.pack, source.dataset)
     if how.inputs:
-        check_inputs(open_source(spec, data).pairs, how.inputs, _texts)
+        refuse_missing_inputs(open_stream(spec, data).pairs, how.inputs, _texts)
     tally = Tally(source.dataset.name, pack, how.compare)
     tagged = _told(tally.watch(_found(source.pairs, pack, how.inputs)), source.total, progress)
     merged = ((split, _merged(found, how.replace)) for split, found in tagged)
@@ -102,33 +86,6 @@ def tag(
     else:
         _write(how.out, merged, source.dataset, how.overwrite)
     return tally.report(source.dataset.version)
-
-
-def open_source(spec: str, data: Path | None = None) -> Source:
-    """A records file is read as it is used; anything else is loaded."""
-    path = Path(spec)
-    if spec not in benchmarks() and spec.endswith(SUFFIXES) and path.is_file():
-        stream = read_examples(path)
-        first = list(islice(stream, FIRST))
-        split = guess_split(path)
-        dataset = replace(loose_dataset(path, ()), language=guess_language(first))
-        return Source(dataset, ((split, example) for example in chain(first, stream)), None)
-    dataset = load(spec, data=data)
-    pairs = ((split, example) for split, examples in dataset.splits.items() for example in examples)
-    return Source(dataset, pairs, len(dataset))
-
-
-def check_inputs(pairs: Pairs, names: Sequence[str], texts: Callable[[Example], set[str]]) -> None:
-    """Refuse an input that no example has; the first example settles it where all are alike."""
-    missing, seen = dict.fromkeys(names), set[str]()
-    for _, example in pairs:
-        found = texts(example)
-        seen |= found
-        missing = {name: None for name in missing if name not in found}
-        if not missing:
-            return
-    if seen:
-        raise unknown("text input", next(iter(missing)), seen)
 
 
 def _texts(example: Example) -> set[str]:
@@ -147,7 +104,7 @@ def choose_pack(name: str | None, dataset: Dataset) -> Pack | None:
 
 
 def _found(
-    pairs: Pairs, pack: Pack | None, inputs: tuple[str, ...]
+    pairs: SplitExamples, pack: Pack | None, inputs: tuple[str, ...]
 ) -> Iterator[tuple[str, Tagged]]:
     for split, part in groupby(pairs, itemgetter(0)):
         examples = (example for _, example in part)
