@@ -22,6 +22,8 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import nikawa
+
 HERE = Path(__file__).parent
 MATERIAL = HERE / "material"
 STORED = HERE / "stored"
@@ -116,6 +118,7 @@ _VERSION = re.compile(r"(nikawa(?:[\"':= ]|==|/)+v?)\d+\.\d+\.\d+[\w.+-]*")
 _NUMBER = re.compile(r"-?\d+\.\d{6,}(?:[eE][-+]?\d+)?")
 _TOKEN = re.compile(r"/w/[\w-]{16,}")
 _HASHED = re.compile(r'("(?:sha256|contentSize)":\s*")[^"]*')
+_INSIDE = re.compile(re.escape(str(Path(nikawa.__file__).parent)) + r"(?:/[\w.-]+)*")
 UNSTABLE = frozenset({"started", "ended", "created", "last", "process", "password", "bytes"})
 """Keys whose values tell when, how large or a secret."""
 
@@ -125,6 +128,12 @@ PROSE = frozenset(
 """Keys whose English sentences are for people: their words may change, that there are some may not."""
 
 
+def _shipped(found: re.Match[str]) -> str:
+    """A file or folder of the package: its modules move, so only a file's own name is kept."""
+    last = found.group().rpartition("/")[2]
+    return f"PACKAGE/{last}" if "." in last else "PACKAGE"
+
+
 def _rounded(found: re.Match[str]) -> str:
     return f"{float(found.group()):.{DIGITS}g}"
 
@@ -132,6 +141,7 @@ def _rounded(found: re.Match[str]) -> str:
 def plain_text(text: str, folder: Path) -> str:
     """A text without what differs from day to day and place to place; numbers to nine digits."""
     text = text.replace(str(folder.resolve()), "FOLDER").replace(str(folder), "FOLDER")
+    text = _INSIDE.sub(_shipped, text)
     text = _TOKEN.sub("/w/TOKEN", _VERSION.sub(r"\1VERSION", _TIME.sub("TIME", text)))
     return _NUMBER.sub(_rounded, _HASHED.sub(r"\1LEFT OUT", text))
 
