@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from nikawa.generation.engine import Generator, Place, lexicon_of
+from nikawa.generation.generator import Generator, Place, lexicon_of
 from nikawa.generation.job import Job, Options, generate
 from nikawa.generation.lexicon import Lexicon
 from nikawa.generation.templates import open_pack

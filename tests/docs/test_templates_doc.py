@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nikawa.generation.check import check
-from nikawa.generation.native import FIELDS
-from nikawa.generation.native_slots import CASES, VOICES
+from nikawa.generation.notation import FIELDS
+from nikawa.generation.notation import CASES, VOICES
 from nikawa.generation.pack import load_pack
-from nikawa.generation.time import formats
+from nikawa.generation.times import formats
 
 TEXT = (Path(__file__).parents[2] / "docs" / "templates.md").read_text("utf-8")
 

@@ -9,8 +9,8 @@ import pytest
 from nikawa.datasets import load
 from nikawa.generation.audit import Report, audit
 from nikawa.generation.pack import Pack
-from nikawa.generation.problem import Reader
-from nikawa.generation.spans import SPANS
+from nikawa.generation.problem_reader import Reader
+from nikawa.generation.time_spans import SPANS
 from nikawa.generation.verb_forms import wrong_forms
 from nikawa.records import Example
 

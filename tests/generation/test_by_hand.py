@@ -10,7 +10,7 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.generation.pack import load_pack
-from nikawa.generation.plausible import import_review
+from nikawa.generation.plausibility import import_review
 from nikawa.io.by_hand import read_lines, read_rows
 
 Write = Callable[..., Path]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nikawa.generation.check import check, check_template
-from nikawa.generation.mistakes import Trouble
 from nikawa.generation.pack import Pack
+from nikawa.generation.template_errors import Trouble
 
 Write = Callable[..., Path]
 HEAD = "template a\n  category: x\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nikawa.generation.condition import (
+from nikawa.generation.conditions import (
     ALWAYS,
     NEVER,
     Every,
@@ -12,11 +12,12 @@ from nikawa.generation.condition import (
     bind,
     compiled,
     only_order,
+    parse_condition,
+    slot_name,
     written,
 )
-from nikawa.generation.condition_text import parse_condition, slot_name
-from nikawa.generation.mistakes import At, Mistake
-from nikawa.generation.time import CALENDAR, Value, formats
+from nikawa.generation.template_errors import At, Mistake
+from nikawa.generation.times import CALENDAR, Value, formats
 
 AT = At(3, 10)
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.generation.engine import Generator, Place, lexicon_of
-from nikawa.generation.engine_chance import Dice, key, shuffled
-from nikawa.generation.engine_sides import SIDES
-from nikawa.generation.engine_words import WordSpace, of_kind, unit_of
+from nikawa.generation.chance import Dice, key, shuffled
+from nikawa.generation.generator import Generator, Place, lexicon_of
 from nikawa.generation.lexicon import load_lexicon
 from nikawa.generation.pack import Pack, load_pack
+from nikawa.generation.word_space import SIDES, WordSpace, of_kind, unit_of
 from nikawa.records import Example
 
 HEAD = 'name = "lamps"\nlanguage = "{language}"\ntitle = "Lamps"\nlicence = "CC0"\ntemplates = ["t.txt"]\nlexicon = "w"\n'
@@ -175,7 +174,7 @@ def test_an_item_depends_on_seed_cell_and_number_alone(folder: Path) -> None:
 
 
 def test_gold_is_what_the_template_says(folder: Path) -> None:
-    from nikawa.generation.problem import Reader
+    from nikawa.generation.problem_reader import Reader
 
     maker = generator(folder)
     for example in all_of(maker):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nikawa.generation import engine_batch as batch
-from nikawa.generation.engine import Generator, lexicon_of
-from nikawa.generation.engine_chance import SHORT, Dice, key, shuffled
-from nikawa.generation.spans import Chance
+from nikawa.generation import chance_arrays as batch
+from nikawa.generation.chance import SHORT, Dice, key, shuffled
+from nikawa.generation.generator import Generator, lexicon_of
 from nikawa.generation.templates import open_pack
+from nikawa.generation.time_spans import Chance
 
 
 def test_permutations_agree() -> None:

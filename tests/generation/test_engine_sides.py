@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from nikawa.generation.engine_sides import SIDES, Words, in_turns, residues_of, stages, unfolded
+from nikawa.generation.word_space import SIDES, Words, in_turns, residues_of, stages, unfolded
 
 AGENTS = tuple("甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉")
 THINGS = tuple(f"物{i}" for i in range(14))

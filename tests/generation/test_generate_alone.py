@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.generation import workers
 from nikawa.generation.job import Options, generate
-from nikawa.generation.lock import only_run
+from nikawa.io.locks import lock_folder
 
 FEW = Options(counts={"": 1, "test": 0})
 RUN = """
@@ -30,7 +29,7 @@ generate("comparative-ja", Path(sys.argv[1]), options=Options(counts={"": 200}, 
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
-    with only_run(tmp_path / "a"):
+    with lock_folder(tmp_path / "a", busy=BadInput("busy"), misplaced=BadInput("misplaced")):
         with pytest.raises(
             BadInput, match=r"a: another run is writing into this folder; wait until it ends"
         ):
@@ -101,17 +100,3 @@ def _soon(test: Callable[[], bool]) -> bool:
     while not test() and time.monotonic() < until:
         time.sleep(0.02)
     return test()
-
-
-def test_without_the_systems_help_a_worker_looks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[int] = []
-    monkeypatch.setattr(workers, "_told_of_death", lambda: False)
-    monkeypatch.setattr(workers, "_LOOK", 0.001)
-    monkeypatch.setattr(os, "_exit", ended.append)
-    workers.die_with(os.getppid() + 1)
-    assert _soon(lambda: ended == [1, 1])
-    workers.die_with(os.getppid())
-    time.sleep(0.01)
-    assert ended == [1, 1]
-    monkeypatch.setattr(os, "getppid", lambda: -1)
-    assert _soon(lambda: ended == [1, 1, 1])

@@ -17,8 +17,8 @@ from nikawa.cli._main import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.generation import job
-from nikawa.generation.files import JOURNAL, UNFINISHED, Files
 from nikawa.generation.job import GenerateReport, Options, generate
+from nikawa.generation.journal import JOURNAL, UNFINISHED, Files
 from nikawa.records import Card
 
 TEMPLATES = """\
@@ -73,7 +73,7 @@ def pack(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _tell_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nikawa.generation.files.EVERY", 0.0)
+    monkeypatch.setattr("nikawa.generation.journal.EVERY", 0.0)
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_a_cell_that_runs_out_is_told(make: Make, pack: Path) -> None:
 
 
 def test_the_gate_tries_again(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nikawa.generation.gate import Verdict
+    from nikawa.generation.artifact_gate import Verdict
 
     verdicts = iter([False, False, True])
     seen = []
@@ -369,7 +369,7 @@ def test_the_command(pack: Path, tmp_path: Path) -> None:
 def test_a_kill_from_outside_leaves_a_run_to_go_on_with(pack: Path, tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path; from nikawa.generation.job import Options, generate\n"
-        "import nikawa.generation.files as files; files.EVERY = 0.0\n"
+        "import nikawa.generation.journal as files; files.EVERY = 0.0\n"
         "generate(sys.argv[1], Path(sys.argv[2]), options=Options(counts={'': 200}, chunk=100),\n"
         "  progress=lambda done, total: done >= 600 and os.kill(os.getpid(), signal.SIGKILL))"
     )
@@ -582,7 +582,7 @@ def test_an_interruption_says_that_the_run_can_go_on(
     pack: Path, tmp_path: Path, workers: str
 ) -> None:
     code = (
-        "import os, signal, sys; import nikawa.generation.files as files; files.EVERY = 0.0\n"
+        "import os, signal, sys; import nikawa.generation.journal as files; files.EVERY = 0.0\n"
         "note = files.Files.note; count = [0]\n"
         "def stop(self):\n"
         "    note(self); count[0] += 1\n"

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from nikawa.cli._main import build
 from nikawa.errors import BadInput, UnknownName
-from nikawa.generation import lexicon_job as job
+from nikawa.generation import lexicon_build as job
 from nikawa.generation.lexicon import load_lexicon
-from nikawa.generation.lexicon_job import Choices, build_lexicon
+from nikawa.generation.lexicon_build import Choices, build_lexicon
 
 TEXT = "".join(
     f"{who}は{place}に{thing}を置いた。{who}は部屋の{thing}を見た。死体を見た。\n"

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nikawa.generation.frame_counts import FrameCounts, Triple
-from nikawa.generation.lexicon_extract import adjacent, parsed, sentences_in
+from nikawa.generation.lexicon_build import adjacent, parsed, sentences_in
 from nikawa.text import analyser
 
 

@@ -8,7 +8,13 @@ import pytest
 
 from nikawa.errors import BadInput
 from nikawa.generation.lexicon import Frame
-from nikawa.generation.plausible import REASONS, Plausibility, export_review, import_review, score
+from nikawa.generation.plausibility import (
+    REASONS,
+    Plausibility,
+    export_review,
+    import_review,
+    score,
+)
 from nikawa.records import Example
 
 
@@ -59,9 +65,7 @@ def test_what_the_lexicon_lists_passes_and_what_is_shuffled_does_not(
 
     def passing(pick: Callable[[Frame, str], Sequence[str]]) -> float:
         drawn = [chance.choice(frames) for _ in range(1000)]
-        natural = [
-            ja.natural(f.verb, {c: chance.choice(pick(f, c)) for c in cases}) for f in drawn
-        ]
+        natural = [ja.natural(f.verb, {c: chance.choice(pick(f, c)) for c in cases}) for f in drawn]
         return sum(natural) / 1000
 
     def own(frame: Frame, case: str) -> tuple[str, ...]:

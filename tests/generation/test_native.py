@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nikawa.errors import BadInput
-from nikawa.generation.mistakes import At
-from nikawa.generation.native_slots import Notation, parse_side
-from nikawa.generation.native_write import write_native
+from nikawa.generation.notation import Notation, parse_side, write_native
 from nikawa.generation.pack import Pack, load_pack
 from nikawa.generation.template import Choice, Literal, Template, Time, Word
+from nikawa.generation.template_errors import At
 
 Write = Callable[..., Path]
 START = "template one\n  category: x\n"

@@ -11,9 +11,9 @@ import pytest
 
 from nikawa.datasets.jamp.splits import categories, fragment_of, rule, split_names
 from nikawa.generation.check import check
-from nikawa.generation.engine import Generator, lexicon_of
+from nikawa.generation.generator import Generator, lexicon_of
 from nikawa.generation.pack import Pack, load_pack, pack_names
-from nikawa.generation.problem import Reader
+from nikawa.generation.problem_reader import Reader
 from nikawa.generation.template import LABELS, Literal
 from nikawa.records import Example
 
@@ -163,8 +163,7 @@ def test_the_authors_splits_are_the_same_rules(name: str) -> None:
 
     from msgspec import convert
 
-    from nikawa.generation.pack import PACKS
-    from nikawa.generation.pack_head import Head, rules_of
+    from nikawa.generation.pack import PACKS, Head, rules_of
 
     path = PACKS / name / "pack.toml"
     rules = rules_of(convert(tomllib.loads(path.read_text("utf-8")), Head), path)

@@ -9,13 +9,13 @@ from random import Random
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.generation.native_write import write_native
+from nikawa.generation.notation import write_native
 from nikawa.generation.pack import Pack, load_pack
 from nikawa.generation.placeholders import placeholder_words
-from nikawa.generation.problem import Reader
+from nikawa.generation.problem_reader import Reader
 from nikawa.generation.template import LABELS, Literal, Word
-from nikawa.generation.time import COMPAT, Value, formats
-from nikawa.generation.times import sample, unreachable_cells
+from nikawa.generation.time_sampling import sample, unreachable_cells
+from nikawa.generation.times import COMPAT, Value, formats
 
 Write = Callable[..., Path]
 

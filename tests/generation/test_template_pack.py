@@ -12,8 +12,8 @@ from nikawa.errors import BadInput
 from nikawa.generation.check import check
 from nikawa.generation.pack import Pack, load_pack
 from nikawa.generation.placeholders import placeholder_words
-from nikawa.generation.problem import Reader
-from nikawa.generation.times import sample
+from nikawa.generation.problem_reader import Reader
+from nikawa.generation.time_sampling import sample
 
 HEAD = 'name = "towers"\nlanguage = "ja"\ntitle = "Towers"\nlicence = "Apache-2.0"\ntemplates = ["t.txt"]\n'
 HEIGHT = """

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nikawa.generation.spans import RANDOM, SHORT, Span
-from nikawa.generation.time import (
+from nikawa.generation.time_spans import RANDOM, SHORT, Span
+from nikawa.generation.times import (
     CALENDAR,
     COMPAT,
     INTERVALS,

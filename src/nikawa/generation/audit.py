@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nikawa.generation.problem import Parsed, Reader
-from nikawa.generation.spans import Span
+from nikawa.generation.problem_reader import Parsed, Reader
 from nikawa.generation.template import Template
-from nikawa.generation.time import CALENDAR, COMPAT, Format, Point
+from nikawa.generation.time_spans import Span
+from nikawa.generation.times import CALENDAR, COMPAT, Format, Point
 from nikawa.records import Example, Finding, Record
 
 WrongForms = Callable[[Mapping[str, str]], Sequence[str]]

@@ -7,7 +7,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from nikawa.errors import listed
-from nikawa.generation.engine import Generator
+from nikawa.generation.generator import Generator
 from nikawa.records import Card
 from nikawa.version import __version__
 

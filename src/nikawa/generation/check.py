@@ -13,14 +13,14 @@ from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
 
-from nikawa.generation.condition import NEVER, Condition, Every, compiled, leaves, only_order
-from nikawa.generation.condition import Size as Amount
-from nikawa.generation.mistakes import At, Trouble
+from nikawa.generation.conditions import NEVER, Condition, Every, compiled, leaves, only_order
+from nikawa.generation.conditions import Size as Amount
 from nikawa.generation.pack import Find, Pack, survey
-from nikawa.generation.spans import RANDOM
 from nikawa.generation.template import Template, Time, Word, bare_case, unbound
-from nikawa.generation.time import CALENDAR, Format, Point, Value, exists
-from nikawa.generation.time_spec import TimeSpec
+from nikawa.generation.template_errors import At, Trouble
+from nikawa.generation.time_sampling import TimeSpec
+from nikawa.generation.time_spans import RANDOM
+from nikawa.generation.times import CALENDAR, Format, Point, Value, exists
 
 
 class Size(NamedTuple):

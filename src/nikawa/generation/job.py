@@ -15,18 +15,17 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
+from nikawa.generation.artifact_gate import Verdict, judge
 from nikawa.generation.card import command, describe
-from nikawa.generation.engine import Generator, Place, lexicon_of
-from nikawa.generation.files import JOURNAL, Files, Text, Unusable, clear, prepare, whole
-from nikawa.generation.gate import Verdict, judge
-from nikawa.generation.lock import only_run
-from nikawa.generation.pack import Pack, pack_names
-from nikawa.generation.pack_head import HEAD
+from nikawa.generation.generator import Generator, Place, lexicon_of
+from nikawa.generation.journal import JOURNAL, Files, Text, Unusable, clear, prepare, whole
+from nikawa.generation.pack import HEAD, Pack, pack_names
 from nikawa.generation.shortfall import refuse_empty, repeated, untested
 from nikawa.generation.template import LABELS
 from nikawa.generation.templates import check, open_pack
 from nikawa.generation.workers import made
 from nikawa.io.folders import CARD, split_files, write_card
+from nikawa.io.locks import lock_folder
 from nikawa.io.staged import staged_files
 from nikawa.records import Record
 from nikawa.text import analyser
@@ -106,7 +105,10 @@ def generate(
     how = options or Options()
     if how.gate is not None and how.tokeniser is not None:
         analyser(how.tokeniser, cache=0)  # a wrong name is told before the work, not after it
-    with only_run(out):
+    cure = "wait until it ends, or choose another folder"
+    busy = BadInput("another run is writing into this folder", file=out, cure=cure)
+    misplaced = BadInput("is a file, not a folder", file=out, cure="choose another place")
+    with lock_folder(out, busy=busy, misplaced=misplaced):
         if how.overwrite and (out / CARD).exists():
             return _replacing(spec, out, data, how, progress)
         return _generate(spec, out, data, how, progress)

@@ -2,21 +2,242 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from nikawa.errors import BadInput, unknown
-from nikawa.generation.mistakes import At, Mistake, Trouble
-from nikawa.generation.pack_head import HEAD, Head, Rule, notation_of, read_head, rules_of, spans_of
-from nikawa.generation.reading import read_file
-from nikawa.generation.spans import Span
-from nikawa.generation.template import Template
-from nikawa.generation.time import Format
-from nikawa.generation.times import Cell, cells_of, unreachable_cells
+from nikawa.errors import BadInput, suggest, unknown
+from nikawa.generation.notation import Notation, parse_block, read_blocks
+from nikawa.generation.notation_jamp import parse_row, read_rows
+from nikawa.generation.template import TIME_KINDS, WORD_KINDS, Template, unbound
+from nikawa.generation.template_errors import At, Mistake, Trouble
+from nikawa.generation.time_sampling import Cell, cells_of, unreachable_cells
+from nikawa.generation.time_spans import SPANS, Span
+from nikawa.generation.times import LAST_YEAR, SURFACES, UNITS, Format, Measure, formats
+from nikawa.io.by_hand import read_whole
+
+HEAD = "pack.toml"
+COLUMNS = ("category", "time_format", "time_span", "template")
+"""What a split may choose by."""
+Rule = Mapping[str, frozenset[str]]
+"""Column to the words whose problems are left out."""
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of `pack.toml`."""
+
+
+class SpanTable(_Part, frozen=True):
+    """`[span.NAME]`."""
+
+    interval: tuple[int, int] = (1, 9)
+    years: tuple[int, int] = (2000, 2020)
+    window: dict[str, int] = {}
+
+
+class MeasureTable(_Part, frozen=True):
+    """`[measure.NAME]`."""
+
+    text: str
+    low: int
+    high: int
+    step: int = 1
+    near: int = 4
+
+
+class CellTable(_Part, frozen=True):
+    """`[cells.SPLIT]`."""
+
+    per: int = 10
+    formats: Literal["all", "test"] = "all"
+
+
+class Head(_Part, frozen=True, kw_only=True):
+    """`pack.toml` as written."""
+
+    name: str
+    language: str
+    title: str
+    licence: str
+    templates: tuple[str, ...]
+    lexicon: str = ""
+    description: str = ""
+    slots: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+    spans: tuple[str, ...] = ("random", "short")
+    span: dict[str, SpanTable] = {}
+    measure: dict[str, MeasureTable] = {}
+    cells: dict[str, CellTable] = msgspec.field(
+        default_factory=lambda: {"train": CellTable(), "test": CellTable(per=2, formats="test")}
+    )
+    split: dict[str, dict[str, list[str] | str]] = {}
+
+
+def read_head(path: Path) -> Head:
+    """The head of a pack as written."""
+    if not path.is_file():
+        raise BadInput(
+            f"holds no {HEAD}", file=path.parent, cure="see docs/templates.md for what a pack is"
+        )
+    try:
+        return msgspec.convert(tomllib.loads(read_whole(path)), Head)
+    except tomllib.TOMLDecodeError as problem:
+        raise BadInput(
+            f"is not TOML: {problem}", file=path, cure="mend the line it names"
+        ) from None
+    except msgspec.ValidationError as problem:
+        raise BadInput(
+            str(problem), file=path, cure="see docs/templates.md for what pack.toml holds"
+        ) from None
+
+
+def notation_of(head: Head, path: Path) -> Notation:
+    """What the templates of a pack may say."""
+    if head.language not in SURFACES:
+        raise BadInput(
+            f"there is no language {head.language!r}",
+            file=path,
+            cure=suggest(head.language, SURFACES),
+        )
+    known = formats(head.language)
+    for name in head.formats:
+        if name not in known:
+            raise BadInput(f"{name!r} is not a format", file=path, cure=suggest(name, known))
+    measures = {name: _measure(name, table, path) for name, table in head.measure.items()}
+    for kind in head.slots:
+        if kind in TIME_KINDS or not kind.isascii() or not kind.isalpha():
+            raise BadInput(
+                f"{kind!r} cannot name a slot", file=path, cure="use a word of Latin letters"
+            )
+    chosen = {name: known[name] for name in head.formats or known}
+    return Notation(head.language, (*WORD_KINDS, *head.slots), chosen, measures)
+
+
+def _measure(name: str, table: MeasureTable, path: Path) -> Format:
+    if table.text.count("{}") != 1:
+        raise BadInput(
+            f"the text of measure {name!r} needs one {{}}",
+            file=path,
+            cure="put it where the number goes",
+        )
+    if not (0 <= table.low <= table.high and table.step > 0 and table.near > 0):
+        raise BadInput(
+            f"measure {name!r} has no values", file=path, cure="low <= high, step and near above 0"
+        )
+    return Format(
+        "number", (name,), Measure(name, table.text, table.low, table.high, table.step, table.near)
+    )
+
+
+def spans_of(head: Head, path: Path) -> tuple[Span, ...]:
+    """The spans a pack names, its own among them."""
+    for unit in (unit for table in head.span.values() for unit in table.window):
+        if unit not in UNITS:
+            raise BadInput(f"{unit!r} is not a unit", file=path, cure=suggest(unit, UNITS))
+    known = {**SPANS, **{name: _span(name, table, path) for name, table in head.span.items()}}
+    for name in head.spans:
+        if name not in known:
+            raise BadInput(f"there is no span {name!r}", file=path, cure=suggest(name, known))
+    return tuple(known[name] for name in head.spans)
+
+
+def _span(name: str, table: SpanTable, path: Path) -> Span:
+    (short, long), (first, last) = table.interval, table.years
+    if not (
+        0 < short <= long
+        and 0 < first <= last <= LAST_YEAR - long
+        and all(n > 0 for n in table.window.values())
+    ):
+        raise BadInput(
+            f"span {name!r} has no values",
+            file=path,
+            cure="write the smaller number first, none below 1",
+        )
+    starts = {unit: _starts(unit, width, table.years) for unit, width in table.window.items()}
+    return Span(name, table.interval, table.window, starts, table.years)
+
+
+def _starts(unit: str, width: int, years: tuple[int, int]) -> tuple[int, int]:
+    """Where a window may start so that every month and day has its last value."""
+    first, last = {"year": years, "month": (1, 12), "day": (1, 28), "hour": (0, 23)}[unit]
+    return first, max(first, last - width + 1)
+
+
+def rules_of(head: Head, path: Path) -> dict[str, Rule]:
+    """Training split to what it leaves out."""
+    return {name: dict(_rule(head, name, path, ())) for name in head.split}
+
+
+def _rule(
+    head: Head, name: str, path: Path, below: tuple[str, ...]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    if name not in head.split or name in below:
+        raise BadInput(
+            f"split {name!r} cannot be extended", file=path, cure=suggest(name, head.split)
+        )
+    dropped: dict[str, frozenset[str]] = {}
+    for column, words in head.split[name].items():
+        if column == "extends" and isinstance(words, str):
+            for inherited, more in _rule(head, words, path, (*below, name)):
+                dropped[inherited] = dropped.get(inherited, frozenset()) | more
+        elif column in COLUMNS and isinstance(words, list):
+            dropped[column] = dropped.get(column, frozenset()) | frozenset(words)
+        else:
+            cure = suggest(column, (*COLUMNS, "extends"))
+            raise BadInput(f"split {name!r} cannot choose by {column!r}", file=path, cure=cure)
+    yield from dropped.items()
+
+
+Parsed = tuple[str, At, Callable[[], Template]]
+
+
+def read_file(
+    path: Path, notation: Notation, taken: Collection[str] = ()
+) -> tuple[list[Template], list[Trouble]]:
+    """The templates of a file and its faults; a `.tsv` is in the authors' notation, anything else in the native one."""
+    templates: list[Template] = []
+    troubles: list[Trouble] = []
+    seen: dict[str, str] = dict.fromkeys(taken, "another file")
+    for entry in _authors(path) if path.suffix == ".tsv" else _native(path, notation):
+        if isinstance(entry, Mistake):
+            troubles.append(entry.trouble())
+            continue
+        name, at, parse = entry
+        if name in seen:
+            what = f"template {name} was in {seen[name]} already"
+            troubles.append(
+                Mistake("duplicate-id", what, at, "give each template its own id").trouble(name)
+            )
+            continue
+        seen[name] = f"line {at.line}"
+        try:
+            template = parse()
+        except Mistake as mistake:
+            troubles += [fault.trouble(name) for fault in (mistake, *mistake.others)]
+        else:
+            templates.append(template)
+            troubles += unbound(template)
+    if not templates and not troubles:
+        troubles.append(Mistake("syntax", "holds no template", At(1, 1), "write one").trouble())
+    return templates, troubles
+
+
+def _authors(path: Path) -> Iterator[Parsed | Mistake]:
+    for row, places in read_rows(path):
+        yield row["id"], places["id"], lambda row=row, places=places: parse_row(row, places)  # type: ignore[misc]
+
+
+def _native(path: Path, notation: Notation) -> Iterator[Parsed | Mistake]:
+    for block in read_blocks(path):
+        if isinstance(block, Mistake):
+            yield block
+        else:
+            yield block.id, block.at, lambda block=block: parse_block(block, notation)  # type: ignore[misc]
+
 
 __all__ = ["HEAD", "PACKS", "Find", "Head", "Pack", "Rule", "load_pack", "pack_names", "survey"]
 

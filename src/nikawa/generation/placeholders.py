@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nikawa.generation.spans import Chance, below
 from nikawa.generation.template import Choice, Template, Time, Word
-from nikawa.generation.times import Cell
+from nikawa.generation.time_sampling import Cell
+from nikawa.generation.time_spans import Chance, below
 
 WORDS = {
     "ja": {

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from nikawa.datasets import load
 from nikawa.errors import BadInput
-from nikawa.generation.engine import lexicon_of
-from nikawa.generation.engine_words import inflected
+from nikawa.generation.generator import lexicon_of
 from nikawa.generation.lexicon import Lexicon
 from nikawa.generation.pack import Pack, pack_names
-from nikawa.generation.plausible import Decision, Plausibility, export_review, import_review
-from nikawa.generation.problem import Parsed, Reader
+from nikawa.generation.plausibility import Decision, Plausibility, export_review, import_review
+from nikawa.generation.problem_reader import Parsed, Reader
 from nikawa.generation.template import Template, bare_case
 from nikawa.generation.templates import open_pack
+from nikawa.generation.word_space import inflected
 from nikawa.io.folders import write_folder
 from nikawa.records import Dataset, Example, Record
 

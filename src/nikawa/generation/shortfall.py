@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.generation.files import whole
+from nikawa.generation.journal import whole
 from nikawa.io.lines import read_raw_lines
 
 if TYPE_CHECKING:

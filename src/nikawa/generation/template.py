@@ -14,9 +14,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nikawa.errors import suggest
-from nikawa.generation.condition import NEVER, Condition, bind, compiled, leaves
-from nikawa.generation.mistakes import At, Faults, Mistake, Trouble
-from nikawa.generation.time import (
+from nikawa.generation.conditions import NEVER, Condition, bind, compiled, leaves
+from nikawa.generation.template_errors import At, Faults, Mistake, Trouble
+from nikawa.generation.times import (
     CALENDAR,
     SURFACES,
     Clock,
@@ -27,9 +27,8 @@ from nikawa.generation.time import (
 )
 
 if TYPE_CHECKING:
-    from nikawa.generation.spans import Span
-    from nikawa.generation.time_spec import TimeSpec
-    from nikawa.generation.times import Cell
+    from nikawa.generation.time_sampling import Cell, TimeSpec
+    from nikawa.generation.time_spans import Span
 
 LABELS = ("entailment", "contradiction", "neutral")
 WORD_KINDS = ("agent", "noun", "place", "verb")
@@ -192,7 +191,7 @@ class Template:
     @cached_property
     def spec(self) -> TimeSpec:
         """What the labels depend on; templates with the same one share their index of times."""
-        from nikawa.generation.times import spec_of
+        from nikawa.generation.time_sampling import spec_of
 
         return spec_of(self)
 
@@ -215,7 +214,7 @@ class Template:
         }
 
     def _time_text(self, use: Time, values: Mapping[str, Value], fmt: Format) -> str:
-        from nikawa.generation.times import moved
+        from nikawa.generation.time_sampling import moved
 
         value = values.get(use.slot, 1)
         if isinstance(value, tuple):
@@ -248,7 +247,7 @@ class Template:
         self, formats: tuple[Format, ...] | None = None, spans: tuple[Span, ...] | None = None
     ) -> tuple[Cell, ...]:
         """The reachable cells of this template, in the published order."""
-        from nikawa.generation.times import cells_of
+        from nikawa.generation.time_sampling import cells_of
 
         return cells_of(self, formats, spans)
 

@@ -12,14 +12,14 @@ from nikawa.errors import BadInput, MissingData, unknown
 from nikawa.generation.audit import Report as AuditReport
 from nikawa.generation.audit import audit as run_audit
 from nikawa.generation.check import check as run_check
-from nikawa.generation.condition import written
-from nikawa.generation.engine import Generator, lexicon_of
-from nikawa.generation.mistakes import Trouble
+from nikawa.generation.conditions import written
+from nikawa.generation.generator import Generator, lexicon_of
 from nikawa.generation.pack import Pack, load_pack, pack_names
 from nikawa.generation.placeholders import placeholder_words
-from nikawa.generation.spans import Chance
 from nikawa.generation.template import Literal, Side, Template
-from nikawa.generation.times import Cell, sample
+from nikawa.generation.template_errors import Trouble
+from nikawa.generation.time_sampling import Cell, sample
+from nikawa.generation.time_spans import Chance
 from nikawa.records import Example, Record
 
 PUBLISHED = {"jamp": "jamp/dataset/template/template_ver_1_5.tsv"}

@@ -1,109 +1,291 @@
-"""Times for a wanted label, without trial and error while generating, and the cells they make.
+"""Time points, intervals and numbers: formats, two clocks, and their text in each language.
 
-`sample(template, format, span, label, chance)` draws from an index that is built once for everything that decides a label
-(conditions, format, span) and is shared by all templates that agree on it; see `time_index`.
+A point is a tuple of numbers, one a unit of its format: 8月4日 is (8, 4) in the format 月日. An interval or a number is an
+integer. A clock turns points into instants (integers that compare and shift):
+
+- `calendar`: hours; units a format leaves out come from 2000-01-01 0:00, a leap year, so that 2月29日 exists;
+  a point lasts one of its smallest units; months and years shift by the calendar, the day cut to the month's length.
+- `compat`: the numbers of JAMP's generator, hour + 100 day + 10^4 month + 10^6 year, units left out are 0. The end of
+  12月 carries into the year even where there is none, and so do month ends; hours end where they start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+import re
+from calendar import monthrange
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from types import MappingProxyType
+from typing import Literal, Protocol
 
-from nikawa.generation.spans import RANDOM, SHORT, Chance, Span
-from nikawa.generation.template import LABELS, Template, Time
-from nikawa.generation.time import Format, Point, day_before
-from nikawa.generation.time_index import index
-from nikawa.generation.time_spec import TimeSpec, Values
-
-
-def moved(point: Point, days: int, fmt: Format) -> Point:
-    """A point as it is written some days earlier; days lie within the month."""
-    for _ in range(-days):
-        earlier = day_before(point, fmt)
-        assert earlier is not None
-        point = earlier
-    return point
-
-
-def spec_of(template: Template, *, given: bool = True) -> TimeSpec:
-    """What the labels of a template depend on; without `given` self-contradicting premises may occur."""
-    times = [use for use in template.uses if isinstance(use, Time)]
-    named = dict.fromkeys((use.slot, use.kind) for use in times)
-    return TimeSpec(
-        points=tuple(slot for slot, kind in named if kind == "time"),
-        sizes=tuple(slot for slot, kind in named if kind in ("interval", "number")),
-        entails=template.entails,
-        contradicts=template.contradicts,
-        given=template.given if given else (),
-        before=tuple(dict.fromkeys(use.slot for use in times if use.days)),
-        apart=tuple((use.slot, use.apart[0]) for use in times if use.apart),
-    )
+UNITS = ("year", "month", "day", "hour")
+Kind = Literal["point", "interval", "number"]
+Point = tuple[int, ...]
+Value = Point | int
+LEAP_YEAR = 2000
+_NUMBER = "[0-9]{1,6}"
+_BASE = (LEAP_YEAR, 1, 1, 0)
+LAST_YEAR = 9900
+"""Years above this leave no room for arithmetic."""
 
 
-class Cell(NamedTuple):
-    """Problems of one kind: a template, a format and a span (None where it has no times), a label."""
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a number slot counts: its text around the number, and the numbers it takes."""
 
-    template: Template
-    format: Format | None
-    span: Span | None
-    label: str
+    name: str
+    text: str
+    low: int
+    high: int
+    step: int = 1
+    near: int = 4
+    """How many neighbouring values a short span has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a time is written: the units of a point, the one unit of an interval, the name of a number's measure."""
+
+    kind: Kind
+    units: tuple[str, ...]
+    measure: Measure | None = None
 
     @property
-    def name(self) -> str:
-        """Stable name, such as `1/年月/random/neutral`."""
-        language = self.template.language
-        fmt = self.format.name(language) if self.format else "-"
-        return f"{self.template.id}/{fmt}/{self.span.name if self.span else '-'}/{self.label}"
+    def largest(self) -> str:
+        """The unit an interval has beside points of this format."""
+        return self.units[0]
+
+    @property
+    def smallest(self) -> str:
+        """The unit a point of this format lasts."""
+        return self.units[-1]
+
+    def name(self, language: str) -> str:
+        """What the format is called in a language: 年月日, 月間, 년월; a number's measure has one name."""
+        return _name(self, language)
 
 
-def cells_of(
-    template: Template,
-    formats: tuple[Format, ...] | None = None,
-    spans: tuple[Span, ...] | None = None,
-) -> tuple[Cell, ...]:
-    """The reachable cells, by format, span and label in the published order."""
-    return tuple(cell for cell, reachable in all_cells(template, formats, spans) if reachable)
+@cache
+def _name(fmt: Format, language: str) -> str:
+    surface = SURFACES[language]
+    if fmt.kind == "point":
+        return "".join(surface.point[unit] for unit in fmt.units)
+    return surface.interval_name[fmt.units[0]] if fmt.kind == "interval" else fmt.units[0]
 
 
-def unreachable_cells(
-    template: Template,
-    formats: tuple[Format, ...] | None = None,
-    spans: tuple[Span, ...] | None = None,
-) -> tuple[Cell, ...]:
-    """Cells of labels that the template has elsewhere but that no assignment of this format and span reaches."""
-    found = list(all_cells(template, formats, spans))
-    labels = {cell.label for cell, reachable in found if reachable}
-    return tuple(cell for cell, reachable in found if not reachable and cell.label in labels)
+def _points() -> tuple[Format, ...]:
+    return tuple(Format("point", UNITS[a : b + 1]) for a in range(4) for b in range(a, 4))
 
 
-def all_cells(
-    template: Template,
-    formats: tuple[Format, ...] | None = None,
-    spans: tuple[Span, ...] | None = None,
-) -> Iterator[tuple[Cell, bool]]:
-    """Every combination, and whether it can be reached."""
-    spanned = bool(template.spec.points or template.spec.sizes)
-    for fmt in _offered(template, formats):
-        for span in (spans or (RANDOM, SHORT)) if spanned else (None,):
-            reached = labels_of(template, fmt, span)
-            yield from ((Cell(template, fmt, span, label), label in reached) for label in LABELS)
+POINTS = _points()
+"""The ten formats of a point, by largest unit, then by length."""
+INTERVALS = tuple(Format("interval", (unit,)) for unit in UNITS)
 
 
-def _offered(template: Template, formats: tuple[Format, ...] | None) -> Iterable[Format | None]:
-    if not template.formats:
-        return (None,)
-    return (
-        template.formats if formats is None else [fmt for fmt in template.formats if fmt in formats]
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """The words of one language for times. A new language is a new row of `SURFACES`."""
+
+    point: dict[str, str]
+    """What follows a number in a point, by unit."""
+    interval: dict[str, str]
+    """What follows a number in an interval."""
+    interval_name: dict[str, str]
+    """What the interval's format is called in the data."""
+    unit: dict[str, str]
+    """What follows the word for `every`."""
+    gap: str = ""
+    """What stands between the parts of a point."""
+
+
+SURFACES = {
+    "ja": Surface(
+        point={"year": "年", "month": "月", "day": "日", "hour": "時"},
+        interval={"year": "年間", "month": "ヶ月間", "day": "日間", "hour": "時間"},
+        interval_name={"year": "年間", "month": "月間", "day": "日間", "hour": "時間"},
+        unit={"year": "年", "month": "月", "day": "日", "hour": "時間"},
+    ),
+    "ko": Surface(
+        point={"year": "년", "month": "월", "day": "일", "hour": "시"},
+        interval={"year": "년", "month": "개월", "day": "일", "hour": "시간"},
+        interval_name={"year": "년간", "month": "개월간", "day": "일간", "hour": "시간"},
+        unit={"year": "년", "month": "월", "day": "일", "hour": "시간"},
+        gap=" ",
+    ),
+}
+
+
+@cache
+def formats(language: str) -> dict[str, Format]:
+    """Every format of points and intervals by its name in a language."""
+    return {fmt.name(language): fmt for fmt in (*POINTS, *INTERVALS)}
+
+
+def render_point(point: Point, fmt: Format, language: str) -> str:
+    """A point as text: 2019年8月, 2019년 8월."""
+    surface = SURFACES[language]
+    return surface.gap.join(
+        f"{number}{surface.point[unit]}" for number, unit in zip(point, fmt.units, strict=True)
     )
 
 
-def labels_of(template: Template, fmt: Format | None, span: Span | None) -> tuple[str, ...]:
-    """The labels some assignment of times gives."""
-    return index(template.spec, fmt, span).labels
+def render_interval(length: int, unit: str, language: str) -> str:
+    """An interval as text: 7ヶ月間, 7개월."""
+    return f"{length}{SURFACES[language].interval[unit]}"
 
 
-def sample(
-    template: Template, fmt: Format | None, span: Span | None, label: str, chance: Chance
-) -> Values | None:
-    """Times that give the label, or None where none do. The same chance gives the same times."""
-    return index(template.spec, fmt, span).draw(label, chance)
+@cache
+def point_pattern(language: str) -> str:
+    """A regular expression without groups that matches a point of any format."""
+    surface = SURFACES[language]
+    parts = [f"{_NUMBER}{surface.point[unit]}" for unit in UNITS]
+    runs = ["".join(_spaced(parts[a:b], surface.gap)) for a in range(4) for b in range(4, a, -1)]
+    return f"(?:{'|'.join(runs)})"
+
+
+def _spaced(parts: Sequence[str], gap: str) -> list[str]:
+    return [part if i == 0 else re.escape(gap) + part for i, part in enumerate(parts)]
+
+
+@cache
+def interval_pattern(language: str) -> str:
+    """A regular expression without groups that matches an interval of any unit."""
+    return rf"{_NUMBER}(?:{'|'.join(SURFACES[language].interval.values())})"
+
+
+def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
+    """The format and numbers of a point, or None where `text` is none or its date does not exist."""
+    by_word = {word: unit for unit, word in SURFACES[language].point.items()}
+    parts = re.findall(rf"({_NUMBER})(\D+)", text)
+    units = tuple(by_word.get(word.strip(), "") for _, word in parts)
+    fmt = Format("point", units)
+    point = tuple(int(number) for number, _ in parts)
+    if fmt not in POINTS or render_point(point, fmt, language) != text or not exists(point, fmt):
+        return None
+    return fmt, point
+
+
+def parse_interval(text: str, language: str) -> tuple[Format, int] | None:
+    """The format and length of an interval, or None where `text` is none."""
+    found = re.fullmatch(rf"({_NUMBER})(\D+)", text)
+    if found is None:
+        return None
+    by_word = {word: unit for unit, word in SURFACES[language].interval.items()}
+    unit = by_word.get(found[2])
+    return None if unit is None else (Format("interval", (unit,)), int(found[1]))
+
+
+def exists(point: Point, fmt: Format) -> bool:
+    """Whether the calendar has this point; without a year February has 29 days, without a month a month has 31."""
+    year, month, day, hour = _whole(point, fmt)
+    if not (1 <= year <= LAST_YEAR and 1 <= month <= 12 and 0 <= hour <= 23):
+        return False
+    return 1 <= day <= monthrange(year, month)[1]
+
+
+def day_before(point: Point, fmt: Format) -> Point | None:
+    """The point with its day number one less, as the templates' `-1day` asks; None on a first day."""
+    place = fmt.units.index("day")
+    return None if point[place] <= 1 else (*point[:place], point[place] - 1, *point[place + 1 :])
+
+
+def _whole(point: Point, fmt: Format) -> Point:
+    """All four units; those the format leaves out from the base."""
+    first = UNITS.index(fmt.units[0])
+    return (*_BASE[:first], *point, *_BASE[first + len(point) :])
+
+
+class Clock(Protocol):
+    """Points to instants, and instants moved."""
+
+    name: str
+
+    def __hash__(self) -> int:
+        """Clocks are told apart by identity."""
+
+    def start(self, point: Point, fmt: Format) -> int:
+        """The instant a point begins."""
+
+    def end(self, point: Point, fmt: Format) -> int:
+        """The instant it is over."""
+
+    def shift(self, instant: int, count: int, unit: str) -> int:
+        """The instant `count` units later."""
+
+
+class Calendar:
+    """Instants are hours of the proleptic Gregorian calendar."""
+
+    name = "calendar"
+
+    def start(self, point: Point, fmt: Format) -> int:
+        """The first hour of a point."""
+        year, month, day, hour = _whole(point, fmt)
+        return date(year, month, day).toordinal() * 24 + hour
+
+    def end(self, point: Point, fmt: Format) -> int:
+        """The first hour after a point."""
+        year, month, day, hour = _whole(point, fmt)
+        match fmt.smallest:
+            case "year":
+                return date(year + 1, 1, 1).toordinal() * 24
+            case "month":
+                return date(year + month // 12, month % 12 + 1, 1).toordinal() * 24
+            case "day":
+                return date(year, month, day).toordinal() * 24 + 24
+            case _:
+                return date(year, month, day).toordinal() * 24 + hour + 1
+
+    def shift(self, instant: int, count: int, unit: str) -> int:
+        """`count` units later; a day the month does not have becomes its last."""
+        if unit in ("hour", "day"):
+            return instant + count * (24 if unit == "day" else 1)
+        day = date.fromordinal(instant // 24)
+        months = day.year * 12 + day.month - 1 + count * (12 if unit == "year" else 1)
+        year, month = months // 12, months % 12 + 1
+        last = monthrange(year, month)[1]
+        return date(year, month, min(day.day, last)).toordinal() * 24 + instant % 24
+
+
+class Compat:
+    """Instants are base-100 numbers, as in the generator that made JAMP."""
+
+    name = "compat"
+    size: Mapping[str, int] = MappingProxyType(
+        {"hour": 1, "day": 100, "month": 10_000, "year": 1_000_000}
+    )
+
+    def start(self, point: Point, fmt: Format) -> int:
+        """The number of a point; units left out count nothing."""
+        return sum(n * self.size[unit] for n, unit in zip(point, fmt.units, strict=True))
+
+    def end(self, point: Point, fmt: Format) -> int:
+        """One smallest unit later; hours end where they start."""
+        if fmt.smallest == "hour":
+            return self.start(point, fmt)
+        if fmt.smallest == "year":
+            return self.start(point, fmt) + self.size["year"]
+        full = {"year": 0, "month": 0, "day": 0, **dict(zip(fmt.units, point, strict=True))}
+        after = self._next_day(full) if fmt.smallest == "day" else self._next_month(full)
+        return sum(n * self.size[unit] for unit, n in after.items())
+
+    def _next_month(self, full: dict[str, int]) -> dict[str, int]:
+        if full["month"] == 12:
+            return {"year": full["year"] + 1, "month": 1, "day": 0}
+        return {**full, "month": full["month"] + 1}
+
+    def _next_day(self, full: dict[str, int]) -> dict[str, int]:
+        # The generator asked a calendar that begins in January 2020 for the day after.
+        if full["day"] < monthrange(full["year"] or 2020, full["month"] or 1)[1]:
+            return {**full, "day": full["day"] + 1}
+        return {**self._next_month(full), "day": 1}
+
+    def shift(self, instant: int, count: int, unit: str) -> int:
+        """Plain addition."""
+        return instant + count * self.size[unit]
+
+
+CALENDAR: Clock = Calendar()
+COMPAT: Clock = Compat()

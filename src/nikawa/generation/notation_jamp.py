@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nikawa.errors import suggest
-from nikawa.generation.condition import NEVER, Compare, Condition, Edge
-from nikawa.generation.condition_text import parse_condition
-from nikawa.generation.mistakes import At, Faults, Mistake
+from nikawa.generation.conditions import NEVER, Compare, Condition, Edge, parse_condition
 from nikawa.generation.template import (
     Choice,
     Element,
@@ -24,7 +22,8 @@ from nikawa.generation.template import (
     refuse_too_many,
     settled,
 )
-from nikawa.generation.time import INTERVALS, POINTS, UNITS, Format, formats
+from nikawa.generation.template_errors import At, Faults, Mistake
+from nikawa.generation.times import INTERVALS, POINTS, UNITS, Format, formats
 from nikawa.io.by_hand import read_rows as read_table
 
 COLUMNS = (

@@ -1,15 +1,10 @@
-"""The generator: cells in, problems out. Item i of a cell depends on the seed, the cell and i, and on nothing else.
-
-A split is made of cells (template x format x span x label). The words of item i come from the template's `WordSpace`, whose
-numbers its cells share out among themselves (cell c of C takes c, c + C, c + 2C, …), so that no two problems of a template
-have all words in common until every way is used; then each takes those of the next, lest a name stick to a label. The times come from the index of the label that is wanted.
-"""
+"""The texts of times, remembered: problems of one format share most of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import gcd
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,21 +13,69 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
-from nikawa.generation.engine_chance import Dice, key
-from nikawa.generation.engine_sides import SIDES
-from nikawa.generation.engine_times import timer
-from nikawa.generation.engine_words import WordSpace, unit_of
+from nikawa.generation.chance import Dice, key
 from nikawa.generation.lexicon import Lexicon, load_lexicon
 from nikawa.generation.pack import Pack
-from nikawa.generation.spans import Chance, Span, below
-from nikawa.generation.template import Choice, Literal, Side, Template
-from nikawa.generation.time import Value
-from nikawa.generation.time_index import index
-from nikawa.generation.times import Cell
+from nikawa.generation.template import Choice, Literal, Side, Template, Time
+from nikawa.generation.time_sampling import Cell, index, moved
+from nikawa.generation.time_spans import Chance, Span, below
+from nikawa.generation.times import SURFACES, Format, Value, render_interval, render_point
+from nikawa.generation.word_space import SIDES, WordSpace, attached, unit_of
 from nikawa.records import Example, Origin
 
 if TYPE_CHECKING:
-    from nikawa.generation.engine_batch import Numbers
+    from nikawa.generation.chance_arrays import Numbers
+
+
+Timer = Callable[[dict[str, str], Mapping[str, Value]], None]
+"""Writes the texts of the times into the fillers."""
+REMEMBERED = 9_000
+"""Texts kept of each format: all days of the years of a span, not all their hours."""
+
+
+def timer(cell: Cell) -> Timer:
+    """What writes the times of a cell's problems."""
+    uses = {use.key: use for use in cell.template.uses if isinstance(use, Time)}
+    if cell.format is None or not uses:
+        return lambda fillers, values: None
+    language = cell.template.language
+    writers = [
+        (name, use.slot, *_writer(use.kind, use.days, use.particle, cell.format, language))
+        for name, use in uses.items()
+    ]
+
+    def write(fillers: dict[str, str], values: Mapping[str, Value]) -> None:
+        for name, slot, make, known in writers:
+            value = values.get(slot, 1)
+            if value in known:
+                fillers[name] = known[value]
+                continue
+            text = fillers[name] = make(value)
+            if len(known) < REMEMBERED:
+                known[value] = text
+
+    return write
+
+
+@cache
+def _writer(
+    kind: str, days: int, particle: str, fmt: Format, language: str
+) -> tuple[Callable[[Value], str], dict[Value, str]]:
+    """What writes one kind of time, and what it has written so far."""
+
+    def write(value: Value) -> str:
+        if isinstance(value, tuple):
+            text = render_point(moved(value, days, fmt), fmt, language)
+        elif kind == "unit":
+            text = SURFACES[language].unit[fmt.largest]
+        elif fmt.measure is not None:
+            text = fmt.measure.text.format(value)
+        else:
+            text = render_interval(value, fmt.largest, language)
+        return attached(text, particle) if particle else text
+
+    return write, {}
+
 
 __all__ = ["Generator", "Place", "lexicon_of"]
 
@@ -205,7 +248,7 @@ class Generator:
 
     def _filled(self, split: str, cell: Cell, items: range) -> Iterator[dict[str, str]]:
         """The texts of all slots of each item; those with fresh words are worked out together where they are many."""
-        from nikawa.generation import engine_batch as batch
+        from nikawa.generation import chance_arrays as batch
 
         share = self._share(cell, split)
         fresh = range(items.start, max(items.start, min(items.stop, share.size)))
@@ -219,7 +262,7 @@ class Generator:
             yield from map(self._filler(split, cell), items)
 
     def _filled_together(self, split: str, cell: Cell, items: range) -> Iterator[dict[str, str]]:
-        from nikawa.generation.engine_batch import drawn
+        from nikawa.generation.chance_arrays import drawn
 
         share = self._share(cell, split)
         words, dice = self._keys(split, cell)

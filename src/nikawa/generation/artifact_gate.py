@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nikawa.errors import listed
-from nikawa.generation.engine import Generator, Place
+from nikawa.generation.generator import Generator, Place
 from nikawa.records import Record
 
 if TYPE_CHECKING:

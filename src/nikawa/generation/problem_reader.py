@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from nikawa.generation.template import Choice, Element, Literal, Template, Time, Word
-from nikawa.generation.time import (
+from nikawa.generation.times import (
     SURFACES,
     Format,
     Value,

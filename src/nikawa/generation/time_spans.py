@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
-from nikawa.generation.time import LEAP_YEAR, Format, Point
+from nikawa.generation.times import LEAP_YEAR, Format, Point
 
 
 class Chance(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.generation.engine_chance import (
+from nikawa.generation.chance import (
     FIRST,
     FOURTH,
     FRACTION,
@@ -21,8 +21,8 @@ from nikawa.generation.engine_chance import (
     Dice,
     rectangle,
 )
-from nikawa.generation.spans import Chance
-from nikawa.generation.time import Value
+from nikawa.generation.time_spans import Chance
+from nikawa.generation.times import Value
 
 Numbers = NDArray[np.uint64]
 LEAST = 24
