@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.io.command import answered_lines
+from nikawa.io.command import pipe_lines
 
 
 def program(tmp_path: Path, body: str) -> str:
@@ -20,7 +20,7 @@ def program(tmp_path: Path, body: str) -> str:
 
 def test_lines_in_and_out(tmp_path: Path) -> None:
     echo = program(tmp_path, "for line in sys.stdin.buffer: sys.stdout.buffer.write(line)")
-    assert answered_lines(echo, ["橋  を\n渡る", "", "x"], called="it") == ["橋 を 渡る", "", "x"]
+    assert pipe_lines(echo, ["橋  を\n渡る", "", "x"], called="it") == ["橋 を 渡る", "", "x"]
 
 
 def test_a_program_that_does_not_read_on_is_told(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_program_that_does_not_read_on_is_told(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         with pytest.raises(BadInput, match=r"it .* ended with status 3 and said: nothing"):
-            answered_lines(program(tmp_path, "sys.exit(3)"), ["long" * 50] * 20_000, called="it")
+            pipe_lines(program(tmp_path, "sys.exit(3)"), ["long" * 50] * 20_000, called="it")
         assert signal.getsignal(signal.SIGPIPE) == signal.SIG_DFL
     finally:
         signal.signal(signal.SIGPIPE, before)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.aggregation.agree import Options, agree
+from nikawa.aggregation.agree import AgreeOptions, agree
 from nikawa.cleaning.job import clean
 from nikawa.io.judgements import open_judgements
 from nikawa.io.lines import open_bytes, read_lines
@@ -77,5 +77,5 @@ def test_clean_reads_a_pipe(text: str, pipe: Pipe, tmp_path: Path) -> None:
 def test_judgements_come_through_a_pipe(text: str, form: str, pipe: Pipe) -> None:
     path = pipe(text)
     assert len(list(open_judgements(path).rows)) == 2
-    report = agree(str(path), options=Options(resamples=20)).report
+    report = agree(str(path), options=AgreeOptions(resamples=20)).report
     assert (report.form, report.counts["unanimous"]) == (form, 1)

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.io.processes import processes
+from nikawa.io import processes
+from nikawa.io.processes import process_pool
 
 PARENT = """
 import os, time
-from nikawa.io.processes import processes
+from nikawa.io.processes import process_pool
 if __name__ == "__main__":
-    with processes(2) as pool:
+    with process_pool(2) as pool:
         print(*{found.result() for found in [pool.submit(os.getpid) for _ in range(50)]}, flush=True)
         time.sleep(60)
 """
@@ -61,6 +62,17 @@ def test_one_that_was_killed_is_told_in_a_line() -> None:
         pytest.raises(
             BadInput, match=r"a process was killed, .*; give the same command again, with fewer"
         ),
-        processes(1) as pool,
+        process_pool(1) as pool,
     ):
         pool.submit(os.kill, pool.submit(os.getpid).result(), signal.SIGKILL).result()
+
+
+def test_a_program_of_its_own_looks_for_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(processes, "PARENT_POLL_SECONDS", 0.001)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    processes.end_with_parent()
+    time.sleep(0.01)
+    assert ended == []
+    monkeypatch.setattr(os, "getppid", lambda: -1)
+    assert within(10, lambda: ended == [1])

@@ -4,18 +4,19 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from nikawa.execute import executors
+from nikawa.execute import Killed, executors
+from nikawa.execute.base import KILLED
 from nikawa.execute.here import Here
-from nikawa.execute.pool import KILLED, Pool
+from nikawa.execute.pool import Pool
 from nikawa.runs import Outcome, RunSpec
 from nikawa.runs.plan import Request, plan
-from nikawa.runs.score import SCORING
+from nikawa.runs.scores import SCORING
 from nikawa.runs.work import Place, work
 
 
@@ -35,6 +36,15 @@ def threads_of(run: RunSpec) -> Outcome:
     return Outcome(run=run, status="done", problem=os.environ["OMP_NUM_THREADS"])
 
 
+def finished(results: Iterable[Outcome | Killed[RunSpec]]) -> list[Outcome]:
+    """The outcomes, none of which may be of a killed process."""
+    outcomes = []
+    for result in results:
+        assert isinstance(result, Outcome)
+        outcomes.append(result)
+    return outcomes
+
+
 def test_executors_are_found_by_name() -> None:
     assert list(executors()) == ["here", "pool"]
 
@@ -45,7 +55,8 @@ def test_the_same_bytes_with_one_or_two_workers(
 ) -> None:
     runs, outs = specs("char-linear"), (tmp_path / "one", tmp_path / "two")
     one = Here(partial(work, place=Place(outs[0]), score=SCORING)).submit(runs)
-    two = Pool(partial(work, place=Place(outs[1]), score=SCORING), 2).submit(runs[::-1])
+    pool = Pool(partial(work, place=Place(outs[1]), score=SCORING), 2)
+    two = finished(pool.submit(runs[::-1]))
     assert {outcome.status for outcome in one} == {outcome.status for outcome in two} == {"done"}
     assert files(outs[0]) == files(outs[1])
     assert len(files(outs[0])) == 4 * len(runs)
@@ -54,12 +65,11 @@ def test_the_same_bytes_with_one_or_two_workers(
 @pytest.mark.slow
 def test_a_process_that_is_killed_costs_its_own_run_only() -> None:
     runs = specs("majority")
-    found = {outcome.run.folder: outcome for outcome in Pool(kills_itself, 2).submit(runs)}
-    assert len(found) == len(runs)
-    assert {o.run.seed: (o.status, o.problem) for o in found.values()} == {
-        0: ("done", ""),
-        1: ("failed", KILLED),
-    }
+    outcomes = list(Pool(kills_itself, 2).submit(runs))
+    assert len(outcomes) == len(runs)
+    killed = {(o.item.seed, o.problem) for o in outcomes if isinstance(o, Killed)}
+    assert killed == {(1, KILLED)}
+    assert {o.run.seed for o in outcomes if not isinstance(o, Killed)} == {0}
 
 
 def process_of(run: RunSpec) -> Outcome:
@@ -72,15 +82,15 @@ def process_of(run: RunSpec) -> Outcome:
 def test_an_entered_pool_keeps_its_processes_and_leaves_none_behind() -> None:
     first, second = (specs("majority", seeds=(n,)) for n in (0, 1))
     with Pool(process_of, 2) as pool:
-        (one,) = pool.submit(first)
-        (two,) = pool.submit(second)
+        (one,) = finished(pool.submit(first))
+        (two,) = finished(pool.submit(second))
         assert one.problem == two.problem != str(os.getpid())
         os.kill(int(two.problem), signal.SIGKILL)  # one that dies between two lists costs nothing
-        (three,) = pool.submit(first)
+        (three,) = finished(pool.submit(first))
         assert (three.status, three.problem) != ("done", one.problem)
         assert three.status == "done"
     assert multiprocessing.active_children() == []
-    (alone,) = Pool(process_of, 2).submit(first)
+    (alone,) = finished(Pool(process_of, 2).submit(first))
     assert alone.status == "done"
     assert multiprocessing.active_children() == []
 
@@ -103,5 +113,5 @@ def test_an_interruption_ends_what_is_under_way() -> None:
 @pytest.mark.slow
 def test_processes_keep_to_their_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    (outcome,) = Pool(threads_of, 1, threads=3).submit(specs("majority", seeds=(0,))[:1])
+    (outcome,) = finished(Pool(threads_of, 1, threads=3).submit(specs("majority", seeds=(0,))[:1]))
     assert (outcome.problem, os.environ["OMP_NUM_THREADS"]) == ("3", "7")

@@ -97,7 +97,7 @@ def test_an_executor_is_entered_once_to_choose_and_to_tell(
 
     heard: list[str] = []
 
-    class Kept(Here):
+    class Kept(Here[Any, Any]):
         def __enter__(self) -> None:
             heard.append("entered")
 
@@ -128,7 +128,7 @@ def test_long_runs_are_begun_first_where_several_run_at_a_time(
             begun.extend(runs)
             return iter(())
 
-    def make(*_: Any) -> Executor:
+    def make(*_: Any) -> Executor[Any, Any]:
         return Noting()
 
     monkeypatch.setitem(executors()._things, "noting", ExecutorKind("noting", "", make))
@@ -165,7 +165,7 @@ def test_a_run_that_fails_does_not_stop_the_others(
 def test_what_models_note_of_themselves_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nikawa.cli._run_show import _notes
+    from nikawa.cli.run import _notes
     from nikawa.models.majority import Majority
 
     def about(_: Majority) -> dict[str, Any]:

@@ -95,21 +95,22 @@ def test_a_run_that_holds_work_is_not_withdrawn(tmp_path: Path) -> None:
 def test_a_lock_whose_folder_was_removed_is_taken_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nikawa.runs import store
+    from nikawa.io import locks
 
-    stored, whole = StoredRun(tmp_path / "run"), store._wait
+    stored, whole = StoredRun(tmp_path / "run"), locks.try_lock
     waited: list[int] = []
 
-    def late(descriptor: int, path: Path) -> None:
-        whole(descriptor, path)
+    def late(descriptor: int) -> bool | None:
+        taken = whole(descriptor)
         waited.append(descriptor)
         if len(waited) == 1:  # the process before withdraws its folder
             stored.withdraw()
+        return taken
 
-    monkeypatch.setattr(store, "_wait", late)
+    monkeypatch.setattr(locks, "try_lock", late)
     with stored.locked():
+        assert len(waited) == 2
         assert stored.busy()
-    assert len(waited) == 2
 
 
 def test_a_word_that_names_no_device_is_one_short_line() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -162,18 +162,13 @@ def _labels(tally: Tally) -> tuple[str, ...]:
 def _tally(stream: Iterator[Item], sides: tuple[str, ...], tokeniser: str, workers: int) -> Tally:
     if workers <= 1:
         return count(stream, sides, analyser(tokeniser, cache=0))
-    from concurrent.futures import Future
+    from nikawa.execute.ordered import map_ordered
 
-    from nikawa.io.processes import processes
-
-    whole, waiting = Tally(sides), deque[Future[Tally]]()
-    with processes(workers) as pool:
-        while chunk := list(islice(stream, CHUNK)):
-            waiting.append(pool.submit(_count_chunk, chunk, sides, tokeniser))
-            if len(waiting) > 2 * workers:  # read no further ahead than the workers need
-                whole.merge(waiting.popleft().result())
-        for done in waiting:
-            whole.merge(done.result())
+    whole = Tally(sides)
+    chunks = iter(lambda: list(islice(stream, CHUNK)), [])
+    count_chunk = partial(_count_chunk, sides=sides, tokeniser=tokeniser)
+    for tally in map_ordered(count_chunk, chunks, workers, ahead=2):
+        whole.merge(tally)
     return whole
 
 

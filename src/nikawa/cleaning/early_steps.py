@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import msgspec
 
 from nikawa.cleaning import Settings, choose
 from nikawa.cleaning.engine import Cleaner, Gone
 from nikawa.cleaning.minhash import Signatures, signatures
-from nikawa.cleaning.piece import Piece
+from nikawa.cleaning.engine import Piece
 from nikawa.cleaning.source import Document
-from nikawa.cleaning.tally import Tally
+from nikawa.cleaning.engine import Tally
+from nikawa.execute.ordered import map_ordered
 from nikawa.io.chunks import by_characters
-from nikawa.io.processes import processes
 
 CHUNK = 100_000
 """Characters of a chunk."""
-AHEAD = 3
-"""Chunks a worker may be ahead of the writing."""
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -61,21 +57,7 @@ def chunks(documents: Iterator[Document]) -> Iterator[list[Document]]:
 
 def parts(given: Iterator[list[Document]], work: Work, workers: int) -> Iterator[Part]:
     """The parts in the order of their chunks."""
-    if workers <= 1:
-        yield from (clean_chunk(chunk, work) for chunk in given)
-        return
-    waiting: deque[Future[Part]] = deque()
-    with processes(workers) as pool:
-        try:
-            for chunk in given:
-                waiting.append(pool.submit(clean_chunk, chunk, work))
-                if len(waiting) >= workers * AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    return map_ordered(partial(clean_chunk, work=work), given, workers)
 
 
 def clean_chunk(chunk: list[Document], work: Work) -> Part:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from nikawa.cleaning.base import Step
 from nikawa.errors import BadInput
-from nikawa.io.command import answered_lines, command_words
+from nikawa.io.command import pipe_lines, split_command
 
 Scorer = Callable[[Sequence[str]], Sequence[float]]
 BATCH = 20_000
@@ -20,8 +20,8 @@ BATCH = 20_000
 def by_command(command: str) -> Scorer:
     """A scorer that runs `command` (no shell): a sentence a line in, a number a line out."""
     called = "the toxicity command"
-    command_words(command, called)  # told before the work, not after it
-    return lambda texts: _numbers(answered_lines(command, texts, called=called))
+    split_command(command, called)  # told before the work, not after it
+    return lambda texts: _numbers(pipe_lines(command, texts, called=called))
 
 
 def _numbers(lines: list[str]) -> list[float]:

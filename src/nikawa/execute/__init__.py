@@ -1,7 +1,8 @@
-"""Where runs are done: in this process, in a pool of processes, or by an executor of one's own. One file each.
+"""Where work is done: in this process, in a pool of processes, or by a custom executor. One file each.
 
-A file beside this one declares `EXECUTOR`; nothing else is touched to add one. Runs are values that name their inputs
-and results lie in files, so an executor only has to call `work` on each run somewhere that sees both.
+A file beside this one declares `EXECUTOR`; nothing else is touched to add one. Items (such as runs) are values that name their
+inputs, and results lie in files, so an executor only has to call `work` on each item somewhere that sees both.
+`ordered.map_ordered` is for stages that read a stream in chunks.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from nikawa.execute.base import Executor, ExecutorKind, Work, entered
+from nikawa.execute.base import Executor, ExecutorKind, Killed, Work, open_executor
 from nikawa.registry import Registry, scan
 
-__all__ = ["Executor", "ExecutorKind", "Work", "entered", "executors"]
+__all__ = ["Executor", "ExecutorKind", "Killed", "Work", "executors", "open_executor"]
 
 
 @cache

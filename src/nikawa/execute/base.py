@@ -1,33 +1,45 @@
-"""What an executor is."""
+"""What an executor is: something that does work on items, in any order, somewhere that sees their inputs."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-from nikawa.runs.value import Outcome, RunSpec
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Item_contra = TypeVar("Item_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
 
-Work = Callable[[RunSpec], Outcome]
-"""Does one run and tells what became of it; it can be pickled and never raises for a run that fails."""
+Work = Callable[[Item], Result]
+"""Works on one item. It can be pickled, and reports a failure in its result instead of raising."""
+
+KILLED = "its process was killed, perhaps for want of memory: try fewer --workers"
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+@dataclass(frozen=True)
+class Killed(Generic[Item]):
+    """Stands in place of the result of an item whose process was killed."""
+
+    item: Item
+    problem: str = KILLED
 
 
-class Executor(Protocol):
-    """Does runs somewhere. One that can be entered by `with` is: it may keep what it started from one `submit` to the next."""
+class Executor(Protocol[Item_contra, Result_co]):
+    """Works on items somewhere. One that is a context manager is entered: it may keep what it started between two `submit`s."""
 
-    def submit(self, runs: Sequence[RunSpec]) -> Iterator[Outcome]:
-        """One outcome a run, as they are done; closing the iterator early ends what is under way."""
+    def submit(self, items: Sequence[Item_contra], /) -> Iterator[Result_co]:
+        """One result an item (or `Killed`), as they are done; closing the iterator early ends what is under way."""
         ...
-
-
-def entered(executor: Executor) -> AbstractContextManager[object]:
-    """The executor as something to enter, whether or not it has anything to keep."""
-    return executor if isinstance(executor, AbstractContextManager) else nullcontext()
 
 
 @dataclass(frozen=True)
@@ -36,15 +48,20 @@ class ExecutorKind:
 
     name: str
     title: str
-    make: Callable[[Work, int, int], Executor]
-    """From the work, the number of runs at a time, and the threads of each."""
+    make: Callable[[Work[Any, Any], int, int], Executor[Any, Any]]
+    """From the work, the number of items at a time, and the threads of each."""
+
+
+def open_executor(executor: Executor[Any, Any]) -> AbstractContextManager[object]:
+    """The executor as a context manager, whether or not it has anything to keep."""
+    return executor if isinstance(executor, AbstractContextManager) else nullcontext()
 
 
 @contextmanager
-def threads_told(count: int) -> Iterator[None]:
+def limit_future_threads(count: int) -> Iterator[None]:
     """Let numerical libraries that are loaded now, here or in a new process, keep to so many threads."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, str(count)))
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(count)))
     try:
         yield
     finally:
@@ -53,3 +70,18 @@ def threads_told(count: int) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def limit_threads(count: int) -> AbstractContextManager[object]:
+    """Keep numerical libraries that are loaded already to so many threads.
+
+    How many there are may change the last bits of a sum. `limit_future_threads` is for libraries that are loaded later.
+    """
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(count)
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[object] = threadpool_limits(count)
+    return limits

@@ -1,44 +1,34 @@
-"""One run after the other in this process."""
+"""One item after the other in this process."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Generic
 
-from nikawa.execute.base import ExecutorKind, Work, threads_told
-from nikawa.runs.value import Outcome, RunSpec
+from nikawa.execute.base import (
+    ExecutorKind,
+    Item,
+    Result,
+    Work,
+    limit_future_threads,
+    limit_threads,
+)
 
 
 @dataclass(frozen=True)
-class Here:
+class Here(Generic[Item, Result]):
     """The executor of this process."""
 
-    work: Work
+    work: Work[Item, Result]
     threads: int = 1
 
-    def submit(self, runs: Sequence[RunSpec]) -> Iterator[Outcome]:
-        """Do them in order."""
-        for run in runs:
-            with limited(self.threads), threads_told(self.threads):
-                outcome = self.work(run)
-            yield outcome
-
-
-def limited(threads: int) -> AbstractContextManager[object]:
-    """Keep numerical libraries to so many threads: how many there are may change the last bits of a sum.
-
-    This holds for libraries that are loaded; those that are loaded later are told by the environment.
-    """
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(threads)
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return nullcontext()
-    limits: AbstractContextManager[object] = threadpool_limits(threads)
-    return limits
+    def submit(self, items: Sequence[Item]) -> Iterator[Result]:
+        """Work on them in order."""
+        for item in items:
+            with limit_threads(self.threads), limit_future_threads(self.threads):
+                result = self.work(item)
+            yield result
 
 
 EXECUTOR = ExecutorKind(

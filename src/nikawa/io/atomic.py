@@ -18,12 +18,12 @@ from typing import BinaryIO, cast
 import zstandard
 
 from nikawa.errors import BadInput
+from nikawa.io.locks import try_lock
 from nikawa.io.swap import (
     OLD,
     PART,
     clear,
     leftovers,
-    lock,
     named,
     open_folder,
     start_of,
@@ -48,7 +48,7 @@ def atomic_write(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
         temporary = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as raw:
-                lock(raw.fileno())
+                try_lock(raw.fileno())
                 with _compressed(raw, path.suffix) as stream:
                     yield stream
                 raw.flush()

@@ -12,14 +12,14 @@ from threading import current_thread, main_thread
 from nikawa.errors import BadInput
 
 
-def answered_lines(
+def pipe_lines(
     command: str, texts: Iterable[str], *, called: str, seconds: float | None = None
 ) -> list[str]:
     """What `command`, run without a shell, writes when it reads the texts, a line each; `called` names it in errors."""
-    words = command_words(command, called)
+    words = split_command(command, called)
     given = "".join(f"{' '.join(text.split())}\n" for text in texts).encode()
     try:
-        with broken_pipes_told():
+        with ignore_broken_pipes():
             done = subprocess.run(  # noqa: S603  (the user's own command)
                 words, input=given, capture_output=True, check=False, timeout=seconds
             )
@@ -40,7 +40,7 @@ def answered_lines(
         raise BadInput(what, cure="make it, or convert what it writes with iconv") from None
 
 
-def command_words(command: str, called: str) -> list[str]:
+def split_command(command: str, called: str) -> list[str]:
     """The program and its arguments, as a shell would part them."""
     try:
         words = shlex.split(command)
@@ -56,7 +56,7 @@ def command_words(command: str, called: str) -> list[str]:
 
 
 @contextmanager
-def broken_pipes_told() -> Iterator[None]:
+def ignore_broken_pipes() -> Iterator[None]:
     """A program that ends before it has read everything must not end this one: the command line lets SIGPIPE do so."""
     if not hasattr(signal, "SIGPIPE") or current_thread() is not main_thread():
         yield

@@ -1,4 +1,7 @@
-"""Processes that help: they end with the one that started them, and one that is killed is told in one line."""
+"""Pools of processes that end with the process that started them, and that report a killed one in one line.
+
+A process that is killed cannot tell its children to end. So each child watches its parent: `end_with_parent`.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,40 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import wait
-from typing import Any
+from typing import Any, Literal
 
 from nikawa.errors import BadInput
-from nikawa.io.command import broken_pipes_told
+from nikawa.io.command import ignore_broken_pipes
+
+PARENT_POLL_SECONDS = 1.0
+"""Between two looks at the parent, where the system does not report its end."""
 
 Begin = Callable[..., None]
+"""Called once in each new process."""
 
 
 @contextmanager
-def processes(
-    workers: int, begin: Begin | None = None, given: tuple[Any, ...] = ()
+def process_pool(
+    workers: int,
+    begin: Begin | None = None,
+    args: tuple[Any, ...] = (),
+    *,
+    start: Literal["spawn", "fork"] = "spawn",
 ) -> Iterator[ProcessPoolExecutor]:
-    """So many processes that start clean, each by calling `begin` with what is given."""
-    context = multiprocessing.get_context("spawn")
-    with broken_pipes_told():  # writing to a process that was killed must not end this one
-        pool = ProcessPoolExecutor(workers, context, start_helper, (begin, *given))
+    """A pool of so many processes, each of which begins by calling `begin` with `args`.
+
+    Spawned processes start clean. Forked ones share the memory of this one: `args` is not copied to them.
+    Raises BadInput where a process was killed.
+    """
+    context = multiprocessing.get_context(start)
+    with ignore_broken_pipes():  # writing to a process that was killed must not end this one
+        pool = ProcessPoolExecutor(workers, context, begin_worker, (begin, *args))
         try:
             yield pool
         except BrokenProcessPool:
@@ -36,16 +52,24 @@ def processes(
             pool.shutdown(cancel_futures=True)
 
 
-def start_helper(begin: Begin | None = None, *given: Any) -> None:
-    """Leave an interruption to the parent, and end with it: a killed one cannot tell its processes to."""
+def begin_worker(begin: Begin | None = None, *args: Any) -> None:
+    """The first thing a process of a pool does: leave interruptions to the parent, end with it, then call `begin`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     if begin is not None:
-        begin(*given)
+        begin(*args)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """End this process as soon as its parent ends, even if the parent is killed."""
+    threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
+
+
+def _watch_parent(parent_id: int) -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
-        os._exit(1)
+    else:  # a program that was not started by multiprocessing
+        while os.getppid() == parent_id:
+            time.sleep(PARENT_POLL_SECONDS)
+    os._exit(1)

@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nikawa.io.atomic import refuse_existing
-from nikawa.io.swap import PART, lock, named, open_folder, sync_folder
+from nikawa.io.locks import try_lock
+from nikawa.io.swap import PART, named, open_folder, sync_folder
 
 _START = ".new."
 _ASIDE, _ADDED = "old", ".added.json"
@@ -74,7 +75,7 @@ def recover(folder: Path, last: str) -> None:
         with suppress(OSError):  # in use, or gone meanwhile
             descriptor = os.open(staging, os.O_RDONLY)
             try:
-                if lock(descriptor):
+                if try_lock(descriptor):
                     done = (folder / last).exists()
                     shutil.rmtree(staging, ignore_errors=True) if done else _undo(staging, folder)
             finally:

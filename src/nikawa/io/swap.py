@@ -13,6 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from nikawa.errors import BadInput
+from nikawa.io.locks import try_lock
 
 PART = ".part"
 """How the name of a temporary ends."""
@@ -47,7 +48,7 @@ def clear(leftover: Path, back: Path | None = None) -> None:
     with suppress(OSError):  # in use, or gone meanwhile
         descriptor = os.open(leftover, os.O_RDONLY)
         try:
-            if not lock(descriptor):
+            if not try_lock(descriptor):
                 return
             if back is not None:
                 leftover.rename(back)
@@ -105,24 +106,11 @@ def exchange(one: Path, other: Path) -> bool:
         return False
 
 
-def lock(descriptor: int) -> bool:
-    """Take the lock of an open file for as long as it is open; whether it was free."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def open_folder(folder: Path) -> int | None:
     """Open a folder and take its lock, where the system lets a folder be opened."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
-        lock(descriptor)
+        try_lock(descriptor)
         return descriptor
     return None
 

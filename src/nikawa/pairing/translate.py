@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nikawa.errors import BadInput
-from nikawa.io.command import answered_lines
+from nikawa.io.command import pipe_lines
 
 
 def translate(texts: Sequence[str], command: str, *, seconds: float | None = None) -> list[str]:
     """The lines a command answers to the texts, one each; `seconds` is how long it may take."""
-    answers = answered_lines(command, texts, called="the translator", seconds=seconds)
+    answers = pipe_lines(command, texts, called="the translator", seconds=seconds)
     if len(answers) != len(texts):
         what = f"the translator {command!r} answered {len(answers):,} lines to {len(texts):,}"
         raise BadInput(what, cure="it must write one line for each it reads")

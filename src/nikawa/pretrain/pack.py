@@ -6,26 +6,24 @@ processes and written in order: the same bytes whatever their number. A pack is 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
 
 from nikawa.errors import BadInput
+from nikawa.execute.ordered import map_ordered
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.pretrain.encode import Encoded, Lines, Reader, Words, chunks
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 META, PIECES, BEGINS = "pack.json", "pieces.bin", "words.bin"
 SQUEEZED = ".xz"
-AHEAD = 4
+CHUNKS_AHEAD = 4
 """Chunks each process may be ahead of the writer."""
 
 Progress = Callable[[str, int, int | None], None]
@@ -123,7 +121,9 @@ def pack(tokenizer: Path, text: Path, out: Path, options: PackOptions | None = N
     with atomic_folder(out, overwrite=options.overwrite) as folder:
         tally = _Tally(known.vocabulary)
         with (folder / PIECES).open("wb") as ids, (folder / BEGINS).open("wb") as bits:
-            for lines, encoded in _encoded(reader, chunks(text), options.workers):
+            work, written = tee(chunks(text))
+            encodings = map_ordered(reader.encode, work, options.workers, ahead=CHUNKS_AHEAD)
+            for lines, encoded in zip(written, encodings, strict=True):
                 tally.write(lines, encoded, ids, bits)
                 options.progress("packing", lines.end, total)
             tally.flush(bits)
@@ -224,38 +224,6 @@ class _Tally:
     def flush(self, bits: BinaryIO) -> None:
         """Write the last bits."""
         bits.write(np.packbits(self._rest, bitorder="little").data)
-
-
-def _encoded(
-    reader: Reader, work: Iterator[Lines], workers: int
-) -> Iterator[tuple[Lines, Encoded]]:
-    """Each chunk with its pieces, in order."""
-    if workers <= 1:
-        yield from ((lines, reader.encode(lines)) for lines in work)
-        return
-    from nikawa.io.processes import processes
-
-    waiting: deque[tuple[Lines, Future[Encoded]]] = deque()
-    with processes(workers, _begin, (reader,)) as pool:
-        for lines in work:
-            waiting.append((lines, pool.submit(_encode, lines)))
-            if len(waiting) > AHEAD * workers:
-                first, made = waiting.popleft()
-                yield first, made.result()
-        for first, made in waiting:
-            yield first, made.result()
-
-
-_HELD: list[Reader] = []
-"""What this process encodes with."""
-
-
-def _begin(reader: Reader) -> None:
-    _HELD[:] = [reader]
-
-
-def _encode(lines: Lines) -> Encoded:
-    return _HELD[0].encode(lines)
 
 
 def joined(ids: np.ndarray, begins: Sequence[bool] | np.ndarray) -> np.ndarray:

@@ -6,19 +6,19 @@ written in order. The same bytes for any number of workers.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from zlib import crc32
 
+from nikawa.execute.ordered import map_ordered
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import encode_json
-from nikawa.io.processes import processes
 from nikawa.pretrain.accounts import without_accounts
 from nikawa.pretrain.contamination import RUN, SHORT, Index, Searcher, Text, build, met
 from nikawa.pretrain.corpus import Line, chunks, read
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAIN, HELDOUT, REPORT = "train.txt", "heldout.txt", "corpus.json"
-AHEAD = 3
-"""Chunks a worker may be ahead of the writing."""
 SLOTS = 1 << 22
 """Lines remembered to find repeated ones; a newer one takes the place of an older."""
 IDS = 20
@@ -83,11 +81,17 @@ class _Part(NamedTuple):
     hashes: NDArray[np.uint64] | None
 
 
+@dataclass(frozen=True)
 class Worker:
-    """Cleans chunks and takes benchmark text out."""
+    """Cleans chunks and takes benchmark text out; it can be pickled until it is first used."""
 
-    def __init__(self, clean: Clean, index: Index | None) -> None:
-        self.clean, self.searcher = clean, Searcher(index) if index is not None else None
+    clean: Clean
+    index: Index | None
+
+    @cached_property
+    def searcher(self) -> Searcher | None:
+        """Finds benchmark text; made once in each process."""
+        return None if self.index is None else Searcher(self.index)
 
     def __call__(self, chunk: list[Line]) -> _Part:
         """One chunk."""
@@ -117,35 +121,10 @@ class Worker:
         return _Part(lines, [_key(line.text) for line in lines], changed, removed, owners, hashes)
 
 
-_worker: list[Worker] = []
-
-
-def _begin(clean: Clean, index: Index | None) -> None:
-    _worker[:] = [Worker(clean, index)]
-
-
-def _work(chunk: list[Line]) -> _Part:
-    return _worker[0](chunk)
-
-
 def _key(text: str) -> int:
     return int.from_bytes(
         blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
     )
-
-
-def _parts(given: Iterator[list[Line]], how: Preparing, index: Index | None) -> Iterator[_Part]:
-    """The parts in the order of their chunks."""
-    if how.workers <= 1:
-        yield from map(Worker(how.clean, index), given)
-        return
-    waiting: deque[Future[_Part]] = deque()
-    with processes(how.workers, _begin, (how.clean, index)) as pool:
-        for chunk in given:
-            waiting.append(pool.submit(_work, chunk))
-            if len(waiting) == how.workers * AHEAD:
-                yield waiting.popleft().result()
-        yield from (future.result() for future in waiting)
 
 
 def prepare(
@@ -162,9 +141,8 @@ def prepare(
         with (folder / TRAIN).open("wb") as train, (folder / HELDOUT).open("wb") as heldout:
             run.outputs = [_Output(train), _Output(heldout)]
             lines = (line for source in sources for line in read(source))
-            for part in _parts(
-                chunks(run.counted(lines)), how, index if index.benchmarks else None
-            ):
+            worker = Worker(how.clean, index if index.benchmarks else None)
+            for part in map_ordered(worker, chunks(run.counted(lines)), how.workers):
                 run.take(part)
         report = run.report(sources, index, counts)
         if not report.train.lines:

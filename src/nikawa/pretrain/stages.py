@@ -5,10 +5,9 @@ The marker is written last, so a stage that was killed has none and is made agai
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b, file_digest
@@ -20,6 +19,7 @@ import msgspec
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json
+from nikawa.io.locks import lock_folder
 
 STAGES = TEXT, VOCABULARY, PACK = "text", "tokenizer", "pack"
 STATE, WORK = "state", "work"
@@ -82,39 +82,11 @@ def alone(out: Path) -> Iterator[None]:
     Where nothing comes of the run, folders that were made for it go again.
     """
     work = out / WORK
-    made = [folder for folder in (work, out) if not folder.exists()]
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise BadInput("is a file, or lies in one", file=out, cure="choose another --out") from None
-    descriptor = os.open(work, os.O_RDONLY) if os.name == "posix" else None
-    try:
-        if descriptor is not None and not _taken(descriptor):
-            raise BadInput(
-                "another run is at work in it",
-                file=out,
-                cure="wait for its end, or choose another --out",
-            )
+    cure = "wait for its end, or choose another --out"
+    busy = BadInput("another run is at work in it", file=out, cure=cure)
+    misplaced = BadInput("is a file, or lies in one", file=out, cure="choose another --out")
+    with lock_folder(work, busy=busy, misplaced=misplaced):
         yield
-    finally:
-        for folder in made:
-            with suppress(OSError):  # it is in use
-                folder.rmdir()
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def _taken(descriptor: int) -> bool:
-    """Whether the lock could be had, or there are no locks here."""
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # not every file system has them
-        return True
-    return True
 
 
 @dataclass(frozen=True)

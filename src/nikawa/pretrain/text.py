@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from nikawa.cleaning import Settings, Step, choose
 from nikawa.cleaning.engine import Cleaner
-from nikawa.cleaning.piece import Piece
+from nikawa.cleaning.engine import Piece
 from nikawa.datasets import benchmarks
 from nikawa.datasets.load import load
 from nikawa.datasets.locate import present
 from nikawa.errors import BadInput
+from nikawa.execute.ordered import map_ordered
 from nikawa.io.lines import read_lines
-from nikawa.io.processes import processes
 from nikawa.pretrain.contamination import Text
 from nikawa.pretrain.prepare import Cleaned
 from nikawa.pretrain.stages import fingerprint
@@ -140,6 +140,5 @@ class Morphemes:
         if self.workers <= 1 or len(texts) < 2 * _LINES:
             return starts(texts, self.name)
         parts = [list(texts[at : at + _LINES]) for at in range(0, len(texts), _LINES)]
-        with processes(self.workers) as pool:
-            found = pool.map(starts, parts, [self.name] * len(parts))
-            return [places for part in found for places in part]
+        found = map_ordered(partial(starts, name=self.name), parts, self.workers)
+        return [places for part in found for places in part]

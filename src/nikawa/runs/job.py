@@ -9,23 +9,55 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from nikawa.errors import BadInput
-from nikawa.execute import Executor, entered, executors
+from nikawa.execute import Executor, Killed, executors, open_executor
 from nikawa.execute.here import Here
 from nikawa.models import named
 from nikawa.models.base import Progress, _silent
 from nikawa.records import Record
-from nikawa.runs.names import name_and_model
-from nikawa.runs.order import longest_first
-from nikawa.runs.plan import Family, Plan, Request, Settings, plan
-from nikawa.runs.score import SCORING
+from nikawa.runs.material import task_of
+from nikawa.runs.plan import Family, Plan, Request, Settings, name_and_model, plan
+from nikawa.runs.scores import SCORING
 from nikawa.runs.store import StoredRun
 from nikawa.runs.summary import Cell, choose, diverged, notes_of, summarise
 from nikawa.runs.value import Outcome, RunSpec, short_name
 from nikawa.runs.work import Place, work
 
+
+def longest_first(runs: Sequence[RunSpec]) -> list[RunSpec]:
+    """Runs by what they read, as far as that is known without reading it; of equals the first stays first."""
+    return sorted(runs, key=size_of, reverse=True)
+
+
+def size_of(run: RunSpec) -> tuple[float, int]:
+    """Examples learned from, each as often as it is met; then examples that are answered."""
+    rows = {part.name: part.n for part in run.data}
+    learned = _varied(run, sum(rows.get(name, 0) for name in run.protocol.train))
+    models = run.protocol.folds - 1 if run.protocol.folds and run.stage == "result" else 1
+    asked = run.protocol.evaluate if run.stage == "result" else (run.protocol.select,)
+    return learned * max(1, models) * _epochs(run), sum(rows.get(name, 0) for name in asked)
+
+
+def _varied(run: RunSpec, rows: int) -> float:
+    """Rows without those that are chosen on, and of them the share or the shots that are learned from."""
+    kept = rows * (1 - run.protocol.select_share) * run.variation.share
+    shots = run.variation.shots * max(1, len(task_of(run).labels))
+    return min(kept, shots) if shots else kept
+
+
+def _epochs(run: RunSpec) -> float:
+    """How often each is met; once by models that have no word for it."""
+    kind = named(run.predictor)[0].settings
+    usual = {f.encode_name: f.default for f in msgspec.structs.fields(kind)} if kind else {}
+    told = run.settings.get("epochs", usual.get("epochs", 1))
+    return float(told) if isinstance(told, int | float) else 1.0
+
+
 __all__ = ["Cell", "Chosen", "Options", "Problem", "Request", "RunReport", "run", "run_all"]
 
+RunExecutor = Executor[RunSpec, Outcome | Killed[RunSpec]]
 Told = Callable[[Outcome | None, int, int], None]
 """Called with the outcome of a run (None before the first), how many are done, and of how many."""
 
@@ -108,11 +140,11 @@ def run_all(requests: Sequence[Request], options: Options | None = None) -> RunR
         _ready(planned)
         _writable(how.out)
     executor = _executor(how, requests, planned)
-    with entered(executor):  # one pool of processes chooses and tells
+    with open_executor(executor):  # one pool of processes chooses and tells
         return _carried_out(planned, how, executor)
 
 
-def _carried_out(planned: Plan, how: Options, executor: Executor) -> RunReport:
+def _carried_out(planned: Plan, how: Options, executor: RunExecutor) -> RunReport:
     tally = _Tally(how.told, list if isinstance(executor, Here) else longest_first)
     more = 0 if how.only_choose else sum(len(f.seeds) for f in planned.families)
     tally.take(
@@ -184,7 +216,7 @@ def _writable(out: Path) -> None:
         raise
 
 
-def _executor(how: Options, requests: Sequence[Request], planned: Plan) -> Executor:
+def _executor(how: Options, requests: Sequence[Request], planned: Plan) -> RunExecutor:
     alone = _alone(name for request in requests for name in request.models)
     workers = how.workers or (1 if alone else _processors())
     threads = how.threads or (_processors() if alone else 1)
@@ -266,11 +298,15 @@ class _Tally:
         """Folders of runs that were not done, or are no longer what was written: they are no part of the table."""
         return {problem.run for problem in self.problems}
 
-    def take(self, executor: Executor, runs: Sequence[RunSpec], more: int = 0) -> None:
+    def take(self, executor: RunExecutor, runs: Sequence[RunSpec], more: int = 0) -> None:
         """Do runs; `more` will follow."""
         self.total = self.seen + len(runs) + more
         self.told(None, self.seen, self.total)
-        for outcome in executor.submit(self.order(runs)) if runs else ():
+        for result in executor.submit(self.order(runs)) if runs else ():
+            if isinstance(result, Killed):
+                outcome = Outcome(run=result.item, status="failed", problem=result.problem)
+            else:
+                outcome = result
             self.seen += 1
             self.done += outcome.status == "done"
             self.skipped += outcome.status == "skipped"

@@ -12,10 +12,7 @@ runs/<task>--<model>--<hash>/
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -30,7 +27,7 @@ from nikawa.io.answers.structures import with_tags
 from nikawa.io.atomic import atomic_write
 from nikawa.io.json import encode_json, pack_json, read_json, read_json_lines
 from nikawa.io.jsonl import write as write_lines
-from nikawa.io.swap import lock
+from nikawa.io.locks import is_locked, lock_file
 from nikawa.records import Example, Prediction, Record, Score, Span, Task
 from nikawa.runs.value import About, RunSpec, SetScores
 
@@ -150,47 +147,14 @@ class StoredRun:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes out; the lock dies with this one."""
-        descriptor = -1
-        try:
-            while descriptor < 0:
-                self.path.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-                _wait(descriptor, self.path)
-                descriptor = self._still(descriptor)
+        cure = "wait for it, or end it"
+        busy = Busy("another process works on this run", file=self.path, cure=cure)
+        with lock_file(self.path / LOCK, busy=busy, patience=PATIENCE):
             yield
-        finally:
-            if descriptor >= 0:
-                os.close(descriptor)
-
-    def _still(self, descriptor: int) -> int:
-        """The same lock, or -1 where the process before removed it with its folder."""
-        try:
-            same = os.path.samestat(os.fstat(descriptor), (self.path / LOCK).stat())
-        except FileNotFoundError:
-            same = False
-        if not same:
-            os.close(descriptor)
-        return descriptor if same else -1
 
     def busy(self) -> bool:
         """Whether a process works on it now."""
-        if not (self.path / LOCK).exists():
-            return False
-        descriptor = os.open(self.path / LOCK, os.O_RDONLY)
-        try:
-            return sys.platform != "win32" and not lock(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _wait(descriptor: int, path: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while not lock(descriptor) and sys.platform != "win32":
-        if time.monotonic() > end:
-            raise Busy(
-                "another process works on this run", file=path, cure="wait for it, or end it"
-            )
-        time.sleep(0.05)
+        return is_locked(self.path / LOCK)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from nikawa.errors import BadInput, suggest
-from nikawa.io.command import broken_pipes_told
+from nikawa.io.command import ignore_broken_pipes
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, read_examples
 from nikawa.records import Example, Prediction, Span, Task
@@ -157,7 +157,7 @@ def _program(path: Path, types: Sequence[str]) -> Tagger:
 
 def _run(path: Path, given: str) -> str:
     try:
-        with broken_pipes_told():
+        with ignore_broken_pipes():
             words, data = [str(path.resolve())], given.encode()
             done = subprocess.run(words, input=data, capture_output=True, check=False)  # noqa: S603  (the user's own program)
     except OSError as problem:
