@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from nikawa.analysis.across import stresses
-from nikawa.analysis.parts import How
 from nikawa.analysis.results import System
 from nikawa.analysis.sample import Sitting, sit
-from nikawa.analysis.suspect_sheet import suspects
+from nikawa.analysis.set_analysis import How
+from nikawa.analysis.suspects import suspects
 from nikawa.analysis.systems import Answers, Loaded
 from nikawa.records import Example, Origin, Prediction, Task
 from nikawa.runs.value import Protocol

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nikawa.analysis.confusion import confusion
+from nikawa.analysis.set_analysis import confusion
 
 
 def test_counts_are_means_and_labels_have_their_own_scores() -> None:

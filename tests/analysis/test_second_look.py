@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from nikawa.analysis.job import Analyses, How, analyse, sheets_of
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.collect.app import create_app
 from nikawa.collect.job import links, opened
 from nikawa.datasets import load

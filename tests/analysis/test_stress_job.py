@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.analysis.stress_job import Options, StressReport, stress
-from nikawa.cli._main import build
+from nikawa.analysis.stress import Options, StressReport, stress
+from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nikawa.analysis.surprises import by_error, by_probability, by_score, most_frequent
+from nikawa.analysis.set_analysis import by_error, by_probability, by_score, most_frequent
 from nikawa.analysis.suspects import doubts, thresholds
 from nikawa.records import Example
 

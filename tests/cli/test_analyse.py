@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from nikawa.analysis.results import Across, Index, Stress, StressCell
-from nikawa.analysis.stored import Analyses
-from nikawa.cli._analyse_show import show
-from nikawa.cli._main import build
+from nikawa.analysis.results import Across, Analyses, Index, Stress, StressCell
+from nikawa.cli.analyse import show_analyses
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput
 from nikawa.runs.job import Options, Request, run
 
@@ -69,7 +68,7 @@ def test_systems_under_perturbation_are_told_apart(capsys: pytest.CaptureFixture
         Stress(task="t", model="m", variation=words, seeds=(0,), measure="same", cells=(cell,))
         for words in ("", "hypothesis only")
     ]
-    show(Analyses(Index(analyses=()), (), Across(stress=tuple(stress))), 9)
+    show_analyses(Analyses(Index(analyses=()), (), Across(stress=tuple(stress))), 9)
     assert capsys.readouterr().out.count("m (hypothesis only)") == 1
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 
 MINI = ("--model", "majority", "--tasks", "mini-ja-nli", "--workers", "1")
 

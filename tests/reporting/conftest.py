@@ -24,9 +24,10 @@ from nikawa.reporting.page_data import (
     Section,
     Sourced,
     SystemRow,
+    Trace,
+    Training,
     Tried,
 )
-from nikawa.reporting.page_traces import Trace, Training
 
 LABELS = ("含意 関係", "矛盾/対立")
 """With what a pointer must escape: a blank and a slash."""

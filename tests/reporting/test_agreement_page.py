@@ -10,12 +10,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from nikawa.aggregation.agree import Options, agree
+from nikawa.aggregation.agree import AgreeOptions, agree
 from nikawa.aggregation.table import Table
 from nikawa.io.judgements import write_judgements
 from nikawa.records import Judgement
-from nikawa.reporting.agreement_page import page, write_page
-from nikawa.reporting.agreement_plots import coincidences, cut, worker_places
+from nikawa.reporting.agreement import coincidences, cut, page, worker_places, write_page
 
 
 def made(folder: Path, answers: list[Any], workers: int = 3) -> str:
@@ -31,7 +30,7 @@ def made(folder: Path, answers: list[Any], workers: int = 3) -> str:
     ]
     path = folder / "j.jsonl"
     write_judgements(path, rows)
-    found = agree(str(path), options=Options(resamples=20))
+    found = agree(str(path), options=AgreeOptions(resamples=20))
     return page(found.report, found.table)
 
 
@@ -70,7 +69,7 @@ def test_many_workers(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_written_whole(tmp_path: Path) -> None:
-    found = agree("mini-ko", options=Options(resamples=20, by=("tag",)))
+    found = agree("mini-ko", options=AgreeOptions(resamples=20, by=("tag",)))
     written = write_page(tmp_path / "p", found.report, found.table)
     assert written == tmp_path / "p" / "index.html"
     assert "<h2>Slices</h2>" in written.read_text("utf-8")

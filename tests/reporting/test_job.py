@@ -14,14 +14,14 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets.load import load_task
 from nikawa.errors import BadInput
 from nikawa.records import Example, Origin, Span, Task
 from nikawa.reporting.items import example_items, said, shared_spans
 from nikawa.reporting.job import Options, Reported, report
-from nikawa.reporting.runs import find_runs, remake, task_runs
 from nikawa.reporting.scores import compare_tasks, system_rows
+from nikawa.reporting.systems import find_runs, remake, task_runs
 from nikawa.runs.job import Options as RunOptions
 from nikawa.runs.job import Request, run
 from nikawa.runs.store import read_predictions

@@ -16,15 +16,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from nikawa.reporting import page_curves
-from nikawa.reporting import page_plots as plots
+from nikawa.reporting import plots
+from nikawa.reporting.items import ALPHABET, POINTS, Items, block, cut_at, packed
 from nikawa.reporting.page import document, standalone, write_report
 from nikawa.reporting.page_data import Number, Page, PairRow, PartRow, Section, SystemRow
-from nikawa.reporting.page_grids import Heat, heat, reliability
-from nikawa.reporting.page_items import ALPHABET, POINTS, Items, block, cut_at, packed
 from nikawa.reporting.page_more import figure
-from nikawa.reporting.page_sheets import SHEET, in_parts
-from nikawa.reporting.page_tables import comma_separated, latex, latex_seen, markdown
+from nikawa.reporting.plots import SHEET_HEIGHT, Heat, heat, in_parts, reliability
+from nikawa.reporting.summary_tables import comma_separated, latex, latex_seen, markdown
 
 NASTY = '</script><script>alert("&")</script>'
 
@@ -312,10 +310,10 @@ def test_figures_are_whole_documents() -> None:
             "t",
         ),
         reliability([(0.5, 0.4, 0.3, 0.5, 10), (0.9, 1.0, 0.8, 1.0, 9)], "t"),
-        page_curves.curves(
-            [page_curves.Path("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])],
+        plots.curves(
+            [plots.Path("m", [(10, plots.Dot(5.0, 4.0, 6.0)), (100, plots.Dot(None))])],
             "t",
-            page_curves.Scale("n"),
+            plots.Scale("n"),
             (0, 100),
         ),
     ):
@@ -359,15 +357,15 @@ def test_a_plot_taller_than_a_sheet_comes_in_parts_of_whole_rows(systems: int) -
     whole = plots.dot_plot(lines, "t", (0, 100), names, 40.0)
     assert whole.count("<svg") == 1
     parts = (
-        plots.dot_plot(lines, "t", (0, 100), names, 40.0, SHEET)
+        plots.dot_plot(lines, "t", (0, 100), names, 40.0, SHEET_HEIGHT)
         .removesuffix("</svg>")
         .split("</svg>")
     )
     assert len(parts) == -(
-        -(len(lines) * max(26, 11 * systems + 16 if systems > 1 else 0) + 96) // SHEET
+        -(len(lines) * max(26, 11 * systems + 16 if systems > 1 else 0) + 96) // SHEET_HEIGHT
     )
     heights = [float(re.search(r'height="(\d+)"', part)[1]) for part in parts]  # type: ignore[index]
-    assert max(heights) < SHEET + 80
+    assert max(heights) < SHEET_HEIGHT + 80
     assert max(heights) - min(heights) < 130, "no part is left with a row or two"
     shown = [re.findall(r'class="name"[^>]*>(行\d+)<', part) for part in parts]
     assert [name for part in shown for name in part] == [line.name for line in lines]

@@ -12,8 +12,8 @@ import pytest
 from nikawa.reporting.page import document, standalone, write_report
 from nikawa.reporting.page_across import stress_keys
 from nikawa.reporting.page_data import Page
-from nikawa.reporting.page_grids import Heat, heat
-from nikawa.reporting.page_source import address, inside, source_line
+from nikawa.reporting.plots import Heat, heat
+from nikawa.reporting.sources import address, inside, source_line
 
 Numbers = Callable[[str], list[tuple[str, list[str], str]]]
 Rich = tuple[Page, dict[str, bytes]]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from nikawa.reporting.page import document, pictures, standalone
 from nikawa.reporting.page_data import Page
-from nikawa.reporting.page_training import OPEN, training, training_plot
+from nikawa.reporting.training import OPEN, training, training_plot
 
 Rich = tuple[Page, dict[str, bytes]]
 

@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets.load import load, load_task
 from nikawa.io.folders import write_folder
 from nikawa.recipes.amend_systems import _title as title_of
 from nikawa.reporting.job import Options, report
-from nikawa.reporting.runs import find_runs, remake
+from nikawa.reporting.systems import find_runs, remake
 
 NLI, STS = "mini-ja-nli", "mini-ja-sts"
 SYSTEMS = ("north", "東の系", "half done")

@@ -16,10 +16,9 @@ from nikawa.io.json import encode_json
 from nikawa.recipes.release import Built
 from nikawa.records import Card, Dataset, Example, Origin
 from nikawa.reporting.card import AskFigures, Figures
-from nikawa.reporting.custom import data_commands
-from nikawa.reporting.findings import findings
+from nikawa.reporting.findings import data_commands, findings
 from nikawa.reporting.items import example_items
-from nikawa.reporting.runs import TaskRuns, find_runs, task_runs
+from nikawa.reporting.systems import TaskRuns, find_runs, task_runs
 from nikawa.runs import stored_runs
 from nikawa.runs.job import Options, Request, run
 

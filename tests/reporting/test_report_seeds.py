@@ -15,7 +15,7 @@ from nikawa.datasets import load
 from nikawa.io.folders import write_folder
 from nikawa.records import Dataset, Example
 from nikawa.reporting.job import Options, report
-from nikawa.reporting.runs import find_runs, task_runs
+from nikawa.reporting.systems import find_runs, task_runs
 from nikawa.runs.job import Options as RunOptions
 from nikawa.runs.job import Request, run
 from nikawa.stats.resample import draws

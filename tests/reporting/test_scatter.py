@@ -9,7 +9,7 @@ import pytest
 
 from nikawa.checks.artifacts import Item, Pair, Table, count, over_the_line, tabulate
 from nikawa.errors import BadInput
-from nikawa.reporting._labels import Box, Mark, place, text_width
+from nikawa.reporting.label_placement import Box, Mark, place, text_width
 from nikawa.reporting.scatter import FRAME, NAMED, SIZE, scatter, write_scatter
 from nikawa.text import analyser
 

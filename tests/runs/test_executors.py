@@ -16,7 +16,6 @@ from nikawa.execute.here import Here
 from nikawa.execute.pool import Pool
 from nikawa.runs import Outcome, RunSpec
 from nikawa.runs.plan import Request, plan
-from nikawa.runs.scores import SCORING
 from nikawa.runs.work import Place, work
 
 
@@ -54,8 +53,8 @@ def test_the_same_bytes_with_one_or_two_workers(
     tmp_path: Path, files: Callable[[Path], dict[str, bytes]]
 ) -> None:
     runs, outs = specs("char-linear"), (tmp_path / "one", tmp_path / "two")
-    one = Here(partial(work, place=Place(outs[0]), score=SCORING)).submit(runs)
-    pool = Pool(partial(work, place=Place(outs[1]), score=SCORING), 2)
+    one = Here(partial(work, place=Place(outs[0]))).submit(runs)
+    pool = Pool(partial(work, place=Place(outs[1])), 2)
     two = finished(pool.submit(runs[::-1]))
     assert {outcome.status for outcome in one} == {outcome.status for outcome in two} == {"done"}
     assert files(outs[0]) == files(outs[1])

@@ -5,8 +5,7 @@ from unicodedata import normalize
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.runs.names import name_and_model, refuse_shared_names
-from nikawa.runs.plan import Request, plan
+from nikawa.runs.plan import Request, name_and_model, plan, refuse_shared_names
 
 
 @pytest.mark.parametrize(

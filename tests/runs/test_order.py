@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nikawa.runs import RunSpec
-from nikawa.runs.order import longest_first, size_of
+from nikawa.runs.job import longest_first, size_of
 from nikawa.runs.plan import Request, plan
 
 

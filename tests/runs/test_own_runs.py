@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.analysis.job import compute
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets.custom import typed
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
@@ -19,7 +19,7 @@ from nikawa.io.json import encode_json, read_json
 from nikawa.records import Card, Dataset, Example
 from nikawa.reporting.job import Options as How
 from nikawa.reporting.job import report
-from nikawa.reporting.runs import find_runs, remake, task_runs
+from nikawa.reporting.systems import find_runs, remake, task_runs
 from nikawa.runs import open_run, stored_runs
 from nikawa.runs.job import Options, Request, RunReport, run
 from nikawa.runs.manage import diff_runs, list_runs

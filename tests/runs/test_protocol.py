@@ -17,7 +17,9 @@ from nikawa.runs.protocol import protocol_for
 def protocol(
     name: str, data: Path | None, *, learns: bool = True, sweep: bool = False, **vary: Any
 ) -> Protocol:
-    return protocol_for(tasks()[name], Variation(**vary), ExampleReader(data), learns=learns, sweep=sweep)
+    return protocol_for(
+        tasks()[name], Variation(**vary), ExampleReader(data), learns=learns, sweep=sweep
+    )
 
 
 def families(data: Path, *names: str, **more: Any) -> list[Family]:

@@ -15,7 +15,6 @@ from nikawa.models import model
 from nikawa.records import Example, Prediction
 from nikawa.runs import Outcome, RunSpec, StoredRun
 from nikawa.runs.plan import Request, plan
-from nikawa.runs.score import SCORING
 from nikawa.runs.work import Place, work
 
 Files = Callable[[Path], dict[str, bytes]]
@@ -27,7 +26,7 @@ def spec_of(task: str, data: Path | None = None, **asked: Any) -> RunSpec:
 
 
 def do(spec: RunSpec, out: Path, data: Path | None = None) -> Outcome:
-    return work(spec, Place(out, data), SCORING)
+    return work(spec, Place(out, data))
 
 
 def test_answers_come_without_gold_tags_meta_or_group(spy: Any, tmp_path: Path) -> None:
@@ -46,7 +45,7 @@ def test_answers_come_without_gold_tags_meta_or_group(spy: Any, tmp_path: Path) 
 def test_a_model_gets_its_seed_settings_folder_and_a_way_to_score(spy: Any, tmp_path: Path) -> None:
     spec = spec_of("mini-ja-nli", seeds=(7,), settings={"level": 1})
     place = Place(tmp_path, settings={"pace": 3, "level": 2})
-    assert work(spec, place, SCORING).status == "done"
+    assert work(spec, place).status == "done"
     (setup,) = spy.setups
     assert (setup.seed, dict(setup.settings)) == (7, {"level": 1, "pace": 3})
     assert setup.folder is not None

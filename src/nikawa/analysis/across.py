@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from nikawa.analysis.parts import How, whole
 from nikawa.analysis.results import Curve, CurvePoint, Figure, PartialInput, Stress, StressCell
 from nikawa.analysis.sample import Sitting
-from nikawa.analysis.stress import Cell, StressItem, cells
-from nikawa.analysis.stress_job import MEASURES, parent_of, stress_item
+from nikawa.analysis.set_analysis import How, whole
+from nikawa.analysis.stress import MEASURES, Cell, StressItem, cells, parent_of, stress_item
 from nikawa.analysis.systems import Loaded
 from nikawa.io.json import encode_json
 from nikawa.metrics.accuracy import right
 from nikawa.records import Example, Prediction
 from nikawa.runs.material import set_name
 from nikawa.runs.value import Variation
+from nikawa.spec import name_and_split
 from nikawa.stats.masks import figure, finite_or_none, measure_parts, resampled_sums
 from nikawa.stats.resample import Floats, count_units, holm
 from nikawa.stats.run_means import SHARE, mean_p
@@ -141,7 +141,9 @@ def _doubling(a: Sitting, b: Sitting, how: How) -> Figure | None:
     if not few or many <= few or not same:
         return None
     mask = np.ones(len(a.examples), dtype=bool)
-    one, two = (measure_parts(s.sample, [mask], resamples=how.resamples, seed=how.seed) for s in (a, b))
+    one, two = (
+        measure_parts(s.sample, [mask], resamples=how.resamples, seed=how.seed) for s in (a, b)
+    )
     units, n, steps = count_units(a.sample.units), len(a.examples), log2(many / few)
     gap = np.array([b.official.mean() - a.official.mean()])
     drawn = two.drawn[:, 0] - one.drawn[:, 0]
@@ -226,7 +228,7 @@ def _original(loaded: Loaded, example: Example, number: int) -> Prediction | Non
     if example.origin is None or not example.origin.parents or not example.origin.step:
         return None
     source, parent = parent_of(example)
-    dataset, _, split = source.partition(":")
+    dataset, split = name_and_split(source)
     name = split if dataset == loaded.called else set_name(source, loaded.task)
     answers: Any = loaded.answers.get(name) if source else None
     return None if answers is None else answers[number].get(parent)

@@ -10,11 +10,28 @@ from pathlib import Path
 
 from nikawa.analysis.across import curves, partial_inputs, stresses
 from nikawa.analysis.overlap import Overlaps
-from nikawa.analysis.parts import How, calibrated, confused, crossed, sliced, surprised, whole
-from nikawa.analysis.results import Across, Analysis, Index
+from nikawa.analysis.results import (
+    ACROSS,
+    FOLDER,
+    INDEX,
+    SUSPECTS,
+    Across,
+    Analyses,
+    Analysis,
+    Index,
+    read_analyses,
+)
 from nikawa.analysis.sample import Sitting, sit
-from nikawa.analysis.stored import ACROSS, FOLDER, INDEX, SUSPECTS, Analyses, read_analyses
-from nikawa.analysis.suspect_sheet import Doubted, collect_command, suspects, write_sheet
+from nikawa.analysis.set_analysis import (
+    How,
+    calibrated,
+    confused,
+    crossed,
+    sliced,
+    surprised,
+    whole,
+)
+from nikawa.analysis.suspects import Doubted, collect_command, suspects, write_sheet
 from nikawa.analysis.systems import Loaded, by_system, find_runs, load_systems
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput

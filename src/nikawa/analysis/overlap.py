@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from nikawa.analysis.parts import How
 from nikawa.analysis.results import Overlap
 from nikawa.analysis.sample import Sitting
+from nikawa.analysis.set_analysis import How
 from nikawa.checks.overlap import Shared, mean_share, overlap_bins, rank_correlation, shared_tokens
 from nikawa.errors import MissingExtra
 from nikawa.records import Example, Task

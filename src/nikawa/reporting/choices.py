@@ -17,8 +17,8 @@ from nikawa.metrics import metrics
 from nikawa.models import named
 from nikawa.records import Score, Task
 from nikawa.reporting.page_data import Choices, Chooser, Number, Tried
-from nikawa.reporting.runs import TaskRuns, places, seen_from, titled
 from nikawa.reporting.scores import stored_number
+from nikawa.reporting.systems import TaskRuns, places, seen_from, titled
 from nikawa.runs.material import SELECT, task_of
 from nikawa.runs.store import RUN, SCORES, StoredRun, stored_runs
 from nikawa.runs.value import RunSpec, SetScores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -12,19 +12,59 @@ from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks
 from nikawa.datasets.custom import card_of, is_own
+from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, MissingData
 from nikawa.generation.card import made_by
+from nikawa.io.folders import JUDGEMENTS
+from nikawa.io.json import read_json
+from nikawa.recipes.release import BUILT, Built
 from nikawa.records import Card, Record
-from nikawa.reporting.custom import asked, figures_of, hides, judgements_of
+from nikawa.reporting.card import Figures
+from nikawa.reporting.fragments import slug
 from nikawa.reporting.page_data import Note
-from nikawa.reporting.page_source import address, inside
-from nikawa.reporting.page_words import slug
-from nikawa.reporting.runs import TaskRuns
+from nikawa.reporting.sources import address, inside
+from nikawa.reporting.systems import TaskRuns
 
 if TYPE_CHECKING:
     from nikawa.aggregation.agree import AgreeReport
     from nikawa.checks.probe import ArtifactReport
     from nikawa.reporting.card import Figures
+
+
+def judgements_of(dataset: str) -> str:
+    """The judgements that are kept beside the splits of a folder; empty where there are none."""
+    path = Path(dataset) / JUDGEMENTS
+    return str(path) if is_own(dataset) and path.is_file() else ""
+
+
+def hides(dataset: str, data: Path | None = None) -> bool:
+    """Whether labels of a folder are hidden: how often workers gave each answer would then tell of them."""
+    splits = ExampleReader(data).own(dataset).splits
+    return any(example.hidden for examples in splits.values() for example in examples)
+
+
+def figures_of(dataset: str) -> Figures | None:
+    """The figures of the build that made a folder; None where none did."""
+    path = Path(dataset) / BUILT
+    return read_json(path, Built).figures if is_own(dataset) and path.is_file() else None
+
+
+def asked(figures: Figures) -> Iterator[tuple[tuple[str, int, str], tuple[str, ...]]]:
+    """The agreement of a build: where each figure stands in its file, and a row of what was asked, of whom, and the figure."""
+    for i, ask in enumerate(figures.asks):
+        for name, value in ask.agreement.items():
+            words = (
+                f"{ask.items:,}",
+                f"{ask.workers:,}" + (" (some simulated)" if ask.simulated else ""),
+            )
+            yield ("asks", i, name), (ask.title, *words, name, f"{value:.3f}")
+
+
+def data_commands(datasets: Iterable[str]) -> list[str]:
+    """What makes the datasets anew, where their cards tell."""
+    own = {name: made_by(card_of(name)[0]) for name in datasets if is_own(name)}
+    return [f"{line} --out {quote(name)}" for name, line in own.items() if line]
+
 
 FOLDER = "dataset"
 """Where the files of findings are, beside the page."""
@@ -92,12 +132,14 @@ def agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
         return
     if benchmarks()[part.task.dataset].judgements is None:
         return
-    from nikawa.aggregation.agree import Options, agree
+    from nikawa.aggregation.agree import AgreeOptions, agree
 
     spec = part.task.dataset
     line = f"nikawa agree {spec} --question {part.task.question} --resamples {RESAMPLES}"
     try:
-        found = agree(spec, data, Options(question=part.task.question, resamples=RESAMPLES)).report
+        found = agree(
+            spec, data, AgreeOptions(question=part.task.question, resamples=RESAMPLES)
+        ).report
     except MissingData as problem:
         yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
         return
@@ -108,7 +150,7 @@ def agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
 
 def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     """Agreement of the judgements beside a dataset of one's own, or of the build that made it."""
-    from nikawa.aggregation.agree import Options, agree
+    from nikawa.aggregation.agree import AgreeOptions, agree
 
     name, question = part.task.dataset, part.task.question
     spec, figures = judgements_of(name), figures_of(name)
@@ -120,7 +162,7 @@ def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     line = f"nikawa agree {quote(spec)} --question {question} --examples {quote(name)} --resamples {RESAMPLES}"
     try:
         found = agree(
-            spec, data, Options(question=question, examples=name, resamples=RESAMPLES)
+            spec, data, AgreeOptions(question=question, examples=name, resamples=RESAMPLES)
         ).report
     except BadInput as problem:
         yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))

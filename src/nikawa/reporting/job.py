@@ -7,29 +7,125 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as exchanged
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import unquote
 
 from msgspec.structs import replace
 
 from nikawa.analysis.job import How, compute
-from nikawa.analysis.stored import ACROSS, FOLDER, INDEX, Analyses
-from nikawa.datasets.custom import name_of
+from nikawa.analysis.results import ACROSS, FOLDER, INDEX, Analyses
+from nikawa.datasets.custom import card_of, name_of
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.json import pack_json
-from nikawa.records import Record
+from nikawa.metrics import metrics
+from nikawa.records import Example, Record
 from nikawa.reporting.choices import find_choices, find_choosing
-from nikawa.reporting.custom import data_commands
-from nikawa.reporting.findings import Finding, findings
-from nikawa.reporting.items import example_items, text_lengths
+from nikawa.reporting.findings import Finding, data_commands, findings
+from nikawa.reporting.items import cut_at, example_items, text_lengths
 from nikawa.reporting.page import write_report
-from nikawa.reporting.page_data import Note, Page, RunRow, Section
-from nikawa.reporting.page_items import cut_at
-from nikawa.reporting.runs import TaskRuns, find_runs, remake, seen_from, task_runs, titled
-from nikawa.reporting.scores import Compared, compare_tasks
-from nikawa.reporting.sections import task_section
+from nikawa.reporting.page_data import Analysed, Note, Page, RunRow, Section, Sourced
+from nikawa.reporting.scores import Compared, compare_tasks, pair_rows, part_rows, system_rows
+from nikawa.reporting.sources import address, inside
+from nikawa.reporting.systems import (
+    SystemRuns,
+    TaskRuns,
+    find_runs,
+    remake,
+    scored_items,
+    seen_from,
+    task_runs,
+    titled,
+)
+from nikawa.reporting.training import training_of
 from nikawa.runs.store import StoredRun
 from nikawa.version import __version__
+
+T = TypeVar("T")
+
+
+def task_section(
+    part: TaskRuns, compared: Compared, analyses: Analyses | None, notes: tuple[Note, ...]
+) -> Section:
+    """One task of the page."""
+    task, (card, language) = part.task, card_of(part.task.dataset)
+    rows = system_rows(part, compared)
+    spec = part.systems[0].spec
+    found = Section(
+        name=part.name,
+        title=card.title,
+        dataset=task.dataset,
+        kind=task.kind,
+        language=language,
+        set=part.main,
+        n=len(scored_items(part)),
+        protocol=spec.protocol.mark,
+        protocol_why=spec.protocol.why,
+        metrics=tuple(m for m in task.metrics if any(m in r.metrics for r in rows)),
+        lower_is_better=tuple(m for m in task.metrics if metrics()[m].better == "lower"),
+        labels=task.labels,
+        rows=rows,
+        pairs=pair_rows(part, compared),
+        parts=tuple(part_rows(part)),
+        training=training_of(part),
+        findings=notes,
+        derived=tuple(name for name, found in part.sets.items() if _derived(found)),
+    )
+    return found if analyses is None else _analysed(found, part, analyses)
+
+
+def _analysed(found: Section, part: TaskRuns, analyses: Analyses) -> Section:
+    """A section with the analyses of its systems, in the order of its rows."""
+    each = dict(zip(analyses.index.analyses, analyses.each, strict=True))
+    names = {s.name: f"{_stem(s)}--{part.main}.json" for s in part.systems}
+    own = tuple(
+        Analysed(
+            system=row.system,
+            analysis=each[names[row.system]],
+            source=f"{FOLDER}/{address(names[row.system])}",
+        )
+        for row in found.rows
+        if names[row.system] in each
+    )
+    across, name = analyses.across, part.task.name
+    order = {row.system: i for i, row in enumerate(found.rows)}
+    stress = [s for s in across.stress if s.task == name]
+    stress.sort(
+        key=lambda s: order.get(
+            f"{s.model} ({s.variation})" if s.variation else s.model, len(order)
+        )
+    )
+    main = [c for c in across.curves if c.task == name and c.set == part.main and len(c.points) > 1]
+    return replace(
+        found,
+        analysed=own,
+        curves=_sourced("curves", across.curves, main),
+        stress=_sourced("stress", across.stress, stress),
+        partial=_sourced(
+            "partial",
+            across.partial,
+            [p for p in across.partial if (p.task, p.set) == (name, part.main)],
+        ),
+        suspects=_sourced(
+            "suspects", across.suspects, [s for s in across.suspects if s.task == name and s.items]
+        ),
+    )
+
+
+def _sourced(key: str, every: Sequence[T], kept: Sequence[T]) -> tuple[Sourced[T], ...]:
+    """What is kept of a list of `across.json`, each with its place there."""
+    place = {id(one): inside(f"{FOLDER}/{ACROSS}", key, i) for i, one in enumerate(every)}
+    return tuple(Sourced(found=one, source=place[id(one)]) for one in kept)
+
+
+def _derived(examples: Sequence[Example]) -> bool:
+    """Whether every example was made from another one."""
+    return bool(examples) and all(e.origin is not None and e.origin.parents for e in examples)
+
+
+def _stem(system: SystemRuns) -> str:
+    return replace(system.spec, seed=0).folder
+
 
 __all__ = ["Options", "Reported", "report"]
 

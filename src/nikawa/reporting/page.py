@@ -16,14 +16,23 @@ from pathlib import Path
 
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.json import pack_json
-from nikawa.reporting import page_across, page_section, page_slices
+from nikawa.reporting.fragments import Cell, slug, table, text
+from nikawa.reporting.items import Items, block
+from nikawa.reporting.method import method
+from nikawa.reporting.page_across import curve_plot, stress_plot
 from nikawa.reporting.page_data import Page, Section, SystemRow, placed
-from nikawa.reporting.page_items import Items, block
-from nikawa.reporting.page_method import method
-from nikawa.reporting.page_section import answered, score_cell, scores_of, section
 from nikawa.reporting.page_settings import OTHERS, other, other_settings, settings_plot
-from nikawa.reporting.page_source import NUMBERS, inside, source, source_line
-from nikawa.reporting.page_tables import (
+from nikawa.reporting.page_slices import slice_plot
+from nikawa.reporting.section import (
+    answered,
+    score_cell,
+    score_plot,
+    scores_of,
+    section,
+    system_pictures,
+)
+from nikawa.reporting.sources import NUMBERS, inside, source, source_line
+from nikawa.reporting.summary_tables import (
     column_name,
     comma_separated,
     latex,
@@ -31,8 +40,7 @@ from nikawa.reporting.page_tables import (
     legend,
     markdown,
 )
-from nikawa.reporting.page_training import training_pictures
-from nikawa.reporting.page_words import Cell, slug, table, text
+from nikawa.reporting.training import training_pictures
 
 DIGITS = 1
 FILE_NAME = 200
@@ -169,17 +177,17 @@ def pictures(page: Page) -> Iterator[tuple[str, str]]:
     """Every plot under the name of its file."""
     for found in page.sections:
         makers = {
-            "scores": page_section.score_plot,
-            "slices": page_slices.slice_plot,
-            "curve": page_across.curve_plot if found.curves else None,
-            "stress": page_across.stress_plot if found.stress else None,
+            "scores": score_plot,
+            "slices": slice_plot,
+            "curve": curve_plot if found.curves else None,
+            "stress": stress_plot if found.stress else None,
             "settings": lambda one: settings_plot(one.choices) if one.choices is not None else "",
         }
         for kind, make in makers.items():
             picture = make(found) if make is not None else ""
             if picture:
                 yield f"{slug(found.name)}-{kind}", picture
-        yield from page_section.system_pictures(found)
+        yield from system_pictures(found)
         yield from training_pictures(found)
     for i, one in enumerate(page.choices):
         if picture := settings_plot(one):

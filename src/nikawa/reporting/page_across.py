@@ -6,14 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 from nikawa.analysis.results import PartialInput, StressCell, Suspects
-from nikawa.reporting import page_plots as plots
-from nikawa.reporting.page_curves import Path, Scale, curves
+from nikawa.reporting.fragments import Cell, counted, detail, figures, number, p_value, table, text
 from nikawa.reporting.page_data import Number, Section, Sourced
 from nikawa.reporting.page_more import dot, figure, spread
-from nikawa.reporting.page_plots import Dot, Line, within
-from nikawa.reporting.page_sheets import SHEET
-from nikawa.reporting.page_source import inside, source, source_line
-from nikawa.reporting.page_words import Cell, counted, detail, figures, number, p_value, table, text
+from nikawa.reporting.plots import SHEET_HEIGHT, Dot, Line, Path, Scale, curves, dot_plot, within
+from nikawa.reporting.sources import inside, source, source_line
 
 SUSPECTS = 10
 PARTIAL = (
@@ -42,7 +39,7 @@ def across(found: Section, digits: int) -> Iterator[str]:
         yield f'<div class="block"><h3>What the inputs give away</h3>{shown}{source_line(place)}</div>'
     if found.stress:
         place = " ".join(s.source for s in found.stress)
-        picture = figure(stress_plot(found, SHEET), found, "stress", place)
+        picture = figure(stress_plot(found, SHEET_HEIGHT), found, "stress", place)
         listed = detail(
             "By gold label and case, as a table",
             _stress_table(found, digits, place) + source_line(place),
@@ -105,7 +102,7 @@ def stress_plot(found: Section, tallest: float = inf) -> str:
         lines.append(Line(operation, dots, note=f"{own[0][1].n:,}"))
     low = -100.0 if each[0].measure == "pearson" else 0.0
     title = f"Answers that stay, {found.name}"
-    return plots.dot_plot(lines, title, (low, 100.0), models, tallest=tallest) if lines else ""
+    return dot_plot(lines, title, (low, 100.0), models, tallest=tallest) if lines else ""
 
 
 def _models(found: Section) -> list[str]:

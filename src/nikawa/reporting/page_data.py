@@ -13,8 +13,30 @@ from msgspec.structs import replace
 
 from nikawa.analysis.results import Analysis, Curve, PartialInput, Stress, Suspects
 from nikawa.records import Record, Unit
-from nikawa.reporting.page_source import NUMBERS, inside
-from nikawa.reporting.page_traces import Training
+from nikawa.reporting.sources import NUMBERS, inside
+
+
+class Trace(Record, frozen=True, kw_only=True):
+    """The loss of one run by step."""
+
+    seed: int
+    points: tuple[tuple[int, float], ...]
+    """Step and mean loss since the one before; of very many some are left out."""
+    source: str
+    end: str
+    """Where the last of them is."""
+
+
+class Training(Record, frozen=True, kw_only=True):
+    """How a system learned."""
+
+    system: str
+    traces: tuple[Trace, ...]
+    runs: int
+    """Of which so many are traced."""
+    folds: int = 0
+    """Above 0: the model of the last fold is told of."""
+
 
 T = TypeVar("T")
 

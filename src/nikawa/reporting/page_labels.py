@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nikawa.analysis.result_parts import ClassScore, CrossTable
-from nikawa.reporting import page_grids
+from nikawa.analysis.results import ClassScore, CrossTable
+from nikawa.reporting.fragments import Cell, counted, detail, number, table, text
 from nikawa.reporting.page_data import Analysed, Number, Section
-from nikawa.reporting.page_grids import Heat
 from nikawa.reporting.page_more import spread
-from nikawa.reporting.page_source import inside, source, source_line
-from nikawa.reporting.page_words import Cell, counted, detail, number, table, text
+from nikawa.reporting.plots import Heat, heat
+from nikawa.reporting.sources import inside, source, source_line
 from nikawa.stats.results import CrossCell
 
 MOST_LABELS = 12
@@ -24,7 +23,7 @@ def confusion_plot(found: Section, part: Analysed) -> str:
     cells = [[confusion.counts[g].get(a, 0.0) for a in confusion.columns] for g in confusion.labels]
     place = inside(part.source, "confusion", "counts")
     title = f"Confusion of {part.system} on {found.name}"
-    return page_grids.heat(Heat(confusion.labels, confusion.columns, cells, place), title)
+    return heat(Heat(confusion.labels, confusion.columns, cells, place), title)
 
 
 def confusions(found: Section) -> str:

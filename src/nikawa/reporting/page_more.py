@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from nikawa.analysis.result_parts import Overlap
+from nikawa.analysis.results import Overlap
 from nikawa.records import Unit
-from nikawa.reporting import page_grids
+from nikawa.reporting.fragments import Cell, counted, detail, figures, number, slug, table, text
 from nikawa.reporting.page_data import Analysed, Number
-from nikawa.reporting.page_plots import Dot
-from nikawa.reporting.page_source import inside, source, source_line
-from nikawa.reporting.page_words import Cell, counted, detail, figures, number, slug, table, text
+from nikawa.reporting.plots import Dot, reliability
+from nikawa.reporting.sources import inside, source, source_line
 from nikawa.stats.results import Figure
 
 
@@ -59,7 +58,7 @@ def reliability_plot(part: Analysed) -> str:
         return ""
     bins = [(b.confidence, b.accuracy, b.low, b.high, b.n) for b in found.bins]
     place = inside(part.source, "calibration", "bins")
-    return page_grids.reliability(bins, f"Reliability of {part.system}", place)
+    return reliability(bins, f"Reliability of {part.system}", place)
 
 
 def calibration(analysed: Sequence[Analysed]) -> str:

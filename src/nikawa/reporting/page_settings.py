@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nikawa.reporting.page_curves import Path, Scale, curves
+from nikawa.reporting.fragments import Cell, detail, number, table, text
 from nikawa.reporting.page_data import Choices, Chooser, Page, Section, Tried
 from nikawa.reporting.page_more import Named, figure
-from nikawa.reporting.page_plots import Dot, within
-from nikawa.reporting.page_source import inside, source, source_line
-from nikawa.reporting.page_words import Cell, detail, number, table, text
+from nikawa.reporting.plots import Dot, Path, Scale, curves, within
+from nikawa.reporting.sources import inside, source, source_line
 
 MANY = 12
 """Rows from which on the table is to be opened first."""
-WIDE, TALL = 560.0, 170.0
+PLOT_WIDTH, PLOT_HEIGHT = 560.0, 170.0
 SPREAD = 10
 """Times the least value from which on values lie on a logarithmic axis."""
 OTHERS = "other-settings"
@@ -165,7 +164,7 @@ def settings_plot(found: Choices) -> str:
         return ""
     name, first = found.names[0], next(iter(found.tried[0].scores.values()))
     log = min(known) > 0 and ("learning_rate" in name or max(known) >= SPREAD * min(known))
-    scale = Scale(name, log=log, shown=said, wide=WIDE, tall=TALL)
+    scale = Scale(name, log=log, shown=said, wide=PLOT_WIDTH, tall=PLOT_HEIGHT)
     paths = [Path(one.system, _points(found, name, one.system)) for one in found.systems]
     title = f"{found.metric} of {found.task} by {name}, where settings are chosen"
     return curves([p for p in paths if p.points], title, scale, within(first.unit, found.metric))

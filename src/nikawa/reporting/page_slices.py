@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from math import inf
 
 from nikawa.records import Unit
-from nikawa.reporting import page_plots as plots
+from nikawa.reporting.fragments import Cell, counted, detail, figures, number, table, text
 from nikawa.reporting.page_data import Analysed, Number, Section
 from nikawa.reporting.page_more import figure
-from nikawa.reporting.page_plots import Dot, Line, within
-from nikawa.reporting.page_sheets import SHEET
-from nikawa.reporting.page_source import inside, source, source_line
-from nikawa.reporting.page_words import Cell, counted, detail, figures, number, table, text
+from nikawa.reporting.plots import SHEET_HEIGHT, Dot, Line, dot_plot, within
+from nikawa.reporting.sources import inside, source, source_line
 from nikawa.stats.results import LEAST_UNITS, TOO_FEW, Slice
 
 DRAWN = 4
@@ -40,7 +38,7 @@ def slices(found: Section, digits: int) -> str:
         words += f" The best {DRAWN} systems are drawn; the table has all."
     places = [inside(part.source, "slices") for part in parts]
     drawn, every = " ".join(places[:DRAWN]), " ".join(places)
-    picture = figure(slice_plot(found, SHEET), found, "slices", drawn)
+    picture = figure(slice_plot(found, SHEET_HEIGHT), found, "slices", drawn)
     listed = detail("All slices as a table", _table(parts, digits, every) + source_line(every))
     return f'<div class="block"><h3>Slices</h3><p class="soft"{source(every)}>{text(words)}</p>{picture}{listed}</div>'
 
@@ -72,7 +70,7 @@ def slice_plot(found: Section, tallest: float = inf) -> str:
     ]
     title = f"{first.metric} by slice on {found.name}"
     possible = within(first.unit, first.metric)
-    return plots.dot_plot(lines, title, possible, names, first.score.value, tallest)
+    return dot_plot(lines, title, possible, names, first.score.value, tallest)
 
 
 def _keys(parts: Sequence[Analysed]) -> dict[Key, int]:

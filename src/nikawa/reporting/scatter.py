@@ -17,7 +17,7 @@ import numpy as np
 
 from nikawa.checks.artifacts import Pair, Table
 from nikawa.io.atomic import atomic_write
-from nikawa.reporting._labels import Box, Mark, place, text_width
+from nikawa.reporting.label_placement import Box, Mark, place, text_width
 
 WIDTH, HEIGHT = 960, 720
 FRAME = Box(64, 84, WIDTH - 24, HEIGHT - 56)

@@ -5,24 +5,94 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
+from typing import Literal
 
+import numpy as np
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from nikawa.metrics import metrics
+from nikawa.metrics import Evaluation, metrics
 from nikawa.records import Score
-from nikawa.reporting.intervals import finite, over_seeds
 from nikawa.reporting.page_data import Number, PairRow, PartRow, SystemRow
-from nikawa.reporting.runs import Answered, SystemRuns, TaskRuns, scored_items
+from nikawa.reporting.systems import Answered, SystemRuns, TaskRuns, scored_items
 from nikawa.runs.store import SCORES
 from nikawa.runs.summary import mean_and_sd
 from nikawa.scoring.compare import Comparison, PairResult, Side, compare_sides
 from nikawa.scoring.report import ScoreReport
-from nikawa.scoring.score import Scored
+from nikawa.scoring.score import Part, Scored, items_of, units_of
+from nikawa.stats.paired_seeds import ENOUGH as MAX_ROUNDS_OF_T
+from nikawa.stats.resample import Floats, Ints, bounds, count_units, draws
+from nikawa.stats.results import LEAST_UNITS
+from nikawa.stats.run_means import limits_of, mean_interval
+
+
+def over_seeds(
+    part: TaskRuns, system: SystemRuns, what: tuple[str, str], rounds: int, number: Number
+) -> Number:
+    """The number with its interval over items and seeds."""
+    low, high, by = _interval(part, system, what, rounds)
+    groups = units_of(part.task, scored_items(part, what[0]))
+    few = low is None and count_units(groups) < LEAST_UNITS
+    return replace(number, low=low, high=high, few=few, by=by)
+
+
+def _interval(
+    part: TaskRuns, system: SystemRuns, what: tuple[str, str], rounds: int
+) -> tuple[float | None, float | None, Literal["t"] | UnsetType]:
+    """Of a set and metric, over items and seeds, and how it was found; None where seeds answered different items."""
+    metric, examples = metrics()[what[1]], scored_items(part, what[0])
+    seen = []
+    for run in system.runs:
+        answers = {prediction.example: prediction for prediction in run.answers[what[0]]}
+        whole = Part(part.task, examples, items_of(part.task, examples, answers))
+        seen.append(whole.under(metric, "official"))
+    units = seen[0][1]
+    if not len(units) or any(not np.array_equal(units, other) for _, other in seen):
+        return None, None, UNSET
+    runs, scale = [evaluation for evaluation, _ in seen], metric.scale(part.task)
+    if all(run.itemwise for run in runs):
+        low, high = (
+            finite(end * scale) for end in _by_t(runs, units, min(rounds, MAX_ROUNDS_OF_T))
+        )
+        return low, high, "t" if low is not None else UNSET
+    return *bounds(_both_drawn(runs, units, rounds), units, scale), UNSET
+
+
+def _by_t(runs: Sequence[Evaluation], units: Ints, rounds: int) -> tuple[float, float]:
+    """Student's t, for metrics that are means over items."""
+    drawn = np.concatenate(list(_drawn(runs, units, rounds)), axis=1)
+    values = np.array([run.value for run in runs])
+    return mean_interval(
+        values, drawn, count_units(units), limits_of(*(run.detail for run in runs))
+    )
+
+
+def _both_drawn(runs: Sequence[Evaluation], units: Ints, rounds: int) -> Floats:
+    """The mean under each resample of items and seeds, for any other metric."""
+    generator, values = np.random.default_rng((0, 3)), []
+    for each in _drawn(runs, units, rounds):
+        picks = generator.integers(0, len(each), size=each.shape)
+        values.append(np.take_along_axis(each, picks, axis=0).mean(axis=0))
+    return np.concatenate(values)
+
+
+def _drawn(runs: Sequence[Evaluation], units: Ints, rounds: int) -> Iterator[Floats]:
+    """Blocks of runs by resamples: each run's score under the same weights of items."""
+    targets = [run.grouped(units) for run in runs]
+    for weights in draws(count_units(units), rounds, 0):
+        yield np.stack([target.under(weights) for target in targets])
+
+
+def finite(value: float | None) -> float | None:
+    """None for what is not a number."""
+    return None if value is None or isnan(value) else float(value)
+
 
 ROUNDS, MOST = 2_000, 25_000
 RESAMPLES = 1_000
 """Of the intervals of further sets."""
-ENOUGH = 60
+ROUNDS_PER_TEST = 60
 """Rounds a test: the smallest p a test can reach must stay below 5% after Holm's correction."""
 MANY = 120
 """Tests from which on only the first metric of each task is tested."""
@@ -45,7 +115,7 @@ def compare_tasks(parts: Sequence[TaskRuns], rounds: int | None = None) -> Compa
     tests = sum(metrics * found for metrics, found in pairs)
     first = tests > MANY
     rounds = rounds or min(
-        MOST, max(ROUNDS, ENOUGH * (sum(found for _, found in pairs) if first else tests))
+        MOST, max(ROUNDS, ROUNDS_PER_TEST * (sum(found for _, found in pairs) if first else tests))
     )
     sides = [[_side(part, system, first) for system in part.systems] for part in parts]
     found = compare_sides(sides, [part.name for part in parts], rounds=rounds)

@@ -19,7 +19,6 @@ from nikawa.models.base import Progress, _silent
 from nikawa.records import Record
 from nikawa.runs.material import task_of
 from nikawa.runs.plan import Family, Plan, Request, Settings, name_and_model, plan
-from nikawa.runs.scores import SCORING
 from nikawa.runs.store import StoredRun
 from nikawa.runs.summary import Cell, choose, diverged, notes_of, summarise
 from nikawa.runs.value import Outcome, RunSpec, short_name
@@ -229,7 +228,7 @@ def _executor(how: Options, requests: Sequence[Request], planned: Plan) -> RunEx
     heard = how.progress if name == "here" else _silent
     settings = {name: value for request in requests for name, value in request.settings.items()}
     place = Place(how.out, how.data, how.keep_state, heard, settings)
-    return executors()[name].make(partial(work, place=place, score=SCORING), workers, threads)
+    return executors()[name].make(partial(work, place=place), workers, threads)
 
 
 def _alone(models: Iterable[str]) -> bool:

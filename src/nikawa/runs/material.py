@@ -15,6 +15,7 @@ from nikawa.datasets.subsets import fold_of, hold_out, hold_rows, share_of, shot
 from nikawa.errors import BadInput
 from nikawa.records import Example, Task
 from nikawa.runs.value import FILE, RunSpec
+from nikawa.spec import name_and_split
 
 SELECT = "select"
 """The name of the set that settings are chosen on."""
@@ -120,7 +121,7 @@ def varied(spec: RunSpec, task: Task, examples: list[Example]) -> list[Example]:
 
 def set_name(name: str, task: Task) -> str:
     """What the file of answers to a set is called: `test`, or `jsick.test` for one of another dataset."""
-    dataset, _, split = name.partition(":")
+    dataset, split = name_and_split(name)
     return split if dataset == task.dataset else f"{dataset}.{split}"
 
 

@@ -12,16 +12,49 @@ import msgspec
 
 from nikawa.datasets import benchmarks
 from nikawa.datasets.custom import declared_protocol, is_own, named_tasks
-from nikawa.datasets.load import own_path
+from nikawa.datasets.names import custom_path
 from nikawa.datasets.reader import DataVersion, ExampleReader, source_task
 from nikawa.errors import BadInput
-from nikawa.models import Model, Trainable, model, named
+from nikawa.models import Model, Trainable, model, models, named
 from nikawa.models.base import Setup, settings_of
 from nikawa.records import Task
-from nikawa.runs.names import name_and_model, refuse_shared_names
 from nikawa.runs.protocol import protocol_for
 from nikawa.runs.store import digest_of
 from nikawa.runs.value import FILE, Protocol, RunSpec, Stage, Variation, short_name
+from nikawa.spec import name_and_split
+from nikawa.text.compose import composed
+
+LONGEST = 80
+"""Most characters of a name."""
+
+
+def name_and_model(given: str) -> tuple[str, str]:
+    """`mine=replay:FILE` as the user's name for a model and the model; the name is empty where there is none."""
+    name, equals, model = given.partition("=")
+    kind, colon, _ = name.partition(":")
+    if not equals or (colon and kind in models()):  # the path has the sign: replay:a=b.jsonl
+        return "", given
+    name = composed(name.strip())  # one name, whichever system it was typed on
+    if not name or len(name) > LONGEST or ":" in name or not name.isprintable():
+        what = f"{name!r} cannot name a model" if name else "a model is given an empty name"
+        cure = (
+            f"write NAME={model}, NAME of up to {LONGEST} characters that can be seen, and no colon"
+        )
+        raise BadInput(what, cure=cure)
+    return name, model
+
+
+def refuse_shared_names(given: Iterable[str]) -> None:
+    """A name stands for one model: two under it could not be told apart in a table."""
+    known: dict[str, str] = {}
+    for name, predictor in map(name_and_model, dict.fromkeys(given)):
+        called = name or predictor
+        if known.setdefault(called, predictor) != predictor:
+            raise BadInput(
+                f"{called!r} names {known[called]} and {predictor}",
+                cure="give each a name of its own",
+            )
+
 
 Settings = dict[str, Any]
 
@@ -302,9 +335,9 @@ def _kept(task: Task, inputs: tuple[str, ...]) -> tuple[str, ...]:
 def _spelled(name: str, task: Task) -> str:
     """A training set by its full name, after a look at whether the task can learn from it."""
     source_task(name, task)
-    dataset = name.partition(":")[0]
+    dataset, _ = name_and_split(name)
     if dataset in benchmarks():
         return f"{name}:train" if name == dataset else name
-    path, split = own_path(name)
+    path, split = custom_path(name)
     home = is_own(task.dataset) and path.resolve() == Path(task.dataset).resolve()
     return f"{task.dataset}:{split or 'train'}" if home else name

@@ -11,6 +11,7 @@ from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.records import Task
 from nikawa.runs.value import Protocol, ProtocolKind, Variation
+from nikawa.spec import name_and_split
 
 ORDINARY = ("train", "dev", "test")
 FOLDS = 5
@@ -82,7 +83,7 @@ def protocol_for(
 def _trained(
     sets: Sets, train: Sequence[str], evaluate: tuple[str, ...], sweep: bool, declared: RunProtocol
 ) -> Protocol:
-    own = any(name.partition(":")[0] in _homes(sets) for name in train)
+    own = any(name_and_split(name)[0] in _homes(sets) for name in train)
     on_dev = bool(sets.dev) and evaluate[0] == sets.dev
     if sets.dev and not on_dev and own:
         select, share = sets.dev, 0.0
@@ -119,7 +120,7 @@ def _lack(sets: Sets) -> str:
 
 
 def _homes(sets: Sets) -> set[str]:
-    return {name.partition(":")[0] for name in (sets.train, sets.dev) if name}
+    return {name_and_split(name)[0] for name in (sets.train, sets.dev) if name}
 
 
 def _answers(sets: Sets, sweep: bool) -> Protocol:
@@ -136,7 +137,7 @@ def _answers(sets: Sets, sweep: bool) -> Protocol:
     mark = (
         "on dev"
         if on_dev
-        else f"on {evaluate[0].partition(':')[2]}"
+        else f"on {name_and_split(evaluate[0])[1]}"
         if not sets.test and not sets.more
         else ""
     )
@@ -161,12 +162,12 @@ def _without_training(sets: Sets, sweep: bool, declared: RunProtocol) -> Protoco
             why=why,
         )
     only = sets.dev or sets.main[0]
-    return _folds(only, sweep, f"only {only.partition(':')[2]} is here", declared)
+    return _folds(only, sweep, f"only {name_and_split(only)[1]} is here", declared)
 
 
 def _folds(only: str, sweep: bool, why: str, declared: RunProtocol) -> Protocol:
     """Each example answered by a model of the other folds; a fifth is set apart where settings are chosen."""
-    split, kept = only.partition(":")[2], f"{1 - SELECT_OF_FOLDS:.0%} of " if sweep else ""
+    split, kept = name_and_split(only)[1], f"{1 - SELECT_OF_FOLDS:.0%} of " if sweep else ""
     return Protocol(
         kind="folds",
         train=(only,),

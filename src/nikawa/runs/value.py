@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from nikawa.datasets.reader import DataVersion
 from nikawa.io.json import encode_json
 from nikawa.records import Record, Run, Score, Task
+from nikawa.spec import name_and_split
 
 ProtocolKind = Literal["standard", "dev", "folds", "stand-in", "answers"]
 Stage = Literal["result", "selection"]
@@ -128,8 +129,8 @@ def _placeless(spec: RunSpec, own: Task) -> RunSpec:
     """A run on a dataset of one's own, wherever that lies: its sets are called after the task."""
 
     def called(name: str) -> str:
-        head, colon, split = name.partition(":")
-        return f"{own.name}{colon}{split}" if head == own.dataset else name
+        head, _ = name_and_split(name)
+        return own.name + name.removeprefix(head) if head == own.dataset else name
 
     def each(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(called, names))

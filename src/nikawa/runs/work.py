@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 import time
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +19,36 @@ from nikawa.models import Predictor, Trainable, model, named
 from nikawa.models.base import Diverged, Progress, _silent
 from nikawa.records import Example, Prediction, Task
 from nikawa.runs.material import Material, bare, gather, to_learn, varied
-from nikawa.runs.packages import packages, python
 from nikawa.runs.plan import outside_of
-from nikawa.runs.scored import Scoring, reason, scored
+from nikawa.runs.scores import score_first, score_set, unanswered_reason
 from nikawa.runs.store import Busy, StoredRun, read_predictions, write_predictions
 from nikawa.runs.value import DIVERGED, About, Outcome, RunSpec, Status
 
-__all__ = ["Place", "Scoring", "work"]
-
+PACKAGES = (
+    "nikawa",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "python-crfsuite",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "peft",
+    "httpx",
+    "fugashi",
+    "ipadic",
+    "kiwipiepy",
+)
+"""Packages that a result may depend on."""
 ERROR, TRAINED = "error.txt", "trained"
-SHAPES: dict[str, tuple[type, ...]] = {
+ANSWER_TYPES: dict[str, tuple[type, ...]] = {
     "similarity": (float, int),
     "choice": (int,),
     "tagging": (list, tuple),
     "tree": (dict,),
     "dialogue": (list, tuple),
 }
-"""What answers are, by kind of task; a text where nothing is said."""
+"""What answers are, by kind of task; a text for every other kind."""
 
 
 @dataclass(frozen=True)
@@ -47,44 +63,42 @@ class Place:
     """Settings that tell how models work, not what comes out; each takes those it declares to be so."""
 
 
-@dataclass
-class _Clock:
-    seconds: dict[str, float] = field(default_factory=dict)
-    trained: int = 0
-    about: dict[str, object] = field(default_factory=dict)
-
-    def time(self, what: str, begin: float) -> None:
-        self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - begin, 3)
-
-
-def work(spec: RunSpec, place: Place, score: Scoring) -> Outcome:
-    """Do a run unless it is done; whatever goes wrong is told, never raised, but for an interruption."""
-    begin, stored = time.perf_counter(), StoredRun(place.out / spec.folder)
+def work(spec: RunSpec, place: Place) -> Outcome:
+    """Do a run unless it is done; whatever goes wrong is in the outcome, never raised, but for an interruption."""
+    begin = time.perf_counter()
+    stored = StoredRun(place.out / spec.folder)
     status: Status = "failed"
-    problem, bad = "", True
+    problem, is_bad_input = "", True
     try:
-        status = _tried(spec, stored, place, score)
-        problem, bad = _told(spec, stored, status), False
-    except Busy as said:
-        status, problem = "busy", str(said)
-    except NikawaError as said:
-        problem = str(said)
-    except OSError as said:
-        problem = f"{said.filename}: {said.strerror}" if said.filename else str(said)
-    except Exception as said:  # one run's failure must not stop the others
-        problem, bad = _written(stored, said), False
-    seconds = round(time.perf_counter() - begin, 3)
+        status = _do_unless_done(spec, stored, place)
+        is_bad_input = False
+        if status == "done" and spec.stage == "selection" and stored.diverged:
+            problem = DIVERGED
+    except Busy as error:
+        status, problem = "busy", str(error)
+    except NikawaError as error:
+        problem = str(error)
+    except OSError as error:
+        problem = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    except Exception as error:  # one run's failure must not stop the others
+        problem, is_bad_input = _write_traceback(stored, error), False
     return Outcome(
-        run=spec, status=status, problem=problem, bad_input=bad and bool(problem), seconds=seconds
+        run=spec,
+        status=status,
+        problem=problem,
+        bad_input=is_bad_input and bool(problem),
+        seconds=round(time.perf_counter() - begin, 3),
     )
 
 
-def _tried(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> Status:
+def _do_unless_done(spec: RunSpec, stored: StoredRun, place: Place) -> Status:
     if not stored.done:
         with stored.locked():
-            if not stored.done:
+            if (
+                not stored.done
+            ):  # another process may have done it while this one waited for the lock
                 try:
-                    _do(spec, stored, place, score)
+                    _do(spec, stored, place)
                 except BadInput:
                     stored.withdraw()
                     raise
@@ -93,36 +107,34 @@ def _tried(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> St
     return "skipped"
 
 
-def _told(spec: RunSpec, stored: StoredRun, status: Status) -> str:
-    """What there is to tell of a run that is done."""
-    return DIVERGED if status == "done" and spec.stage == "selection" and stored.diverged else ""
-
-
-def _written(stored: StoredRun, problem: Exception) -> str:
+def _write_traceback(stored: StoredRun, error: Exception) -> str:
     """One line about a program's failure; the whole of it is kept beside the run."""
-    said = " ".join(f"{type(problem).__name__}: {problem}".split())
+    line = " ".join(f"{type(error).__name__}: {error}".split())
     try:
         stored.state.mkdir(parents=True, exist_ok=True)
         (stored.state / ERROR).write_text(traceback.format_exc(), "utf-8")
     except OSError:
-        return said
-    return f"{said}; see {stored.state / ERROR}"
+        return line
+    return f"{line}; see {stored.state / ERROR}"
 
 
-def _do(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> None:
+def _do(spec: RunSpec, stored: StoredRun, place: Place) -> None:
     started, clock = _now(), _Clock()
     stored.begin(spec)
     material = gather(spec, ExampleReader(place.data))
-    job = _Job(spec, stored, place, material, score, clock)
+    job = _Job(spec, stored, place, material, clock)
     try:
-        job.answer_folds() if material.folds else job.answer_sets()
+        if material.folds:
+            job.answer_folds()
+        else:
+            job.answer_sets()
     except Diverged as problem:
         if spec.stage != "selection":
             raise
         job.answer_nothing(problem)
     begin = time.perf_counter()
-    scores = [scored(spec, material, stored, name, score) for name in material.sets]
-    clock.time("score", begin)
+    scores = [score_set(spec, material, stored, name) for name in material.sets]
+    clock.add("score", begin)
     about = About(
         started=started,
         finished=_now(),
@@ -137,6 +149,18 @@ def _do(spec: RunSpec, stored: StoredRun, place: Place, score: Scoring) -> None:
     stored.finish(scores, about, place.keep_state)
 
 
+@dataclass
+class _Clock:
+    """What a run notes of itself while it is under way."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    trained: int = 0
+    about: dict[str, object] = field(default_factory=dict)
+
+    def add(self, what: str, begin: float) -> None:
+        self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - begin, 3)
+
+
 @dataclass(frozen=True)
 class _Job:
     """One run under way."""
@@ -145,19 +169,23 @@ class _Job:
     stored: StoredRun
     place: Place
     material: Material
-    score: Scoring
     clock: _Clock
 
     def answer_sets(self) -> None:
         """Learn once and answer every set that is not answered yet."""
-        task, sets = self.material.seen, self.material.sets
-        open_ = {name: e for name, e in sets.items() if not self.stored.answers_file(name).exists()}
-        if not open_:
+        task = self.material.seen
+        unanswered = {
+            name: examples
+            for name, examples in self.material.sets.items()
+            if not self.stored.answers_file(name).exists()
+        }
+        if not unanswered:
             return
-        made = self.make("model")
-        self.learn(made, self.material.train, "model")
-        for name, examples in open_.items():
-            write_predictions(self.stored.answers_file(name), self.ask(made, task, examples))
+        predictor = self.make_model("model")
+        self.learn(predictor, self.material.train, "model")
+        for name, examples in unanswered.items():
+            answers = self.ask(predictor, task, examples)
+            write_predictions(self.stored.answers_file(name), answers)
 
     def answer_folds(self) -> None:
         """Answer fold by fold; what a killed run had answered is taken up."""
@@ -165,26 +193,25 @@ class _Job:
         if self.stored.answers_file(name).exists():
             return
         answers: dict[str, Prediction] = {}
-        for fold, learned, asked in self.material.parts():
+        for fold, training, held_out in self.material.parts():
             path = self.stored.state / f"fold-{fold}.jsonl"
             if not path.exists():
-                made = self.make(f"model-{fold}")
-                self.learn(made, varied(self.spec, self.material.task, learned), f"model-{fold}")
-                write_predictions(path, self.ask(made, self.material.seen, asked))
-            found = read_predictions(path, self.material.task, asked)
-            answers |= {prediction.example: prediction for prediction in found}
+                predictor = self.make_model(f"model-{fold}")
+                learned = varied(self.spec, self.material.task, training)
+                self.learn(predictor, learned, f"model-{fold}")
+                write_predictions(path, self.ask(predictor, self.material.seen, held_out))
+            for prediction in read_predictions(path, self.material.task, held_out):
+                answers[prediction.example] = prediction
         write_predictions(self.stored.answers_file(name), [answers[e.id] for e in examples])
 
     def answer_nothing(self, problem: Diverged) -> None:
         """Write down that there is no answer and why: settings that diverge are not tried again."""
         why = f"{DIVERGED}: {problem.what}"
         for name, examples in self.material.sets.items():
-            write_predictions(
-                self.stored.answers_file(name),
-                [Prediction(example=e.id, why=why) for e in examples],
-            )
+            predictions = [Prediction(example=example.id, why=why) for example in examples]
+            write_predictions(self.stored.answers_file(name), predictions)
 
-    def make(self, folder: str) -> Predictor:
+    def make_model(self, folder: str) -> Predictor:
         """A fresh model with a folder of its own."""
         path = self.stored.state / folder
         path.mkdir(parents=True, exist_ok=True)
@@ -195,58 +222,78 @@ class _Job:
             settings={**self.spec.settings, **outside},
             folder=path,
             progress=self.place.progress,
-            score=self.score.first,
+            score=score_first,
         )
 
-    def learn(self, made: Predictor, examples: Sequence[Example], folder: str) -> None:
+    def learn(self, predictor: Predictor, examples: Sequence[Example], folder: str) -> None:
         """Let the model learn, if it is one that does; what can be saved is kept with its state, where that is kept."""
-        if not isinstance(made, Trainable) or not examples:
+        if not isinstance(predictor, Trainable) or not examples:
             return
         begin, task = time.perf_counter(), self.material.seen
         try:
-            made.fit(task, to_learn(task, examples), to_learn(task, self.material.select))
+            predictor.fit(task, to_learn(task, examples), to_learn(task, self.material.select))
         except Diverged:
-            self.hear(made)  # how its losses went
+            self.note_about(predictor)  # how its losses went
             raise
         finally:
-            self.clock.time("fit", begin)
+            self.clock.add("fit", begin)
             self.clock.trained = len(examples)
-        if self.place.keep_state and hasattr(made, "save"):
-            made.save(self.stored.state / folder / TRAINED, overwrite=True)
+        if self.place.keep_state and hasattr(predictor, "save"):
+            predictor.save(self.stored.state / folder / TRAINED, overwrite=True)
 
-    def ask(self, made: Predictor, task: Task, examples: Sequence[Example]) -> list[Prediction]:
+    def ask(
+        self, predictor: Predictor, task: Task, examples: Sequence[Example]
+    ) -> list[Prediction]:
         """The model's answers, one an example and in order."""
-        begin = time.perf_counter()
-        found = made.predict(task, bare(task, examples))
-        if [p.example for p in found] != [e.id for e in examples]:
-            what = f"the model {self.spec.predictor} did not answer each of the {len(examples)} examples once, in order"
+        begin, name = time.perf_counter(), self.spec.predictor
+        predictions = predictor.predict(task, bare(task, examples))
+        if [p.example for p in predictions] != [e.id for e in examples]:
+            what = f"the model {name} did not answer each of the {len(examples)} examples once, in order"
             raise BadInput(what, cure="mend its predict: one prediction an example")
-        _check_shape(self.spec.predictor, task, found)
-        self.clock.time("predict", begin)
-        self.hear(made)
-        if found and all(p.answer is None and reason(p) == DIVERGED for p in found):
+        _check_types(name, task, predictions)
+        self.clock.add("predict", begin)
+        self.note_about(predictor)
+        if predictions and all(
+            p.answer is None and unanswered_reason(p) == DIVERGED for p in predictions
+        ):
             what = f"the training of {task.name} diverged: no score of an answer is a number"
             raise Diverged(what, cure="set a smaller learning_rate")
-        return found
+        return predictions
 
-    def hear(self, made: Predictor) -> None:
+    def note_about(self, predictor: Predictor) -> None:
         """Keep what the model tells of itself."""
-        if hasattr(made, "about"):
-            self.clock.about.update(made.about())
+        if hasattr(predictor, "about"):
+            self.clock.about.update(predictor.about())
 
 
-def _check_shape(name: str, task: Task, found: Sequence[Prediction]) -> None:
+def _check_types(name: str, task: Task, predictions: Sequence[Prediction]) -> None:
     """Refuse answers of another shape than the task's: once written, they would be taken up again and again."""
-    wanted = SHAPES.get(task.kind, (str,))
-    for given in found:
-        if given.answer is None or (
-            isinstance(given.answer, wanted) and not isinstance(given.answer, bool)
-        ):
+    types = ANSWER_TYPES.get(task.kind, (str,))
+    for prediction in predictions:
+        answer = prediction.answer
+        if answer is None or (isinstance(answer, types) and not isinstance(answer, bool)):
             continue
-        kind = type(given.answer).__name__
-        what = f"the model {name} answers {given.example!r} with a {kind}, which is no answer to a {task.kind} task"
-        raise BadInput(what, cure=f"answer with {' or '.join(shape.__name__ for shape in wanted)}")
+        kind = type(answer).__name__
+        what = f"the model {name} answers {prediction.example!r} with a {kind}, which is no answer to a {task.kind} task"
+        raise BadInput(what, cure=f"answer with {' or '.join(shape.__name__ for shape in types)}")
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@cache
+def packages() -> dict[str, str]:
+    """The version of each of `PACKAGES` that is installed."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def python() -> str:
+    """The interpreter, and the kind of machine without its name."""
+    return f"{platform.python_implementation()} {platform.python_version()} {platform.system()} {platform.machine()}"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from nikawa.reporting.items import POINTS, Items, Table
 from nikawa.reporting.job import Options, report
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
-from nikawa.reporting.page_items import POINTS, Items, Table
 from nikawa.runs.job import Options as RunOptions
 from nikawa.runs.job import Request, run
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from nikawa.reporting.items import POINTS, Items
 from nikawa.reporting.page import write_report
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
-from nikawa.reporting.page_items import POINTS, Items
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nikawa.reporting.agreement_plots import text
+from nikawa.reporting.markup import text
 from nikawa.reporting.page_data import Note, Number
-from nikawa.reporting.page_source import inside, source, source_line
+from nikawa.reporting.sources import inside, source, source_line
 from nikawa.stats.results import NO_INTERVAL
 
 __all__ = [

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from nikawa.reporting.agreement_plots import text
+from nikawa.reporting.markup import text
 
 NUMBERS = "numbers.json"
 NAMED = 3

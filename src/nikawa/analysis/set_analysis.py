@@ -1,28 +1,37 @@
-"""The analyses of one system on one set: slices, tables, confusion, calibration, surprises."""
+"""Confusion over several runs, and precision, recall and F1 of each label with intervals over groups of items."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as exchanged
+from math import log2
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from nikawa.analysis.calibration import Told, calibration
-from nikawa.analysis.confusion import confusion
-from nikawa.analysis.results import Calibration, Confusion, CrossTable, Figure, Slice, Surprise
+from nikawa.analysis.results import (
+    Calibration,
+    ClassScore,
+    Confusion,
+    CrossTable,
+    Figure,
+    Slice,
+    Surprise,
+)
 from nikawa.analysis.sample import Sitting, labels_of, places, probabilities
-from nikawa.analysis.surprises import by_error, by_probability, by_score
 from nikawa.datasets.custom import declared_protocol
 from nikawa.metrics import Items, metrics
 from nikawa.metrics.confusion import UNREAD
 from nikawa.metrics.confusion import confusion as counts_of
 from nikawa.records import Example
 from nikawa.scoring.match import LABELLED
-from nikawa.stats.masks import measure_parts
-from nikawa.stats.resample import count_units
+from nikawa.stats.masks import figure, measure_parts, resampled_sums
+from nikawa.stats.resample import Floats, Ints, count_units
 from nikawa.stats.slice_tests import RESAMPLES, cross_slices, measure_slices
 from nikawa.stats.slices import (
     SliceMask,
@@ -31,6 +40,194 @@ from nikawa.stats.slices import (
     slice_examples,
     to_masks,
 )
+
+Counts = Mapping[str, Mapping[str, int]]
+"""Gold label to answer to count, of one run."""
+
+
+def confusion(
+    each: Sequence[Counts],
+    gold: Sequence[str],
+    answers: Sequence[Sequence[str]],
+    units: Ints,
+    *,
+    resamples: int,
+    seed: int = 0,
+) -> Confusion:
+    """Counts averaged over runs, and each label on its own; `answers` has a row a run."""
+    rows = list(dict.fromkeys(label for counts in each for label in counts))
+    columns = list(
+        dict.fromkeys(name for counts in each for row in counts.values() for name in row)
+    )
+    ordered = [*rows, *(name for name in columns if name not in rows)]
+    mean = {
+        row: {
+            name: float(np.mean([c.get(row, {}).get(name, 0) for c in each]))
+            for name in ordered
+            if name in columns
+        }
+        for row in rows
+    }
+    classes = _classes(rows, gold, answers, units, resamples, seed)
+    return Confusion(
+        labels=tuple(rows),
+        columns=tuple(n for n in ordered if n in columns),
+        counts=mean,
+        classes=classes,
+    )
+
+
+def _classes(
+    labels: Sequence[str],
+    gold: Sequence[str],
+    answers: Sequence[Sequence[str]],
+    units: Ints,
+    resamples: int,
+    seed: int,
+) -> tuple[ClassScore, ...]:
+    stacked = np.stack([_counts(labels, gold, run) for run in answers])  # runs, items, 3k
+    exact = stacked.sum(axis=1)
+    drawn = np.stack(
+        [resampled_sums(run, units, resamples=resamples, seed=seed) for run in stacked]
+    )
+    k = len(labels)
+    parts = [
+        _rates(table[..., :k], table[..., k : 2 * k], table[..., 2 * k :])
+        for table in (exact, drawn)
+    ]
+    found = []
+    for i, label in enumerate(labels):
+        n = int(exact[0, 2 * k + i])
+        each = [
+            figure(
+                parts[0][j][:, i], parts[1][j][:, :, i].mean(axis=0), units=count_units(units), n=n
+            )
+            for j in range(3)
+        ]
+        found.append(
+            ClassScore(
+                label=label,
+                gold=n,
+                answered=float(exact[:, k + i].mean()),
+                precision=each[0],
+                recall=each[1],
+                f1=each[2],
+            )
+        )
+    return tuple(found)
+
+
+def _counts(labels: Sequence[str], gold: Sequence[str], answers: Sequence[str]) -> Floats:
+    """Items by 3k: right, answered and gold of each label."""
+    place = {label: i for i, label in enumerate(labels)}
+    wanted, given = (
+        np.array([place.get(x, -1) for x in side], dtype=np.int64)[:, None]
+        == np.arange(len(labels))
+        for side in (gold, answers)
+    )
+    return np.concatenate([wanted & given, given, wanted], axis=1).astype(np.float64)
+
+
+def _rates(hits: Floats, answered: Floats, wanted: Floats) -> tuple[Floats, Floats, Floats]:
+    """Precision, recall, F1; NaN where there is nothing to divide by."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return hits / answered, hits / wanted, 2 * hits / (answered + wanted)
+
+
+LEAST = 1e-12
+"""The smallest probability a surprise is told of."""
+
+
+def by_probability(
+    examples: Sequence[Example],
+    labels: Sequence[Any],
+    probabilities: Floats,
+    gold: Ints,
+    answers: Ints,
+) -> list[Surprise]:
+    """Wrong answers by how little probability gold got.
+
+    `probabilities` (runs, items, labels) and `answers` (runs, items) are places in `labels`. An item counts as wrong where more than
+    half of the runs are.
+    """
+    mean = probabilities.mean(axis=0)
+    wrong = (answers != gold).sum(axis=0)
+    found = []
+    for i in np.flatnonzero((2 * wrong > len(answers)) & (gold >= 0)).tolist():
+        given = answers[:, i][(answers[:, i] != gold[i]) & (answers[:, i] >= 0)]
+        if not len(given):  # no wrong run could be read
+            continue
+        answer = int(np.bincount(given).argmax())
+        p_gold = float(mean[i, gold[i]])
+        found.append(
+            _surprise(
+                examples[i],
+                labels[gold[i]],
+                labels[answer],
+                int(wrong[i]),
+                p_gold=p_gold,
+                p_answer=float(mean[i, answer]),
+                bits=-log2(max(p_gold, LEAST)),
+            )
+        )
+    return sorted(found, key=lambda s: (-(s.bits or 0), s.example))
+
+
+def by_error(
+    examples: Sequence[Example], gold: Sequence[float], answers: Floats, step: float = 1.0
+) -> list[Surprise]:
+    """Scores by how far their mean over runs is from gold; a run is wrong where it is more than `step` off."""
+    mean = answers.mean(axis=0)
+    errors = np.abs(mean - np.asarray(gold))
+    wrong = (np.abs(answers - np.asarray(gold)) > step).sum(axis=0)
+    order = np.argsort(-errors, kind="stable")
+    return [
+        _surprise(examples[i], gold[i], float(mean[i]), int(wrong[i]), error=float(errors[i]))
+        for i in order
+        if wrong[i]
+    ]
+
+
+def by_score(
+    examples: Sequence[Example],
+    gold: Sequence[Any],
+    answers: Sequence[Sequence[Any]],
+    details: Floats,
+) -> list[Surprise]:
+    """Items by what their score (runs by items, best is 1) lacks on the mean."""
+    lacks = 1 - details.mean(axis=0)
+    order = sorted(np.flatnonzero(lacks > 0).tolist(), key=lambda i: (-lacks[i], examples[i].id))
+    wrong = (details < 1).sum(axis=0)
+    return [
+        _surprise(
+            examples[i],
+            gold[i],
+            most_frequent([run[i] for run in answers]),
+            int(wrong[i]),
+            error=float(lacks[i]),
+        )
+        for i in order
+    ]
+
+
+def most_frequent(answers: Sequence[Any]) -> Any:
+    """The answer given most often, of equals the first."""
+    keys = [msgspec.json.encode(answer) for answer in answers]
+    return answers[keys.index(Counter(keys).most_common(1)[0][0])]
+
+
+def _surprise(example: Example, gold: Any, answer: Any, wrong: int, **numbers: float) -> Surprise:
+    return Surprise(
+        example=example.id,
+        gold=gold,
+        answer=answer,
+        wrong=wrong,
+        tags=tuple(sorted(example.tags)),
+        meta=example.meta,
+        inputs=example.inputs,
+        **numbers,
+    )
+
 
 PART = "part"
 """The key of the parts a dataset is told by: seen and unseen problems of JAMP."""

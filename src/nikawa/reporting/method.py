@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nikawa.reporting.fragments import Cell, command, detail, table, text
 from nikawa.reporting.page_data import Page, RunRow
-from nikawa.reporting.page_parts import parted
-from nikawa.reporting.page_source import NUMBERS, inside, source, source_line
-from nikawa.reporting.page_words import Cell, command, detail, table, text
+from nikawa.reporting.section import parted
+from nikawa.reporting.sources import NUMBERS, inside, source, source_line
 
 KEPT = ("nikawa", "numpy", "scikit-learn", "torch", "transformers")
 """Packages named first; the others are in about.json."""

@@ -6,10 +6,9 @@ import csv
 import io
 from collections.abc import Iterator
 
+from nikawa.reporting.fragments import figures, plain
 from nikawa.reporting.page_data import Number, Page, Section, SystemRow
-from nikawa.reporting.page_parts import Known, learned, seen_grid
-from nikawa.reporting.page_section import answered_of, is_best
-from nikawa.reporting.page_words import figures, plain
+from nikawa.reporting.section import Known, answered_of, is_best, learned, seen_grid
 from nikawa.reporting.tables import Table, escape
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 

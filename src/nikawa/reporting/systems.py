@@ -16,7 +16,7 @@ from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, MissingData
 from nikawa.io.json import encode_json
 from nikawa.records import Example, Prediction, Task
-from nikawa.reporting.page_source import address
+from nikawa.reporting.sources import address
 from nikawa.runs.material import Material, gather, task_of
 from nikawa.runs.store import PREDICTIONS, RUN, StoredRun, stored_runs
 from nikawa.runs.value import RunSpec, SetScores

@@ -1,0 +1,494 @@
+"""Plots that are taller than a sheet of paper, in parts of whole rows: a browser cuts no picture between rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import ceil, floor, inf, log10
+from typing import TypeVar
+
+from nikawa.reporting.label_placement import text_width
+from nikawa.reporting.markup import text
+from nikawa.reporting.sources import inside, source
+
+T = TypeVar("T")
+SHEET_HEIGHT = 720.0
+"""Pixels of rows that fit on a sheet, A4 or letter, beside a heading and a legend."""
+
+
+def in_parts(
+    rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float, step: float
+) -> list[Sequence[T]]:
+    """The rows in as few parts as can be, of about the same height, none taller than `tallest` but a single row.
+
+    `tall` is the height of some rows together; `step` how finely heights are tried.
+    """
+    count = len(list(_filled(rows, tall, tallest)))
+    if count < 2:
+        return [rows]
+    height = tall(rows) / count
+    while len(found := list(_filled(rows, tall, min(height, tallest)))) > count:
+        height += step
+    return found
+
+
+def _filled(
+    rows: Sequence[T], tall: Callable[[Sequence[T]], float], tallest: float
+) -> Iterator[Sequence[T]]:
+    start = 0
+    for end in range(1, len(rows) + 1):
+        if end == len(rows) or tall(rows[start : end + 1]) > tallest:
+            yield rows[start:end]
+            start = end
+
+
+SIZE, ROW, WIDTH = 13, 26, 720
+SHAPES = 6
+MIN_HEIGHT_FOR_TOP_TICKS = 500
+"""Pixels from which on a plot names its ticks at the top too."""
+GROUP = 32
+"""Pixels that the name of a group of rows takes."""
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value with its interval; `series` is the number of its system."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    series: int = 0
+    note: str = ""
+    source: str = ""
+    ring: bool = False
+    """Whether a curve draws a ring around it."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named row of dots; rows of one group stand together."""
+
+    name: str
+    dots: Sequence[Dot]
+    group: str = ""
+    note: str = ""
+    """At the right edge, such as n."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From values to pixels."""
+
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def at(self, value: float) -> float:
+        """Where a value is; what lies outside is put on the edge."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.left + (self.right - self.left) * min(1.0, max(0.0, share))
+
+    def ticks(self) -> list[float]:
+        """Four to eight round values."""
+        step = _step(self.high - self.low)
+        first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
+        return [round(i * step, 10) for i in range(first, last + 1)]
+
+
+def _step(span: float) -> float:
+    rough = span / 6
+    power = 10.0 ** floor(log10(rough))
+    return float(next(power * k for k in (1, 2, 5, 10) if power * k >= rough))
+
+
+def axis_of(
+    values: Iterable[float | None], left: float, right: float, within: tuple[float, float]
+) -> Axis:
+    """An axis that holds all values with a little room, and nothing beyond what is possible."""
+    known = [value for value in values if value is not None] or [0.0]
+    low, high = min(known), max(known)
+    room = max((high - low) * 0.06, (within[1] - within[0]) * 0.01)
+    low, high = max(within[0], low - room), min(within[1], high + room)
+    step = _step(high - low) if high > low else 1.0
+    return Axis(floor(low / step) * step, ceil(high / step) * step, left, right)
+
+
+def within(unit: str, metric: str) -> tuple[float, float]:
+    """What values are possible, for axes."""
+    top = 100.0 if unit == "percent" else 1.0
+    if metric == "mse":
+        return 0.0, 1e9
+    return (-top if metric in ("pearson", "spearman", "mcc") else 0.0), top
+
+
+def svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
+    """A picture with its title for those who cannot see it."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'width="{width:.0f}" height="{height:.0f}" role="img"><title>{text(title)}</title>{"".join(parts)}</svg>'
+    )
+
+
+def mark(x: float, y: float, series: int, note: str = "", place: str = "") -> str:
+    """A system's mark: shape and colour by its number."""
+    shapes = (
+        f"M{x - 4.5:.1f},{y:.1f}a4.5,4.5 0 1 0 9,0a4.5,4.5 0 1 0 -9,0Z",
+        f"M{x - 4:.1f},{y - 4:.1f}h8v8h-8Z",
+        f"M{x:.1f},{y - 5.2:.1f}l5.2,9h-10.4Z",
+        f"M{x:.1f},{y - 5.6:.1f}l5.6,5.6l-5.6,5.6l-5.6,-5.6Z",
+        f"M{x:.1f},{y + 5.2:.1f}l5.2,-9h-10.4Z",
+        f"M{x - 5:.1f},{y - 1.6:.1f}h3.4v-3.4h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4Z",
+    )
+    hint = f"<title>{text(note)}</title>" if note else ""
+    return f'<path class="m c{series % SHAPES}" d="{shapes[series % SHAPES]}"{source(place)}>{hint}</path>'
+
+
+def label(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
+    """A text at a place."""
+    classes = f' class="{kind}"' if kind else ""
+    return f'<text{classes} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(words)}</text>'
+
+
+def shortened(words: str, width: float) -> str:
+    """A text that fits into so many pixels; the middle goes, since names often differ at their ends."""
+    if text_width(words, SIZE) <= width:
+        return words
+    kept = len(words) - 1
+    while kept > 1 and text_width(_without_middle(words, kept), SIZE) > width:
+        kept -= 1
+    return _without_middle(words, kept)
+
+
+def _without_middle(words: str, kept: int) -> str:
+    end = kept // 2
+    return f"{words[: kept - end].rstrip()}…{words[len(words) - end :].lstrip()}"
+
+
+def dot_plot(
+    lines: Sequence[Line],
+    title: str,
+    within: tuple[float, float],
+    series: Sequence[str] = (),
+    rule: float | None = None,
+    tallest: float = inf,
+) -> str:
+    """Rows of dots with whiskers on one axis; `rule` is a value to read them against.
+
+    Rows that are taller than `tallest` together come as several pictures with the same axis, each of whole rows.
+    """
+    left = min(300.0, 16 + max((text_width(line.name, SIZE) for line in lines), default=0))
+    right = WIDTH - 24 - max((text_width(line.note, SIZE) for line in lines), default=0)
+    values = [v for line in lines for dot in line.dots for v in (dot.value, dot.low, dot.high)]
+    axis = axis_of([*values, rule], left + 8, right - 8, within)
+    parts = in_parts(lines, _tall, tallest, ROW)
+    names = [f"{title}, part {i} of {len(parts)}" for i in range(1, len(parts) + 1)]
+    return "".join(
+        _dots(part, name, _Frame(axis, left, right, rule), series)
+        for part, name in zip(parts, names if len(parts) > 1 else [title], strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What the parts of a plot share."""
+
+    axis: Axis
+    left: float
+    right: float
+    rule: float | None
+
+
+def _tall(lines: Sequence[Line]) -> float:
+    """The height of some rows and of the names of their groups."""
+    groups = sum(1 for group, _ in groupby(lines, key=lambda line: line.group) if group)
+    return sum(map(_height, lines)) + GROUP * groups
+
+
+def _dots(lines: Sequence[Line], title: str, frame: _Frame, series: Sequence[str]) -> str:
+    axis, rule = frame.axis, frame.rule
+    key, top = legend(series) if len(series) > 1 else ([], 8.0)
+    tall = sum(map(_height, lines)) > MIN_HEIGHT_FOR_TOP_TICKS
+    body, y = key, top + (14.0 if tall else 0.0)
+    first = y
+    for group, found in groupby(lines, key=lambda line: line.group):
+        if group:
+            body.append(label(0, y + 24, group, "group"))
+            y += GROUP
+        for line in found:
+            body += _row(line, axis, (y, _height(line)), (frame.left, frame.right))
+            y += _height(line)
+            if len(line.dots) > 1:
+                body.append(f'<path class="rule" d="M0,{y:.1f}H{WIDTH}"/>')
+    grid = [f'<path class="rule" d="M{axis.at(t):.1f},{first:.1f}V{y:.1f}"/>' for t in axis.ticks()]
+    rows = (y + 17, first - 5) if tall else (y + 17,)
+    ends = [
+        label(axis.at(t), row, f"{t:g}", "soft", "middle") for row in rows for t in axis.ticks()
+    ]
+    if rule is not None:
+        grid.append(f'<path class="mean" d="M{axis.at(rule):.1f},{first:.1f}V{y:.1f}"/>')
+    return svg(WIDTH, y + 24, [*grid, *body, *ends], title)
+
+
+def _height(line: Line) -> float:
+    return float(max(ROW, 11 * len(line.dots) + 16)) if len(line.dots) > 1 else ROW
+
+
+def legend(series: Sequence[str], width: float = WIDTH) -> tuple[list[str], float]:
+    """The marks of systems with their names, in as many lines as they need, and where they end."""
+    found, x, y = list[str](), 6.0, 9.0
+    for i, name in enumerate(series):
+        shown = shortened(name, width - 24)
+        wide = 36 + text_width(shown, SIZE)
+        if x > 6.0 and x + wide > width:
+            x, y = 6.0, y + 22
+        found += [mark(x, y, i), label(x + 11, y + 4.5, shown)]
+        x += wide
+    return found, y + 21
+
+
+def _row(
+    line: Line, axis: Axis, place: tuple[float, float], sides: tuple[float, float]
+) -> Iterator[str]:
+    y, high = place
+    short = shortened(line.name, sides[0] - 6)
+    whole = f"<title>{text(line.name)}</title>" if short != line.name else ""
+    yield label(0, y + high / 2 + 4.5, short, "name").replace("</text>", f"{whole}</text>")
+    yield label(WIDTH - 2, y + high / 2 + 4.5, line.note, "soft", "end") if line.note else ""
+    gap = 11.0
+    for i, dot in enumerate(line.dots):
+        if dot.value is None:
+            continue
+        middle = y + high / 2 + (i - (len(line.dots) - 1) / 2) * gap
+        if dot.low is not None and dot.high is not None:
+            yield f'<path class="whisker s{dot.series % SHAPES}" d="M{axis.at(dot.low):.1f},{middle:.1f}H{axis.at(dot.high):.1f}"/>'
+        yield mark(axis.at(dot.value), middle, dot.series, dot.note, dot.source)
+
+
+CURVE_HEIGHT, CURVE_LEFT, MIN_PIXELS_BETWEEN_NAMES = 256.0, 56.0, 46.0
+"""Pixels: of a plot's height, of what stands left of it, between two names below it."""
+SMALL_WIDTH, SMALL_HEIGHT = 330.0, 150.0
+"""Width and height of a plot that stands beside others."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A curve: (x, dot) from left to right."""
+
+    name: str
+    points: Sequence[tuple[float, Dot]]
+
+
+def _counted(amount: float) -> str:
+    return f"{amount:,.0f}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How amounts lie along the bottom, and how large the picture is."""
+
+    below: str
+    """What the amounts are."""
+    log: bool = True
+    shown: Callable[[float], str] = _counted
+    wide: float = WIDTH
+    tall: float = CURVE_HEIGHT
+
+    def place(self, amount: float) -> float:
+        """Where an amount is on the axis, before it is pixels."""
+        return log10(amount) if self.log else amount
+
+    def axis(self, amounts: Sequence[float]) -> Axis:
+        """An axis that holds all amounts with a little room."""
+        ends = (self.place(amounts[0]), self.place(amounts[-1])) if amounts else (0.0, 1.0)
+        least = 0.3 if self.log else 1e-9
+        room = 0.05 if self.log else max(0.03 * (ends[1] - ends[0]), least)
+        return Axis(
+            ends[0] - room, max(ends[1], ends[0] + least) + room, CURVE_LEFT, self.wide - 20
+        )
+
+
+def curves(paths: Sequence[Path], title: str, scale: Scale, within: tuple[float, float]) -> str:
+    """Values against amounts; what is not above 0 is not on a logarithmic axis."""
+    key, top = legend([path.name for path in paths], scale.wide)
+    bottom = top + scale.tall
+    amounts = sorted({x for path in paths for x, _ in path.points if x > 0 or not scale.log})
+    across = scale.axis(amounts)
+    values = [v for path in paths for _, d in path.points for v in (d.value, d.low, d.high)]
+    up = axis_of(values, bottom, top, within)
+    parts = [*_across(up, scale.wide - 20.0), *_names(amounts, across, scale, bottom), *key]
+    for i, path in enumerate(paths):
+        parts += _curve(i, path, scale, across, up)
+    return svg(scale.wide, bottom + 48, parts, title)
+
+
+def _across(up: Axis, right: float) -> Iterator[str]:
+    """Rules across the plot with their values."""
+    for t in up.ticks():
+        yield f'<path class="rule" d="M{CURVE_LEFT},{up.at(t):.1f}H{right}"/>'
+    for t in up.ticks():
+        yield label(CURVE_LEFT - 8, up.at(t) + 4.5, f"{t:g}", "soft", "end")
+
+
+def _names(amounts: Iterable[float], across: Axis, scale: Scale, bottom: float) -> Iterator[str]:
+    """Amounts below the plot, as many as have room, and what they are."""
+    spots: list[float] = []
+    for amount in amounts:
+        x = across.at(scale.place(amount))
+        if all(abs(x - other) > MIN_PIXELS_BETWEEN_NAMES for other in spots):
+            spots.append(x)
+            yield label(x, bottom + 18, scale.shown(amount), "soft", "middle")
+    yield label((CURVE_LEFT + scale.wide - 20) / 2, bottom + 40, scale.below, "soft", "middle")
+
+
+def _curve(i: int, path: Path, scale: Scale, across: Axis, up: Axis) -> Iterator[str]:
+    known = [
+        (across.at(scale.place(x)), up.at(dot.value), dot)
+        for x, dot in path.points
+        if (x > 0 or not scale.log) and dot.value is not None
+    ]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in known)
+    yield f'<polyline class="path s{i % SHAPES}" points="{line}"/>'
+    for x, y, dot in known:
+        if dot.low is not None and dot.high is not None:
+            yield f'<path class="whisker s{i % SHAPES}" d="M{x:.1f},{up.at(dot.low):.1f}V{up.at(dot.high):.1f}"/>'
+        if dot.ring:
+            yield f'<circle class="path s{i % SHAPES}" cx="{x:.1f}" cy="{y:.1f}" r="9"/>'
+        yield mark(x, y, i, dot.note, dot.source)
+
+
+@dataclass(frozen=True)
+class Trail:
+    """Many values by step, drawn as a thin line; the last is marked."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    note: str = ""
+    source: str = ""
+
+
+def trails(found: Sequence[Trail], title: str, below: str, top: float) -> str:
+    """Thin lines from step 0 on; `top` is the greatest value of the axis, which begins at 0."""
+    key, first = legend([trail.name for trail in found], SMALL_WIDTH)
+    bottom, right = first + SMALL_HEIGHT, SMALL_WIDTH - 20
+    last = max(trail.points[-1][0] for trail in found)
+    across, up = Axis(0, last, CURVE_LEFT, right), _from_zero(top, bottom, first)
+    scale = Scale(below, log=False, wide=SMALL_WIDTH)
+    parts = [*_across(up, right), *_names(across.ticks(), across, scale, bottom), *key]
+    for i, trail in enumerate(found):
+        line = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in trail.points)
+        hint = f"<title>{text(trail.note)}</title>"
+        parts.append(
+            f'<polyline class="thin s{i % SHAPES}" points="{line}"{source(trail.source)}>{hint}</polyline>'
+        )
+        x, y = trail.points[-1]
+        parts.append(mark(across.at(x), up.at(y), i, trail.note, trail.source))
+    return svg(SMALL_WIDTH, bottom + 48, parts, title)
+
+
+def _from_zero(top: float, bottom: float, first: float) -> Axis:
+    """An upright axis from 0 to a round value."""
+    rough = Axis(0, top or 1.0, bottom, first)
+    step = rough.ticks()[1]
+    return Axis(0, step * ceil((top or 1.0) / step - 1e-9), bottom, first)
+
+
+HEAT_CELL_HEIGHT, HEAT_TOP = 40.0, 42.0
+MAX_SHADE = 0.62
+"""How dark the cell of a whole row is: counts stay readable on it. Programs without CSS take it from here."""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Counts by gold (rows) and answer (columns); `place` is where the counts are."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Sequence[Sequence[float]]
+    place: str = ""
+
+    @property
+    def left(self) -> float:
+        """Where the cells begin."""
+        return min(170.0, 14 + max(text_width(name, SIZE) for name in self.rows))
+
+    @property
+    def wide(self) -> float:
+        """The width of a cell."""
+        return max(52.0, min(128.0, 14 + max(text_width(name, SIZE) for name in self.columns)))
+
+
+def heat(found: Heat, title: str) -> str:
+    """A picture of the counts; the shade is the share of the row."""
+    left, wide = found.left, found.wide
+    parts = [label(left + len(found.columns) * wide / 2, 13, "answered", "soft", "middle")]
+    parts += [
+        label(left + (j + 0.5) * wide, 33, shortened(name, wide - 6), "", "middle")
+        for j, name in enumerate(found.columns)
+    ]
+    for i, name in enumerate(found.rows):
+        y = HEAT_TOP + (i + 0.5) * HEAT_CELL_HEIGHT + 4.5
+        parts.append(label(left - 10, y, shortened(name, left - 12), "", "end"))
+        parts += _cells(found, i)
+    return svg(
+        left + len(found.columns) * wide + 4,
+        HEAT_TOP + len(found.rows) * HEAT_CELL_HEIGHT + 6,
+        parts,
+        title,
+    )
+
+
+def _cells(found: Heat, i: int) -> Iterator[str]:
+    name, y, total = found.rows[i], HEAT_TOP + i * HEAT_CELL_HEIGHT, sum(found.cells[i]) or 1.0
+    for j, count in enumerate(found.cells[i]):
+        answer, share, x = found.columns[j], count / total, found.left + j * found.wide
+        note = f"gold {name}, answered {answer}: {count:g} of {total:g} ({share:.1%})"
+        place = inside(found.place, name, *([answer] if count else []))
+        yield (
+            f'<g{source(place)}><rect class="{"hit" if answer == name else "miss"}" x="{x + 1:.1f}" y="{y + 1:.1f}" '
+            f'width="{found.wide - 2:.1f}" height="{HEAT_CELL_HEIGHT - 2:.1f}" rx="3" data-gold="{text(name)}" '
+            f'data-answer="{text(answer)}" fill-opacity="{0.04 + MAX_SHADE * share:.3f}" style="--s:{share:.3f}"><title>{text(note)}</title></rect>'
+        )
+        yield (
+            label(
+                x + found.wide / 2, y + HEAT_CELL_HEIGHT / 2 + 4.5, _count(count), "cell", "middle"
+            )
+            + "</g>"
+        )
+
+
+def _count(count: float) -> str:
+    return f"{count:,.0f}" if abs(count - round(count)) < 0.05 else f"{count:,.1f}"
+
+
+Bin = tuple[float, float, float, float, int]
+
+
+def reliability(bins: Sequence[Bin], title: str, place: str = "") -> str:
+    """Share right against probability; the diagonal is what a calibrated model does."""
+    side, left, top = 230.0, 44.0, 10.0
+    x, y = Axis(0, 1, left, left + side), Axis(0, 1, top + side, top)
+    parts = [
+        f'<path class="rule" d="M{x.at(t):.1f},{top}V{top + side}M{left},{y.at(t):.1f}H{left + side}"/>'
+        for t in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    parts += [label(x.at(t), top + side + 17, f"{t:g}", "soft", "middle") for t in (0, 0.5, 1)]
+    parts += [label(left - 8, y.at(t) + 4.5, f"{t:g}", "soft", "end") for t in (0, 0.5, 1)]
+    parts.append(
+        f'<path class="mean" d="M{x.at(0):.1f},{y.at(0):.1f}L{x.at(1):.1f},{y.at(1):.1f}"/>'
+    )
+    points = " ".join(f"{x.at(p):.1f},{y.at(share):.1f}" for p, share, *_ in bins)
+    parts.append(f'<polyline class="path s0" points="{points}"/>')
+    for i, (p, share, low, high, n) in enumerate(bins):
+        parts.append(
+            f'<path class="whisker s0" d="M{x.at(p):.1f},{y.at(low):.1f}V{y.at(high):.1f}"/>'
+        )
+        note = f"{n:,} answers with probability {p:.2f} on average: {share:.1%} right"
+        parts.append(mark(x.at(p), y.at(share), 0, note, inside(place, i)))
+    parts.append(
+        label(left + side / 2, top + side + 36, "probability of the answer", "soft", "middle")
+    )
+    turn = f"translate(12 {top + side / 2:.0f}) rotate(-90)"
+    parts.append(f'<text class="soft" transform="{turn}" text-anchor="middle">share right</text>')
+    return svg(left + side + 14, top + side + 44, parts, title)

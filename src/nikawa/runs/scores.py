@@ -1,0 +1,87 @@
+"""How runs are scored: the official numbers with intervals, by the code of `nikawa score`.
+
+Scores are computed from the stored answers, never from what a model holds in memory: a run that is scored again gets
+the same numbers. Items whose labels are hidden are answered, but not scored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from nikawa.datasets.custom import declared_protocol
+from nikawa.metrics import metrics
+from nikawa.records import Example, Prediction, Score, Task
+from nikawa.runs.material import Material
+from nikawa.runs.store import StoredRun
+from nikawa.runs.value import RunSpec, SetScores
+from nikawa.scoring.score import Options, Part, chosen, evaluate, items_of
+
+
+def score_all(
+    task: Task, examples: Sequence[Example], answers: Mapping[str, Prediction], where: str
+) -> list[Score]:
+    """Every metric of the task, in every mode; items whose labels are hidden are never scored.
+
+    A model that answers nothing has been run all the same: where a metric has nothing to go by, it is no number.
+    `where` names the part of the set that `examples` are; empty: all of it.
+    """
+    shown = [example for example in examples if not example.hidden]
+    return list(evaluate(task, shown, answers, Options(lenient=True), where))
+
+
+def score_first(task: Task, examples: Sequence[Example], answers: Sequence[Prediction]) -> float:
+    """The task's first metric as a number to maximise, without an interval: for models that stop early."""
+    by_example = {prediction.example: prediction for prediction in answers}
+    part = Part(task, examples, items_of(task, examples, by_example))
+    metric = chosen(task, task.metrics[:1], part.items)[0]
+    value = float(part.under(metric, "official")[0].value * metric.scale(task))
+    return -value if metric.better == "lower" else value
+
+
+def score_set(spec: RunSpec, material: Material, stored: StoredRun, name: str) -> SetScores:
+    """The scores of a set of a run, from its file of answers."""
+    task, examples = material.task, material.sets[name]
+    answers = {answer.example: answer for answer in stored.predictions(name, task, examples)}
+    shown = [example for example in examples if not example.hidden]
+    unanswered = Counter(
+        unanswered_reason(answers[example.id])
+        for example in shown
+        if answers[example.id].answer is None
+    )
+    n = len(shown)
+    set_scores = SetScores(
+        set=name,
+        n=n,
+        hidden=len(examples) - n,
+        answered=n - unanswered.total(),
+        unanswered=dict(sorted(unanswered.items())),
+        scores=(),
+    )
+    if set_scores.diverged and spec.stage == "selection":
+        # A diverged training is no poor one: without a number, it cannot be chosen for want of a better.
+        undefined = [
+            Score(
+                metric=metric,
+                mode="official",
+                value=float("nan"),
+                unit=metrics()[metric].unit(task),
+                n=n,
+            )
+            for metric in task.metrics
+        ]
+        return replace(set_scores, scores=tuple(undefined))
+    scores = score_all(task, shown, answers, "")
+    divide = declared_protocol(task.dataset).divide
+    parts = divide(spec.protocol.train, shown) if divide is not None else {}
+    for where, part in parts.items():
+        if part:
+            scores += score_all(task, part, answers, where)
+    return replace(set_scores, scores=tuple(scores))
+
+
+def unanswered_reason(prediction: Prediction) -> str:
+    """The kind of reason of a missing answer: what follows its colon is of one example."""
+    return (prediction.why or "").partition(":")[0].strip() or "no reason given"
