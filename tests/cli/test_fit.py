@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from nikawa.cli import _show
-from nikawa.cli._fit import folded
+from nikawa.cli.terminal import output as _show
+from nikawa.cli.terminal.output import fold
 
 COLUMNS = (
     "part",
@@ -83,7 +83,7 @@ def test_an_empty_table_shows_its_columns(show: Show) -> None:
 
 
 def test_texts_fold_between_words_and_letters() -> None:
-    assert folded("灯台は2019年8月に建った。", 12) == "灯台は2019年\n8月に建っ\nた。"
-    assert folded("등대는 언덕에 있다", 12) == "등대는\n언덕에 있다"
-    assert folded("a-very-long-path/of/a/file", 10) == "a-very-lon\ng-path/of/\na/file"
-    assert folded("one\ntwo three", 5) == "one\ntwo\nthree"
+    assert fold("灯台は2019年8月に建った。", 12) == "灯台は2019年\n8月に建っ\nた。"
+    assert fold("등대는 언덕에 있다", 12) == "등대는\n언덕에 있다"
+    assert fold("a-very-long-path/of/a/file", 10) == "a-very-lon\ng-path/of/\na/file"
+    assert fold("one\ntwo three", 5) == "one\ntwo\nthree"

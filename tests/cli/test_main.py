@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.cli._main import _asked, build
+from nikawa.cli.terminal.app import _requested_verb, build
 from nikawa.datasets.jamp.jamp import COLUMNS as JAMP
 
 
@@ -57,12 +57,18 @@ def test_help_names_the_panels() -> None:
 def test_a_verb_is_alone_in_the_file_of_its_name() -> None:
     """Only that file is imported when the verb is asked for."""
     for verb in {words[0] for words in verbs()}:
-        assert _asked([verb, "--help"]) == verb
+        assert _requested_verb([verb, "--help"]) == verb
         alone = build(verb)
         assert {c.name for c in alone.registered_commands} | {
             g.name for g in alone.registered_groups
         } == {verb}
-    assert _asked(["--help"]) is _asked([]) is _asked(["_main"]) is _asked(["tsks"]) is None
+    assert (
+        _requested_verb(["--help"])
+        is _requested_verb([])
+        is _requested_verb(["_main"])
+        is _requested_verb(["tsks"])
+        is None
+    )
 
 
 def test_the_package_can_be_run() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 
 Nikawa = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -101,7 +101,7 @@ def test_a_group_alone_shows_its_help(nikawa: Nikawa) -> None:
 def ending(line: str) -> subprocess.CompletedProcess[str]:
     """How the process ends whose one verb does this."""
     code = (
-        "import sys, typer, nikawa.cli._main as m; sys.argv = ['nikawa']; a = typer.Typer()\n"
+        "import sys, typer, nikawa.cli.terminal.app as m; sys.argv = ['nikawa']; a = typer.Typer()\n"
         f"@a.command()\ndef go() -> None:\n    {line}\n"
         "m.build = lambda only: a\nm.main()"
     )

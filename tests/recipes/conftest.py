@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from nikawa.io.records import read_examples, write_records
-from nikawa.recipes.build import BuildReport, Options, build
+from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.records import Example, Judgement
 
 Tell = Callable[[Example], list[Any]]
@@ -48,6 +48,6 @@ def start(tmp_path: Path) -> Callable[..., Callable[[], BuildReport]]:
         config.write_text(
             "".join(f"{k} = {msgspec.json.encode(v).decode()}\n" for k, v in told.items()), "utf-8"
         )
-        return lambda: build(recipe, tmp_path / "out", Options(config=config))
+        return lambda: build(recipe, tmp_path / "out", BuildOptions(config=config))
 
     return make

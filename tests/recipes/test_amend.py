@@ -11,17 +11,17 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build as app
+from nikawa.cli.terminal.app import build as app
 from nikawa.datasets import load
 from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.recipes import amend as amending
-from nikawa.recipes.amend import AmendReport, Options, amend, next_version
+from nikawa.recipes.amend import AmendOptions, AmendReport, amend, next_version
 from nikawa.recipes.changelog import Release, ScoreMove, changelog, moves_told
 from nikawa.records import Example, Span
 from nikawa.runs.job import Options as RunOptions
-from nikawa.runs.job import Request, run
+from nikawa.runs.job import RunRequest, run
 from nikawa.scoring.shift import shift
 
 E, C, N = "entailment", "contradiction", "neutral"
@@ -72,7 +72,7 @@ SHEET = f"id,label,before,reason,by\ndev/1,{N},{E},may be another,rin\n3,{E},,,r
 
 @pytest.fixture
 def amended(jnli: str, fix: Any, tmp_path: Path) -> AmendReport:
-    how = Options(reason="Looked at again.", date=DAY)
+    how = AmendOptions(reason="Looked at again.", date=DAY)
     return amend(jnli, fix(SHEET), tmp_path / "new", options=how)
 
 
@@ -113,7 +113,10 @@ def test_a_second_correction_keeps_the_first(
 ) -> None:
     again = fix(f"id,label\ndev/1,{C}\n", "again.csv")
     amend(
-        str(tmp_path / "new"), again, tmp_path / "newer", options=Options(version="2.0.0", date=DAY)
+        str(tmp_path / "new"),
+        again,
+        tmp_path / "newer",
+        options=AmendOptions(version="2.0.0", date=DAY),
     )
     assert [c.version for c in lineage("dev/1", tmp_path / "newer").changes] == ["1.2", "2.0.0"]
     page = (tmp_path / "newer" / "CHANGELOG.md").read_text("utf-8")
@@ -123,7 +126,7 @@ def test_a_second_correction_keeps_the_first(
 def test_the_same_input_gives_the_same_bytes(
     amended: AmendReport, jnli: str, fix: Any, tmp_path: Path
 ) -> None:
-    how = Options(reason="Looked at again.", date=DAY)
+    how = AmendOptions(reason="Looked at again.", date=DAY)
     amend(jnli, fix(SHEET), tmp_path / "twin", options=how)
     for path in (tmp_path / "new").iterdir():
         assert path.read_bytes() == (tmp_path / "twin" / path.name).read_bytes(), path.name
@@ -294,7 +297,9 @@ def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path
         answers("weak", E, N, N, E, N, N),
         answers("odd", *[C] * 6),
     )
-    report = amend(jnli, fix(SHEET), tmp_path / "new", options=Options(answers=files, date=DAY))
+    report = amend(
+        jnli, fix(SHEET), tmp_path / "new", options=AmendOptions(answers=files, date=DAY)
+    )
     strong, weak, odd = (moves(report)[name] for name in ("strong", "weak", "odd"))
     assert [strong.before, strong.after] == pytest.approx([5 / 6, 3 / 6])
     assert [weak.before, weak.after, weak.gained, weak.lost] == pytest.approx([2 / 6, 4 / 6, 2, 0])
@@ -310,7 +315,7 @@ def test_scores_and_ranks_move(jnli: str, fix: Any, answers: Any, tmp_path: Path
 
 
 def test_answers_must_be_whole(jnli: str, fix: Any, answers: Any, tmp_path: Path) -> None:
-    how = Options(answers=(answers("short", E, E),))
+    how = AmendOptions(answers=(answers("short", E, E),))
     with pytest.raises(BadInput, match=r"short\.jsonl: answers 2 examples of dev, 4 lack one"):
         amend(jnli, fix(f"id,label\n1,{N}\n"), tmp_path / "new", options=how)
     with pytest.raises(BadInput, match="no such file; write --answers FILE"):
@@ -318,7 +323,7 @@ def test_answers_must_be_whole(jnli: str, fix: Any, answers: Any, tmp_path: Path
             jnli,
             fix(f"id,label\n1,{N}\n"),
             tmp_path / "new",
-            options=Options(answers=("gone.jsonl",)),
+            options=AmendOptions(answers=("gone.jsonl",)),
         )
     assert not (tmp_path / "new").exists()
 
@@ -326,7 +331,7 @@ def test_answers_must_be_whole(jnli: str, fix: Any, answers: Any, tmp_path: Path
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("store") / "runs"
-    asked = Request(tasks=("mini-ja-nli",), models=("majority", "char-linear"), seeds=(0, 1))
+    asked = RunRequest(tasks=("mini-ja-nli",), models=("majority", "char-linear"), seeds=(0, 1))
     run(asked, RunOptions(out=out, workers=1))
     return out
 
@@ -337,7 +342,7 @@ def labelled(split: str) -> Example:
 
 def test_stored_runs_are_scored_again(runs: Path, fix: Any, tmp_path: Path) -> None:
     lines = "".join(f"{labelled(split).id},{C}\n" for split in ("train", "test"))
-    how = Options(runs=(runs,), date=DAY)
+    how = AmendOptions(runs=(runs,), date=DAY)
     report = amend("mini-ja", fix(f"id,label\n{lines}"), tmp_path / "new", options=how)
     found = moves(report)
     assert set(found) == {"majority", "char-linear"}
@@ -369,10 +374,12 @@ def test_runs_on_other_data_are_told(runs: Path, fix: Any, tmp_path: Path) -> No
     sheet = fix(
         f"id,label\n{next(e for e in whole.splits['test'][1:] if e.gold.get('label') == N).id},{C}\n"
     )
-    few = amend(str(tmp_path / "few"), sheet, tmp_path / "new", options=Options(runs=(runs,)))
+    few = amend(str(tmp_path / "few"), sheet, tmp_path / "new", options=AmendOptions(runs=(runs,)))
     assert all("answered another test" in note for note in few.release.notes)
     assert few.release.scores == ()
-    moved = amend(str(tmp_path / "other"), sheet, tmp_path / "newer", options=Options(runs=(runs,)))
+    moved = amend(
+        str(tmp_path / "other"), sheet, tmp_path / "newer", options=AmendOptions(runs=(runs,))
+    )
     assert any("the stored accuracy" in note for note in moved.release.notes)
 
 
@@ -395,7 +402,7 @@ def test_the_command_amends(jnli: str, fix: Any, answers: Any, tmp_path: Path) -
 def test_a_folder_can_be_amended_in_place(jnli: str, fix: Any) -> None:
     folder = Path(jnli)
     (folder / "notes.txt").write_text("mine", "utf-8")
-    amend(jnli, fix(SHEET), folder, options=Options(overwrite=True))
+    amend(jnli, fix(SHEET), folder, options=AmendOptions(overwrite=True))
     assert load(jnli).version == "1.2"
     assert (folder / "notes.txt").read_text("utf-8") == "mine"
 
@@ -410,13 +417,13 @@ def test_a_release_that_fails_leaves_the_old_one(
 
     monkeypatch.setattr(amending, "changelog", broken)
     with pytest.raises(OSError, match="the disk is gone"):
-        amend(jnli, fix(SHEET), Path(jnli), options=Options(overwrite=True))
+        amend(jnli, fix(SHEET), Path(jnli), options=AmendOptions(overwrite=True))
     assert {path.name: path.read_bytes() for path in Path(jnli).iterdir()} == before
 
 
 def test_one_split_does_not_replace_the_others(jnli: str, fix: Any) -> None:
     with pytest.raises(BadInput, match="would lose the splits that are not amended: train"):
-        amend(f"{jnli}:dev", fix(SHEET), Path(jnli), options=Options(overwrite=True))
+        amend(f"{jnli}:dev", fix(SHEET), Path(jnli), options=AmendOptions(overwrite=True))
     assert set(load(jnli).splits) == {"train", "dev"}
 
 
@@ -463,9 +470,9 @@ def test_runs_on_a_folder_go_by_what_it_holds(
         replace(whole, name="mine", card=replace(whole.card, name="mine"), splits=splits),
         Path("mine"),
     )
-    run(Request(models=("majority",), tasks=("mine",)), RunOptions(out=Path("runs"), workers=1))
+    run(RunRequest(models=("majority",), tasks=("mine",)), RunOptions(out=Path("runs"), workers=1))
     Path("mine").rename("moved")
-    how = Options(date=DAY, runs=(Path("runs"),))
+    how = AmendOptions(date=DAY, runs=(Path("runs"),))
     sheet = fix(f"id,label\ntest/2,{E}\ntrain/0,{E}\n")
     found = amend("moved", sheet, Path("next"), options=how).release
     assert {(move.task, move.set) for move in found.scores} == {("moved", "test")}

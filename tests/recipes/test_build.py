@@ -15,13 +15,13 @@ from msgspec import Meta
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build as app
+from nikawa.cli.terminal.app import build as app
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.lineage import lineage, read_lineage
 from nikawa.errors import BadInput, UnknownName
 from nikawa.io.lines import read_lines
 from nikawa.recipes import release as _build_release
-from nikawa.recipes.build import BuildReport, Options, build, read_config, show_config
+from nikawa.recipes.build import BuildOptions, BuildReport, build, read_config, show_config
 from nikawa.recipes.decide import decide, drawn, sorted_into
 from nikawa.recipes.forms import FORMS, Asked
 from nikawa.recipes.recipe import (
@@ -132,7 +132,7 @@ def config(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(config: Path, tmp_path: Path) -> Callable[..., BuildReport]:
     def again(out: str = "out", **how: Any) -> BuildReport:
-        return build(RECIPE, tmp_path / out, Options(config=config, **how))
+        return build(RECIPE, tmp_path / out, BuildOptions(config=config, **how))
 
     return again
 
@@ -395,7 +395,7 @@ def test_killed_anywhere_it_resumes(
     else:
         name = ("write_card", "write_lineage")[place - len(steps)]
         monkeypatch.setattr(_build_release, name, interrupt)
-    options = Options(config=tmp_path / "moods.toml", simulate=1)
+    options = BuildOptions(config=tmp_path / "moods.toml", simulate=1)
     with pytest.raises(KeyboardInterrupt):
         build(recipe, tmp_path / "out", options)
     assert not (tmp_path / "out" / "card.json").exists()
@@ -424,7 +424,7 @@ def test_two_builds_of_one_folder_are_refused(run: Any, config: Path, tmp_path: 
 
     first = Stage("short", "short lines", meanwhile, ("lines",), ("longest",))
     recipe = Recipe(**{**vars(RECIPE), "stages": (first, *RECIPE.stages[1:])})
-    assert build(recipe, tmp_path / "out", Options(config=config)).waiting
+    assert build(recipe, tmp_path / "out", BuildOptions(config=config)).waiting
 
 
 def test_missing_sources_are_named(config: Path, tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ def test_missing_sources_are_named(config: Path, tmp_path: Path) -> None:
         build(RECIPE, tmp_path / "out")
     (tmp_path / "lines.txt").unlink()
     with pytest.raises(BadInput, match=r"lines\.txt: no such file; correct lines in the config"):
-        build(RECIPE, tmp_path / "out", Options(config=config))
+        build(RECIPE, tmp_path / "out", BuildOptions(config=config))
     assert not (tmp_path / "out").exists()
 
 
@@ -454,7 +454,7 @@ def test_a_stage_cannot_see_what_it_does_not_name(config: Path, tmp_path: Path) 
     stage = Stage("short", "short lines", read, ("lines",))
     recipe = Recipe(**{**vars(RECIPE), "stages": (stage, *RECIPE.stages[1:])})
     with pytest.raises(AttributeError, match="longest"):
-        build(recipe, tmp_path / "out", Options(config=config))
+        build(recipe, tmp_path / "out", BuildOptions(config=config))
 
 
 def test_a_recipe_that_does_not_hang_together_is_refused() -> None:

@@ -15,9 +15,8 @@ from nikawa.datasets import benchmarks, load
 from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.lines import read_lines
-from nikawa.recipes.amend import Options as Amended
-from nikawa.recipes.amend import amend
-from nikawa.recipes.build import BuildReport, Options, build
+from nikawa.recipes.amend import AmendOptions, amend
+from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.decide import decide, sorted_into
 from nikawa.recipes.recipe import Ask, Config, Inputs, Kept, Outcome, Recipe, Stage, found_in
 from nikawa.records import Example, Origin
@@ -102,7 +101,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(config: Path, tmp_path: Path) -> Callable[..., BuildReport]:
-    return lambda **how: build(RECIPE, tmp_path / "out", Options(config=config, **how))
+    return lambda **how: build(RECIPE, tmp_path / "out", BuildOptions(config=config, **how))
 
 
 @pytest.fixture
@@ -143,7 +142,7 @@ def test_another_recipe_does_not_build_in_the_same_folder(
     with pytest.raises(
         BadInput, match=r"out: is where moods is built; choose another folder for weathers"
     ):
-        build(other, tmp_path / "out", Options(config=config))
+        build(other, tmp_path / "out", BuildOptions(config=config))
     assert states(run())["mood"] == "waiting"
 
 
@@ -152,7 +151,7 @@ def test_a_folder_where_nothing_was_built_is_free(run: Any, config: Path, tmp_pa
         RECIPE, name="weathers", stages=(replace_run(RECIPE.stages[0]),), splits={}
     )
     with pytest.raises(BadInput, match="no such line"):
-        build(other, tmp_path / "out", Options(config=config))
+        build(other, tmp_path / "out", BuildOptions(config=config))
     assert states(run())["mood"] == "waiting"
 
 
@@ -194,7 +193,7 @@ def test_a_build_that_replaces_a_corrected_version_takes_its_changelog_away(
         str(tmp_path / "out"),
         tmp_path / "fix.csv",
         tmp_path / "out",
-        options=Amended(overwrite=True),
+        options=AmendOptions(overwrite=True),
     )
     assert (tmp_path / "out" / "CHANGELOG.md").exists()
     run(simulate=1, overwrite=True)

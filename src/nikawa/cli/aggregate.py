@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import (
+from nikawa.cli.terminal.output import (
     Data,
     Json,
     Quiet,
@@ -20,7 +20,7 @@ from nikawa.cli._show import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.job import Options
+    from nikawa.aggregation.job import AggregateOptions
     from nikawa.aggregation.report import AggregateReport, RuleReport
     from nikawa.aggregation.worker_report import HumanReport, WorkersReport
     from nikawa.records import Score
@@ -150,13 +150,13 @@ def aggregate(
     quiet: Quiet = False,
 ) -> None:
     """Make gold of judgements by a named rule; ties are never settled in silence."""
-    from nikawa.aggregation.job import Options
+    from nikawa.aggregation.job import AggregateOptions
     from nikawa.io.judgements import How, parse_map
 
     how = How(form=form, mapping=parse_map(columns) if columns else None)
     if question is not None:
         how = How(form=how.form, mapping=how.mapping, question=question)
-    options = Options(
+    options = AggregateOptions(
         rules=tuple(rule or ("majority",)),
         ties=ties,
         question=question,
@@ -185,17 +185,17 @@ def aggregate(
 def _gold(
     spec: str,
     data: Path | None,
-    options: Options,
+    options: AggregateOptions,
     target: tuple[Path | None, bool],
     how: tuple[bool, bool],
 ) -> None:
-    from nikawa.aggregation.files import write
+    from nikawa.aggregation.files import write_result
     from nikawa.aggregation.job import aggregate as run
 
     (out, overwrite), (json, quiet) = target, how
     with status(f"making gold of {spec}", quiet or json):
         found = run(spec, data, options)
-        files = write(found, out, overwrite=overwrite) if out is not None else []
+        files = write_result(found, out, overwrite=overwrite) if out is not None else []
     if json:
         print_json(found.report)
     elif not quiet:
@@ -252,7 +252,7 @@ def _lines(r: RuleReport) -> list[str]:
 def _workers(
     spec: str,
     data: Path | None,
-    options: Options,
+    options: AggregateOptions,
     pass_mark: float | None,
     how: tuple[bool, bool],
 ) -> None:
@@ -295,7 +295,7 @@ def _show_workers(report: WorkersReport) -> None:
 
 
 def _effects(excluded: tuple[object, ...]) -> None:
-    from nikawa.aggregation.workers import Change
+    from nikawa.aggregation.workers import ExclusionEffect
 
     rows = [
         (
@@ -310,13 +310,17 @@ def _effects(excluded: tuple[object, ...]) -> None:
             _number(c.mean_change),
         )
         for c in excluded
-        if isinstance(c, Change)
+        if isinstance(c, ExclusionEffect)
     ]
     print_table(EFFECTS, rows, title="what leaving workers out changes", numbers=EFFECTS[2:])
 
 
 def _human(
-    spec: str, data: Path | None, options: Options, task: str | None, how: tuple[bool, bool]
+    spec: str,
+    data: Path | None,
+    options: AggregateOptions,
+    task: str | None,
+    how: tuple[bool, bool],
 ) -> None:
     from nikawa.aggregation.worker_report import human
 

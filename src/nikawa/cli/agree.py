@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._plan import show_plan
-from nikawa.cli._show import (
+from nikawa.cli.terminal.output import (
     Data,
     Json,
     Quiet,
@@ -20,7 +19,74 @@ from nikawa.cli._show import (
 )
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.agree import Agreed, AgreeReport, MeasureRow, Options
+    from nikawa.aggregation.agree import AgreeOptions, AgreeReport, AgreeResult, MeasureRow
+    from nikawa.aggregation.plan import Plan
+
+
+PLAN_COLUMNS = (
+    "workers",
+    "reliability",
+    "95% interval",
+    "yield",
+    "items to judge",
+    "answers",
+    "cost",
+    "",
+)
+PLAN_RULE = 0.9
+
+
+def show_plan(
+    spec: str,
+    data: Path | None,
+    options: AgreeOptions,
+    wish: tuple[float | None, float | None, str | None, int, float],
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Make the plan and print it; `wish` is reliability, yield, rule, items, price."""
+    from nikawa.aggregation.agree import plan_from_pilot
+    from nikawa.aggregation.plan import PlanGoal
+
+    reliability, share, rule, items, price = wish
+    if reliability is None and share is None:
+        reliability = PLAN_RULE
+    wished = PlanGoal(reliability=reliability, yield_=share, rule=rule, items=items, price=price)
+    with status(f"planning from {spec}", quiet or json):
+        plan = plan_from_pilot(spec, data, options, wished)
+    if json:
+        print_json(plan)
+    elif not quiet:
+        _print_plan(plan, items)
+
+
+def _print_plan(plan: Plan, items: int) -> None:
+    rows = [
+        (
+            row.workers,
+            "" if row.reliability is None else f"{row.reliability:.3f}",
+            "" if row.low is None else f"{row.low:.3f} to {row.high:.3f}",
+            f"{row.yield_:.3f}",
+            row.judged,
+            row.answers,
+            f"{row.cost:,.2f}",
+            ("enough, " if row.enough else "") + row.how,
+        )
+        for row in plan.rows
+    ]
+    print_table(PLAN_COLUMNS, rows, numbers=PLAN_COLUMNS[:-1])
+    told = (
+        f"{plan.workers} workers an item will do"
+        if plan.workers
+        else "no number of workers shown here will do"
+    )
+    typer.echo(
+        f"{plan.question}: {told} for {items:,} items with gold (rule {plan.rule}, from {plan.answers:,} answers)."
+    )
+    for note in plan.notes:
+        typer.echo(note)
+
 
 PANEL = "Build"
 COLUMNS = ("measure", "level", "value", "95% interval")
@@ -126,13 +192,13 @@ def agree(
     quiet: Quiet = False,
 ) -> None:
     """Measure how far workers agree: alpha, kappas, shares, variance, F1 of spans, each with a 95% interval over items."""
-    from nikawa.aggregation.agree import Options
+    from nikawa.aggregation.agree import AgreeOptions
     from nikawa.aggregation.agree import agree as run
     from nikawa.io.judgements import QUESTION, How, parse_map
 
     mapping = parse_map(columns) if columns else None
     how = How(form=form, mapping=mapping, question=question or QUESTION, encoding=encoding)
-    options = Options(
+    options = AgreeOptions(
         question=question,
         level=level,
         by=tuple(by or ()),
@@ -157,20 +223,20 @@ def agree(
 
 
 def _write(
-    found: Agreed,
+    found: AgreeResult,
     spec: str,
     targets: tuple[Path | None, Path | None, str | None],
-    options: Options,
+    options: AgreeOptions,
     data: Path | None,
     overwrite: bool,
 ) -> None:
     page, save, save_as = targets
     if page is not None:
-        from nikawa.reporting.agreement_page import write_page
+        from nikawa.reporting.agreement import write_page
 
         write_page(page, found.report, found.table, overwrite=overwrite)
     if save is not None:
-        from nikawa.aggregation.agree import save as write
+        from nikawa.aggregation.agree import save_judgements as write
 
         write(save, spec, data, options, (save_as, overwrite))
 

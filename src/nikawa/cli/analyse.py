@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, progress
+from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, print_table, progress
+from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
     from nikawa.analysis.job import How
-    from nikawa.analysis.stored import Analyses
+    from nikawa.analysis.results import Analyses, Analysis, Figure, Slice
+
 
 PANEL = "Evaluate"
 
@@ -81,9 +84,7 @@ def analyse(
             }
         )
     elif not quiet:
-        from nikawa.cli._analyse_show import show
-
-        show(found, rows)
+        show_analyses(found, rows)
         typer.echo(f"Written to {place}")
         for command in list(sheets.values())[:rows]:
             typer.echo(f"To have workers look at suspects again: {command}")
@@ -106,4 +107,308 @@ def _run(
             progress=lambda what, done, total: bar.update(
                 shown, description=what, completed=done, total=total
             ),
+        )
+
+
+ALPHA = 0.05
+
+
+def show_analyses(found: Analyses, rows: int) -> None:
+    """Every table that has something to tell, each cut to so many rows."""
+    _summary(found.each)
+    _slices(found.each, rows)
+    _confusion(found.each, rows)
+    _calibration(found.each, rows)
+    _overlap(found.each, rows)
+    _show_across(found, rows)
+    if any(one.value is not None and one.low is None for x in found.each for one in _figures(x)):
+        typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
+    for run, why in found.index.left_out.items():
+        typer.echo(f"left out {run}: {why}")
+
+
+def _figures(x: Analysis) -> Iterator[Figure | Slice]:
+    yield x.score
+    yield from x.slices
+
+
+def _cut(rows: Iterable[Sequence[Any]], most: int, what: str) -> list[Sequence[Any]]:
+    every = list(rows)
+    if len(every) > most:
+        typer.echo(f"{len(every) - most:,} more {what} are in the files; -n shows more")
+    return every[:most]
+
+
+def number(value: float | None, unit: str = "percent") -> str:
+    """Two decimals of a percentage, three of a fraction; a dash for what is not defined."""
+    return "-" if value is None else f"{value:.{2 if unit == 'percent' else 3}f}"
+
+
+def _interval(x: Figure | Slice, unit: str) -> str:
+    if x.low is None:
+        return "" if x.value is None else NO_INTERVAL
+    return f"{number(x.low, unit)} to {number(x.high, unit)}"
+
+
+def _chance(p: float | None) -> str:
+    return "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _title(x: Analysis) -> str:
+    return f"{x.system.title} [{x.system.mark}]" if x.system.mark else x.system.title
+
+
+def _summary(each: Sequence[Analysis]) -> None:
+    rows = [
+        (
+            x.system.task,
+            x.set,
+            _title(x),
+            x.metric,
+            number(x.score.value, x.unit),
+            _interval(x.score, x.unit),
+            "" if x.score.sd is None else number(x.score.sd, x.unit),
+            len(x.system.seeds),
+            x.n,
+        )
+        for x in each
+    ]
+    columns = ("task", "set", "model", "metric", "value", "95% interval", "sd", "seeds", "n")
+    print_table(columns, rows, numbers=("value", "sd", "seeds", "n"))
+
+
+def _slices(each: Sequence[Analysis], most: int) -> None:
+    """All slices of a single analysis; of several, those that differ from the rest."""
+    single = len(each) == 1
+    kept = [
+        (x, s)
+        for x in each
+        for s in x.slices
+        if single or (s.p_holm is not None and s.p_holm < ALPHA)
+    ]
+    if not kept:
+        return typer.echo(
+            "No slice differs from the rest (Holm, 5%)." if any(x.slices for x in each) else ""
+        )
+    if not single:
+        kept.sort(key=lambda pair: pair[1].p_holm or 0.0)
+    rows = [
+        (
+            x.system.task,
+            _title(x),
+            x.set,
+            f"{s.by}={s.where}",
+            s.n,
+            number(s.value, x.unit),
+            _interval(s, x.unit),
+            number(s.rest, x.unit),
+            number(s.difference, x.unit),
+            _chance(s.p_holm),
+        )
+        for x, s in kept
+    ]
+    columns = (
+        "task",
+        "model",
+        "set",
+        "slice",
+        "n",
+        "value",
+        "95% interval",
+        "rest",
+        "difference",
+        "p (Holm)",
+    )
+    title = "Slices" if single else "Slices that differ from the rest (Holm, 5%)"
+    return print_table(columns, _cut(rows, most, "slices"), title=title, numbers=columns[4:])
+
+
+def _confusion(each: Sequence[Analysis], most: int) -> None:
+    rows = [
+        (x.system.task, _title(x), x.set, gold, answer, f"{count:g}")
+        for x in each
+        if x.confusion is not None
+        for gold, row in x.confusion.counts.items()
+        for answer, count in row.items()
+        if gold != answer and count
+    ]
+    rows.sort(key=lambda row: -float(row[-1]))
+    columns = ("task", "model", "set", "gold", "answered", "items")
+    if rows:
+        print_table(
+            columns, _cut(rows, most, "confusions"), title="Confused most often", numbers=("items",)
+        )
+
+
+def _calibration(each: Sequence[Analysis], most: int) -> None:
+    rows = [
+        (
+            x.system.task,
+            _title(x),
+            x.set,
+            f"{c.accuracy:.3f}",
+            f"{c.confidence:.3f}",
+            f"{c.ece:.3f}",
+            f"{c.ece_chance:.3f}",
+            number(c.brier.value, "fraction"),
+            number(c.nll.value, "fraction"),
+            f"{c.aurc:.3f}",
+            f"{c.aurc_best:.3f}",
+        )
+        for x in each
+        if (c := x.calibration) is not None
+    ]
+    columns = (
+        "task",
+        "model",
+        "set",
+        "accuracy",
+        "confidence",
+        "ECE",
+        "ECE by chance",
+        "Brier",
+        "NLL",
+        "AURC",
+        "best",
+    )
+    if rows:
+        print_table(columns, _cut(rows, most, "rows"), title="Calibration", numbers=columns[3:])
+
+
+def _overlap(each: Sequence[Analysis], most: int) -> None:
+    rows = [
+        (
+            x.system.task,
+            _title(x),
+            x.set,
+            f"{o.of} in {o.inside}",
+            o.segmentation,
+            number(o.mean.value, "fraction"),
+            number(o.correlation.value, "fraction"),
+            _interval(o.correlation, "fraction"),
+        )
+        for x in each
+        if (o := x.overlap) is not None
+    ]
+    columns = (
+        "task",
+        "model",
+        "set",
+        "tokens of",
+        "segmentation",
+        "mean share",
+        "rho with score",
+        "95% interval",
+    )
+    if rows:
+        print_table(columns, _cut(rows, most, "rows"), title="Lexical overlap", numbers=columns[5:])
+
+
+def _show_across(found: Analyses, most: int) -> None:
+    across = found.across
+    partial = [
+        (
+            p.task,
+            p.set,
+            p.model,
+            "+".join(p.inputs),
+            number(p.score.value),
+            _interval(p.score, "percent"),
+            number(p.majority),
+            number(p.difference.value),
+            _chance(p.p_holm),
+            number(p.full),
+        )
+        for p in across.partial
+    ]
+    _print_figures(
+        "Partial inputs against the majority",
+        (
+            "task",
+            "set",
+            "model",
+            "inputs",
+            "accuracy",
+            "95% interval",
+            "majority",
+            "difference",
+            "p (Holm)",
+            "all inputs",
+        ),
+        partial,
+        4,
+        most,
+    )
+    points = [
+        (
+            c.task,
+            c.set,
+            c.model,
+            p.trained,
+            c.metric,
+            number(p.score.value, c.unit),
+            _interval(p.score, c.unit),
+            number(c.doubling.value, c.unit)
+            if c.doubling is not None and p is c.points[-1]
+            else "",
+        )
+        for c in across.curves
+        for p in c.points
+    ]
+    _print_figures(
+        "Learning curves",
+        ("task", "set", "model", "learned from", "metric", "value", "95% interval", "by doubling"),
+        points,
+        5,
+        most,
+    )
+    stress = [
+        (
+            s.task,
+            f"{s.model} ({s.variation})" if s.variation else s.model,
+            c.operation,
+            c.case,
+            c.gold,
+            c.n,
+            number(c.value),
+            _interval_of(c.low, c.high),
+            number(c.human),
+        )
+        for s in across.stress
+        for c in s.cells
+        if not c.gold
+    ]
+    _print_figures(
+        "Answers that stay under perturbation (% or Pearson)",
+        ("task", "model", "operation", "case", "gold", "n", "value", "95% interval", "people"),
+        stress,
+        5,
+        most,
+    )
+    doubts = [
+        (s.task, s.set, len(s.systems), s.n, s.total, len(s.items), s.sheet)
+        for s in across.suspects
+    ]
+    _print_figures(
+        "Suspected label errors",
+        ("task", "set", "systems", "items", "suspects", "on the sheet", "sheet"),
+        doubts,
+        2,
+        most,
+    )
+
+
+def _interval_of(low: float | None, high: float | None) -> str:
+    return "" if low is None else f"{number(low)} to {number(high)}"
+
+
+def _print_figures(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], first: int, most: int
+) -> None:
+    if rows:
+        print_table(
+            columns,
+            _cut(rows, most, "rows"),
+            title=title,
+            numbers=[c for c in columns[first:] if c != "sheet"],
         )

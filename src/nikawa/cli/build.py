@@ -7,11 +7,80 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._amend import run_amend
-from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
+from nikawa.cli.terminal.output import (
+    Data,
+    Json,
+    Quiet,
+    complete_datasets,
+    print_json,
+    print_table,
+    progress,
+    status,
+)
+from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.recipes.build import BuildReport, Options
+    from nikawa.recipes.amend import AmendOptions, AmendReport
+    from nikawa.recipes.build import BuildOptions, BuildReport
+
+
+MAX_CHANGES_SHOWN = 20
+"""Corrections shown; all of them are in the changelog."""
+
+
+def run_amend(
+    spec: str,
+    relabel: Path | None,
+    out: Path | None,
+    data: Path | None,
+    options: AmendOptions,
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Amend, and tell what was corrected and which scores move."""
+    from nikawa.recipes.amend import amend
+
+    if relabel is None:
+        raise BadInput(
+            f"{spec}: which answers are corrected?", cure="say --relabel FILE; see docs/release.md"
+        )
+    if out is None:
+        raise BadInput(f"{spec}: into which folder?", cure="say --out DIR")
+    with status(f"amending {spec}", quiet or json):
+        report = amend(spec, relabel, out, data=data, options=options)
+    if json:
+        print_json(report)
+    elif not quiet:
+        show_amended(report)
+
+
+def show_amended(report: AmendReport) -> None:
+    """The corrections, the scores that move, and where the release is."""
+    from nikawa.cli.terminal.examples import answer_text
+    from nikawa.recipes.changelog import SCORE_COLUMNS, moves_told, score_row
+
+    release = report.release
+    rows = [
+        (c.example, c.question, answer_text(c.before), answer_text(c.after), c.why, c.by)
+        for c in release.corrections[:MAX_CHANGES_SHOWN]
+    ]
+    print_table(("example", "question", "before", "after", "why", "by"), rows)
+    if len(release.corrections) > MAX_CHANGES_SHOWN:
+        typer.echo(
+            f"… and {len(release.corrections) - MAX_CHANGES_SHOWN:,} more: CHANGELOG.md has them all"
+        )
+    moved = [score for score in release.scores if score.moves]
+    if moved:
+        print_table(SCORE_COLUMNS, [score_row(score) for score in moved], numbers=SCORE_COLUMNS[4:])
+    if release.scores:
+        typer.echo(moves_told(release.scores))
+    for note in release.notes:
+        typer.echo(note)
+    sizes = ", ".join(f"{split} {count:,}" for split, count in report.splits.items())
+    said = f"{report.dataset} {release.previous} -> {release.version}, {len(release.corrections):,} corrected"
+    typer.echo(f"{said} ({sizes}) written to {report.out}")
+
 
 PANEL = "Build"
 LIST = "list"
@@ -112,7 +181,7 @@ def build(
 ) -> None:
     """Build a dataset as its paper describes: sources to items, task sheets to people, answers to gold, with lineage."""
     from nikawa.errors import BadInput
-    from nikawa.recipes.build import Options
+    from nikawa.recipes.build import BuildOptions
 
     if amend is not None and recipe != LIST:
         raise BadInput(f"build the recipe {recipe}, or amend {amend}?", cure="say one of them")
@@ -121,9 +190,11 @@ def build(
             "these options belong to --amend", cure="say --amend DATASET --relabel FILE --out DIR"
         )
     if amend is not None:
-        from nikawa.recipes.amend import Options as Correct
+        from nikawa.recipes.amend import AmendOptions
 
-        how = Correct(version, reason, tuple(runs or ()), tuple(answers or ()), date, overwrite)
+        how = AmendOptions(
+            version, reason, tuple(runs or ()), tuple(answers or ()), date, overwrite
+        )
         return run_amend(amend, relabel, out, data, how, json=json, quiet=quiet)
     if recipe == LIST:
         return _list(json)
@@ -131,7 +202,7 @@ def build(
         return _show_config(recipe, json)
     if out is None:
         raise BadInput(f"{recipe}: into which folder?", cure="say --out DIR")
-    report = _run(recipe, out, Options(config, simulate, overwrite), quiet or json)
+    report = _run(recipe, out, BuildOptions(config, simulate, overwrite), quiet or json)
     if json:
         print_json(report)
     elif not quiet:
@@ -170,7 +241,7 @@ def _show_config(name: str, json: bool) -> None:
     return typer.echo(show_config(recipe))
 
 
-def _run(name: str, out: Path, how: Options, quiet: bool) -> BuildReport:
+def _run(name: str, out: Path, options: BuildOptions, quiet: bool) -> BuildReport:
     from nikawa.recipes.build import build as run
 
     with progress(quiet) as bar:
@@ -178,7 +249,7 @@ def _run(name: str, out: Path, how: Options, quiet: bool) -> BuildReport:
         return run(
             name,
             out,
-            how,
+            options,
             progress=lambda stage, done, total: bar.update(
                 shown, completed=done, total=total, description=stage
             ),

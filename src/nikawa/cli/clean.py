@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, complete_from, print_json, print_table, progress
+from nikawa.cli.terminal.output import Json, Quiet, complete_from, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.cleaning.job import Choices, Report
+    from nikawa.cleaning.job import CleanOptions, CleanReport
 
 PANEL = "Build"
 EXAMPLE = "Example: nikawa clean news.txt --out candidates.jsonl --removed removed.jsonl"
@@ -97,7 +97,7 @@ def clean(
 ) -> None:
     """Split texts into sentences, take noise and personal data out, and count what each step did."""
     from nikawa.cleaning import Settings
-    from nikawa.cleaning.job import Choices, Reading
+    from nikawa.cleaning.job import CleanOptions, ReadOptions
     from nikawa.errors import BadInput
 
     if not texts:
@@ -115,10 +115,10 @@ def clean(
         window=window,
         toxic=toxic,
     )
-    reading = Reading(
+    reading = ReadOptions(
         encoding=encoding, field=field, licence=licence, source=source, sources=sources, only=only
     )
-    chosen = Choices(
+    chosen = CleanOptions(
         settings=settings,
         steps=_names(steps) if steps is not None else None,
         without=_names(without),
@@ -151,10 +151,10 @@ def _pii(said: str) -> Literal["drop", "replace"]:
 
 
 def _run(
-    texts: list[Path], out: Path, chosen: Choices, toxicity: str | None, quiet: bool
-) -> Report:
+    texts: list[Path], out: Path, chosen: CleanOptions, toxicity: str | None, quiet: bool
+) -> CleanReport:
     from nikawa.cleaning.job import clean as run
-    from nikawa.cleaning.toxicity import by_command
+    from nikawa.cleaning.toxicity import command_scorer
 
     with progress(quiet) as bar:
         task = bar.add_task("cleaning, characters", total=None)
@@ -162,12 +162,12 @@ def _run(
             texts,
             out,
             chosen,
-            scorer=by_command(toxicity) if toxicity is not None else None,
+            scorer=command_scorer(toxicity) if toxicity is not None else None,
             news=lambda documents, characters: bar.update(task, completed=characters),
         )
 
 
-def show(report: Report) -> None:
+def show(report: CleanReport) -> None:
     """The counts of each step, then the sum."""
     rows = [
         (s.step, s.title, s.changed, s.removed, s.examples[0] if s.examples else "")

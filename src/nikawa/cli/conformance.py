@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, print_json, print_table
+from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table
 
 if TYPE_CHECKING:
     from nikawa.scoring.conformance import GroupResult, Report
@@ -29,7 +29,7 @@ def conformance(
     quiet: Quiet = False,
 ) -> None:
     """Run the cases of a golden file; status 1 when one fails."""
-    from nikawa.cli._show import status
+    from nikawa.cli.terminal.output import status
     from nikawa.scoring.conformance import conformance as run
 
     with status(f"running the cases of {file.name}", quiet):

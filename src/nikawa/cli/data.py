@@ -2,30 +2,262 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._card import card as write_card
-from nikawa.cli._shift import shift
-from nikawa.cli._show import (
+from nikawa.cli.terminal.output import (
     Data,
     Json,
     Quiet,
     complete_datasets,
     complete_from,
     complete_tasks,
+    console,
+    counted,
     print_json,
+    print_rendered,
     print_table,
     progress,
     status,
 )
-from nikawa.errors import BadInput
+from nikawa.errors import BadInput, listed
 
 if TYPE_CHECKING:
     from nikawa.datasets import Benchmark
+    from nikawa.datasets.fetch import Summary
     from nikawa.records import Dataset, Example
+    from nikawa.scoring.shift import ShiftReport
+    from nikawa.scoring.shift_parts import Part
+
+
+def card(
+    folder: Annotated[
+        Path,
+        typer.Argument(help="A folder with train.jsonl, dev.jsonl, test.jsonl or other splits."),
+    ],
+    say: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the card is to say: name=my-nli, version=1.0, licence=…, source=…, citation=…; may be repeated.",
+            metavar="FIELD=TEXT",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Add to the card that is there; it keeps what it says."),
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the card of a dataset folder, every field there to be filled in."""
+    from nikawa.datasets.card import make_card
+
+    report = make_card(folder, parse_card_fields(say or (), "--say"), overwrite=overwrite)
+    if json:
+        print_json(report)
+    elif not quiet:
+        typer.echo(f"Written to {report.path}.")
+        if report.unstated:
+            typer.echo(
+                f"Not stated yet: {listed(report.unstated)}; docs/records.md tells what each is for."
+            )
+
+
+def parse_card_fields(texts: Sequence[str], option: str) -> dict[str, str]:
+    """`licence=CC0` as field and text."""
+    pairs = [text.partition("=") for text in texts]
+    odd = next(
+        (text for text, (*_, value) in zip(texts, pairs, strict=True) if not value.strip()), None
+    )
+    if odd is not None:
+        raise BadInput(
+            f"{option} {odd!r} says nothing", cure=f"write it as {option} licence='CC BY 4.0'"
+        )
+    names = [name.strip() for name, *_ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise BadInput(f"{option} says {twice!r} twice", cure="say each field once")
+    return {name: value.strip() for name, (*_, value) in zip(names, pairs, strict=True)}
+
+
+def fetch_with_bar(
+    name: str, data: Path | None, *, base: str | None, overwrite: bool, quiet: bool
+) -> Summary:
+    """Fetch a dataset or suite, showing each file's progress on a terminal."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    from nikawa.datasets.fetch import fetch
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    shown = sys.stderr.isatty() and not quiet
+    with Progress(*columns, console=console(stderr=True), disable=not shown) as bar:
+        summary = fetch(name, data, base=base, overwrite=overwrite, progress=_Bars(bar))
+    if not quiet:
+        _report_fetch(summary)
+    return summary
+
+
+class _Bars:
+    """A bar a file, made when the file is first heard of."""
+
+    def __init__(self, bar: Any) -> None:
+        self.bar, self.rows = bar, {}  # type: ignore[var-annotated]
+
+    def __call__(self, place: str, done: int, total: int | None) -> None:
+        if place not in self.rows:
+            self.rows[place] = self.bar.add_task(place, total=total)
+        self.bar.update(self.rows[place], completed=done, total=total)
+
+
+def _report_fetch(summary: Summary) -> None:
+    for file in summary.files:
+        typer.echo(f"{file.outcome:8} {file.bytes:>12,}  {file.place}")
+    for note in summary.notes:
+        typer.echo(note, err=True)
+
+
+ComparedDataset = Annotated[
+    str, typer.Argument(help="A dataset, folder or records file.", autocompletion=complete_datasets)
+]
+
+
+def shift(
+    before: ComparedDataset,
+    after: ComparedDataset,
+    question: Annotated[
+        str | None, typer.Option(help="The gold to compare; label unless said.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Parts to tell apart: split, tag or a key of the meta; may be repeated."),
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", help="How many of the examples that differ are listed.", min=0)
+    ] = 0,
+    style: Annotated[
+        str | None, typer.Option("--as", help="markdown, latex or csv: the table by part alone.")
+    ] = None,
+    data: Data = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Tell how gold differs between a dataset and its translation, or between two versions."""
+    from nikawa.scoring.shift import as_json
+    from nikawa.scoring.shift import shift as run
+    from nikawa.scoring.shift_parts import SPLIT, TAG
+
+    report = run(before, after, question=question, by=tuple(by or (SPLIT, TAG)), data=data)
+    if json:
+        print_json(as_json(report))
+    elif quiet:
+        return
+    elif style is not None:
+        columns, rows = _by_part(report)
+        text = str if style == "csv" else _format_cell  # a program reads the one, people the others
+        print_rendered(
+            columns, [[text(cell) for cell in row] for row in rows], style, numbers=columns[1:]
+        )
+    else:
+        _show_shift(report, n)
+
+
+def _show_shift(report: ShiftReport, n: int) -> None:
+    from nikawa.scoring.shift import summary
+
+    typer.echo(summary(report))
+    whole = report.parts[0]
+    names = tuple(whole.table)
+    rows = [(one, *row.values(), sum(row.values())) for one, row in whole.table.items()]
+    sums = [sum(row[name] for row in whole.table.values()) for name in names]
+    columns = (f"{report.before} \\ {report.after}", *names, "total")
+    print_table(columns, [*rows, ("total", *sums, sum(sums))], numbers=columns[1:])
+    parts, shown = _by_part(report)
+    print_table(parts, shown, numbers=parts[1:])
+    _show_rest(report, n)
+
+
+def _show_rest(report: ShiftReport, n: int) -> None:
+    if n and report.moved:
+        listed = [(m.example, m.before, m.after, ", ".join(m.tags)) for m in report.moved[:n]]
+        print_table(("example", report.before, report.after, "tags"), listed)
+    for count, name in ((report.only_before, report.before), (report.only_after, report.after)):
+        if count:
+            typer.echo(
+                f"{counted(count, 'example')} {'is' if count == 1 else 'are'} in {name} only"
+            )
+    if report.without_gold:
+        typer.echo(f"{counted(report.without_gold, 'shared example')} without gold on either side")
+
+
+def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """A row a part: how many differ, and from what to what, or by how much."""
+    if report.parts[0].numbers is not None:
+        columns: tuple[str, ...] = (
+            "part",
+            "n",
+            "differ",
+            "percent",
+            "mean before",
+            "mean after",
+            "shift",
+            "distance",
+            "pearson",
+        )
+        return columns, [(*_head(part), *_figures(part)) for part in report.parts]
+    table = report.parts[0].table
+    moves = [(one, other) for one in table for other in table if one != other and table[one][other]]
+    columns = (
+        "part",
+        "n",
+        "differ",
+        "percent",
+        "95%",
+        "kappa",
+        *(f"{one} > {other}" for one, other in moves),
+    )
+    rows = [
+        (
+            *_head(part),
+            f"{100 * part.low:.1f}-{100 * part.high:.1f}",
+            _decimals(part.kappa),
+            *_counts(part, moves),
+        )
+        for part in report.parts
+    ]
+    return columns, rows
+
+
+def _head(part: Part) -> tuple[Any, ...]:
+    return part.where or "all", part.n, part.changed, f"{100 * part.share:.1f}"
+
+
+def _counts(part: Part, moves: list[tuple[str, str]]) -> list[int]:
+    return [part.table.get(one, {}).get(other, 0) for one, other in moves]
+
+
+def _figures(part: Part) -> list[str]:
+    found = part.numbers
+    if found is None:  # a part may hold labels where the whole holds both
+        return [""] * 5
+    figures = (found.mean_before, found.mean_after, found.shift, found.distance, found.pearson)
+    return [_decimals(figure) for figure in figures]
+
+
+def _decimals(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _format_cell(cell: Any) -> str:
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
 
 FORMATS = ("parquet", "jsonl", "hf", "croissant")
 Name = Annotated[
@@ -51,9 +283,7 @@ def register(app: typer.Typer) -> None:
     data.command("show", epilog="Example: nikawa data show mini-ja --split dev -n 3")(show)
     data.command("check", epilog="Example: nikawa data check jsick")(check)
     data.command("fetch", epilog="Example: nikawa data fetch jnli")(fetch)
-    data.command("card", epilog="Example: nikawa data card my-data --say licence='CC BY 4.0'")(
-        write_card
-    )
+    data.command("card", epilog="Example: nikawa data card my-data --say licence='CC BY 4.0'")(card)
     data.command("export", epilog="Example: nikawa data export mini-ja --to hf --out mini-ja-hf")(
         export
     )
@@ -118,17 +348,16 @@ def show(
     quiet: Quiet = False,
 ) -> None:
     """Show examples a person can read; with --quiet only tell, by the status, whether they can be read."""
-    from nikawa.cli._examples import print_card, print_examples
-    from nikawa.datasets.load import load, named, peek
+    from nikawa.cli.terminal.examples import print_card, print_examples
+    from nikawa.datasets.load import load, peek
+    from nikawa.datasets.names import benchmarks, spec_of
 
-    if card and name.partition(":")[0] in _names():
-        from nikawa.datasets import benchmarks
-
-        return print_card(benchmarks()[name.partition(":")[0]].card, json)
-    spec = with_split(name, split)
-    whole = bool(ids) or named(spec) is not None
+    spec = spec_of(name, split)
+    if card and spec.name and spec.path is None:
+        return print_card(benchmarks()[spec.name].card, json)
+    whole = bool(ids) or bool(spec.name)
     with status(f"reading {name}"):
-        dataset = load(spec, data=data) if whole else peek(spec, n + 1)
+        dataset = load(str(spec), data=data) if whole else peek(str(spec), n + 1)
     if card:
         return print_card(dataset.card, json)
     chosen = picked(dataset, n, ids)
@@ -153,32 +382,10 @@ def picked(dataset: Dataset, n: int, ids: list[str] | None) -> dict[str, list[Ex
     return {split: examples for split, examples in found.items() if examples}
 
 
-def _names() -> set[str]:
-    from nikawa.datasets import benchmarks
-
-    return set(benchmarks())
-
-
-def with_split(spec: str, split: str | None) -> str:
-    """`jsick` and `test` make `jsick:test`; a file keeps its `@` part last."""
-    if split is None:
-        return spec
-    name, at, path = (
-        spec.partition("@")
-        if spec.partition("@")[0].partition(":")[0] in _names()
-        else (spec, "", "")
-    )
-    if name not in _names() and name.partition(":")[0] not in _names():
-        return f"{spec}:{split}"
-    if ":" in name and name.partition(":")[2] != split:
-        raise BadInput(f"{spec} and --split {split} name two splits", cure="say one of them")
-    return f"{name.partition(':')[0]}:{split}{at}{path}"
-
-
 def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = False) -> None:
     """Look for faults, repeats and leaks; status 1 when something is found that is not known."""
     from nikawa.checks.job import check as run
-    from nikawa.cli._check import print_report
+    from nikawa.cli.terminal.check_report import print_check
 
     with progress(quiet or json) as bar:
         row = bar.add_task(f"checking {name}", total=None)
@@ -192,7 +399,7 @@ def check(name: Name, data: Data = None, json: Json = False, quiet: Quiet = Fals
     if json:
         print_json(report)
     elif not quiet:
-        print_report(report)
+        print_check(report)
     raise typer.Exit(int(report.new))
 
 
@@ -218,7 +425,6 @@ def fetch(
     json: Json = False,
 ) -> None:
     """Download the published files, pinned and verified, into the data folder."""
-    from nikawa.cli._fetch import fetch_with_bar
 
     fetched = fetch_with_bar(name, data, base=base, overwrite=overwrite, quiet=quiet or json)
     if json:
@@ -242,12 +448,12 @@ def export(
     """Write a copy that other tools read."""
     from nikawa.datasets.export import export as run
     from nikawa.datasets.hidden import load_veiled
-    from nikawa.datasets.load import named
+    from nikawa.datasets.names import find_benchmark
 
     with status(f"exporting {name}", quiet):
         dataset = load_veiled(name, data=data)
-        known = named(name)
-        tasks = known.benchmark.tasks if known is not None else ()
+        benchmark = find_benchmark(name)
+        tasks = benchmark.tasks if benchmark is not None else ()
         run(dataset, tasks, to, out, overwrite=overwrite)
     if json:
         sizes = {split: len(examples) for split, examples in dataset.splits.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, console, print_json, print_table
+from nikawa.cli.terminal.output import Json, Quiet, console, print_json, print_table
 
 if TYPE_CHECKING:
     from nikawa.demo.job import Done, Step

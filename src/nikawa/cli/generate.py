@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, progress
+from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from nikawa.generation.job import GenerateReport
@@ -85,10 +85,10 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Generate a dataset from a pack of templates: the same number of problems from every cell."""
-    from nikawa.generation.job import Options
+    from nikawa.generation.job import GenerateOptions
     from nikawa.generation.job import generate as run
 
-    how = Options(
+    how = GenerateOptions(
         counts=dict(map(_count, n or ())),
         per=per,
         seed=seed,
@@ -113,9 +113,9 @@ def generate(
 
 def _left(out: Path) -> str:
     """What an interrupted run leaves."""
-    from nikawa.generation.job import resumable
+    from nikawa.generation.job import is_resumable
 
-    return "the same command goes on from here" if resumable(out) else "nothing is kept"
+    return "the same command goes on from here" if is_resumable(out) else "nothing is kept"
 
 
 def _count(text: str) -> tuple[str, int]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, print_json, print_table, progress
+from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from nikawa.generation.lexicon import Frame, Lexicon
-    from nikawa.generation.lexicon_job import Report
+    from nikawa.generation.lexicon_build import LexiconReport
 
 
 def register(app: typer.Typer) -> None:
@@ -55,10 +55,10 @@ def build(
     quiet: Quiet = False,
 ) -> None:
     """Count which nouns stand with which verbs in raw text; write a lexicon and a report."""
-    from nikawa.generation.lexicon_job import Choices, build_lexicon
+    from nikawa.generation.lexicon_build import LexiconOptions, build_lexicon
 
-    shipped = Choices()
-    choices = Choices(
+    shipped = LexiconOptions()
+    choices = LexiconOptions(
         method=method,
         triple=min_count,
         verb=min_verb,
@@ -82,7 +82,7 @@ def build(
         _print_report(report, out)
 
 
-def _print_report(report: Report, out: Path) -> None:
+def _print_report(report: LexiconReport, out: Path) -> None:
     rows: list[tuple[str, Any]] = [
         ("lines", report.lines),
         ("sentences", report.sentences),

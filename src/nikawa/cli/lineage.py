@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, print_json, print_table
+from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table
 
 if TYPE_CHECKING:
     from nikawa.datasets.lineage import Lineage
@@ -44,7 +44,7 @@ def lineage(
 
 def show(found: Lineage) -> None:
     """The story of an example, top to bottom."""
-    from nikawa.cli._examples import answer_text, reading_order, text_of
+    from nikawa.cli.terminal.examples import answer_text, reading_order, text_of
 
     text = text_of(found.inputs)
     rows: list[tuple[str, Any]] = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, complete_from, print_json, print_table, progress
+from nikawa.cli.terminal.output import Json, Quiet, complete_from, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from nikawa.pairing.job import Options, PairReport

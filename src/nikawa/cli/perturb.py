@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
+from nikawa.cli.terminal.output import (
+    Data,
+    Json,
+    Quiet,
+    complete_datasets,
+    print_json,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
-    from nikawa.perturbation.job import Options, PerturbReport
+    from nikawa.perturbation.job import PerturbOptions, PerturbReport
 
 PANEL = "Probe"
 REASONS = 3
@@ -37,7 +45,7 @@ def register(app: typer.Typer) -> None:
 def complete_operations(incomplete: str) -> list[str]:
     """Families, groups, and the names of all operations."""
     from nikawa.perturbation import perturbations
-    from nikawa.perturbation.choose import FAMILIES, GROUPS
+    from nikawa.perturbation.selection import FAMILIES, GROUPS
 
     names = {*FAMILIES, *GROUPS, *(p.name for p in perturbations().values())}
     return sorted(name for name in names if name.startswith(incomplete))
@@ -94,13 +102,13 @@ def perturb(
 ) -> None:
     """Rewrite examples and link each to its original: does the model read the particles?"""
     from nikawa.errors import BadInput
-    from nikawa.perturbation.job import Options
+    from nikawa.perturbation.job import PerturbOptions
 
     if operation is None:
         return _list(json)
     if dataset is None:
         raise BadInput(f"{operation}: of which dataset?", cure="nikawa perturb OPERATION DATASET")
-    how = Options(
+    how = PerturbOptions(
         cases=tuple(case or ()),
         split=split,
         inputs=tuple(inputs or ()),
@@ -120,7 +128,7 @@ def perturb(
 
 
 def _run(
-    operation: str, dataset: str, data: Path | None, how: Options, quiet: bool
+    operation: str, dataset: str, data: Path | None, how: PerturbOptions, quiet: bool
 ) -> PerturbReport:
     from nikawa.perturbation.job import perturb as run
 

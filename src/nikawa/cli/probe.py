@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, progress
+from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from nikawa.checks.probe import ArtifactReport

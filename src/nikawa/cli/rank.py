@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, print_json, print_table, status
+from nikawa.cli.terminal.output import Json, Quiet, print_json, print_table, status
 
 PANEL = "Build"
 SHOWN = 20

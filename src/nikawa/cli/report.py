@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, status
+from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, status
 
 if TYPE_CHECKING:
     from nikawa.reporting.job import Options, Reported

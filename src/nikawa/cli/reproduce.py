@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import (
+from nikawa.cli.terminal.output import (
     Data,
     Json,
     Quiet,

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._figures import UNDEFINED, digits, plain
-from nikawa.cli._show import (
+from nikawa.cli.terminal.output import (
+    UNDEFINED,
     Data,
     Json,
     Quiet,
     complete_tasks,
+    digits,
+    plain,
     print_json,
     print_rendered,
     print_table,

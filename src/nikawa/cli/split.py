@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._card import fields_said
-from nikawa.cli._check import told_views
-from nikawa.cli._show import Data, Json, Quiet, complete_datasets, print_json, print_table, progress
+from nikawa.cli.data import parse_card_fields
+from nikawa.cli.terminal.check_report import format_views
+from nikawa.cli.terminal.output import (
+    Data,
+    Json,
+    Quiet,
+    complete_datasets,
+    print_json,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
     from nikawa.splitting.job import SplitReport
@@ -122,7 +130,7 @@ def split(
         model=model,
         out=out,
         overwrite=overwrite,
-        card=fields_said(card or (), "--card"),
+        card=parse_card_fields(card or (), "--card"),
     )
     with progress(quiet or json) as bar:
         row = bar.add_task(f"splitting {dataset}", total=None)
@@ -157,7 +165,7 @@ def _scale(text: str) -> tuple[float, float]:
 
 def show(report: SplitReport) -> None:
     """What was left out, sizes by part, labels by part, then what leaks."""
-    for line in told_views(report.views):
+    for line in format_views(report.views):
         typer.echo(f"{line}: left out")
     extra = list(dict.fromkeys(name for found in report.measured.values() for name in found))
     columns = ("part", "asked", "examples", *extra)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import (
+from nikawa.cli.terminal.output import (
     Data,
     Json,
     Quiet,
@@ -22,8 +22,7 @@ from nikawa.errors import clip
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
-    from nikawa.analysis.stress import Cell
-    from nikawa.analysis.stress_job import StressReport
+    from nikawa.analysis.stress import Cell, StressReport
 
 PANEL = "Probe"
 NAMED, NAMED_CHARACTERS = 5, 60
@@ -71,8 +70,8 @@ def stress(
     quiet: Quiet = False,
 ) -> None:
     """Compare answers to originals and to their perturbed versions, beside those of people."""
-    from nikawa.analysis.stress_job import Options
-    from nikawa.analysis.stress_job import stress as run
+    from nikawa.analysis.stress import Options
+    from nikawa.analysis.stress import stress as run
 
     how = Options(sets, partial, resamples, seed, form)
     with status("comparing", quiet or json):

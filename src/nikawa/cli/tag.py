@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, print_json, print_rendered, print_table, progress
+from nikawa.cli.terminal.output import (
+    Data,
+    Json,
+    Quiet,
+    print_json,
+    print_rendered,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
     from nikawa.tagging import Pack

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nikawa.cli._show import Json, Quiet, complete_tasks, print_json, print_table
+from nikawa.cli.terminal.output import Json, Quiet, complete_tasks, print_json, print_table
 
 PANEL = "Data"
 

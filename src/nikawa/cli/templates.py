@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nikawa.cli._show import Data, Json, Quiet, counted, print_json, print_table, status
+from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, print_table, status
 
 if TYPE_CHECKING:
-    from nikawa.generation.audit import Report
+    from nikawa.generation.audit import AuditReport
     from nikawa.generation.review import ReviewReport
-    from nikawa.generation.templates import CheckReport, Shown
+    from nikawa.generation.templates import CheckReport, TemplateView
 
 SHOWN = 5
 """Rows named of each finding; all of them are in the JSON."""
@@ -51,7 +51,7 @@ def check(
     quiet: Quiet = False,
 ) -> None:
     """Look for faults, each with line and column; status 1 when there is an error."""
-    from nikawa.generation.templates import check as run
+    from nikawa.generation.templates import check_templates as run
 
     with status(f"checking {file}", quiet or json):
         report = run(file, data)
@@ -80,7 +80,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a template and sample problems made from it."""
-    from nikawa.generation.templates import show as run
+    from nikawa.generation.templates import show_template as run
 
     with status(f"reading template {id}", json):
         shown = run(id, file, data, n=n, seed=seed)
@@ -90,7 +90,7 @@ def show(
         _print_template(shown)
 
 
-def _print_template(shown: Shown) -> None:
+def _print_template(shown: TemplateView) -> None:
     rows = [
         ("template", shown.id),
         ("category", shown.category),
@@ -129,7 +129,7 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Read problems back through their templates and compute the labels again; status 1 when one disagrees."""
-    from nikawa.generation.templates import audit as run
+    from nikawa.generation.templates import audit_dataset as run
 
     with status(f"auditing {dataset}", quiet or json):
         report = run(templates, dataset, data, compat=compat)
@@ -140,7 +140,7 @@ def audit(
     raise typer.Exit(int(bool(report.disagree) or report.parsed < report.rows))
 
 
-def _print_audit(report: Report) -> None:
+def _print_audit(report: AuditReport) -> None:
     rows = [(f.check, f.count, _named(f.ids), f.note) for f in report.findings]
     if rows:
         print_table(("finding", "rows", "for example", "what"), rows, numbers=("rows",))
@@ -179,8 +179,8 @@ def review(
 ) -> None:
     """Hand problems to people as a sheet (keep or drop, with one of three reasons), and take their decisions."""
     from nikawa.errors import BadInput
-    from nikawa.generation.review import apply
-    from nikawa.generation.review import export as write
+    from nikawa.generation.review import apply_review
+    from nikawa.generation.review import export_sheet as write
 
     if (export is None) == (import_ is None):
         raise BadInput("a review is written or read", cure="give --export SHEET or --import SHEET")
@@ -189,7 +189,7 @@ def review(
             report = write(dataset, export, data=data, pack=pack, most=n, overwrite=overwrite)
         else:
             assert import_ is not None
-            report = apply(dataset, import_, data=data, out=out, overwrite=overwrite)
+            report = apply_review(dataset, import_, data=data, out=out, overwrite=overwrite)
     if json:
         print_json(report)
     elif not quiet:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from nikawa.datasets import load
 from nikawa.datasets.lineage import INDEX, LINEAGE, write_lineage
-from nikawa.datasets.load import named, own_path
+from nikawa.datasets.names import custom_path, find_benchmark
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.folders import CARD, split_files, write_card
@@ -43,7 +43,7 @@ _VERSION = re.compile(r"(v?)(\d+)(?:\.(\d+))?(?:\.(\d+))?")
 
 
 @dataclass(frozen=True)
-class Options:
+class AmendOptions:
     """How to amend."""
 
     version: str | None = None
@@ -81,7 +81,7 @@ class Origin:
     @classmethod
     def open(cls, spec: str, data: Path | None) -> Origin:
         """Read a dataset given as `load` takes it."""
-        path = None if named(spec) is not None else own_path(spec)[0]
+        path = None if find_benchmark(spec) is not None else custom_path(spec)[0]
         folder = path if path is not None and path.is_dir() else None
         if folder is not None:
             recover(folder, CARD)
@@ -102,10 +102,10 @@ class Origin:
 
 
 def amend(
-    spec: str, relabel: Path, out: Path, *, data: Path | None = None, options: Options | None = None
+    spec: str, relabel: Path, out: Path, *, data: Path | None = None, options: AmendOptions | None = None
 ) -> AmendReport:
     """Write the corrected version of a dataset into the folder `out`."""
-    how = options or Options()
+    how = options or AmendOptions()
     origin = Origin.open(spec, data)
     _refuse(out, how.overwrite)
     _refuse_loss(out, origin)

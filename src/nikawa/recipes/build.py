@@ -29,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class BuildOptions:
     """How to build."""
 
     config: Path | None = None
@@ -67,11 +67,11 @@ class BuildReport(Record, frozen=True, kw_only=True):
 def build(
     recipe: str | Recipe,
     out: Path,
-    options: Options | None = None,
+    options: BuildOptions | None = None,
     progress: Progress | None = None,
 ) -> BuildReport:
     """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped."""
-    how, recipe = options or Options(), find_recipe(recipe) if isinstance(recipe, str) else recipe
+    how, recipe = options or BuildOptions(), find_recipe(recipe) if isinstance(recipe, str) else recipe
     store = Store(
         out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path()
     )

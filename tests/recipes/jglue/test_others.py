@@ -12,7 +12,7 @@ from nikawa.datasets import benchmarks, load
 from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
-from nikawa.recipes.build import BuildReport, Options, build
+from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.jglue.concepts import FORWARD, folded, question_fault, read_triples
 from nikawa.records import Example
 
@@ -179,7 +179,7 @@ def test_jcommonsenseqa(triples: Path, people: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
     def run() -> BuildReport:
-        return build("jcommonsenseqa", out, Options(config=tmp_path / "j.toml"))
+        return build("jcommonsenseqa", out, BuildOptions(config=tmp_path / "j.toml"))
 
     first = run()
     assert of(first, "known") == ({"known": 10}, {"a relation not used": 1})
@@ -264,7 +264,7 @@ def test_simulated_workers_carry_a_build_through(
     settings: dict[str, Any],
 ) -> None:
     start(recipe, source, lines, **settings)
-    options = Options(config=tmp_path / f"{recipe}.toml", simulate=1)
+    options = BuildOptions(config=tmp_path / f"{recipe}.toml", simulate=1)
     report = build(recipe, tmp_path / "out", options)
     assert report.released is not None
     assert set(report.released.splits) == {"train", "dev", "test"}
@@ -277,7 +277,7 @@ def test_simulated_workers_carry_a_build_through(
 def test_two_of_three_must_be_right(triples: Path, tmp_path: Path) -> None:
     """Simulated workers: what is released was answered right by two at least."""
     out = tmp_path / "out"
-    build("jcommonsenseqa", out, Options(config=tmp_path / "j.toml", simulate=5))
+    build("jcommonsenseqa", out, BuildOptions(config=tmp_path / "j.toml", simulate=5))
     for split, examples in load(str(out)).splits.items():
         for example in examples:
             entry = lineage(f"{split}/{example.id}", out)

@@ -13,9 +13,8 @@ from nikawa.datasets.lineage import lineage
 from nikawa.datasets.load import read_judgements
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
-from nikawa.recipes.amend import Options as Correct
-from nikawa.recipes.amend import amend
-from nikawa.recipes.build import BuildReport, Options, build
+from nikawa.recipes.amend import AmendOptions, amend
+from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.jsick.guidelines import departures, fault
 from nikawa.recipes.jsick.jsick import sentence_id
 from nikawa.recipes.jsick.pairs import read_pairs
@@ -206,11 +205,11 @@ def test_it_runs_with_simulated_people(start: Any, tmp_path: Path) -> None:
         "jsick", "pairs", [{**line, "id": f"{n}-{line['id']}"} for n in range(12) for line in LINES]
     )
     config = tmp_path / "jsick.toml"
-    report = build("jsick", tmp_path / "out", Options(config=config, simulate=1))
+    report = build("jsick", tmp_path / "out", BuildOptions(config=config, simulate=1))
     assert report.released is not None
     assert report.released.workers_are == "simulated"
     assert sum(report.released.splits.values()) == 60
-    twin = build("jsick", tmp_path / "twin", Options(config=config, simulate=1))
+    twin = build("jsick", tmp_path / "twin", BuildOptions(config=config, simulate=1))
     assert twin.released is not None
     assert (tmp_path / "twin" / "test.jsonl").read_bytes() == (
         tmp_path / "out" / "test.jsonl"
@@ -295,7 +294,7 @@ def test_a_corrected_version_of_a_build(finish: Any, start: Any, tmp_path: Path)
         str(tmp_path / "out"),
         tmp_path / "fix.csv",
         tmp_path / "out",
-        options=Correct(overwrite=True),
+        options=AmendOptions(overwrite=True),
     )
     assert report.release.splits == {"train": 1}
     found = lineage("my-jsick:train/12", tmp_path / "out")
@@ -346,7 +345,7 @@ def test_the_published_answers_give_the_published_labels(
     published: Any, people: Any, shared_data: Path, tmp_path: Path
 ) -> None:
     for _ in range(5):
-        report = build("jsick", tmp_path / "out", Options(config=tmp_path / "jsick.toml"))
+        report = build("jsick", tmp_path / "out", BuildOptions(config=tmp_path / "jsick.toml"))
         for waiting in report.waiting:
             people(
                 tmp_path / "out",

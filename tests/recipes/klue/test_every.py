@@ -14,7 +14,7 @@ from nikawa.datasets import benchmarks, load
 from nikawa.datasets.klue.ynat import LABELS
 from nikawa.datasets.lineage import read_lineage
 from nikawa.errors import BadInput
-from nikawa.recipes.build import BuildReport, Options, build
+from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.recipe import NOT_DESCRIBED, Ask, Stage, recipes
 from nikawa.recipes.store import run_stage
 
@@ -127,7 +127,9 @@ def run(tmp_path: Path) -> Callable[..., BuildReport]:
     def make(name: str, out: str) -> BuildReport:
         for file, text in SOURCES[name]().items():
             (tmp_path / file).write_text(text, "utf-8")
-        return build(name, tmp_path / out, Options(config=tmp_path / "config.toml", simulate=3))
+        return build(
+            name, tmp_path / out, BuildOptions(config=tmp_path / "config.toml", simulate=3)
+        )
 
     return make
 
@@ -196,5 +198,5 @@ def test_what_no_paper_describes_is_read_alone(name: str, tmp_path: Path) -> Non
     with pytest.raises(
         BadInput, match=rf"^{name} can be read but not built: the papers at hand do not describe"
     ):
-        build(name, tmp_path / "out", Options())
+        build(name, tmp_path / "out", BuildOptions())
     assert name not in recipes()

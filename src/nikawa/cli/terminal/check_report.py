@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nikawa.cli._show import console, print_table
+from nikawa.cli.terminal.output import console, print_table
 
 if TYPE_CHECKING:
-    from nikawa.checks.job import Report
+    from nikawa.checks.job import CheckReport
     from nikawa.records import Finding
 
-SHOWN = 3
+MAX_IDS_SHOWN = 3
 """Ids shown of each finding; all of them are in the JSON."""
 
 
-def print_report(report: Report) -> None:
+def print_check(report: CheckReport) -> None:
     """Label distribution, findings, and whether anything is new."""
     from rich.text import Text
 
@@ -29,7 +29,7 @@ def print_report(report: Report) -> None:
     ]
     for finding in findings:
         _print_finding(finding, widths)
-    for line in told_views(report.views):
+    for line in format_views(report.views):
         console().print(Text(f"{line}: not compared"))
     new = sum(not f.known for f in findings)
     word = "finding" if len(findings) == 1 else "findings"
@@ -37,7 +37,7 @@ def print_report(report: Report) -> None:
     console().print(Text(f"{len(findings)} {word}, {new} new{compared}"))
 
 
-def told_views(views: Mapping[str, str]) -> Iterator[str]:
+def format_views(views: Mapping[str, str]) -> Iterator[str]:
     """A line a split: the views of it."""
     for source in dict.fromkeys(views.values()):
         parts = [name for name in views if views[name] == source]
@@ -63,7 +63,7 @@ def _print_finding(finding: Finding, widths: Sequence[int]) -> None:
         out.print(Padding(Text(line, "dim"), (0, 0, 0, 7), expand=False))
 
 
-def _print_labels(report: Report) -> None:
+def _print_labels(report: CheckReport) -> None:
     """Counts of gold answers, splits side by side; one below the other where there are many."""
     splits = list(report.labels)
     cells: dict[tuple[str, str], dict[str, int]] = {}
@@ -86,5 +86,5 @@ def _print_labels(report: Report) -> None:
 
 
 def _ids(ids: tuple[str, ...]) -> str:
-    more = f" … and {len(ids) - SHOWN:,} more" if len(ids) > SHOWN else ""
-    return "  ".join(ids[:SHOWN]) + more
+    more = f" … and {len(ids) - MAX_IDS_SHOWN:,} more" if len(ids) > MAX_IDS_SHOWN else ""
+    return "  ".join(ids[:MAX_IDS_SHOWN]) + more

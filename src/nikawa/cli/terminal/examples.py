@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nikawa.cli._show import console, print_json
+from nikawa.cli.terminal.output import console, print_json
 from nikawa.records import Card, Dataset, Example, Span, reference
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _fields(example: Example) -> Iterable[tuple[str, Any]]:
             name,
             marked(value, marks)
             if name == "text" and marks and isinstance(value, str)
-            else plain(value),
+            else plain_value(value),
         )
     for name, value in example.gold.items():
         if name == "spans":
@@ -126,7 +126,7 @@ def marked(text: str, spans: list[Span]) -> Text:
     return shown.append(visible(text[at:]))
 
 
-def plain(value: Any) -> str:
+def plain_value(value: Any) -> str:
     """An input as text: choices numbered, turns with their speaker, words side by side; else as it is."""
     if isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""Build the `nikawa` command from the files beside this one and turn errors into one line and a status.
+"""Build the `nikawa` command from the files of its folder and turn errors into one line and a status.
 
 Exit status: 0 done, 1 done but the check failed or not done, 2 bad input, 130 interrupted.
 """
@@ -18,12 +18,12 @@ from types import ModuleType
 import typer
 from typer.main import get_command
 
-import nikawa.cli
-from nikawa.cli._usage import WRONG, bad_words
+from nikawa.cli.terminal.usage import WRONG, bad_words
 from nikawa.errors import NikawaError
-from nikawa.registry import scan
 from nikawa.version import __version__
 
+FOLDER = Path(__file__).parents[1]
+PACKAGE = "nikawa.cli"
 PANELS = ("Data", "Build", "Probe", "Evaluate")
 """The order in which the help screen shows the verbs; each file beside this one names its own."""
 
@@ -40,17 +40,21 @@ def build(only: str | None = None) -> typer.Typer:
         rich_markup_mode="rich",
     )
     app.callback(help=app.info.help)(_root)
-    found = scan(nikawa.cli) if only is None else [import_module(f"nikawa.cli.{only}")]
-    for module in sorted(found, key=_panel):
+    modules = [import_module(f"{PACKAGE}.{verb}") for verb in ([only] if only else verb_files())]
+    for module in sorted(modules, key=_panel):
         module.register(app)
     return app
 
 
-def _asked(words: Sequence[str]) -> str | None:
-    """The file of the verb that is asked for; None where all are needed: for help, completion, an unknown verb."""
-    verb = words[0] if words and "_NIKAWA_COMPLETE" not in os.environ else ""
-    plain = verb.isidentifier() and not verb.startswith("_")
-    return verb if plain and Path(__file__).with_name(f"{verb}.py").is_file() else None
+def verb_files() -> list[str]:
+    """The verbs that have a file, by name."""
+    return sorted(file.stem for file in FOLDER.glob("*.py") if file.stem != "__init__")
+
+
+def _requested_verb(words: Sequence[str]) -> str | None:
+    """The verb that is asked for; None when all are needed: for help, completion, an unknown verb."""
+    verb = words[0] if words and "_NIKAWA_COMPLETE" not in os.environ else None
+    return verb if verb in verb_files() else None
 
 
 def _panel(module: ModuleType) -> int:
@@ -99,7 +103,7 @@ def main() -> None:
 
 def _run(words: Sequence[str]) -> int:
     """Do what the words ask for; the exit status."""
-    command = get_command(build(_asked(words)))
+    command = get_command(build(_requested_verb(words)))
     try:
         status = command.main(prog_name="nikawa", standalone_mode=False)
     except WRONG as problem:
