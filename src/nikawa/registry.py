@@ -1,4 +1,14 @@
-"""One generic name table, filled by a folder scan; a wrong name gets suggestions."""
+"""Name tables, and the one way in which plug-ins are found: datasets, metrics, models, forms, recipes and so on.
+
+A plug-in is one file that declares a value under an agreed name, such as `METRICS` (a tuple) or `DATASET` (one value). Files of this
+package are found by a scan of their folder. A package from outside names its files as entry points in its pyproject.toml:
+
+    [project.entry-points."nikawa.metrics"]
+    mine = "my_package.my_metrics"           # a module that declares METRICS
+    other = "my_package.more:OTHER_METRIC"   # or the value itself
+
+Entry points are read when a registry is first asked, never when Nikawa starts.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +16,18 @@ import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nikawa.errors import unknown
+from nikawa.errors import BadInput, unknown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names to things of one kind."""
+    """Names to things of one kind; a wrong name raises UnknownName with suggestions."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -23,7 +36,8 @@ class Registry(Generic[T]):
     def add(self, name: str, thing: T) -> T:
         """Register `thing`; a name can be taken once."""
         if name in self._things:
-            raise ValueError(f"the {self.kind} {name!r} is registered twice")
+            cure = "rename one of the two, or uninstall the package that brings it"
+            raise BadInput(f"the {self.kind} {name!r} is registered twice", cure=cure)
         self._things[name] = thing
         return thing
 
@@ -49,6 +63,67 @@ class Registry(Generic[T]):
 
 def scan(package: ModuleType, skip: tuple[str, ...] = ()) -> Iterator[ModuleType]:
     """Import every module directly inside `package` in name order, but those starting with `_` or a word of `skip`."""
-    for found in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
-        if not found.name.startswith(("_", *skip)):
-            yield import_module(f"{package.__name__}.{found.name}")
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
+        if not module.name.startswith(("_", *skip)):
+            yield import_module(f"{package.__name__}.{module.name}")
+
+
+def collect_plugins(
+    kind: type[T],
+    attribute: str,
+    group: str,
+    package: ModuleType | None = None,
+    *,
+    in_subfolders: bool = False,
+) -> list[T]:
+    """Every `kind` that a file declares under `attribute`: those of `package` by file name, then those of entry points.
+
+    - `attribute` holds one value or a tuple of them. A file of the package without it is no plug-in and is skipped.
+    - `group` is the group of entry points: `nikawa.metrics`.
+    - `in_subfolders` scans the files of the package's folders (one folder a paper) instead of its own files.
+
+    Raises BadInput with the name of an entry point that cannot be loaded or declares something else.
+    """
+    from importlib.metadata import entry_points  # some 20 ms, so not when Nikawa starts
+
+    plugins: list[T] = []
+    packages = [] if package is None else [package]
+    if in_subfolders:
+        packages = [folder for each in packages for folder in _subfolders(each)]
+    for each in packages:
+        for module in scan(each):
+            for plugin in _as_tuple(getattr(module, attribute, ()), kind):
+                if not any(plugin is other for other in plugins):  # a sibling may import it
+                    plugins.append(plugin)
+    for entry_point in sorted(entry_points(group=group), key=lambda e: e.name):
+        plugins += _load_entry_point(entry_point, kind, attribute)
+    return plugins
+
+
+def _subfolders(package: ModuleType) -> list[ModuleType]:
+    names = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if found.ispkg)
+    return [import_module(f"{package.__name__}.{name}") for name in names]
+
+
+def _load_entry_point(entry_point: EntryPoint, kind: type[T], attribute: str) -> list[T]:
+    package = entry_point.dist.name if entry_point.dist is not None else "?"
+    title = f"the plug-in {entry_point.name!r} ({entry_point.group}) of the package {package!r}"
+    cure = f"correct or uninstall {package}"
+    try:
+        value = entry_point.load()
+        if isinstance(value, ModuleType):
+            value = getattr(value, attribute)
+    except Exception as problem:
+        reason = f"{type(problem).__name__}: {problem}"
+        raise BadInput(f"{title} cannot be loaded ({reason})", cure=cure) from problem
+    plugins = _as_tuple(value, kind)
+    for plugin in plugins:
+        if not isinstance(plugin, kind):
+            what = f"{title} declares a {type(plugin).__name__}, not a {kind.__name__}"
+            raise BadInput(what, cure=cure)
+    return list(plugins)
+
+
+def _as_tuple(value: Any, kind: type[Any]) -> tuple[Any, ...]:
+    several = isinstance(value, tuple | list) and not isinstance(value, kind)
+    return tuple(value) if several else (value,)

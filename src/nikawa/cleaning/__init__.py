@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from nikawa.cleaning.base import Edit, Removed, Settings, Step
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins
 
 __all__ = ["Edit", "Removed", "Settings", "Step", "choose", "steps"]
 
@@ -18,9 +18,7 @@ __all__ = ["Edit", "Removed", "Settings", "Step", "choose", "steps"]
 @cache
 def steps() -> Registry[Step]:
     """Every step by name, in the order they run."""
-    found = [
-        step for module in scan(sys.modules[__name__]) for step in getattr(module, "STEPS", ())
-    ]
+    found = collect_plugins(Step, "STEPS", "nikawa.cleaning_steps", sys.modules[__name__])
     table: Registry[Step] = Registry("cleaning step")
     for step in sorted(found, key=lambda step: (step.place, step.name)):
         table.add(step.name, step)

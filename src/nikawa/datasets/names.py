@@ -1,8 +1,11 @@
-"""The name tables: datasets, tasks, suites. A dataset is a module with `DATASET` in a folder of this one."""
+"""The name tables: datasets, tasks, suites. A dataset is a module with `DATASET` in a folder of this one.
+
+Here the names that users write are looked up: `spec_of` for datasets, `tasks_of` for tasks.
+"""
 
 from __future__ import annotations
 
-import pkgutil
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +13,8 @@ from pathlib import Path
 from nikawa.datasets.base import Benchmark
 from nikawa.errors import unknown
 from nikawa.records import Task
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins
+from nikawa.spec import Spec, parse_spec
 
 SPLIT_ALIASES = {"valid": "dev", "validation": "dev", "trial": "dev"}
 
@@ -28,13 +32,11 @@ SUITES = {
 def benchmarks() -> Registry[Benchmark]:
     """All datasets by name, in the order of their folders and files."""
     table: Registry[Benchmark] = Registry("dataset")
-    for folder in sorted(pkgutil.iter_modules([str(Path(__file__).parent)]), key=lambda m: m.name):
-        if not folder.ispkg:
-            continue
-        for module in scan(import_module(f"{__package__}.{folder.name}")):
-            found = getattr(module, "DATASET", None)
-            if found is not None and found not in table.values():  # a sibling may import it
-                table.add(found.name, found)
+    package = import_module(__package__)
+    for benchmark in collect_plugins(
+        Benchmark, "DATASET", "nikawa.datasets", package, in_subfolders=True
+    ):
+        table.add(benchmark.name, benchmark)
     return table
 
 
@@ -64,6 +66,29 @@ def tasks_of(name: str) -> list[Task]:
     raise unknown("task", name, {*tasks(), *benchmarks(), *SUITES})
 
 
-def split_name(benchmark: Benchmark, name: str) -> str:
+def spec_of(text: str, split: str | None = None) -> Spec:
+    """What a user names a dataset by, with `split` where it is named apart.
+
+    Of a registered dataset the split has its canonical name: `spec_of("jnli:valid").split` is `dev`.
+    """
+    spec = parse_spec(text, benchmarks()).with_split(split)
+    if not spec.name or spec.split is None:
+        return spec
+    return replace(spec, split=canonical_split(benchmarks()[spec.name], spec.split))
+
+
+def find_benchmark(text: str) -> Benchmark | None:
+    """The registered dataset that `text` names, whole or in part; None for a custom one."""
+    name = spec_of(text).name
+    return benchmarks()[name] if name else None
+
+
+def custom_path(text: str) -> tuple[Path, str | None]:
+    """The file or folder of a custom dataset, and the split that is named; raises `BadInput` where it is not there."""
+    spec = spec_of(text)
+    return spec.existing_path(benchmarks()), spec.split
+
+
+def canonical_split(benchmark: Benchmark, name: str) -> str:
     """The canonical name of a split: `valid` and `trial` are `dev`."""
     return benchmark.aliases.get(name, SPLIT_ALIASES.get(name, name))

@@ -11,7 +11,7 @@ import sys
 from functools import cache
 
 from nikawa.execute.base import Executor, ExecutorKind, Killed, Work, open_executor
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins
 
 __all__ = ["Executor", "ExecutorKind", "Killed", "Work", "executors", "open_executor"]
 
@@ -20,8 +20,7 @@ __all__ = ["Executor", "ExecutorKind", "Killed", "Work", "executors", "open_exec
 def executors() -> Registry[ExecutorKind]:
     """Executors by name."""
     table: Registry[ExecutorKind] = Registry("executor")
-    for module in scan(sys.modules[__name__]):
-        kind = getattr(module, "EXECUTOR", None)
-        if kind is not None:
-            table.add(kind.name, kind)
+    here = sys.modules[__name__]
+    for kind in collect_plugins(ExecutorKind, "EXECUTOR", "nikawa.executors", here):
+        table.add(kind.name, kind)
     return table

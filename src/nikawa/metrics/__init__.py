@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from nikawa.metrics.base import Evaluation, ItemForm, Items, Metric, Mode
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins, scan
 
 __all__ = ["Evaluation", "ItemForm", "Items", "Metric", "Mode", "golden_adapters", "metrics"]
 
@@ -20,9 +20,8 @@ Adapter = Callable[[Any], Any]
 def metrics() -> Registry[Metric]:
     """All metrics by name."""
     table: Registry[Metric] = Registry("metric")
-    for module in scan(sys.modules[__name__]):
-        for metric in getattr(module, "METRICS", ()):
-            table.add(metric.name, metric)
+    for metric in collect_plugins(Metric, "METRICS", "nikawa.metrics", sys.modules[__name__]):
+        table.add(metric.name, metric)
     return table
 
 

@@ -19,7 +19,7 @@ from nikawa.models.base import (
     _silent,
     settings_of,
 )
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins
 
 __all__ = ["Model", "Predictor", "Setup", "Trainable", "model", "models", "named"]
 
@@ -28,9 +28,8 @@ __all__ = ["Model", "Predictor", "Setup", "Trainable", "model", "models", "named
 def models() -> Registry[Model]:
     """Each model by its name; a name that takes an argument stands here without it."""
     table: Registry[Model] = Registry("model")
-    for module in scan(sys.modules[__name__]):
-        for found in getattr(module, "MODELS", ()):
-            table.add(found.name, found)
+    for kind in collect_plugins(Model, "MODELS", "nikawa.models", sys.modules[__name__]):
+        table.add(kind.name, kind)
     return table
 
 

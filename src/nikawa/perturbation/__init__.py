@@ -6,7 +6,7 @@ import sys
 from functools import cache
 
 from nikawa.perturbation.base import Effect, Perturbation, apply
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins
 
 __all__ = ["Effect", "Perturbation", "apply", "perturbations"]
 
@@ -15,10 +15,12 @@ __all__ = ["Effect", "Perturbation", "apply", "perturbations"]
 def perturbations(language: str | None = None) -> Registry[Perturbation]:
     """Those of a language and those of any language, by name; without a language all, by full name (`ja/swap-o`)."""
     table: Registry[Perturbation] = Registry("perturbation")
-    for module in scan(sys.modules[__name__]):
-        for found in getattr(module, "PERTURBATIONS", ()):
-            if language is None:
-                table.add(found.full_name, found)
-            elif found.language in ("", language):
-                table.add(found.name, found)
+    here = sys.modules[__name__]
+    for perturbation in collect_plugins(
+        Perturbation, "PERTURBATIONS", "nikawa.perturbations", here
+    ):
+        if language is None:
+            table.add(perturbation.full_name, perturbation)
+        elif perturbation.language in ("", language):
+            table.add(perturbation.name, perturbation)
     return table

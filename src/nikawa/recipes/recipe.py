@@ -18,7 +18,6 @@ A recipe is the name `RECIPE` in a file `build_NAME.py` of a folder of this pack
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,7 +30,7 @@ import msgspec
 
 from nikawa.errors import BadInput
 from nikawa.records import Card, Example, Judgement
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins
 
 FROM = "from"
 """The meta value of an item that was read from a source file: file, line, and url and licence where known."""
@@ -215,10 +214,7 @@ def find_recipe(name: str) -> Recipe:
 def recipes() -> Registry[Recipe]:
     """All recipes by name."""
     table: Registry[Recipe] = Registry("recipe")
-    here = Path(__file__).parent
-    for folder in sorted(found.name for found in pkgutil.iter_modules([str(here)]) if found.ispkg):
-        for module in scan(import_module(f"{__package__}.{folder}")):
-            recipe = getattr(module, "RECIPE", None)
-            if recipe is not None:
-                table.add(recipe.name, recipe)
+    package = import_module(__package__)
+    for recipe in collect_plugins(Recipe, "RECIPE", "nikawa.recipes", package, in_subfolders=True):
+        table.add(recipe.name, recipe)
     return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from nikawa.registry import Registry, scan
+from nikawa.registry import Registry, collect_plugins
 from nikawa.splitting.base import Options, Parts, Sizes, Splitter, parse_sizes
 
 __all__ = ["Options", "Parts", "Sizes", "Splitter", "parse_sizes", "splitters"]
@@ -15,7 +15,7 @@ __all__ = ["Options", "Parts", "Sizes", "Splitter", "parse_sizes", "splitters"]
 def splitters() -> Registry[Splitter]:
     """All ways to split, by name."""
     table: Registry[Splitter] = Registry("way to split")
-    for module in scan(sys.modules[__name__]):
-        for found in getattr(module, "SPLITTERS", ()):
-            table.add(found.name, found)
+    here = sys.modules[__name__]
+    for splitter in collect_plugins(Splitter, "SPLITTERS", "nikawa.splitters", here):
+        table.add(splitter.name, splitter)
     return table

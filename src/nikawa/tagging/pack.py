@@ -18,6 +18,7 @@ from nikawa.errors import BadInput, suggest, unknown
 from nikawa.io.json import plain_fault
 from nikawa.io.lines import read_whole
 from nikawa.records import Record
+from nikawa.registry import Registry, collect_plugins
 from nikawa.tagging.terms import alternatives, parse_terms
 from nikawa.text import ANALYSERS
 
@@ -76,14 +77,27 @@ class Pack(Record, frozen=True, kw_only=True):
         }
 
 
+@cache
+def pack_files() -> Registry[Path]:
+    """The files of the packs that come with Nikawa, and of those that other packages name as entry points."""
+    table: Registry[Path] = Registry("tag pack")
+    files = [
+        *FOLDER.glob(f"*{SUFFIX}"),
+        *collect_plugins(Path, "TAG_PACKS", "nikawa.tag_packs"),
+    ]
+    for file in sorted(files, key=lambda file: file.name.removesuffix(SUFFIX)):
+        table.add(file.name.removesuffix(SUFFIX), file)
+    return table
+
+
 def pack_names() -> list[str]:
-    """The packs that come with Nikawa."""
-    return sorted(file.name.removesuffix(SUFFIX) for file in FOLDER.glob(f"*{SUFFIX}"))
+    """The names of all packs that can be found by name."""
+    return list(pack_files())
 
 
 def find_pack(name: str) -> Pack:
     """A pack by name (`jsick`), or by the path of its file (`mine.toml`)."""
-    if name in pack_names():
+    if name in pack_files():
         return _shipped(name)
     if name.endswith(SUFFIX) or "/" in name:
         return read_pack(Path(name))
@@ -102,7 +116,7 @@ def default_pack(language: str) -> Pack:
 
 @cache
 def _shipped(name: str) -> Pack:
-    return read_pack(FOLDER / f"{name}{SUFFIX}")
+    return read_pack(pack_files()[name])
 
 
 def read_pack(path: Path) -> Pack:
