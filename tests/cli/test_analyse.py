@@ -12,7 +12,7 @@ from nikawa.analysis.results import Across, Analyses, Index, Stress, StressCell
 from nikawa.cli.analyse import show_analyses
 from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput
-from nikawa.runs.job import Options, RunRequest, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +20,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models on one task."""
     out = tmp_path_factory.mktemp("verb") / "runs"
     tasks = ("mini-ja-nli",)
-    run(RunRequest(tasks=tasks, models=("majority", "char-linear")), Options(out=out, workers=1))
+    run(RunRequest(tasks=tasks, models=("majority", "char-linear")), RunOptions(out=out, workers=1))
     run(
         RunRequest(tasks=tasks, models=("char-linear",), inputs=("hypothesis",)),
-        Options(out=out, workers=1),
+        RunOptions(out=out, workers=1),
     )
     return out
 

@@ -12,7 +12,7 @@ from nikawa.cli.terminal.output import Data, Json, Quiet, print_json, print_tabl
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
-    from nikawa.analysis.job import How
+    from nikawa.analysis.job import AnalysisOptions
     from nikawa.analysis.results import Analyses, Analysis, Figure, Slice
 
 
@@ -68,12 +68,12 @@ def analyse(
     quiet: Quiet = False,
 ) -> None:
     """Slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
-    from nikawa.analysis.job import How, place_of, sheets_of
+    from nikawa.analysis.job import AnalysisOptions, analyses_folder, collect_commands
 
-    how = How(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
+    how = AnalysisOptions(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
     found = _run(runs, (out, data, overwrite), how, quiet or json)
-    place = place_of(runs, out)
-    sheets = sheets_of(place, found)
+    place = analyses_folder(runs, out)
+    sheets = collect_commands(place, found)
     if json:
         print_json(
             {
@@ -91,7 +91,10 @@ def analyse(
 
 
 def _run(
-    runs: list[str], places: tuple[Path | None, Path | None, bool], how: How, quiet: bool
+    runs: list[str],
+    places: tuple[Path | None, Path | None, bool],
+    how: AnalysisOptions,
+    quiet: bool,
 ) -> Analyses:
     from nikawa.analysis.job import analyse as run
 

@@ -20,14 +20,13 @@ from nikawa.cli.terminal.output import (
     progress,
 )
 from nikawa.errors import BadInput, unknown
-from nikawa.models import Model
-from nikawa.runs.plan import RunRequest
-from nikawa.runs.presets import Preset, read_preset, under
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
-    from nikawa.runs.job import Cell, Options, RunReport
-    from nikawa.runs.manage import Listed, RunDiff
+    from nikawa.models import Model
+    from nikawa.runs.job import Cell, RunOptions, RunReport
+    from nikawa.runs.manage import ListedRun, RunDiff
+    from nikawa.runs.plan import RunRequest
 
 
 PANEL = "Evaluate"
@@ -149,7 +148,7 @@ def start(
     if not model and not tasks:
         typer.echo(context.get_help())
         return
-    from nikawa.runs.job import Options
+    from nikawa.runs.job import RunOptions
 
     check_notation(style)
     words = {
@@ -166,7 +165,7 @@ def start(
         "choose_seeds": choose_seeds,
     }
     request = parse_request(model or [], tasks or [], words)
-    how = Options(out, data, workers, threads, executor or "", keep_state)
+    how = RunOptions(out, data, workers, threads, executor or "", keep_state)
     try:
         report = _run(request, how, quiet or json)
     except KeyboardInterrupt:
@@ -179,7 +178,7 @@ def start(
     _exit(report)
 
 
-def _run(request: RunRequest, how: Options, quiet: bool) -> RunReport:
+def _run(request: RunRequest, how: RunOptions, quiet: bool) -> RunReport:
     from dataclasses import replace
 
     from nikawa.runs.job import run
@@ -265,9 +264,9 @@ def remove(
     quiet: Quiet = False,
 ) -> None:
     """Remove runs, answers and all; without --yes only tell which."""
-    from nikawa.runs.manage import remove_runs, to_remove
+    from nikawa.runs.manage import pick_runs, remove_runs
 
-    found = to_remove(runs or [], out, unfinished=unfinished, task=task, model=model)
+    found = pick_runs(runs or [], out, unfinished=unfinished, task=task, model=model)
     if yes:
         remove_runs(found)
     if json:
@@ -459,7 +458,7 @@ def _unanswered(cells: Sequence[Cell]) -> list[str]:
     ]
 
 
-def show_list(rows: Sequence[Listed]) -> None:
+def show_list(rows: Sequence[ListedRun]) -> None:
     """A line a run."""
     columns = (
         "run",
@@ -494,11 +493,11 @@ def show_list(rows: Sequence[Listed]) -> None:
             typer.echo(f"{row.run}: {row.problem}")
 
 
-def _score(row: Listed) -> str:
+def _score(row: ListedRun) -> str:
     return "" if row.value is None else _number(row.value)
 
 
-def _words(row: Listed) -> str:
+def _words(row: ListedRun) -> str:
     return ", ".join(
         word for word in (row.variation, "selection" if row.stage == "selection" else "") if word
     )
@@ -542,6 +541,9 @@ MAX_SEED = 2**32 - 1
 
 def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any]) -> RunRequest:
     """The request that options spell."""
+    from nikawa.runs.plan import RunRequest
+    from nikawa.runs.presets import Preset, apply_preset, read_preset
+
     names = [name for entry in tasks for name in split_list(entry)]
     if not models:
         raise BadInput("no model is named", cure="write --model NAME: nikawa run models shows them")
@@ -566,7 +568,7 @@ def parse_request(models: list[str], tasks: list[str], words: Mapping[str, Any])
         labels=dict(parse_setting(entry) for entry in words["label"] or ()),
         choose_seeds=words["choose_seeds"],
     )
-    return under(read_preset(words["preset"]) if words["preset"] else Preset(), request)
+    return apply_preset(read_preset(words["preset"]) if words["preset"] else Preset(), request)
 
 
 def check_notation(notation: str | None) -> None:

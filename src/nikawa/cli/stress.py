@@ -22,7 +22,7 @@ from nikawa.errors import clip
 from nikawa.stats.results import NO_INTERVAL, TOO_FEW
 
 if TYPE_CHECKING:
-    from nikawa.analysis.stress import Cell, StressReport
+    from nikawa.analysis.stress import StressCount, StressReport
 
 PANEL = "Probe"
 NAMED, NAMED_CHARACTERS = 5, 60
@@ -70,10 +70,10 @@ def stress(
     quiet: Quiet = False,
 ) -> None:
     """Compare answers to originals and to their perturbed versions, beside those of people."""
-    from nikawa.analysis.stress import Options
+    from nikawa.analysis.stress import StressOptions
     from nikawa.analysis.stress import stress as run
 
-    how = Options(sets, partial, resamples, seed, form)
+    how = StressOptions(sets, partial, resamples, seed, form)
     with status("comparing", quiet or json):
         report = run(original, perturbed, task=task, data=data, options=how)
     if json:
@@ -115,7 +115,7 @@ def show(report: StressReport, style: str | None) -> None:
     return None
 
 
-def _row(cell: Cell, by_label: list[Cell | None]) -> tuple[str, ...]:
+def _row(cell: StressCount, by_label: list[StressCount | None]) -> tuple[str, ...]:
     span = "" if cell.value is None else NO_INTERVAL
     if cell.low is not None and cell.high is not None:
         span = f"{cell.low:.1f} to {cell.high:.1f}"

@@ -10,10 +10,11 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import typer
 from typer.main import get_command
@@ -44,6 +45,26 @@ def build(only: str | None = None) -> typer.Typer:
     for module in sorted(modules, key=_panel):
         module.register(app)
     return app
+
+
+def build_overview() -> typer.Typer:
+    """The application for the list of verbs alone: commands without their options, which take most of the time."""
+    app = build()
+    for command in app.registered_commands:
+        command.callback = _without_options(command.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            group.typer_instance.registered_commands.clear()
+            group.typer_instance.command("…")(_root)
+    return app
+
+
+def _without_options(verb: Callable[..., Any] | None) -> Callable[[], None]:
+    def overview() -> None: ...
+
+    overview.__doc__ = getattr(verb, "__doc__", None)
+    overview.__name__ = getattr(verb, "__name__", "verb")
+    return overview
 
 
 def verb_files() -> list[str]:
@@ -103,7 +124,9 @@ def main() -> None:
 
 def _run(words: Sequence[str]) -> int:
     """Do what the words ask for; the exit status."""
-    command = get_command(build(_requested_verb(words)))
+    completes = "_NIKAWA_COMPLETE" in os.environ
+    wants_overview = not completes and list(words) in ([], ["--help"], ["-h"])
+    command = get_command(build_overview() if wants_overview else build(_requested_verb(words)))
     try:
         status = command.main(prog_name="nikawa", standalone_mode=False)
     except WRONG as problem:
