@@ -103,7 +103,7 @@ def ending(line: str) -> subprocess.CompletedProcess[str]:
     code = (
         "import sys, typer, nikawa.cli.terminal.app as m; sys.argv = ['nikawa']; a = typer.Typer()\n"
         f"@a.command()\ndef go() -> None:\n    {line}\n"
-        "m.build = lambda only: a\nm.main()"
+        "m.build_overview = lambda: a\nm.main()"
     )
     return subprocess.run(
         [sys.executable, "-c", code],
