@@ -15,13 +15,19 @@ import pytest
 from msgspec.structs import replace as replace_fields
 
 import nikawa.datasets
-from nikawa.checks.job import Report, check, known_entries
-from nikawa.checks.known_problems import known_problems, marked, read_known
-from nikawa.checks.other_datasets import comparable
+from nikawa.checks.job import (
+    CheckReport,
+    check,
+    comparable,
+    known_entries,
+    known_problems,
+    mark_known,
+    read_known_problems,
+)
 from nikawa.checks.quality import repetition_findings
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.locate import present
-from nikawa.datasets.upstream import files_of
+from nikawa.datasets.upstream import pinned_files
 from nikawa.datasets.views import without_views
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
@@ -60,7 +66,7 @@ def write(data: Path) -> Write:
     return run
 
 
-def table(report: Report) -> dict[tuple[str, str], int]:
+def table(report: CheckReport) -> dict[tuple[str, str], int]:
     return {(finding.check, finding.where): finding.count for finding in report.findings}
 
 
@@ -288,7 +294,7 @@ def test_the_pinned_content_is_the_published_file(
     data: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("jsts", "train", (CAT, DOG, 1.0), version="1.3")
-    monkeypatch.setattr("nikawa.checks.published_files.is_published", lambda file, path: True)
+    monkeypatch.setattr("nikawa.checks.job.is_published", lambda file, path: True)
     assert check("jsts", data).findings == ()
 
 
@@ -399,10 +405,10 @@ def test_a_finding_is_known_when_everything_agrees() -> None:
         Finding(check="repeated-texts", where="train", count=3),
         Finding(check="left-over", where="train", count=1, known=True),
     ]
-    assert [f.known for f in marked(["zoo"], found, known)] == [True, False, False, False, True]
-    assert [f.known for f in marked(["farm", "zoo"], found[:2], known)] == [True, False]
-    assert not any(f.known for f in marked(["farm"], found[:4], known))
-    assert not any(f.known for f in marked([], found[:4], known))
+    assert [f.known for f in mark_known(["zoo"], found, known)] == [True, False, False, False, True]
+    assert [f.known for f in mark_known(["farm", "zoo"], found[:2], known)] == [True, False]
+    assert not any(f.known for f in mark_known(["farm"], found[:4], known))
+    assert not any(f.known for f in mark_known([], found[:4], known))
 
 
 def test_known_entries_make_every_finding_known(data: Path, write: Write, tmp_path: Path) -> None:
@@ -411,7 +417,7 @@ def test_known_entries_make_every_finding_known(data: Path, write: Write, tmp_pa
     file = tmp_path / "known.toml"
     file.write_text(known_entries(report), "utf-8")
     assert len(report.findings) > 2
-    assert all(f.known for f in marked(["jsts"], report.findings, read_known(file)))
+    assert all(f.known for f in mark_known(["jsts"], report.findings, read_known_problems(file)))
 
 
 def test_known_entries_of_a_file_stand_under_its_name(
@@ -421,7 +427,7 @@ def test_known_entries_of_a_file_stand_under_its_name(
     path = data / "jglue/datasets/jsts-v1.2/train-v1.2.json"
     file = tmp_path / "known.toml"
     file.write_text(known_entries(check(f"jsts@{path}", data)), "utf-8")
-    assert read_known(file) == {"jsts@train-v1.2.json": {"repeated-pairs": {"train": 1}}}
+    assert read_known_problems(file) == {"jsts@train-v1.2.json": {"repeated-pairs": {"train": 1}}}
 
 
 @pytest.mark.parametrize(
@@ -431,7 +437,7 @@ def test_a_broken_list_is_told_in_one_line(tmp_path: Path, text: str) -> None:
     file = tmp_path / "known.toml"
     file.write_text(text, "utf-8")
     with pytest.raises(BadInput) as caught:
-        read_known(file)
+        read_known_problems(file)
     assert str(caught.value).startswith(str(file))
 
 
@@ -439,7 +445,7 @@ def test_known_problems_are_of_registered_datasets() -> None:
     for name in known_problems():
         dataset, at, file = name.partition("@")
         assert dataset in benchmarks()
-        assert not at or file in {Path(pinned.path).name for pinned in files_of(dataset)}
+        assert not at or file in {Path(pinned.path).name for pinned in pinned_files(dataset)}
     assert "jsick" in known_problems()
 
 
@@ -526,7 +532,7 @@ def test_real_leaks_are_found_beside_parts_of_train(folder: Callable[..., Path])
     )
 
 
-def new(report: Report) -> list[tuple[str, str, int]]:
+def new(report: CheckReport) -> list[tuple[str, str, int]]:
     return [(f.check, f.where, f.count) for f in report.findings if not f.known]
 
 

@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.checks import probe
-from nikawa.checks.probe import Options, artifacts
-from nikawa.checks.probe_examples import open_examples
+from nikawa.checks.probe import Options, artifacts, open_examples
 from nikawa.datasets.load import loose_dataset
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder

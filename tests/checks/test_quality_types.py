@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nikawa.checks.field_types import mixed_types, type_of
+from nikawa.checks.schema import mixed_types, type_of
 from nikawa.records import Example, Span
 
 

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from nikawa.cli._card import fields_said
+from nikawa.cli.data import parse_card_fields
 from nikawa.datasets import load
 from nikawa.datasets.card import make_card
 from nikawa.errors import BadInput
@@ -134,4 +134,4 @@ def test_no_folder_of_splits(tmp_path: Path, nikawa: Nikawa) -> None:
 )
 def test_a_field_is_said_once_and_says_something(texts: list[str], said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        fields_said(texts, "--say")
+        parse_card_fields(texts, "--say")

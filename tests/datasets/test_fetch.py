@@ -15,7 +15,7 @@ import pytest
 from nikawa.datasets import fetch as module
 from nikawa.datasets import tasks_of
 from nikawa.datasets.fetch import Patience, datasets_of, fetch, url_of
-from nikawa.datasets.upstream import Upstream, blob_id, files_of
+from nikawa.datasets.upstream import Upstream, blob_id, pinned_files
 from nikawa.errors import BadInput, UnknownName
 
 CONTENT = "".join(f"{n}\t猫が{n}匹、縁側で歌っている。\n" for n in range(4000)).encode()
@@ -109,7 +109,7 @@ def pinned(monkeypatch: pytest.MonkeyPatch) -> Upstream:
     file = Upstream(
         "jglue", "someone/Some", "c0ffee0", "sets/a b.tsv", git_blob(CONTENT), len(CONTENT)
     )
-    monkeypatch.setattr(module, "files_of", lambda name: (file,))
+    monkeypatch.setattr(module, "pinned_files", lambda name: (file,))
     return file
 
 
@@ -211,7 +211,7 @@ def test_416_drops_the_part_where_the_size_is_unknown(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = Upstream("jglue", "someone/Some", "c0ffee0", "a.tsv", git_blob(CONTENT), None)
-    monkeypatch.setattr(module, "files_of", lambda name: (file,))
+    monkeypatch.setattr(module, "pinned_files", lambda name: (file,))
     part_of(tmp_path, file).write_bytes(CONTENT + b"more")
     fetch("jsts", tmp_path, base=server.base, patience=Patience(sleep=lambda pause: None))
     assert (tmp_path / file.place).read_bytes() == CONTENT
@@ -222,7 +222,7 @@ def test_a_file_of_unknown_size_without_a_length_is_judged_by_its_checksum(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = Upstream("jglue", "someone/Some", "c0ffee0", "a.tsv", git_blob(CONTENT), None)
-    monkeypatch.setattr(module, "files_of", lambda name: (file,))
+    monkeypatch.setattr(module, "pinned_files", lambda name: (file,))
     server.plan = ["no-length"]
     fetch("jsts", tmp_path, base=server.base)
     assert (tmp_path / file.place).read_bytes() == CONTENT
@@ -468,7 +468,7 @@ def test_a_file_of_unknown_size_is_bounded_too(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     file = Upstream("jglue", "someone/Some", "c0ffee0", "a.tsv", git_blob(CONTENT), None)
-    monkeypatch.setattr(module, "files_of", lambda name: (file,))
+    monkeypatch.setattr(module, "pinned_files", lambda name: (file,))
     monkeypatch.setattr("nikawa.datasets.download.LIMIT", 3_000_000)
     server.content = b"more" * 1_000_000
     server.plan = [step]
@@ -492,7 +492,7 @@ def several(monkeypatch: pytest.MonkeyPatch) -> list[Upstream]:
         Upstream("jglue", "someone/Some", "c0ffee0", f"{n}.tsv", git_blob(CONTENT), len(CONTENT))
         for n in range(5)
     ]
-    monkeypatch.setattr(module, "files_of", lambda name: tuple(files))
+    monkeypatch.setattr(module, "pinned_files", lambda name: tuple(files))
     return files
 
 
@@ -576,7 +576,7 @@ def test_what_is_embedded_needs_no_fetching(name: str, tmp_path: Path) -> None:
 
 
 def test_jsick_brings_its_whole_repository() -> None:
-    brought = {file.path for dataset in datasets_of("jsick") for file in files_of(dataset)}
+    brought = {file.path for dataset in datasets_of("jsick") for file in pinned_files(dataset)}
     assert brought >= {"jsick/jsick.tsv", "jsick/train.tsv", "jsick-stress/ex_ga_o/test.tsv"}
     assert datasets_of("jsick-en") == ["jsick-en"]
     assert {task.dataset for task in tasks_of("jsick")} == {"jsick"}

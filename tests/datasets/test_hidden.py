@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from nikawa.aggregation.agree import AgreeReport
-from nikawa.analysis.job import How, compute
-from nikawa.analysis.stress_job import stress_item
+from nikawa.analysis.job import AnalysisOptions, compute_analyses
+from nikawa.analysis.stress import stress_item
 from nikawa.checks.probe import artifacts
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.datasets.export import export
 from nikawa.errors import BadInput
@@ -23,10 +23,10 @@ from nikawa.io.records import write_records
 from nikawa.records import Card, Dataset, Example, Origin, Prediction
 from nikawa.reporting.findings import own_agreement
 from nikawa.reporting.items import example_items
-from nikawa.reporting.runs import find_runs, task_runs
 from nikawa.reporting.scores import compare_tasks, part_rows, system_rows
+from nikawa.reporting.systems import find_runs, task_runs
 from nikawa.runs import stored_runs
-from nikawa.runs.job import Options, Request, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 from nikawa.scoring.compare import compare
 from nikawa.scoring.score import Options as Scoring
 from nikawa.scoring.score import per_item, score
@@ -89,8 +89,8 @@ def answered(path: Path, wrong: Sequence[int], of: Sequence[int]) -> Path:
 
 def majority(folder: Path) -> Path:
     run(
-        Request(tasks=(str(folder),), models=("majority", "char-linear")),
-        Options(out=Path("runs"), workers=1),
+        RunRequest(tasks=(str(folder),), models=("majority", "char-linear")),
+        RunOptions(out=Path("runs"), workers=1),
     )
     return Path("runs")
 
@@ -120,7 +120,7 @@ def test_no_figure_of_analyses_or_report_counts_them(lay: Lay) -> None:
     """Were one of them over all items, the accuracy on the hidden ones would follow from the two."""
     runs = majority(lay(train=items(range(30)), test=items(range(30, 50), hidden=range(30, 38))))
     stored = {r.path.name: r.scores()[0].scores[0].value for r in stored_runs(runs)}
-    analyses = compute(stored_runs(runs), how=How(resamples=50, tokeniser="none")).analyses
+    analyses = compute_analyses(stored_runs(runs), how=AnalysisOptions(resamples=50, tokeniser="none")).analyses
     for each in analyses.each:
         assert (each.n, each.score.n) == (12, 12)
         assert each.score.value == pytest.approx(stored[each.system.runs[0]])
@@ -178,7 +178,7 @@ def test_runs_of_before_the_labels_were_hid_are_void(lay: Lay) -> None:
         overwrite=True,
     )
     with pytest.raises(BadInput, match="is not the data the run was planned with"):
-        compute(stored_runs(runs), how=How(resamples=50))
+        compute_analyses(stored_runs(runs), how=AnalysisOptions(resamples=50))
     with pytest.raises(
         BadInput, match=r"^runs/tides--.*planned with .*; or report the other runs alone$"
     ):
@@ -358,7 +358,8 @@ def test_exports_leave_those_labels_behind_too(elsewhere: Path, tmp_path: Path) 
 
 def test_runs_do_not_score_them_either(elsewhere: Path) -> None:
     run(
-        Request(tasks=(str(elsewhere),), models=("majority",)), Options(out=Path("runs"), workers=1)
+        RunRequest(tasks=(str(elsewhere),), models=("majority",)),
+        RunOptions(out=Path("runs"), workers=1),
     )
     assert {found.n for r in stored_runs(Path("runs")) for found in r.scores()} == {15}
 
@@ -419,8 +420,8 @@ def test_further_sets_have_intervals_over_seeds_without_them(lay: Lay) -> None:
         more=items([n for n in range(40, 60) if n % 3] + [60, 63, 66], hidden=[60, 63, 66]),
     )
     run(
-        Request(tasks=(str(folder),), models=("majority",), seeds=(0, 1)),
-        Options(out=Path("runs"), workers=1),
+        RunRequest(tasks=(str(folder),), models=("majority",), seeds=(0, 1)),
+        RunOptions(out=Path("runs"), workers=1),
     )
     (part,) = task_runs(find_runs(["runs"]))
     found = {row.metric: row.number for row in part_rows(part) if row.set == "more"}["accuracy"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from nikawa.cli._examples import answer_text
+from nikawa.cli.terminal.examples import answer_text
 from nikawa.datasets import benchmarks
 from nikawa.datasets.lineage import (
     INDEX,

@@ -9,9 +9,9 @@ import pytest
 
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.jamp.jamp import COLUMNS as JAMP
-from nikawa.datasets.load import named, peek, read_judgements
+from nikawa.datasets.load import peek, read_judgements, readers_of
 from nikawa.datasets.locate import present, require_folder
-from nikawa.datasets.recognise import readers_of
+from nikawa.datasets.names import find_benchmark, spec_of
 from nikawa.errors import BadInput, MissingData, UnknownName
 from nikawa.io.folders import write_folder
 from nikawa.scoring.versions import versions_here
@@ -124,11 +124,10 @@ def test_a_spec_that_breaks_off(spec: str, what: str) -> None:
 
 
 def test_only_a_name_names_a_dataset(tmp_path: Path) -> None:
-    file = named("jsick:trial@a/b@c.tsv")
-    assert file is not None
-    assert (file.benchmark.name, file.split, file.file) == ("jsick", "dev", Path("a/b@c.tsv"))
-    assert named("jsick.jsonl") is None
-    assert named("./jsick") is None
+    file = spec_of("jsick:trial@a/b@c.tsv")
+    assert (file.name, file.split, file.path) == ("jsick", "dev", Path("a/b@c.tsv"))
+    assert find_benchmark("jsick.jsonl") is None
+    assert find_benchmark("./jsick") is None
     with pytest.raises(UnknownName, match="did you mean 'jsick'"):
         load("jsik@x.tsv")
 

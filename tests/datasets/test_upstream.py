@@ -11,22 +11,21 @@ from nikawa.datasets.upstream import (
     FILES,
     WITHDRAWN,
     blob_id,
-    files_of,
     is_published,
+    pinned_files,
     repositories,
     upstream_files,
 )
-from nikawa.errors import UnknownName
 
 
 def test_every_file_belongs_to_a_dataset() -> None:
-    owned = {file.place for dataset in FILES for file in files_of(dataset)}
+    owned = {file.place for dataset in FILES for file in pinned_files(dataset)}
     assert owned == {file.place for file in upstream_files()}
 
 
 @pytest.mark.parametrize("dataset", FILES)
 def test_every_dataset_has_files(dataset: str) -> None:
-    assert files_of(dataset)
+    assert pinned_files(dataset)
 
 
 def test_the_ids_have_the_form_of_git() -> None:
@@ -45,14 +44,13 @@ def test_the_files_of_a_dataset_match_its_sources() -> None:
     for benchmark in benchmarks().values():
         if not benchmark.repository or benchmark.name in WITHDRAWN:
             continue
-        paths = [Path(file.path) for file in files_of(benchmark.name)]
+        paths = [Path(file.path) for file in pinned_files(benchmark.name)]
         wanted = [pattern for source in benchmark.sources for pattern in source.patterns]
         assert any(path.match(pattern) for path in paths for pattern in wanted), benchmark.name
 
 
-def test_a_wrong_name_gets_suggestions() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'jsick'"):
-        files_of("jsik")
+def test_a_dataset_that_is_not_published_has_no_files() -> None:
+    assert pinned_files("mini-ja") == ()
 
 
 def test_the_files_that_are_here_are_the_pinned_ones(shared_data: Path) -> None:

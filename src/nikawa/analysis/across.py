@@ -10,35 +10,46 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from nikawa.analysis.answers import SystemAnswers
 from nikawa.analysis.results import Curve, CurvePoint, Figure, PartialInput, Stress, StressCell
-from nikawa.analysis.sample import Sitting
-from nikawa.analysis.set_analysis import How, whole
-from nikawa.analysis.stress import MEASURES, Cell, StressItem, cells, parent_of, stress_item
+from nikawa.analysis.set_analysis import AnalysisOptions, score_whole
+from nikawa.analysis.stress import (
+    MEASURES,
+    StressCount,
+    StressItem,
+    parent_of,
+    stress_cells,
+    stress_item,
+)
 from nikawa.analysis.systems import Loaded
 from nikawa.io.json import encode_json
 from nikawa.metrics.accuracy import right
 from nikawa.records import Example, Prediction
-from nikawa.runs.material import set_name
-from nikawa.runs.value import Variation
+from nikawa.runs.data import set_name
+from nikawa.runs.records import Variation
 from nikawa.spec import name_and_split
 from nikawa.stats.masks import figure, finite_or_none, measure_parts, resampled_sums
 from nikawa.stats.resample import Floats, count_units, holm
 from nikawa.stats.run_means import SHARE, mean_p
 from nikawa.stats.slice_tests import normal_p
 
-CLASSES = ("text", "inference", "relation", "choice")
+KINDS_WITH_MAJORITY = ("text", "inference", "relation", "choice")
 """Kinds that have a majority label."""
 
 
-def partial_inputs(sittings: Sequence[Sitting], how: How) -> tuple[PartialInput, ...]:
+def compare_partial_inputs(
+    sittings: Sequence[SystemAnswers], how: AnalysisOptions
+) -> tuple[PartialInput, ...]:
     """Every system that saw only some inputs, against always answering the most frequent gold label."""
-    some = [s for s in sittings if s.loaded.system.inputs and s.task.kind in CLASSES]
+    some = [s for s in sittings if s.loaded.system.inputs and s.task.kind in KINDS_WITH_MAJORITY]
     found = [_partial(sitting, sittings, how) for sitting in some]
     adjusted = holm([each.p for each in found])
     return tuple(replace(each, p_holm=p) for each, p in zip(found, adjusted, strict=True))
 
 
-def _partial(sitting: Sitting, others: Iterable[Sitting], how: How) -> PartialInput:
+def _partial(
+    sitting: SystemAnswers, others: Iterable[SystemAnswers], how: AnalysisOptions
+) -> PartialInput:
     gold = sitting.runs[0].gold
     label, count = Counter(gold).most_common(1)[0]
     hits = np.stack([right(items.gold, items.answers) for items in sitting.runs])
@@ -79,7 +90,7 @@ def _p(values: Floats, drawn: Floats) -> float:
     return normal_p(float(values[0]), float(drawn[0].std(ddof=1)))
 
 
-def _full(sitting: Sitting, others: Iterable[Sitting]) -> float | None:
+def _full(sitting: SystemAnswers, others: Iterable[SystemAnswers]) -> float | None:
     """The accuracy of the same model with all inputs."""
     key = _without(sitting.loaded, inputs=())
     same = (s for s in others if s.set == sitting.set and _without(s.loaded, inputs=None) == key)
@@ -99,9 +110,9 @@ def _without(loaded: Loaded, *, inputs: tuple[str, ...] | None) -> bytes:
     )
 
 
-def curves(sittings: Sequence[Sitting], how: How) -> tuple[Curve, ...]:
+def learning_curves(sittings: Sequence[SystemAnswers], how: AnalysisOptions) -> tuple[Curve, ...]:
     """A curve for every model that learned from several shares, or shots, of the same training data."""
-    groups: dict[tuple[str, bytes], list[Sitting]] = {}
+    groups: dict[tuple[str, bytes], list[SystemAnswers]] = {}
     for sitting in sittings:
         spec = replace(sitting.loaded.spec, seed=0)
         kept: Variation = replace(spec.variation, share=1.0, shots=0)
@@ -110,7 +121,7 @@ def curves(sittings: Sequence[Sitting], how: How) -> tuple[Curve, ...]:
     return tuple(_curve(part, how) for part in groups.values() if len(part) > 1)
 
 
-def _curve(part: Sequence[Sitting], how: How) -> Curve:
+def _curve(part: Sequence[SystemAnswers], how: AnalysisOptions) -> Curve:
     ordered = sorted(part, key=lambda s: (s.loaded.system.trained, s.loaded.system.share))
     first = ordered[0]
     points = tuple(
@@ -118,7 +129,7 @@ def _curve(part: Sequence[Sitting], how: How) -> Curve:
             share=s.loaded.system.share,
             shots=s.loaded.system.shots,
             trained=s.loaded.system.trained,
-            score=whole(s, how),
+            score=score_whole(s, how),
             seeds=s.loaded.system.seeds,
         )
         for s in ordered
@@ -134,7 +145,7 @@ def _curve(part: Sequence[Sitting], how: How) -> Curve:
     )
 
 
-def _doubling(a: Sitting, b: Sitting, how: How) -> Figure | None:
+def _doubling(a: SystemAnswers, b: SystemAnswers, how: AnalysisOptions) -> Figure | None:
     """The last step of a curve, as if it had been one doubling; the items are resampled for both together."""
     few, many = a.loaded.system.trained, b.loaded.system.trained
     same = len(a.examples) == len(b.examples)
@@ -156,13 +167,13 @@ def _doubling(a: Sitting, b: Sitting, how: How) -> Figure | None:
     return replace(figure(gap / steps, drawn / steps, units=units, scale=b.scale, n=n), sd=None)
 
 
-def stresses(systems: Iterable[Loaded], how: How) -> tuple[Stress, ...]:
+def stress_systems(systems: Iterable[Loaded], how: AnalysisOptions) -> tuple[Stress, ...]:
     """Consistency under perturbation, for systems that answered originals and what was made from them."""
     found = (_stress(loaded, how) for loaded in systems)
     return tuple(each for each in found if each is not None)
 
 
-def _stress(loaded: Loaded, how: How) -> Stress | None:
+def _stress(loaded: Loaded, how: AnalysisOptions) -> Stress | None:
     every = [list(_items(loaded, number)) for number in range(len(loaded.system.seeds))]
     if not every[0]:
         return None
@@ -170,7 +181,7 @@ def _stress(loaded: Loaded, how: How) -> Stress | None:
     if scored:
         every = [[item for item in run if None not in (item.before, item.after)] for run in every]
     measured, neutral = MEASURES[scored], "neutral" in loaded.task.labels
-    pooled = cells(
+    pooled = stress_cells(
         [i for run in every for i in run],
         measured,
         neutral=neutral,
@@ -178,7 +189,8 @@ def _stress(loaded: Loaded, how: How) -> Stress | None:
         seed=how.seed,
     )
     runs = [
-        {_place(c): c for c in cells(run, measured, neutral=neutral, resamples=1)} for run in every
+        {_place(c): c for c in stress_cells(run, measured, neutral=neutral, resamples=1)}
+        for run in every
     ]
     system = loaded.system
     return Stress(
@@ -191,11 +203,13 @@ def _stress(loaded: Loaded, how: How) -> Stress | None:
     )
 
 
-def _place(cell: Cell) -> tuple[str, str, str]:
+def _place(cell: StressCount) -> tuple[str, str, str]:
     return cell.operation, cell.case, cell.gold
 
 
-def _cell(pooled: Cell, runs: Sequence[Mapping[tuple[str, str, str], Cell]]) -> StressCell:
+def _cell(
+    pooled: StressCount, runs: Sequence[Mapping[tuple[str, str, str], StressCount]]
+) -> StressCell:
     """Means over seeds; the interval is over premises, which bring the answers of all seeds with them."""
     own = [run[_place(pooled)] for run in runs if _place(pooled) in run]
     values: Floats = np.array([np.nan if c.value is None else c.value for c in own])

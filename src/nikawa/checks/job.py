@@ -1,36 +1,63 @@
-"""Check a dataset: shape, damaged texts, repetition, leakage, the traps of its files, its version.
+"""Check a dataset: shape, damaged texts, repetition, leakage, the files it was read from, its known problems.
 
-Only `jsick`, `jsick:test` and `jsick@file` are JSICK, with its tasks, its traps and its list of known
-problems (`known.toml`); a file of one's own is nobody's, whatever it is called. A finding is known when
-dataset, check, where and count agree; anything else is new.
+Only `jsick`, `jsick:test` and `jsick@file` are JSICK, with its tasks, its special findings and its list of known
+problems; a custom dataset is nobody's, whatever it is called.
+
+Known problems stand in `known.toml` beside the readers of each paper, one table a check:
+
+    [jsick.repeated-pairs]
+    "train+dev+test" = 123
+
+A published file that is no split of its own, read as `jsick@train.tsv`, has tables under that name. A finding is known
+when dataset, check, where and count agree; anything else is new.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from nikawa.checks.field_types import mixed_types
-from nikawa.checks.known_problems import known_problems, marked
-from nikawa.checks.leaks import dataset_leaks, grouped_by_premise, lone_split_leaks, split_leaks
-from nikawa.checks.other_datasets import comparable, telling
-from nikawa.checks.published_files import file_findings
+import nikawa.datasets
+from nikawa.checks.leaks import (
+    dataset_leaks,
+    families,
+    grouped_by_premise,
+    lone_split_leaks,
+    split_leaks,
+)
 from nikawa.checks.quality import distribution, repetition_findings, text_findings, tops
-from nikawa.checks.schema import schema_findings
-from nikawa.datasets import benchmarks, load
-from nikawa.datasets.load import Named, named, own_path
-from nikawa.datasets.locate import present
+from nikawa.checks.schema import mixed_types, schema_findings
+from nikawa.datasets import Benchmark, benchmarks, load
+from nikawa.datasets.locate import path_version, present, repository_folder
+from nikawa.datasets.names import spec_of
+from nikawa.datasets.upstream import Upstream, is_published, pinned_files
 from nikawa.datasets.views import source_of, views_of, without_views
+from nikawa.errors import BadInput
 from nikawa.records import Dataset, Finding, Record, reference
+from nikawa.spec import Spec
+
+FAMILY = {
+    "inference": "pairs",
+    "similarity": "pairs",
+    "choice": "questions",
+    "reading": "reading",
+    "dialogue": "dialogues",
+}
+"""Kind of task to the family of shapes its examples have; the others are `texts`."""
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and how many there are."""
+KnownProblems = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""Dataset to check to where to count."""
 
 
-class Report(Record, frozen=True, kw_only=True):
+class CheckReport(Record, frozen=True, kw_only=True):
     """What a check found."""
 
     dataset: str
@@ -49,48 +76,57 @@ class Report(Record, frozen=True, kw_only=True):
     """Whether any finding is not on the dataset's list of known problems."""
 
 
-def check(spec: str, data: Path | None = None, progress: Progress | None = None) -> Report:
+def check(text: str, data: Path | None = None, on_progress: Progress | None = None) -> CheckReport:
     """Check a dataset given as `load` takes it; findings come marked known or new."""
-    published = named(spec)
-    dataset = load(spec, data=data)
-    if published is None:
-        dataset = as_own(dataset, spec)
-    findings = list(_shape(dataset, published))
-    sound = without_mistyped(dataset, findings)
-    views = views_of(sound.splits, published.benchmark if published else None)
-    roots = msgspec.structs.replace(
-        sound, splits={s: e for s, e in sound.splits.items() if s not in views}
-    )
-    findings += _own(roots, published)
-    if published is not None:
-        findings += file_findings(published, sound, data)
-    found, compared = _compare(roots, published, data, progress or (lambda what, done, total: None))
-    return _report(dataset, sound, published, (*findings, *found), compared, views)
+    spec = spec_of(text)
+    benchmark = benchmarks()[spec.name] if spec.name else None
+    tasks = benchmark.tasks if benchmark else ()
+    dataset = load(text, data=data)
+    if benchmark is None:
+        dataset = _without_registered_name(dataset, spec)
 
-
-def _compare(
-    dataset: Dataset, published: Named | None, data: Path | None, tell: Progress
-) -> tuple[list[Finding], list[str]]:
-    """What other splits and datasets hold too, and the names of those; one that cannot be read is told."""
-    others = comparable(dataset, data)
-    tell(f"comparing {dataset.name}", 0, len(others) + 1)
     findings: list[Finding] = []
-    compared: list[str] = []
-    if published is not None and is_part(published) and present(published.benchmark, data):
-        name = published.benchmark.name
-        with telling(f"other splits of {name}", findings):
-            findings += _among_siblings(dataset, published, load(name, data=data))
-            compared.append(name)
-    for done, other in enumerate(others, start=1):
-        tell(f"comparing with {other.name}", done, len(others) + 1)
-        with telling(other.name, findings):
-            findings += _between(dataset, load(other.name, data=data))
-            compared.append(other.name)
-    tell("done", len(others) + 1, len(others) + 1)
-    return findings, compared
+    for split, examples in dataset.splits.items():
+        findings += schema_findings(dataset.name, tasks, split, examples)
+        findings += mixed_types(dataset.name, split, examples)
+    sound = _without_mistyped(dataset, findings)
+    views = views_of(sound.splits, benchmark)
+    splits = {split: rows for split, rows in sound.splits.items() if split not in views}
+    roots = msgspec.structs.replace(sound, splits=splits)
+    findings += text_findings(roots.name, splits)
+    findings += repetition_findings(roots.name, splits)
+    findings += split_leaks(roots.name, splits if benchmark else grouped_by_premise(splits))
+    if benchmark is not None:
+        findings += file_findings(spec, sound, data)
+    leaks, compared = _compare(roots, spec, data, on_progress or (lambda what, done, total: None))
+    findings += leaks
+
+    name = dataset.name if benchmark is None else _list_name(spec)
+    lists = () if benchmark is None else (benchmark.name, name)
+    marked = tuple(mark_known(lists, findings, known_problems()))
+    bins = tops(sound.splits) | {task.question: task.scale[1] for task in tasks if task.scale}
+    return CheckReport(
+        dataset=name,
+        version=dataset.version,
+        sizes={split: len(examples) for split, examples in dataset.splits.items()},
+        findings=marked,
+        new=not all(finding.known for finding in marked),
+        labels={split: distribution(examples, bins) for split, examples in sound.splits.items()},
+        compared=tuple(compared),
+        views=views,
+    )
 
 
-def without_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
+def _without_registered_name(dataset: Dataset, spec: Spec) -> Dataset:
+    """A custom dataset under a name that no registered one has, so that the two are not confused."""
+    if dataset.name not in benchmarks():
+        return dataset
+    path = spec.existing_path(benchmarks())
+    name = f"{path.name}/" if path.is_dir() else path.name
+    return msgspec.structs.replace(dataset, name=str(path) if name in benchmarks() else name)
+
+
+def _without_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
     """The dataset without the examples that were found to be of a wrong type: no other check can use them."""
     wrong = {ref for finding in findings if finding.check == "wrong-type" for ref in finding.ids}
     if not wrong:
@@ -102,103 +138,201 @@ def without_mistyped(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
     return msgspec.structs.replace(dataset, splits=splits)
 
 
-def is_part(published: Named) -> bool:
-    """Whether less than all of a dataset was named, so that the rest of it can be compared."""
-    return published.split is not None or published.file is not None
+def _compare(
+    dataset: Dataset, spec: Spec, data: Path | None, on_progress: Progress
+) -> tuple[list[Finding], list[str]]:
+    """What other splits and datasets hold too, and the names of those; one that cannot be read is a finding."""
+    others = comparable(dataset, data)
+    on_progress(f"comparing {dataset.name}", 0, len(others) + 1)
+    findings: list[Finding] = []
+    compared: list[str] = []
+    if spec.is_part and present(benchmarks()[spec.name], data):
+        with _faults_as_findings(f"other splits of {spec.name}", findings):
+            findings += _leaks_among_splits(dataset, spec, load(spec.name, data=data))
+            compared.append(spec.name)
+    for done, other in enumerate(others, start=1):
+        on_progress(f"comparing with {other.name}", done, len(others) + 1)
+        with _faults_as_findings(other.name, findings):
+            theirs = without_views(load(other.name, data=data).splits, other)
+            findings += dataset_leaks(dataset.name, dataset.splits, other.name, theirs)
+            compared.append(other.name)
+    on_progress("done", len(others) + 1, len(others) + 1)
+    return findings, compared
 
 
-def list_name(published: Named) -> str:
-    """The name a list of known problems has for it: `jsick`, or `jsick@train.tsv` for a file."""
-    name = published.benchmark.name
-    return name if published.file is None else f"{name}@{published.file.name}"
+def comparable(dataset: Dataset, data: Path | None = None) -> list[Benchmark]:
+    """The other published datasets of this language that are here and hold items of the same family."""
+    own = families(dataset.splits)
+    others = []
+    for other in benchmarks().values():
+        if other.name == dataset.name or other.language != dataset.language:
+            continue
+        if own.isdisjoint(FAMILY.get(task.kind, "texts") for task in other.tasks):
+            continue
+        try:
+            is_here = bool(present(other, data))
+        except OSError:  # it cannot be looked for: reading it will say why
+            is_here = True
+        if is_here:
+            others.append(other)
+    return others
 
 
-def as_own(dataset: Dataset, spec: str) -> Dataset:
-    """A dataset of one's own under a name that no registered one has, so that the two are not confused."""
-    if dataset.name not in benchmarks():
-        return dataset
-    path, _ = own_path(spec)
-    name = f"{path.name}/" if path.is_dir() else path.name
-    return msgspec.structs.replace(dataset, name=str(path) if name in benchmarks() else name)
+@contextmanager
+def _faults_as_findings(where: str, findings: list[Finding]) -> Iterator[None]:
+    """Turn a fault of another dataset's files into a finding: its damage is no reason to refuse this one."""
+    try:
+        yield
+    except BadInput as problem:
+        findings.append(Finding(check="not-compared", where=where, count=1, note=str(problem)))
+    except OSError as problem:  # a loop of links, a folder that may not be read
+        note = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
+        findings.append(Finding(check="not-compared", where=where, count=1, note=note))
 
 
-def _report(
-    dataset: Dataset,
-    sound: Dataset,
-    published: Named | None,
-    findings: Iterable[Finding],
-    compared: Sequence[str],
-    views: dict[str, str],
-) -> Report:
-    lists = (published.benchmark.name, list_name(published)) if published else ()
-    told = tuple(marked(lists, findings, known_problems()))
-    bins = tops(sound.splits) | _scales(published)
-    return Report(
-        dataset=list_name(published) if published else dataset.name,
-        version=dataset.version,
-        sizes={split: len(examples) for split, examples in dataset.splits.items()},
-        findings=told,
-        new=not all(finding.known for finding in told),
-        labels={split: distribution(examples, bins) for split, examples in sound.splits.items()},
-        compared=tuple(compared),
-        views=views,
-    )
-
-
-def _scales(published: Named | None) -> dict[str, float]:
-    tasks = published.benchmark.tasks if published else ()
-    return {task.question: task.scale[1] for task in tasks if task.scale}
-
-
-def _shape(dataset: Dataset, published: Named | None) -> Iterator[Finding]:
-    """Faults of type and shape, each example by itself."""
-    tasks = published.benchmark.tasks if published else ()
-    for split, examples in dataset.splits.items():
-        yield from schema_findings(dataset.name, tasks, split, examples)
-        yield from mixed_types(dataset.name, split, examples)
-
-
-def _own(dataset: Dataset, published: Named | None) -> Iterator[Finding]:
-    """What the examples show by themselves."""
-    splits = dataset.splits
-    yield from text_findings(dataset.name, splits)
-    yield from repetition_findings(dataset.name, splits)
-    yield from split_leaks(dataset.name, splits if published else grouped_by_premise(splits))
-
-
-def _among_siblings(dataset: Dataset, published: Named, whole: Dataset) -> Iterator[Finding]:
+def _leaks_among_splits(dataset: Dataset, spec: Spec, whole: Dataset) -> Iterator[Finding]:
     """Rows that the dataset's other published splits hold."""
-    name, views, splits = published.benchmark.name, published.benchmark.views, whole.splits
-    sources = {source_of(split, views) for split in dataset.splits}
+    benchmark = benchmarks()[spec.name]
+    sources = {source_of(split, benchmark.views) for split in dataset.splits}
     others = {
-        split: rows for split, rows in splits.items() if source_of(split, views) not in sources
+        split: rows
+        for split, rows in whole.splits.items()
+        if source_of(split, benchmark.views) not in sources
     }
-    others = without_views(others, published.benchmark)
-    if published.file is not None:
-        yield from dataset_leaks(name, dataset.splits, name, others)
+    others = without_views(others, benchmark)
+    if spec.path is not None:
+        yield from dataset_leaks(benchmark.name, dataset.splits, benchmark.name, others)
         return
     for own in dataset.splits:
-        in_place = {
-            split: rows for split, rows in splits.items() if split in others or split == own
+        in_order = {
+            split: rows for split, rows in whole.splits.items() if split in others or split == own
         }
-        yield from lone_split_leaks(name, in_place, own)
+        yield from lone_split_leaks(benchmark.name, in_order, own)
 
 
-def _between(dataset: Dataset, theirs: Dataset) -> Iterator[Finding]:
-    held = without_views(theirs.splits, benchmarks()[theirs.name])
-    yield from dataset_leaks(dataset.name, dataset.splits, theirs.name, held)
+def file_findings(spec: Spec, dataset: Dataset, data: Path | None) -> Iterator[Finding]:
+    """What the files of a registered dataset show, or the one file that was named.
+
+    Changed content, versions, and the special findings of the dataset.
+    """
+    benchmark = benchmarks()[spec.name]
+    folder = repository_folder(benchmark, data)
+    if spec.path is None:
+        here = present(benchmark, data)
+        splits = here if spec.split is None else [name for name in (spec.split, "") if name in here]
+        files = [path.relative_to(folder) for split in splits for path in here[split]]
+        yield from _changed_files(spec, folder, files)
+    else:
+        files = [spec.path]
+        yield from _changed_namesake(benchmark, spec.path)
+    yield from _version_findings(benchmark, dataset, files)
+    if benchmark.find_problems is None:
+        return
+    names = {Path(pinned.path).name for pinned in pinned_files(benchmark.name)}
+    if spec.path is not None:
+        names.discard(spec.path.name)
+    for finding in benchmark.find_problems(folder, dataset):
+        # They look into the repository; what they say of its other files was not asked for.
+        if spec.path is None or finding.where not in names:
+            yield finding
 
 
-def known_entries(report: Report) -> str:
+def _changed_files(spec: Spec, folder: Path, files: Iterable[Path]) -> Iterator[Finding]:
+    """Files at a pinned path with other content; a release that is not pinned lies at another path.
+
+    Files used beside the splits are looked at too, unless a single split was asked for.
+    """
+    of_split = None if spec.split is None else {path.as_posix() for path in files}
+    for pinned in pinned_files(spec.name):
+        path = folder / pinned.path
+        wanted = of_split is None or pinned.path in of_split
+        if wanted and path.is_file() and not is_published(pinned, path):
+            yield _changed(pinned, pinned.path)
+
+
+def _changed_namesake(benchmark: Benchmark, path: Path) -> Iterator[Finding]:
+    """A file that is called like a published one and is not it."""
+    namesakes = [file for file in pinned_files(benchmark.name) if Path(file.path).name == path.name]
+    if namesakes and not any(is_published(file, path) for file in namesakes):
+        yield _changed(namesakes[0], path.name)
+
+
+def _changed(file: Upstream, where: str) -> Finding:
+    note = f"differs from {file.repository} at {file.commit[:7]}; fetch it with --overwrite, or give it another name"
+    return Finding(check="not-the-published-file", where=where, count=1, ids=(where,), note=note)
+
+
+def _version_findings(
+    benchmark: Benchmark, dataset: Dataset, files: Iterable[Path]
+) -> Iterator[Finding]:
+    """Files of different versions, or a version in the path that the content denies."""
+    by_path = {".".join(map(str, path_version(path))) for path in files} - {""}
+    if len(by_path) > 1:
+        yield Finding(
+            check="mixed-versions",
+            where=", ".join(sorted(by_path)),
+            count=len(by_path),
+            note="the files' versions differ",
+        )
+    by_content = benchmark.version_of(dataset.splits) if benchmark.version_of else None
+    if by_content is not None and by_path and by_content not in by_path:
+        where = f"{by_content} in {'+'.join(sorted(by_path))}"
+        yield Finding(
+            check="version", where=where, count=1, note="the content is not of the version named"
+        )
+
+
+def mark_known(
+    names: Iterable[str], findings: Iterable[Finding], known: KnownProblems
+) -> Iterator[Finding]:
+    """The findings, each marked known where the list of one of `names` holds it with the same count."""
+    lists = [known.get(name, {}) for name in names]
+    for finding in findings:
+        is_known = any(
+            checks.get(finding.check, {}).get(finding.where) == finding.count for checks in lists
+        )
+        yield msgspec.structs.replace(finding, known=finding.known or is_known)
+
+
+@cache
+def known_problems() -> KnownProblems:
+    """Every `known.toml` beside the readers, as one table."""
+    merged: dict[str, Mapping[str, Mapping[str, int]]] = {}
+    for file in sorted(Path(nikawa.datasets.__path__[0]).glob("*/known.toml")):
+        merged.update(read_known_problems(file))
+    return merged
+
+
+def read_known_problems(file: Path) -> KnownProblems:
+    """One list of known problems."""
+    try:
+        raw = tomllib.loads(file.read_text("utf-8"))
+        return msgspec.convert(raw, dict[str, dict[str, dict[str, int]]])
+    except tomllib.TOMLDecodeError as problem:
+        raise BadInput(f"is not TOML ({problem})", file=file, cure="see docs/data.md") from None
+    except msgspec.ValidationError as problem:
+        cure = 'write [dataset.check] tables of "where" = count'
+        raise BadInput(
+            f"is not a list of known problems ({problem})", file=file, cure=cure
+        ) from None
+
+
+def _list_name(spec: Spec) -> str:
+    """The name a list of known problems has for it: `jsick`, or `jsick@train.tsv` for a file."""
+    return spec.name if spec.path is None else f"{spec.name}@{spec.path.name}"
+
+
+def known_entries(report: CheckReport) -> str:
     """The TOML that would make every finding of a report known, to be read over before it is kept."""
-    bare = report.dataset.isascii() and report.dataset.replace("-", "").isalnum()
-    name = report.dataset if bare else json.dumps(report.dataset, ensure_ascii=False)
+    is_bare_key = report.dataset.isascii() and report.dataset.replace("-", "").isalnum()
+    name = report.dataset if is_bare_key else json.dumps(report.dataset, ensure_ascii=False)
     tables: dict[str, dict[str, int]] = {}
     for finding in report.findings:
         tables.setdefault(f"[{name}.{finding.check}]", {})[finding.where] = finding.count
-    return "\n".join(
-        "\n".join(
-            (head, *(f"{json.dumps(w, ensure_ascii=False)} = {n}" for w, n in table.items()), "")
-        )
-        for head, table in tables.items()
-    )
+    blocks = []
+    for head, table in tables.items():
+        rows = [
+            f"{json.dumps(where, ensure_ascii=False)} = {count}" for where, count in table.items()
+        ]
+        blocks.append("\n".join((head, *rows, "")))
+    return "\n".join(blocks)

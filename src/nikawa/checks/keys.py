@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from unicodedata import is_normalized, normalize
 
-from nikawa.checks.field_types import fits
+from nikawa.checks.schema import fits
 from nikawa.records import Example, reference
 
 COMPOSED = "written in other Unicode forms (NFC, NFD)"

@@ -83,12 +83,12 @@ class Benchmark:
     """Every published worker's answer, from the repository folder."""
     counted: Callable[[Path], Iterator[Judgement]] | None = None
     """Those of them that the published gold was made from, where it is not all."""
-    traps: Callable[[Path, Dataset], Iterable[Finding]] | None = None
+    find_problems: Callable[[Path, Dataset], Iterable[Finding]] | None = None
     """What is special to this dataset's files, for `nikawa data check`."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Further names of splits, beside valid, validation and trial for dev."""
     sections: bool = False
-    """Whether a split comes in several files with ids of their own; ids that repeat are for its traps to tell."""
+    """Whether a split comes in several files with ids of their own; ids that repeat are for `find_problems` to report."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Splits that are drawn from another one, or are it in another guise: view to that split."""
     protocol: RunProtocol = RunProtocol()

@@ -19,6 +19,7 @@ from nikawa.datasets.shapes import inputs_of, kind_of, labels_of, metrics_of, sc
 from nikawa.datasets.views import SEEN, marked_views
 from nikawa.errors import BadInput
 from nikawa.records import Card, Dataset, Example, Kind, Task
+from nikawa.spec import name_and_split
 
 PEEKED = 20
 """Examples a split that tell the language of a file without a card."""
@@ -49,8 +50,8 @@ def named_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
             ]
             if asked:
                 return asked
-    head, colon, _ = name.partition(":")
-    if colon and head.strip() and Path(head).exists():
+    head, _ = name_and_split(name)
+    if head != name and head.strip() and Path(head).exists():
         raise BadInput(
             f"{name} names a split", cure=f"a task is asked of a whole dataset: write {head}"
         )
@@ -197,7 +198,7 @@ def divide_by_marks(
     """Seen and unseen examples, where each has a mark for the one training split; else nothing."""
     if len(training_sets) != 1:
         return {}
-    split = training_sets[0].rpartition(":")[2]
+    _, split = name_and_split(training_sets[0])
     if not split or any(example.meta.get(split) not in SEEN for example in examples):
         return {}
     return {mark: [e for e in examples if e.meta[split] == mark] for mark in SEEN}

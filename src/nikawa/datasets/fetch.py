@@ -16,7 +16,7 @@ from typing import Literal
 from nikawa.datasets.download import DiskFault, Download, Unreachable, disk_fault, download
 from nikawa.datasets.locate import CLONES, data_root
 from nikawa.datasets.names import benchmarks, suites
-from nikawa.datasets.upstream import FILES, WITHDRAWN, Upstream, files_of, is_published
+from nikawa.datasets.upstream import FILES, WITHDRAWN, Upstream, is_published, pinned_files
 from nikawa.errors import BadInput, clip, unknown
 from nikawa.records import Record
 
@@ -75,7 +75,7 @@ def fetch(
     root, names = data_root(data), datasets_of(name)
     if not names:
         return Summary(files=(), notes=(f"{name} comes with Nikawa, nothing to fetch",))
-    wanted = {file.place: file for dataset in names for file in files_of(dataset)}
+    wanted = {file.place: file for dataset in names for file in pinned_files(dataset)}
     job = Job(
         root, base, overwrite, patience or Patience(), progress or (lambda place, done, total: None)
     )

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nikawa.datasets import benchmarks, load
-from nikawa.datasets.load import named, own_path, pick_split
+from nikawa.datasets.load import load, pick_split
+from nikawa.datasets.names import benchmarks, custom_path, find_benchmark
 from nikawa.errors import BadInput, MissingData
 from nikawa.io.folders import CARD, is_dataset_folder
 from nikawa.io.json import read_json
@@ -22,9 +22,9 @@ from nikawa.records import Card, Dataset, Example, reference
 
 def load_veiled(spec: str, *, data: Path | None = None) -> Dataset:
     """As `load`; but what inherited a hidden label is hidden, of one split too where the original is in another."""
-    if named(spec) is not None:
+    if find_benchmark(spec) is not None:
         return load(spec, data=data)
-    path, split = own_path(spec)
+    path, split = custom_path(spec)
     found = veiled(load(str(path), data=data), path, data=data)
     return pick_split(found, split, path) if split else found
 

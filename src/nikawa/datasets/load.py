@@ -1,17 +1,17 @@
-"""Load a dataset from what a user writes: a name, a folder, a records file, or `name@file`."""
+"""Load a dataset from what a user writes: a name, a folder, a records file, or `name@file` (see `nikawa.spec`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
 
 import msgspec
 
-from nikawa.datasets.base import Benchmark
+from nikawa.datasets.base import Benchmark, Examples
 from nikawa.datasets.locate import (
     missing_data,
     missing_version,
@@ -19,78 +19,35 @@ from nikawa.datasets.locate import (
     present,
     repository_folder,
 )
-from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, split_name, tasks
-from nikawa.datasets.recognise import declared_split, hinted
+from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, custom_path, spec_of, tasks
 from nikawa.errors import BadInput, MissingData, unknown
 from nikawa.io.cards import blank_card
 from nikawa.io.folders import is_dataset_folder, read_folder, split_files
-from nikawa.io.records import SUFFIXES, read_examples
+from nikawa.io.records import read_examples
 from nikawa.records import Dataset, Example, Judgement, Task, reference
+from nikawa.spec import name_and_split
 
 
-class Named(NamedTuple):
-    """What a spec says that starts with the name of a registered dataset."""
+def load(text: str, *, data: Path | None = None, version: str | None = None) -> Dataset:
+    """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`.
 
-    benchmark: Benchmark
-    split: str | None
-    """The canonical name of the split; None where all are meant."""
-    file: Path | None
-
-
-def named(spec: str) -> Named | None:
-    """The registered dataset that `name`, `name:split` or `name@file` speaks of; None for a path."""
-    head, at, path = spec.partition("@")
-    name, colon, split = head.partition(":")
-    if name not in benchmarks():
-        return None
-    if (at and not path) or (colon and not split):
-        what = "file after @" if at else "split after :"
-        raise BadInput(f"{spec!r} names no {what}", cure="write NAME, NAME:SPLIT or NAME@FILE")
-    benchmark = benchmarks()[name]
-    return Named(
-        benchmark, split_name(benchmark, split) if colon else None, Path(path) if at else None
-    )
+    `data` is the data folder (else `NIKAWA_DATA`, else the user's own); `version` picks one of several published versions.
+    """
+    spec = spec_of(text)
+    if not spec.name:
+        return _load_custom(text)
+    benchmark = benchmarks()[spec.name]
+    if spec.path is not None:
+        return _load_file(benchmark, spec.split, spec.path)
+    return _load_published(benchmark, spec.split, data, version)
 
 
-def load(spec: str, *, data: Path | None = None, version: str | None = None) -> Dataset:
-    """Load a dataset: `jsick`, `jsick:test`, a dataset folder, a records file, or `jsick@file.tsv`."""
-    published = named(spec)
-    if published is not None and published.file is not None:
-        return _load_file(*published[:2], published.file)
-    if published is not None:
-        return _load_published(*published[:2], data, version)
-    return _load_own(spec)
-
-
-def peek(spec: str, n: int, *, data: Path | None = None) -> Dataset:
-    """The same, but of a file or folder of one's own the first `n` examples a split, without reading on.
+def peek(text: str, n: int, *, data: Path | None = None) -> Dataset:
+    """The same, but of a custom dataset the first `n` examples of each split, without reading on.
 
     What comes later in a file is not looked at, be it broken.
     """
-    return _load_own(spec, n) if named(spec) is None else load(spec, data=data)
-
-
-def _load_own(spec: str, first: int | None = None) -> Dataset:
-    path, part = own_path(spec)
-    dataset = _load_path(path, first)
-    return pick_split(dataset, part, path) if part else dataset
-
-
-def own_path(spec: str) -> tuple[Path, str]:
-    """The file or folder of a spec that names no registered dataset, and the split behind its colon."""
-    path, _, part = spec.rpartition(":")
-    if spec.strip() and Path(spec).exists():
-        return Path(spec), ""
-    if path.strip() and Path(path).exists():
-        return Path(path), part
-    head, at, _ = spec.partition("@")
-    name = head.partition(":")[0]
-    if not name.strip():
-        cure = "write NAME (nikawa data list shows them), NAME:SPLIT, NAME@FILE, a folder or a records file"
-        raise BadInput(f"{spec!r} names no dataset", cure=cure)
-    if "/" in name or (not at and ("/" in spec or spec.endswith(SUFFIXES))):
-        raise BadInput("no such file or folder", file=spec, cure="check the path")
-    raise unknown("dataset", name, benchmarks())
+    return load(text, data=data) if spec_of(text).name else _load_custom(text, n)
 
 
 def load_task(
@@ -104,64 +61,67 @@ def load_task(
 
 
 def read_judgements(
-    spec: str, *, data: Path | None = None, counted: bool = False
+    text: str, *, data: Path | None = None, counted: bool = False
 ) -> Iterator[Judgement]:
     """Every published worker's answer of a dataset (`jsick`) or of one split (`jsick:test`).
 
     With `counted` only those that the published gold was made from.
     """
-    benchmark, split, file = named(spec) or Named(benchmarks()[spec.partition(":")[0]], None, None)
-    name = benchmark.name
-    if file is not None:
-        raise BadInput(
-            f"{spec!r} names a file",
-            cure=f"workers' answers lie beside it: write {name}, and --data",
-        )
+    spec = spec_of(text)
+    benchmark, split = benchmarks()[spec.name or name_and_split(text)[0]], spec.split
+    if spec.path is not None:
+        cure = f"workers' answers lie beside it: write {benchmark.name}, and --data"
+        raise BadInput(f"{text!r} names a file", cure=cure)
     if benchmark.judgements is None:
-        have = [b.name for b in benchmarks().values() if b.judgements is not None]
-        raise BadInput(f"{name} publishes no workers' answers", cure=f"these do: {', '.join(have)}")
+        have = [other.name for other in benchmarks().values() if other.judgements is not None]
+        what = f"{benchmark.name} publishes no workers' answers"
+        raise BadInput(what, cure=f"these do: {', '.join(have)}")
     if split not in (None, "all", *benchmark.split_names()):
-        raise unknown(f"split of {name}", str(split), benchmark.split_names())
+        raise unknown(f"split of {benchmark.name}", str(split), benchmark.split_names())
     read = benchmark.counted if counted and benchmark.counted is not None else benchmark.judgements
-    found = read(repository_folder(benchmark, data))
-    return found if split is None else _of_split(found, benchmark, split)
+    judgements = read(repository_folder(benchmark, data))
+    return judgements if split is None else _keep_split(judgements, benchmark, split)
 
 
-def _of_split(found: Iterator[Judgement], benchmark: Benchmark, split: str) -> Iterator[Judgement]:
+def _keep_split(
+    judgements: Iterable[Judgement], benchmark: Benchmark, split: str
+) -> Iterator[Judgement]:
     """The judgements of one split; where some could be of any, for want of a file, that is an error."""
-    wanted, unsaid = (reference(benchmark.name, name, "") for name in (split, "all"))
-    for judgement in found:
-        if judgement.example.startswith(wanted):
+    of_split, of_any = (reference(benchmark.name, name, "") for name in (split, "all"))
+    for judgement in judgements:
+        if judgement.example.startswith(of_split):
             yield judgement
-        elif judgement.example.startswith(unsaid):
+        elif judgement.example.startswith(of_any):
             what = f"the file that tells the splits of {benchmark.name}'s judgements is not here"
-            raise MissingData(
-                what, cure=f"run: nikawa data fetch {benchmark.name}, or leave out :{split}"
-            )
+            cure = f"run: nikawa data fetch {benchmark.name}, or leave out :{split}"
+            raise MissingData(what, cure=cure)
 
 
 def _load_published(
-    benchmark: Benchmark, wanted: str | None, data: Path | None, version: str | None
+    benchmark: Benchmark, split: str | None, data: Path | None, version: str | None
 ) -> Dataset:
+    """The published files that are here, all of them or those of one split."""
     files = present(benchmark, data, version)
     if not files:
         raise (
             missing_version(benchmark, data, version) if version else missing_data(benchmark, data)
         )
-    if wanted is not None and (benchmark.split_of is None or wanted in files):
-        _require(wanted, benchmark, files, data)
-        files = {wanted: files[wanted]}
+    if split is not None and (benchmark.split_of is None or split in files):
+        _require_split(split, benchmark, files, data)
+        files = {split: files[split]}
     splits = _read_splits(benchmark, files)
-    if wanted is not None:
-        _require(wanted, benchmark, splits, data)
-        splits = {wanted: splits[wanted]}
+    if split is not None:
+        _require_split(split, benchmark, splits, data)
+        splits = {split: splits[split]}
     folder = repository_folder(benchmark, data)
-    return _dataset(
-        benchmark, splits, (path.relative_to(folder) for paths in files.values() for path in paths)
+    return _make_dataset(
+        benchmark, splits, [path.relative_to(folder) for paths in files.values() for path in paths]
     )
 
 
-def _require(split: str, benchmark: Benchmark, have: Iterable[str], data: Path | None) -> None:
+def _require_split(
+    split: str, benchmark: Benchmark, have: Iterable[str], data: Path | None
+) -> None:
     have = set(have)
     if split in have:
         return
@@ -171,49 +131,44 @@ def _require(split: str, benchmark: Benchmark, have: Iterable[str], data: Path |
     raise unknown(f"split of {benchmark.name}", split, have | declared)
 
 
-def _read_splits(
-    benchmark: Benchmark, files: dict[str, list[Path]]
-) -> dict[str, tuple[Example, ...]]:
+def _read_splits(benchmark: Benchmark, files: dict[str, list[Path]]) -> dict[str, Examples]:
     splits: dict[str, list[Example]] = {}
-    homes: dict[tuple[str, str], Path] = {}
+    first_file: dict[tuple[str, str], Path] = {}
     for split, paths in files.items():
         for path in paths:
-            for example in unique(benchmark.read(path), path):
+            for example in refuse_repeats(benchmark.read(path), path):
                 name = split or (benchmark.split_of(example) if benchmark.split_of else "all")
                 if len(paths) > 1 and not benchmark.sections:
-                    _refuse_namesake(example.id, name, path, homes)
+                    # One of the two files is a copy, or of another release.
+                    before = first_file.setdefault((name, example.id), path)
+                    if before != path:
+                        what = f"id {example.id!r} of {name} is in {before} too"
+                        cure = "keep one of the two files, or name it: NAME@FILE"
+                        raise BadInput(what, file=path, cure=cure)
                 splits.setdefault(name, []).append(example)
     return {name: tuple(examples) for name, examples in splits.items()}
 
 
-def _refuse_namesake(name: str, split: str, path: Path, homes: dict[tuple[str, str], Path]) -> None:
-    """An id that two files of a split hold: one of them is a copy, or of another release."""
-    home = homes.setdefault((split, name), path)
-    if home != path:
-        cure = "keep one of the two files, or name it: NAME@FILE"
-        raise BadInput(f"id {name!r} of {split} is in {home} too", file=path, cure=cure)
-
-
-def unique(examples: Iterable[Example], path: Path) -> Iterator[Example]:
+def refuse_repeats(examples: Iterable[Example], path: Path) -> Iterator[Example]:
     """Pass the examples of one file on; an id that comes twice is an error, and so is a file without any."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for example in examples:
-        if example.id in seen:
+        if example.id in ids:
             raise BadInput(
                 f"id {example.id!r} occurs twice",
                 file=path,
                 cure="the file is not the published one",
             )
-        seen.add(example.id)
+        ids.add(example.id)
         yield example
-    if not seen:
+    if not ids:
         raise BadInput(
             "holds no rows", file=path, cure="fetch it again, or name a file that holds some"
         )
 
 
-def _dataset(
-    benchmark: Benchmark, splits: dict[str, tuple[Example, ...]], files: Iterable[Path]
+def _make_dataset(
+    benchmark: Benchmark, splits: dict[str, Examples], files: Iterable[Path]
 ) -> Dataset:
     """The dataset with its version: as the content tells, else as its files are called, else the card's."""
     version = benchmark.version_of(splits) if benchmark.version_of else None
@@ -228,50 +183,94 @@ def _dataset(
     )
 
 
-def _load_file(benchmark: Benchmark, wanted: str | None, path: Path) -> Dataset:
-    """One published file with its reader named."""
-    told = wanted or declared_split(benchmark, path) or guess_split(path)
+def _load_file(benchmark: Benchmark, split: str | None, path: Path) -> Dataset:
+    """One file, read by the reader of a dataset."""
+    declared = declared_split(benchmark, path)
+    default = split or declared or guess_split(path)
     splits: dict[str, list[Example]] = {}
-    for example in unique(benchmark.read(path), path):
-        found = (benchmark.split_of(example) if benchmark.split_of else "") or told
-        splits.setdefault(found, []).append(example)
-    called = [Path(path.name)] if declared_split(benchmark, path) else []
-    dataset = _dataset(
-        benchmark, {name: tuple(examples) for name, examples in splits.items()}, called
+    for example in refuse_repeats(benchmark.read(path), path):
+        name = (benchmark.split_of(example) if benchmark.split_of else "") or default
+        splits.setdefault(name, []).append(example)
+    dataset = _make_dataset(
+        benchmark,
+        {name: tuple(examples) for name, examples in splits.items()},
+        [Path(path.name)] if declared else [],
     )
-    return dataset if wanted is None else pick_split(dataset, wanted, path)
+    return dataset if split is None else pick_split(dataset, split, path)
+
+
+def declared_split(benchmark: Benchmark, path: Path) -> str | None:
+    """The split whose published files are called like `path`: `out_of_domain_valid-v1.0.tsv` is `ood`."""
+    known = [(s.split, pattern) for s in benchmark.sources if s.split for pattern in s.patterns]
+    by_path = {split for split, pattern in known if path.absolute().match(pattern)}
+    by_name = {split for split, pattern in known if fnmatch(path.name, Path(pattern).name)}
+    return next((splits.pop() for splits in (by_path, by_name) if len(splits) == 1), None)
 
 
 def pick_split(dataset: Dataset, split: str, path: Path | str) -> Dataset:
-    """The dataset with one split alone."""
-    wanted = split if split in dataset.splits else SPLIT_ALIASES.get(split, split)
-    if wanted not in dataset.splits:
+    """The dataset with one split alone; `path` is where it was read from, for the error."""
+    name = split if split in dataset.splits else SPLIT_ALIASES.get(split, split)
+    if name not in dataset.splits:
         raise BadInput(
             f"holds no split {split!r}", file=path, cure=f"it holds: {', '.join(dataset.splits)}"
         )
-    return msgspec.structs.replace(dataset, splits={wanted: dataset.splits[wanted]})
+    return msgspec.structs.replace(dataset, splits={name: dataset.splits[name]})
 
 
 def guess_split(path: Path) -> str:
     """The split a file name speaks of, else `all`."""
-    words = re.findall(r"[a-z]+", path.name.lower())
-    return next(
-        (SPLIT_ALIASES.get(w, w) for w in words if w in {"train", "dev", "test", *SPLIT_ALIASES}),
-        "all",
-    )
+    for word in re.findall(r"[a-z]+", path.name.lower()):
+        split: str = SPLIT_ALIASES.get(word, word)
+        if split in ("train", "dev", "test"):
+            return split
+    return "all"
 
 
-def _load_path(path: Path, first: int | None) -> Dataset:
-    if path.is_dir():
-        if not is_dataset_folder(path):
-            writes = f"nikawa data card {quote(str(path))} writes one"
-            cure = writes if split_files(path) else "name a dataset folder or a records file"
-            raise BadInput("is a folder without card.json", file=path, cure=cure)
-        return read_folder(path, first)
-    try:
-        return loose_dataset(path, tuple(islice(read_examples(path), first)))
-    except BadInput as problem:
-        raise hinted(problem, path) from None
+def _load_custom(text: str, n: int | None = None) -> Dataset:
+    """A dataset folder or a records file, or the first `n` examples of each split."""
+    path, split = custom_path(text)
+    if not path.is_dir():
+        try:
+            dataset = loose_dataset(path, tuple(islice(read_examples(path), n)))
+        except BadInput as problem:
+            raise _name_reader(problem, path) from None
+    elif is_dataset_folder(path):
+        dataset = read_folder(path, n)
+    else:
+        writes = f"nikawa data card {quote(str(path))} writes one"
+        cure = writes if split_files(path) else "name a dataset folder or a records file"
+        raise BadInput("is a folder without card.json", file=path, cure=cure)
+    return pick_split(dataset, split, path) if split else dataset
+
+
+def _name_reader(problem: BadInput, path: Path) -> BadInput:
+    """The same error, with the reader to name where the file is no records file but a published one."""
+    names = readers_of(path) if path.is_file() else []
+    if not names:
+        return problem
+    more = f" (or {', '.join(names[1:])} before the @)" if names[1:] else ""
+    cure = f"it looks like a published file: write {names[0]}@{path}{more}"
+    return BadInput(problem.what, file=problem.file, line=problem.line, cure=cure)
+
+
+def readers_of(path: Path) -> list[str]:
+    """The published datasets whose reader takes the first row of a file.
+
+    Where some of them call one of their files like it, only those.
+    """
+    able = []
+    for benchmark in benchmarks().values():
+        patterns = [pattern for source in benchmark.sources for pattern in source.patterns]
+        suffixes = {"".join(Path(pattern).suffixes[-1:]) for pattern in patterns}
+        if not benchmark.repository or not path.name.endswith(tuple(suffixes)):
+            continue
+        try:
+            if next(iter(benchmark.read(path)), None) is not None:
+                able.append(benchmark)
+        except BadInput:
+            continue
+    by_name = [benchmark for benchmark in able if declared_split(benchmark, path) is not None]
+    return [benchmark.name for benchmark in by_name or able]
 
 
 def loose_dataset(path: Path, examples: tuple[Example, ...]) -> Dataset:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nikawa.datasets.base import Benchmark, Source
-from nikawa.datasets.upstream import FILES, INSTEAD, files_of
+from nikawa.datasets.upstream import INSTEAD, pinned_files
 from nikawa.errors import BadInput, MissingData
 
 VARIABLE = "NIKAWA_DATA"
@@ -123,8 +123,7 @@ def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> Mi
         for path in matching(p, folder)
     ]
     here = _versions(path.relative_to(folder) for path in paths)
-    pinned = files_of(benchmark.name) if benchmark.name in FILES else ()
-    fetched = _versions(Path(file.path) for file in pinned)
+    fetched = _versions(Path(file.path) for file in pinned_files(benchmark.name))
     cure = f"here: {', '.join(here) or 'none'}"
     if fetched:
         cure += f"; nikawa data fetch {benchmark.name} brings {', '.join(fetched)} and no other"

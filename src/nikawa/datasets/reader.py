@@ -8,14 +8,15 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nikawa.datasets import benchmarks
 from nikawa.datasets.custom import canonical, declared_protocol, is_own, training_splits
 from nikawa.datasets.hidden import load_veiled
-from nikawa.datasets.load import named, own_path, pick_split
+from nikawa.datasets.load import pick_split
 from nikawa.datasets.locate import data_root, missing_data, present
+from nikawa.datasets.names import benchmarks, canonical_split, custom_path
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
 from nikawa.records import Dataset, Example, Record, Task
+from nikawa.spec import name_and_split
 
 MAX_SETS_KEPT = 12
 """Sets a process keeps in memory."""
@@ -57,7 +58,7 @@ class ExampleReader:
 
     def own(self, name: str) -> Dataset:
         """A dataset of one's own, or one split of it; the file or folder is read once."""
-        path, split = own_path(name)
+        path, split = custom_path(name)
         found = canonical(_loaded(str(path), self.root))
         return pick_split(found, split, path) if split else found
 
@@ -80,7 +81,7 @@ class ExampleReader:
 
     def all(self, name: str) -> Examples:
         """Every example of a set."""
-        dataset, _, split = name.partition(":")
+        dataset, split = name_and_split(name)
         if dataset in benchmarks():
             read_split = declared_protocol(dataset).read_split
             if read_split is None:
@@ -91,8 +92,7 @@ class ExampleReader:
         return _only(self.own(name), name)
 
     def _split(self, dataset: str, split: str) -> Examples:
-        published = named(f"{dataset}:{split}")
-        split = published.split or split if published is not None else split
+        split = canonical_split(benchmarks()[dataset], split)
         whole = "" in present(benchmarks()[dataset], self.root)
         found = _loaded(dataset if whole else f"{dataset}:{split}", self.root)
         if split not in found.splits:
@@ -113,7 +113,7 @@ class ExampleReader:
 
     def version(self, name: str) -> str:
         """The version of the data a set is of."""
-        dataset, _, split = name.partition(":")
+        dataset, split = name_and_split(name)
         if dataset not in benchmarks():
             return self.own(name).version
         here = self.splits(dataset)
@@ -133,11 +133,11 @@ def _kept(spec: str, root: Path, _stamp: Stamp) -> Dataset:
 
 def _stamp(spec: str, root: Path) -> Stamp:
     """Size and time of the files a set is read from: what is kept holds until they change."""
-    dataset = spec.partition(":")[0]
+    dataset, _ = name_and_split(spec)
     if dataset in benchmarks():
         paths = [path for found in present(benchmarks()[dataset], root).values() for path in found]
     else:
-        path = own_path(spec)[0]
+        path = custom_path(spec)[0]
         paths = sorted(path.rglob("*")) if path.is_dir() else [path]
     return tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
 
@@ -176,7 +176,7 @@ def _only(dataset: Dataset, name: str) -> Examples:
 
 def source_task(name: str, task: Task) -> Task:
     """The task of a set's own dataset that asks the same kind of question."""
-    dataset = name.partition(":")[0]
+    dataset, _ = name_and_split(name)
     if dataset not in benchmarks() or dataset == task.dataset:
         return task
     found = [t for t in benchmarks()[dataset].tasks if t.kind == task.kind]
@@ -189,7 +189,7 @@ def source_task(name: str, task: Task) -> Task:
 def adapt_examples(name: str, task: Task, examples: Examples, labels: dict[str, str]) -> Examples:
     """Examples of another set in the words of a task: inputs by their order, labels as told, scores to its scale."""
     source = source_task(name, task)
-    if source == task and not labels and name.partition(":")[0] in (*benchmarks(), task.dataset):
+    if source == task and not labels and name_and_split(name)[0] in (*benchmarks(), task.dataset):
         return examples
     fits = source.inputs == task.inputs or len(source.inputs) != len(task.inputs)
     renamed = {} if fits else dict(zip(source.inputs, task.inputs, strict=True))

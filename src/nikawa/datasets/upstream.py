@@ -13,8 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.errors import unknown
-
 FILES: dict[str, tuple[str, ...]] = {
     "marc-ja": ("jglue/preprocess/marc-ja/*",),
     "jsts": ("jglue/datasets/jsts-*",),
@@ -100,14 +98,12 @@ def upstream_files() -> tuple[Upstream, ...]:
     )
 
 
-def files_of(dataset: str) -> tuple[Upstream, ...]:
-    """The published files of a dataset, with what its readers use beside the splits."""
-    if dataset not in FILES:
-        raise unknown("published dataset", dataset, FILES)
+def pinned_files(dataset: str) -> tuple[Upstream, ...]:
+    """The published files of a dataset, with what its readers use beside the splits; none where it is embedded."""
     return tuple(
         file
         for file in upstream_files()
-        if any(fnmatchcase(file.place, glob) for glob in FILES[dataset])
+        if any(fnmatchcase(file.place, glob) for glob in FILES.get(dataset, ()))
     )
 
 

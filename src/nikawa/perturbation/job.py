@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -12,18 +12,102 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from nikawa.datasets.names import spec_of
 from nikawa.datasets.stream import ExampleStream, open_stream, refuse_missing_inputs
 from nikawa.errors import BadInput
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, write_folder
 from nikawa.io.records import SUFFIXES, write_records
 from nikawa.perturbation import Perturbation, apply, perturbations
-from nikawa.perturbation.augment import additions
-from nikawa.perturbation.choose import choose, looking_at
-from nikawa.perturbation.report import Operated, Tally
+from nikawa.perturbation.augmentation import draw_additions
+from nikawa.perturbation.selection import choose_perturbations, restrict_inputs
 from nikawa.records import Card, Dataset, Example, Record
 from nikawa.text import Analyser, analyser
 from nikawa.text.analysers import DEFAULTS
+
+SAMPLES = 3
+"""Rewritten texts kept for a person to look at, an operation."""
+UNABLE = "the parts that would change are not there"
+"""Why an example is skipped that was taken for eligible."""
+
+
+class Sample(Record, frozen=True, kw_only=True):
+    """One rewritten text."""
+
+    example: str
+    before: str
+    after: str
+
+
+class OperationReport(Record, frozen=True, kw_only=True):
+    """What one operation did."""
+
+    operation: str
+    effect: str
+    examples: int
+    eligible: int
+    """All of them where eligibility was assumed."""
+    rewritten: int
+    skipped: int
+    reasons: dict[str, int]
+    """Why examples were skipped, the most frequent first."""
+    samples: tuple[Sample, ...]
+
+
+@dataclass
+class Tally:
+    """Counts of one operation, filled while its examples pass."""
+
+    perturbation: Perturbation
+    examples: int = 0
+    eligible: int = 0
+    rewritten: int = 0
+    samples: tuple[Sample, ...] = ()
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def counted(self) -> Perturbation:
+        """The operation, counting what it finds eligible and why the others are not."""
+        why = self.perturbation.why or _untold(self.perturbation)
+
+        def eligible(example: Example, analyser: Analyser) -> bool:
+            reason = why(example, analyser)
+            self.eligible += not reason
+            self.reasons.update([reason] if reason else [])
+            return not reason
+
+        return replace(self.perturbation, eligible=eligible)
+
+    def saw(self, child: Example) -> None:
+        """Count a rewritten example."""
+        self.rewritten += 1
+        if len(self.samples) < SAMPLES:
+            name = str(child.meta["changed_inputs"]).partition("+")[0]
+            before, after = str(child.meta[f"original_{name}"]), str(child.inputs[name])
+            if all(before != sample.before for sample in self.samples):
+                self.samples += (Sample(example=child.id, before=before, after=after),)
+
+    def report(self, assumed: bool) -> OperationReport:
+        """The counts."""
+        skipped = self.examples - self.rewritten
+        unable = skipped - self.reasons.total()
+        reasons = self.reasons + Counter({UNABLE: unable})
+        return OperationReport(
+            operation=self.perturbation.name,
+            effect=self.perturbation.effect,
+            examples=self.examples,
+            eligible=self.examples if assumed else self.eligible,
+            rewritten=self.rewritten,
+            skipped=skipped,
+            reasons=dict(reasons.most_common()),
+            samples=self.samples,
+        )
+
+
+def _untold(perturbation: Perturbation) -> Callable[[Example, Analyser], str]:
+    return lambda example, analyser: (
+        "" if perturbation.eligible(example, analyser) else "not eligible"
+    )
+
 
 EVERY = 500
 """Examples between two words about progress."""
@@ -36,13 +120,13 @@ class PerturbReport(Record, frozen=True, kw_only=True):
     """What was done to a dataset."""
 
     dataset: str
-    operations: tuple[Operated, ...]
+    operations: tuple[OperationReport, ...]
     written: int
     out: str | None
 
 
 @dataclass(frozen=True)
-class Options:
+class PerturbOptions:
     """How to perturb."""
 
     cases: tuple[str, ...] = ()
@@ -64,19 +148,19 @@ class _Job:
     """One call: the dataset, the operations, and their tallies."""
 
     def __init__(
-        self, spec: str, data: Path | None, how: Options, progress: Progress | None
+        self, spec: str, data: Path | None, how: PerturbOptions, progress: Progress | None
     ) -> None:
-        self.spec, self.data, self.how = _with_split(spec, how.split), data, how
+        self.spec, self.data, self.how = str(spec_of(spec, how.split)), data, how
         self.tell = progress or (lambda *_: None)
         self.dataset = open_stream(self.spec, data).dataset
 
     def choose(self, names: Iterable[str]) -> None:
         """Fix the operations; each is checked before any work."""
         known = perturbations(self.dataset.language).values()
-        found = choose(names, self.how.cases, known)
+        found = choose_perturbations(names, self.how.cases, known)
         if not found:
             raise BadInput("no operation is named", cure="nikawa perturb lists them")
-        self.tallies = [Tally(looking_at(one, self.how.inputs)) for one in found]
+        self.tallies = [Tally(restrict_inputs(one, self.how.inputs)) for one in found]
 
     def check_inputs(self) -> None:
         """Refuse an input that no example has."""
@@ -111,7 +195,7 @@ class _Job:
         """Run every operation and write what comes of it; how many records were written."""
         out = self.how.out
         if self.how.augment is not None:
-            added = additions(
+            added = draw_additions(
                 [(t.perturbation, self.run(t)) for t in self.tallies],
                 self.how.augment,
                 self.how.augment_gold,
@@ -171,11 +255,11 @@ def perturb(
     spec: str,
     *,
     data: Path | None = None,
-    options: Options | None = None,
+    options: PerturbOptions | None = None,
     progress: Progress | None = None,
 ) -> PerturbReport:
     """Apply operations (`swap-o`, `scramble`, `particles`, `width-full`, …) to a dataset given as `load` takes it."""
-    how = options or Options()
+    how = options or PerturbOptions()
     job = _Job(spec, data, how, progress)
     job.choose(operations.split(",") if isinstance(operations, str) else operations)
     job.check_inputs()
@@ -196,15 +280,6 @@ def perturb(
 
 def _texts(example: Example) -> set[str]:
     return {name for name, value in example.inputs.items() if isinstance(value, str)}
-
-
-def _with_split(spec: str, split: str | None) -> str:
-    if split is None:
-        return spec
-    _, colon, part = spec.rpartition(":")
-    if colon and not Path(spec).exists() and part != split:
-        raise BadInput(f"{spec!r} and --split {split} name two splits", cure="name one")
-    return spec if colon and not Path(spec).exists() else f"{spec}:{split}"
 
 
 def _tool(perturbation: Perturbation, language: str) -> Analyser:

@@ -10,7 +10,7 @@ from nikawa.datasets.custom import declared_protocol
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput
 from nikawa.records import Task
-from nikawa.runs.value import Protocol, ProtocolKind, Variation
+from nikawa.runs.records import Protocol, ProtocolKind, Variation
 from nikawa.spec import name_and_split
 
 ORDINARY = ("train", "dev", "test")
@@ -40,7 +40,7 @@ class Sets:
         return ((self.test,) if self.test else ()) + self.more
 
 
-def sets_here(task: Task, reader: ExampleReader) -> Sets:
+def find_sets(task: Task, reader: ExampleReader) -> Sets:
     """What is here for a task."""
     declared = declared_protocol(task.dataset)
     home = declared.learns_from or task.dataset
@@ -53,11 +53,11 @@ def sets_here(task: Task, reader: ExampleReader) -> Sets:
     return Sets(here["train"], here["dev"], test, further, standing, hidden)
 
 
-def protocol_for(
+def choose_protocol(
     task: Task, variation: Variation, reader: ExampleReader, *, learns: bool, sweep: bool
 ) -> Protocol:
     """The protocol of a run; `sweep` where settings are to be chosen."""
-    sets = sets_here(task, reader)
+    sets = find_sets(task, reader)
     if not (sets.train or sets.dev or sets.main):
         if sets.hidden:
             cure = "nikawa score --hidden scores answers to them, for whoever holds the labels"

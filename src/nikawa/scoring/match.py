@@ -13,7 +13,7 @@ from nikawa.datasets.custom import canonical, has_numbered_labels, is_own, train
 from nikawa.datasets.hidden import load_veiled
 from nikawa.datasets.load import pick_split
 from nikawa.datasets.locate import path_version, present
-from nikawa.datasets.names import split_name
+from nikawa.datasets.names import canonical_split
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.records import Dataset, Example, Task
@@ -76,7 +76,7 @@ def _gold(task: Task, wanted: Wanted) -> tuple[Dataset, Collection[str]]:
         views = training_splits(dataset)
         return (pick_split(dataset, wanted.split, name), ()) if wanted.split else (dataset, views)
     benchmark = benchmarks()[name]
-    spec = name if wanted.split is None else f"{name}:{split_name(benchmark, wanted.split)}"
+    spec = name if wanted.split is None else f"{name}:{canonical_split(benchmark, wanted.split)}"
     return load(spec, data=wanted.data, version=wanted.version), benchmark.views
 
 

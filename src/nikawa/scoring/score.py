@@ -17,6 +17,7 @@ from nikawa.metrics.confusion import confusion
 from nikawa.records import Dataset, Example, Prediction, Score, Task
 from nikawa.scoring.match import LABELLED, Read, Wanted, matched, opened, refuse_gaps
 from nikawa.scoring.report import MetricNote, ScoreReport, Unparsed
+from nikawa.spec import name_and_split
 from nikawa.stats.resample import SCORE_RESAMPLES, Ints, bootstrap_all, bounds, group_numbers
 from nikawa.stats.slices import list_slice_keys, slice_examples
 
@@ -120,13 +121,13 @@ def task_and_split(
     name: str, split: str | None = None, read: Callable[[str], Dataset] = load_veiled
 ) -> tuple[Task, str | None]:
     """The one task a name stands for, and the split it or `split` names."""
-    base, colon, part = name.partition(":")
+    base, part = name_and_split(name)
     named = named_tasks(base, read)
     if len(named) > 1:
         raise BadInput(
             f"{base} has {len(named)} tasks", cure=f"name one: {', '.join(map(typed, named))}"
         )
-    return named[0], split or (part if colon else None)
+    return named[0], split or part or None
 
 
 def slices(

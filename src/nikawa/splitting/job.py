@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from nikawa.checks.leaks import grouped_by_premise, split_leaks
 from nikawa.checks.quality import distribution, tops
-from nikawa.datasets import Benchmark, benchmarks, load
-from nikawa.datasets.load import named
+from nikawa.datasets import Benchmark, load
+from nikawa.datasets.names import find_benchmark
 from nikawa.datasets.views import source_of, views_of
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.folders import CARD, check_split_name, write_folder
 from nikawa.models import Trainable, model
-from nikawa.models.folds import FOLDS, out_of_fold
+from nikawa.models.folds import DEFAULT_FOLDS, predict_out_of_fold
 from nikawa.records import Card, Dataset, Example, Finding, Record, Task
 from nikawa.splitting import Options, parse_sizes, splitters
 from nikawa.splitting.base import Signal, asked
@@ -112,10 +112,10 @@ def _write(dataset: Dataset, spec: str, how: Request) -> Dataset:
 
 def without_repeats(dataset: Dataset, spec: str) -> tuple[Dataset, dict[str, str]]:
     """The dataset without splits that are parts of others, and those with what they are parts of."""
-    published = named(spec)
-    views = views_of(dataset.splits, published.benchmark if published else None)
-    if published is not None:
-        _refuse_parts(dataset, views, published.benchmark)
+    benchmark = find_benchmark(spec)
+    views = views_of(dataset.splits, benchmark)
+    if benchmark is not None:
+        _refuse_parts(dataset, views, benchmark)
     kept = {name: examples for name, examples in dataset.splits.items() if name not in views}
     return replace(dataset, splits=kept), views
 
@@ -176,7 +176,7 @@ def hypothesis_only(task: Task, how: Request, tell: Progress) -> Signal:
 
     def signal(examples: Sequence[Example], groups: Sequence[str]) -> list[dict[str, float]]:
         fresh = _Folds(how.model, tell)
-        found = out_of_fold(fresh, task, examples, groups, seed=how.options.seed)
+        found = predict_out_of_fold(fresh, task, examples, groups, seed=how.options.seed)
         if any(prediction.scores is None for prediction in found):
             raise BadInput(f"the model {how.model} gives no probabilities", cure=f"use {MODEL}")
         return [prediction.scores or {} for prediction in found]
@@ -193,8 +193,8 @@ class _Folds:
     def __call__(self) -> Trainable:
         """The model of the next fold."""
         self.begun += 1
-        what = f"{self.name}, model {self.begun} of {FOLDS}"
-        self.tell(what, self.begun - 1, FOLDS)
+        what = f"{self.name}, model {self.begun} of {DEFAULT_FOLDS}"
+        self.tell(what, self.begun - 1, DEFAULT_FOLDS)
         made = model(
             self.name, progress=lambda step, done, total: self.tell(f"{what}: {step}", done, total)
         )
@@ -205,8 +205,8 @@ class _Folds:
 def _task(spec: str, dataset: Dataset, examples: Sequence[Example], options: Options) -> Task:
     """The inference task with the hypothesis as its only input."""
     question = asked(examples, options)
-    published = named(spec)
-    known = benchmarks()[dataset.name].tasks if published else ()
+    benchmark = find_benchmark(spec)
+    known = benchmark.tasks if benchmark else ()
     labels = tuple(sorted({str(example.gold[question]) for example in examples}))
     made = Task(
         name=f"{dataset.name}, hypothesis only",

@@ -83,9 +83,9 @@ def test_a_missing_column_is_named(write_rows: Write) -> None:
 
 
 def check(dataset: Dataset) -> dict[str, Finding]:
-    traps = benchmarks()["jamp"].traps
-    assert traps is not None
-    return {finding.check: finding for finding in traps(Path(), dataset)}
+    find_problems = benchmarks()["jamp"].find_problems
+    assert find_problems is not None
+    return {finding.check: finding for finding in find_problems(Path(), dataset)}
 
 
 def test_traps_in_rows(write_rows: Write, rows: tuple[str, ...], tmp_path: Path) -> None:

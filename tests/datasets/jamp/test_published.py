@@ -198,9 +198,9 @@ def test_templates(shared_data: Path, train: tuple[Example, ...]) -> None:
 
 
 def test_traps(jamp: Dataset, shared_data: Path) -> None:
-    traps = benchmarks()["jamp"].traps
-    assert traps is not None
-    found = {f.check: f for f in traps(shared_data / "jamp", jamp)}
+    find_problems = benchmarks()["jamp"].find_problems
+    assert find_problems is not None
+    found = {f.check: f for f in find_problems(shared_data / "jamp", jamp)}
     assert {check: f.count for check, f in found.items()} == {
         "left-over-template": 200,
         "generator-label": 4,

@@ -42,8 +42,8 @@ def findings() -> Findings:
 
     def find(name: str, data: Path) -> dict[tuple[str, str], Any]:
         benchmark = benchmarks()[name]
-        assert benchmark.traps is not None
-        found = benchmark.traps(repository_folder(benchmark, data), load(name, data=data))
+        assert benchmark.find_problems is not None
+        found = benchmark.find_problems(repository_folder(benchmark, data), load(name, data=data))
         return {(f.check, f.where): f for f in found}
 
     return find

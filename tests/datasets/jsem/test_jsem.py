@@ -92,9 +92,9 @@ def test_all_sections_are_one_split(write: Write, tmp_path: Path) -> None:
     write(f"<jsem-dataset>{ONE}</jsem-dataset>", name="data/v1.0/Tower.xml")
     dataset = load("jsem", data=tmp_path)
     assert [e.meta["section"] for e in dataset.splits["test"]] == ["Harbour"] * 3 + ["Tower"]
-    traps = benchmarks()["jsem"].traps
-    assert traps is not None
-    found = {f.check: f.ids for f in traps(tmp_path, dataset)}
+    find_problems = benchmarks()["jsem"].find_problems
+    assert find_problems is not None
+    found = {f.check: f.ids for f in find_problems(tmp_path, dataset)}
     assert found == {"no-label": ("jsem:test/3",), "repeated-ids": ("jsem:test/1",)}
 
 

@@ -13,9 +13,9 @@ ANSWERS = "jsick-all-annotations.tsv"
 
 
 def findings(name: str, data: Path, spec: str = "") -> dict[tuple[str, str], Finding]:
-    traps = benchmarks()[name].traps
-    assert traps is not None
-    found = list(traps(data / "jsick", load(spec or name, data=data)))
+    find_problems = benchmarks()[name].find_problems
+    assert find_problems is not None
+    found = list(find_problems(data / "jsick", load(spec or name, data=data)))
     assert all(finding.note for finding in found)
     return {(finding.check, finding.where): finding for finding in found}
 

@@ -75,8 +75,8 @@ def trapped() -> Callable[[str, Path], dict[str, Finding]]:
     """The findings of a dataset's own checks, by name."""
 
     def find(name: str, data: Path) -> dict[str, Finding]:
-        traps = benchmarks()[name].traps
-        assert traps is not None
-        return {found.check: found for found in traps(data / "klue", load(name, data=data))}
+        find_problems = benchmarks()[name].find_problems
+        assert find_problems is not None
+        return {found.check: found for found in find_problems(data / "klue", load(name, data=data))}
 
     return find

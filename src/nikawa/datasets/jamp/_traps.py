@@ -21,7 +21,7 @@ _SINCE = re.compile(f"{_TIME}以来")
 _NOW = re.compile(f"現在、{_TIME}である")
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Every special finding of the splits that were loaded."""
     for split in ("train", "test"):
         if split in dataset.splits:

@@ -1,6 +1,6 @@
 """JAMP: temporal inference in Japanese, generated from templates (train, test, five training splits).
 
-Traps: the published files still hold template 20, which the paper's numbers leave out; `None` in the time
+Known problems: the published files still hold template 20, which the paper's numbers leave out; `None` in the time
 columns is a word; two categories close with an ASCII bracket; `_wakati` files are the same rows segmented.
 """
 
@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from nikawa.datasets.base import Benchmark, Source, Splits
-from nikawa.datasets.jamp._traps import traps
+from nikawa.datasets.jamp._traps import find_problems
 from nikawa.datasets.jamp.splits import PROTOCOL, WAKATI, split_names
 from nikawa.errors import BadInput, suggest
 from nikawa.io.tsv import read_tsv
@@ -146,7 +146,7 @@ DATASET = Benchmark(
     sources=tuple(_sources()),
     read=read,
     version_of=version_of,
-    traps=traps,
+    find_problems=find_problems,
     aliases={
         "fragment-easy": "template-easy",
         "fragment-hard": "template-hard",

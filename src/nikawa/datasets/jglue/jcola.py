@@ -1,6 +1,6 @@
 """JCoLA: acceptability of sentences from linguistics papers (completes JGLUE).
 
-Traps: the published label 1 is acceptable; out-of-domain sets (`ood`) are splits of their own, never to be
+Known problems: the published label 1 is acceptable; out-of-domain sets (`ood`) are splits of their own, never to be
 mixed with in-domain ones; 12 phenomena are annotated in one file of `ood` only; `original` may be a phrase
 that was made a sentence; test labels are not distributed.
 """

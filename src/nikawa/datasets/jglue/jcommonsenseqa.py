@@ -1,6 +1,6 @@
 """JCommonsenseQA: five choices a question (JGLUE).
 
-Traps: ids number all splits through (train 0-8938, valid 8939-10057, test 10058-11175); some questions and
+Known problems: ids number all splits through (train 0-8938, valid 8939-10057, test 10058-11175); some questions and
 choices begin or end in white space, kept as published; two questions have choices that are equal without it;
 35 questions occur in more than one split.
 """
@@ -52,7 +52,7 @@ def read(path: Path) -> Iterator[Example]:
         )
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """White space at the edges of questions and choices, and choices that differ by it alone."""
     for split, examples in dataset.splits.items():
         questions = [e for e in examples if has_edge_blank(e.inputs["question"])]
@@ -108,5 +108,5 @@ DATASET = Benchmark(
         Source("test", ("datasets/jcommonsenseqa-v*/test-v*.json",)),
     ),
     read=read,
-    traps=traps,
+    find_problems=find_problems,
 )

@@ -1,6 +1,6 @@
 """JNLI: inference between captions of one image (JGLUE).
 
-Traps: v1.2 corrected 29 labels of valid, so scores on v1.0 and v1.1 are not comparable with later ones, and
+Known problems: v1.2 corrected 29 labels of valid, so scores on v1.0 and v1.1 are not comparable with later ones, and
 the papers' Table 5 is the older; pairs come in both directions (all of flow C, most of A); most pairs are in
 JSTS too, where the final 。 may be absent: match by `meta["pair"]`, not by text.
 """
@@ -72,7 +72,7 @@ def version_of(splits: Splits) -> str | None:
     )
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """Labels from before v1.2, above all under the name of a later version."""
     found = corrections(dataset.splits)
     old = [number for number, label in found.items() if label == OLD[number]]
@@ -137,5 +137,5 @@ DATASET = Benchmark(
     ),
     read=read,
     version_of=version_of,
-    traps=traps,
+    find_problems=find_problems,
 )

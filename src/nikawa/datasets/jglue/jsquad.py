@@ -1,6 +1,6 @@
 """JSQuAD: reading comprehension on Wikipedia paragraphs (JGLUE).
 
-Traps: `context` is title + " [SEP] " + body and offsets count from the start of the whole; a start is always
+Known problems: `context` is title + " [SEP] " + body and offsets count from the start of the whole; a start is always
 the first occurrence of the answer, so many point into the title and are no evidence; the README of v1.0 to
 v1.2 counts 62,859 train questions, v1.3 has 62,697, the papers print 63,870.
 """
@@ -104,12 +104,12 @@ def version_of(splits: Splits) -> str | None:
     return TRAIN_COUNTS.get(len(splits.get("train", ())))
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """Answers whose offset is wrong or no evidence; blanks around questions."""
     for split, examples in dataset.splits.items():
         found: dict[str, list[Example]] = {"wrong": [], "title": [], "repeated": []}
         for example in examples:
-            for kind in _answer_traps(example):
+            for kind in _answer_problems(example):
                 found[kind].append(example)
         blank = [e for e in examples if has_edge_blank(e.inputs["question"])]
         for check, concerned, note in (
@@ -129,7 +129,7 @@ def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
             yield from finding(check, dataset, split, concerned, note)
 
 
-def _answer_traps(example: Example) -> Iterator[str]:
+def _answer_problems(example: Example) -> Iterator[str]:
     context: str = example.inputs["context"]
     title = context.find(SEPARATOR)
     for answer in example.gold.get("answers", ()):
@@ -182,7 +182,7 @@ DATASET = Benchmark(
     ),
     read=read,
     version_of=version_of,
-    traps=traps,
+    find_problems=find_problems,
     # As published, no article is in two splits.
     protocol=RunProtocol(kept_whole="article"),
 )

@@ -1,6 +1,6 @@
 """JSTS: similarity of caption pairs, 0 to 5 (JGLUE).
 
-Traps: v1.0 writes the label as a string; sentence ids starting with `g` (worker-written contradictions)
+Known problems: v1.0 writes the label as a string; sentence ids starting with `g` (worker-written contradictions)
 occur here too, though the authors' notes say only in JNLI; 12 pair ids of train are missing on purpose.
 """
 
@@ -72,7 +72,7 @@ def version_of(splits: Splits) -> str | None:
     return "1.0" if strings else None
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """Gaps in the pair ids; worker-written sentences."""
     for split, examples in dataset.splits.items():
         yield from _gaps(dataset.name, split, {int(e.id) for e in examples if e.id.isdecimal()})
@@ -133,5 +133,5 @@ DATASET = Benchmark(
     ),
     read=read,
     version_of=version_of,
-    traps=traps,
+    find_problems=find_problems,
 )

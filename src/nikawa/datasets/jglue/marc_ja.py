@@ -1,6 +1,6 @@
 """MARC-ja: product reviews, positive or negative (JGLUE).
 
-Traps: Amazon withdrew the reviews, so only holders of an old copy have this set. It is read as the authors'
+Known problems: Amazon withdrew the reviews, so only holders of an old copy have this set. It is read as the authors'
 converter wrote it (`datasets/marc_ja-v*/`), else made from the raw reviews and the id lists of the
 repository. The converter's test file has no labels; made from the raw file, test is labelled.
 """
@@ -50,7 +50,7 @@ def split_of(example: Example) -> str:
     return str(example.meta.get("split", ""))
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterator[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterator[Finding]:
     """What the id lists of the repository ask for, and whether dev and test were made with them."""
     if not (folder / LISTS).is_dir():
         return
@@ -132,5 +132,5 @@ DATASET = Benchmark(
     ),
     read=read,
     split_of=split_of,
-    traps=traps,
+    find_problems=find_problems,
 )

@@ -1,6 +1,6 @@
 """JSeM: the Japanese semantics test suite, a file a section; premises, a hypothesis, and an answer.
 
-Traps: the answer can be other than yes, no and unknown (undef, unacceptable, weakacceptable, *, ?), and such
+Known problems: the answer can be other than yes, no and unknown (undef, unacceptable, weakacceptable, *, ?), and such
 a problem has no label; texts are wrapped and indented by the tool that wrote the files; links may lack an id.
 """
 
@@ -88,7 +88,7 @@ def _details(problem: Element) -> dict[str, Any]:
     }
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Problems without a label, and ids that two sections share."""
     for split, examples in dataset.splits.items():
         bare = tuple(reference("jsem", split, e.id) for e in examples if not e.gold)
@@ -141,6 +141,6 @@ DATASET = Benchmark(
     ),
     sources=(Source("test", ("data/v1.0/*.xml", "*.xml")),),
     read=read,
-    traps=traps,
+    find_problems=find_problems,
     sections=True,
 )

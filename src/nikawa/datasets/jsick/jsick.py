@@ -1,6 +1,6 @@
 """JSICK: SICK translated into Japanese and judged anew, for inference and similarity.
 
-Traps: only `jsick.tsv` is complete; `train.tsv` mixes train and trial, holds the Japanese side alone and
+Known problems: only `jsick.tsv` is complete; `train.tsv` mixes train and trial, holds the Japanese side alone and
 numbers its rows where the others have SICK's ids; four sentences differ between the files.
 """
 
@@ -64,7 +64,7 @@ def split_of(example: Example) -> str:
     return str(example.meta["split"])
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """What is special to these files; only those that are there are looked at."""
     from nikawa.datasets.jsick._traps import jsick_traps
 
@@ -122,5 +122,5 @@ DATASET = Benchmark(
     split_of=split_of,
     judgements=judgements,
     counted=counted,
-    traps=traps,
+    find_problems=find_problems,
 )

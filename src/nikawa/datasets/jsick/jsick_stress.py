@@ -1,6 +1,6 @@
 """JSICK-stress: test pairs whose premise was scrambled, or had its particles swapped or deleted.
 
-Traps: in the scrambled files `sentence_A_Ja_origin` is the swapped sentence, not the original, and
+Known problems: in the scrambled files `sentence_A_Ja_origin` is the swapped sentence, not the original, and
 `pred_ori` is some model's prediction; every label is copied from the test set, changed meaning or not.
 Workers judged 900 of the pairs, whose answers are the gold here.
 """
@@ -153,7 +153,7 @@ def split_of(example: Example) -> str:
     return str(example.meta["split"])
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Rows whose published original is not the original premise."""
     from nikawa.datasets.jsick._traps import stress_traps
 
@@ -210,7 +210,7 @@ DATASET = Benchmark(
     read=read,
     split_of=split_of,
     judgements=stress_judgements,
-    traps=traps,
+    find_problems=find_problems,
     aliases=FOLDERS,
     protocol=RunProtocol(learns_from="jsick"),
 )

@@ -1,6 +1,6 @@
 """KLUE-DP: dependency trees over the words (eojeol) of a sentence, with morphemes.
 
-Traps: in six dev sentences the words do not join to the text (15.7% became 15.70%), five dev words have
+Known problems: in six dev sentences the words do not join to the text (15.7% became 15.70%), five dev words have
 unequal numbers of morphemes and tags; the label list holds a misspelt NP_SVJ. Every dev tree has its one
 root last and every head to the right.
 """
@@ -123,7 +123,7 @@ def _tree(rows: Sequence[list[str]], block: Block, path: Path) -> dict[str, Any]
     return {"heads": heads, "labels": labels}
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Words that do not make the text, morphemes without a tag, trees of an unusual shape."""
     for split, examples in dataset.splits.items():
         apart = [
@@ -243,6 +243,6 @@ DATASET = Benchmark(
     ),
     sources=SOURCES,
     read=read,
-    traps=traps,
+    find_problems=find_problems,
     numbered_labels=True,
 )

@@ -135,7 +135,7 @@ def _meta(article: Article, question: Question) -> dict[str, Any]:
     return meta
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Answers that are not where they say; impossible questions of a type that should have answers."""
     for split, examples in dataset.splits.items():
         away = [e for e in examples if any(not _at_place(e, a) for a in e.gold.get("answers", ()))]
@@ -198,5 +198,5 @@ DATASET = Benchmark(
     ),
     sources=SOURCES,
     read=read,
-    traps=traps,
+    find_problems=find_problems,
 )

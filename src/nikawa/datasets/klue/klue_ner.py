@@ -1,6 +1,6 @@
 """KLUE-NER: named entities of six types in news and film reviews, tagged character by character.
 
-Traps: the mark-up of the header line is broken in three dev sentences, so only the rows are read; two dev
+Known problems: the mark-up of the header line is broken in three dev sentences, so only the rows are read; two dev
 entities begin on a space, which the official scorer drops with all space rows (14,255 instead of 14,257);
 three more swallow a `<` of the text (the mark-up was `<<name:PS>>`); v1.1 is NFKC, which turned ㅋㅋ and
 ㅠㅠ into conjoining jamo.
@@ -103,7 +103,7 @@ def version_of(splits: Splits) -> str | None:
     return "1.1" if any(_JAMO.search(text) for text in texts) else None
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Entities on spaces, orphan tags, conjoining jamo; header mark-up that contradicts the rows."""
     broken = {
         (split, block.id)
@@ -213,6 +213,6 @@ DATASET = Benchmark(
     sources=SOURCES,
     read=read,
     version_of=version_of,
-    traps=traps,
+    find_problems=find_problems,
     numbered_labels=True,
 )

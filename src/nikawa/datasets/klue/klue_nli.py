@@ -1,6 +1,6 @@
 """KLUE-NLI: inference from Korean sentences, three written hypotheses a premise, five labels a pair.
 
-Traps: the columns author, label2 … label5 are no persons; in dev and test gold is always the author's label
+Known problems: the columns author, label2 … label5 are no persons; in dev and test gold is always the author's label
 (intact premise sets were chosen), so agreement with the author says nothing there; one dev premise has 19
 characters although 20 to 90 were asked for.
 """
@@ -86,7 +86,7 @@ def judgements(folder: Path) -> Iterator[Judgement]:
                 yield Judgement(example=example, worker=column, question="label", answer=answer)
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Premises of a length the paper rules out."""
     for split, examples in dataset.splits.items():
         odd = [e for e in examples if not SHORTEST <= len(e.inputs["premise"]) <= LONGEST]
@@ -131,6 +131,6 @@ DATASET = Benchmark(
     sources=SOURCES,
     read=read,
     judgements=judgements,
-    traps=traps,
+    find_problems=find_problems,
     numbered_labels=True,
 )

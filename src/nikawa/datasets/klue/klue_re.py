@@ -134,7 +134,7 @@ def relations(path: Path) -> tuple[str, ...]:
     return found
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Entities whose word is not at its place, subjects of another type, a relation list in another order."""
     misplaced = {
         (split, row.guid)
@@ -192,6 +192,6 @@ DATASET = Benchmark(
     ),
     sources=SOURCES,
     read=read,
-    traps=traps,
+    find_problems=find_problems,
     numbered_labels=True,
 )

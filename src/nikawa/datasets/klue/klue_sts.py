@@ -1,6 +1,6 @@
 """KLUE-STS: similarity of sentence pairs, 0 to 5, with every worker's rating.
 
-Traps: the dev file ends its lines in CR LF; a pair has 5, 6 or 7 ratings, though the paper says 7; `label`
+Known problems: the dev file ends its lines in CR LF; a pair has 5, 6 or 7 ratings, though the paper says 7; `label`
 is the mean plainly rounded to one decimal (the paper says rounded up); `binary-label` is `real-label >= 3`,
 before rounding.
 """
@@ -105,7 +105,7 @@ def judgements(folder: Path) -> Iterator[Judgement]:
                 yield Judgement(example=example, worker=worker, question="score", answer=answer)
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Pairs with fewer than seven ratings; labels that are not the mean, its rounding, its cut at 3."""
     odd = {
         (split, row.guid)
@@ -181,5 +181,5 @@ DATASET = Benchmark(
     sources=SOURCES,
     read=read,
     judgements=judgements,
-    traps=traps,
+    find_problems=find_problems,
 )

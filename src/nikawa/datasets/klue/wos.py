@@ -109,7 +109,7 @@ def _check_slot(slot: str, values: list[str], path: Path) -> None:
         )
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """States that name a slot twice, or a slot or value the ontology does not have."""
     known = next((ontology(path) for path in find_files(ONTOLOGY, folder)), None)
     for split, examples in dataset.splits.items():
@@ -172,5 +172,5 @@ DATASET = Benchmark(
     ),
     sources=SOURCES,
     read=read,
-    traps=traps,
+    find_problems=find_problems,
 )

@@ -1,6 +1,6 @@
 """YNAT (KLUE-TC): the topic of a news headline, one of seven.
 
-Traps: the label is the workers' majority, not the section the article appeared in (kept as
+Known problems: the label is the workers' majority, not the section the article appeared in (kept as
 `meta["category"]`); a worker could name up to three topics, `해당없음` stands for none.
 """
 
@@ -98,7 +98,7 @@ def _votes(votes: Votes, example: str, number: int, path: Path) -> Iterator[Judg
                 yield Judgement(example=example, worker=worker, question=question, answer=answer)
 
 
-def traps(folder: Path, dataset: Dataset) -> Iterable[Finding]:
+def find_problems(folder: Path, dataset: Dataset) -> Iterable[Finding]:
     """Labels that fewer than two workers chose first."""
     lonely = {
         (split, row.guid)
@@ -155,6 +155,6 @@ DATASET = Benchmark(
     sources=SOURCES,
     read=read,
     judgements=judgements,
-    traps=traps,
+    find_problems=find_problems,
     numbered_labels=True,
 )
