@@ -19,8 +19,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from nikawa.generation.generator import Generator, Place, lexicon_of
-from nikawa.generation.job import Job, Options, generate
+from nikawa.generation.generator import Generator, PlannedCell, load_pack_lexicon
+from nikawa.generation.job import GenerateOptions, Plan, generate
 from nikawa.generation.lexicon import Lexicon
 from nikawa.generation.templates import open_pack
 from nikawa.text.conjugate import conjugate
@@ -82,11 +82,11 @@ def rate(made: Iterator[object]) -> float:
 
 def against_plain() -> None:
     pack = open_pack(PACK)
-    lexicon = lexicon_of(pack)
-    job = Job(pack, "1", {"train": 14_000}, ())
+    lexicon = load_pack_lexicon(pack)
+    job = Plan(pack, "1", {"train": 14_000}, ())
     places = [place for place in job.places["train"] if place.cell.name in CELLS]
-    ours = Job(pack, "1", {"train": 1}, ())
-    ours.places = {"train": [Place(place.number, place.cell, 14_000) for place in places]}
+    ours = Plan(pack, "1", {"train": 1}, ())
+    ours.places = {"train": [PlannedCell(place.number, place.cell, 14_000) for place in places]}
     ours.maker.lines(
         "train", ours.places["train"][0], 0, 100
     )  # what is loaded once is loaded before the clock starts
@@ -106,7 +106,7 @@ def against_plain() -> None:
 
 def texts_alone() -> None:
     pack = open_pack(PACK)
-    maker = Generator(pack, lexicon_of(pack), "1")
+    maker = Generator(pack, load_pack_lexicon(pack), "1")
     places = maker.places("train", 20)
     speed = rate(example for place in places for example in maker.problems("train", place))
     print(f"{PACK}, all templates     {speed:>9,.0f} problems/s a core, as records in memory")
@@ -151,7 +151,7 @@ def child(workers: int, per: int) -> None:
         report = generate(
             PACK,
             Path(folder) / "out",
-            options=Options(counts={"": per, "test": 0}, workers=workers),
+            options=GenerateOptions(counts={"": per, "test": 0}, workers=workers),
         )
         took, own = time.perf_counter() - began, time.process_time() - cpu
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from nikawa.datasets import load
-from nikawa.generation.audit import Report, audit
+from nikawa.generation.audit import AuditReport, audit
 from nikawa.generation.pack import Pack
-from nikawa.generation.problem_reader import Reader
+from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.time_spans import SPANS
-from nikawa.generation.verb_forms import wrong_forms
+from nikawa.generation.verb_forms import find_wrong_forms
 from nikawa.records import Example
 
 
@@ -34,7 +34,7 @@ def within(id: str, length: str, start: str, end: str, label: str) -> Example:
     return example(id, premise, f"ハルは{end}までにその塔を塗り終えた。", label, "8")
 
 
-def found(report: Report) -> dict[str, tuple[str, ...]]:
+def found(report: AuditReport) -> dict[str, tuple[str, ...]]:
     return {finding.check: finding.ids for finding in report.findings}
 
 
@@ -54,7 +54,7 @@ def test_labels_that_agree(lighthouse: Pack) -> None:
                 "9",
             ),
         ],
-        wrong_forms=wrong_forms,
+        wrong_forms=find_wrong_forms,
     )
     assert (report.rows, report.parsed, report.agree) == (5, 5, 5)
     assert (report.disagree, report.findings) == ((), ())
@@ -93,7 +93,7 @@ def test_faults(lighthouse: Pack) -> None:
             "9",
         ),
     ]
-    report = audit(lighthouse.templates, rows, spans=SPANS, wrong_forms=wrong_forms)
+    report = audit(lighthouse.templates, rows, spans=SPANS, wrong_forms=find_wrong_forms)
     assert found(report) == {
         "unknown-template": ("10",),
         "unparsed": ("8", "9"),
@@ -117,7 +117,7 @@ def test_segmented_text_reads_alike(lighthouse: Pack) -> None:
 
 
 def test_what_a_reader_gives_back(lighthouse: Pack) -> None:
-    parsed = Reader(lighthouse["8"]).read(
+    parsed = ProblemReader(lighthouse["8"]).read(
         "ハルが2日間で塔を塗った。ハルは3日にその塔を塗り始めた。",
         "ハルは9日までにその塔を塗り終えた。",
     )
@@ -125,7 +125,7 @@ def test_what_a_reader_gives_back(lighthouse: Pack) -> None:
     assert parsed.values == {"interval_1": 2, "time_2": (3,), "time_3": (9,)}
     assert parsed.texts["[以内に,で]"] == "で"
     assert (parsed.texts["verb_1.past"], parsed.texts["verb_1.stem"]) == ("塗った", "塗り")
-    other = Reader(lighthouse["8"]).read(
+    other = ProblemReader(lighthouse["8"]).read(
         "ハルが2日間で塔を塗った。ハルは3日にその橋を塗り始めた。",
         "ハルは9日までにその塔を塗り終えた。",
     )
@@ -150,7 +150,7 @@ def test_what_a_reader_gives_back(lighthouse: Pack) -> None:
     ],
 )
 def test_verb_forms(shown: dict[str, str], wrong: list[str]) -> None:
-    assert wrong_forms(shown) == wrong
+    assert find_wrong_forms(shown) == wrong
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def train(published: Pack, shared_data: Path) -> tuple[Example, ...]:
 
 @pytest.mark.slow
 def test_published_train(published: Pack, train: tuple[Example, ...]) -> None:
-    report = audit(published.templates, train, spans=SPANS, wrong_forms=wrong_forms)
+    report = audit(published.templates, train, spans=SPANS, wrong_forms=find_wrong_forms)
     assert (report.rows, report.parsed, report.agree) == (9950, 9950, 9946)
     assert report.disagree == (3763, 3767, 7807, 7809)
     counts = {finding.check: finding.count for finding in report.findings}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.generation.check import check, check_template
+from nikawa.generation.check import check_pack, check_template
 from nikawa.generation.pack import Pack
 from nikawa.generation.template_errors import Trouble
 
@@ -21,7 +21,7 @@ INTERVALS = HEAD + "  premise: {interval1}だ。{time1}だ。\n  hypothesis: {ti
 
 
 def found(path: Path) -> list[Trouble]:
-    return [trouble for _, trouble in check(path)[1]]
+    return [trouble for _, trouble in check_pack(path)[1]]
 
 
 def test_sound_templates_have_none(native: Write, authors: Write, rows: tuple[str, ...]) -> None:

@@ -7,32 +7,37 @@ import pytest
 from nikawa.generation.conditions import (
     ALWAYS,
     NEVER,
-    Every,
-    Some,
-    bind,
-    compiled,
-    only_order,
+    And,
+    Or,
+    bind_values,
+    compares_only_points,
+    compile_condition,
     parse_condition,
-    slot_name,
-    written,
+    parse_slot_name,
+    write_condition,
 )
-from nikawa.generation.template_errors import At, Mistake
-from nikawa.generation.times import CALENDAR, Value, formats
+from nikawa.generation.template_errors import Position, TemplateError
+from nikawa.generation.times import CALENDAR, Value, formats_by_name
 
-AT = At(3, 10)
+AT = Position(3, 10)
 
 
 def holds(text: str, name: str, **values: Value) -> bool:
-    fmt = formats("ja")[name]
-    env = bind(values, fmt, CALENDAR)
-    return compiled(parse_condition(text, AT), CALENDAR, fmt.largest)(env)
+    fmt = formats_by_name("ja")[name]
+    env = bind_values(values, fmt, CALENDAR)
+    return compile_condition(parse_condition(text, AT), CALENDAR, fmt.largest)(env)
 
 
 def test_names_of_both_notations() -> None:
-    assert slot_name("tp_1") == slot_name("time1") == slot_name("time") == ("time", 1)
-    assert slot_name("np_2") == ("noun", 2)
-    assert slot_name("time_unit_1") == ("unit", 1)
-    assert slot_name("格") is None
+    assert (
+        parse_slot_name("tp_1")
+        == parse_slot_name("time1")
+        == parse_slot_name("time")
+        == ("time", 1)
+    )
+    assert parse_slot_name("np_2") == ("noun", 2)
+    assert parse_slot_name("time_unit_1") == ("unit", 1)
+    assert parse_slot_name("格") is None
 
 
 @pytest.mark.parametrize(
@@ -55,8 +60,8 @@ def test_two_ways_to_write_one_thing(one: str, other: str) -> None:
 
 
 def test_or_binds_tighter_than_the_comma_and_looser_than_and() -> None:
-    assert isinstance(parse_condition("number1 < 3 or number1 > 5, number2 < 3", AT), Every)
-    assert isinstance(parse_condition("number1 < 3 or number1 > 5 and number2 < 3", AT), Some)
+    assert isinstance(parse_condition("number1 < 3 or number1 > 5, number2 < 3", AT), And)
+    assert isinstance(parse_condition("number1 < 3 or number1 > 5 and number2 < 3", AT), Or)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,7 @@ def test_or_binds_tighter_than_the_comma_and_looser_than_and() -> None:
     ],
 )
 def test_written_and_read_again(text: str) -> None:
-    assert written(parse_condition(text, AT)) == text
+    assert write_condition(parse_condition(text, AT)) == text
 
 
 @pytest.mark.parametrize(
@@ -90,9 +95,9 @@ def test_written_and_read_again(text: str) -> None:
     ],
 )
 def test_mistakes_have_a_place(text: str, column: int, word: str) -> None:
-    with pytest.raises(Mistake, match=word) as caught:
+    with pytest.raises(TemplateError, match=word) as caught:
         parse_condition(text, AT)
-    assert caught.value.at == At(3, column)
+    assert caught.value.at == Position(3, column)
     assert f"line 3, column {column}" in str(caught.value)
 
 
@@ -113,12 +118,14 @@ def test_what_holds() -> None:
 
 def test_compiled_once() -> None:
     condition = parse_condition("time1 < time2", AT)
-    again = parse_condition("tp_1.start < tp_2.start", At(9, 9))
-    assert compiled(condition, CALENDAR, "year") is compiled(again, CALENDAR, "year")
+    again = parse_condition("tp_1.start < tp_2.start", Position(9, 9))
+    assert compile_condition(condition, CALENDAR, "year") is compile_condition(
+        again, CALENDAR, "year"
+    )
 
 
 def test_only_order() -> None:
-    assert only_order(parse_condition("time1.end <= time2.start or time1 == time2", AT))
-    assert not only_order(parse_condition("time1 + interval1 < time2", AT))
-    assert only_order(ALWAYS)
-    assert only_order(NEVER)
+    assert compares_only_points(parse_condition("time1.end <= time2.start or time1 == time2", AT))
+    assert not compares_only_points(parse_condition("time1 + interval1 < time2", AT))
+    assert compares_only_points(ALWAYS)
+    assert compares_only_points(NEVER)

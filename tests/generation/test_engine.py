@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.generation.chance import Dice, key, shuffled
-from nikawa.generation.generator import Generator, Place, lexicon_of
+from nikawa.generation.generator import Generator, PlannedCell, load_pack_lexicon
 from nikawa.generation.lexicon import load_lexicon
 from nikawa.generation.pack import Pack, load_pack
-from nikawa.generation.word_space import SIDES, WordSpace, of_kind, unit_of
+from nikawa.generation.randomness import KeyedRandom, hash_key, shuffled
+from nikawa.generation.word_space import RESIDUE_COUNT, WordSpace, nouns_of_kind, verb_unit
 from nikawa.records import Example
 
 HEAD = 'name = "lamps"\nlanguage = "{language}"\ntitle = "Lamps"\nlicence = "CC0"\ntemplates = ["t.txt"]\nlexicon = "w"\n'
@@ -64,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 
 def generator(folder: Path, seed: str = "1") -> Generator:
     pack = load_pack(folder)
-    return Generator(pack, lexicon_of(pack), seed)
+    return Generator(pack, load_pack_lexicon(pack), seed)
 
 
 def all_of(maker: Generator, split: str = "train", per: int = 10) -> list[Example]:
@@ -83,7 +83,7 @@ def masked(example: Example) -> str:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 100, 1009])
 def test_a_shuffle_is_a_permutation(n: int) -> None:
-    orders = {tuple(shuffled(i, n, key("a", seed)) for i in range(n)) for seed in range(5)}
+    orders = {tuple(shuffled(i, n, hash_key("a", seed)) for i in range(n)) for seed in range(5)}
     assert all(sorted(order) == list(range(n)) for order in orders)
     assert len(orders) > 1 or n <= 2
 
@@ -91,13 +91,13 @@ def test_a_shuffle_is_a_permutation(n: int) -> None:
 def test_a_shuffle_leaves_no_trace_of_steps() -> None:
     # Cells take every C-th number: what they get must not repeat with C.
     n, step = 300, 60
-    got = Counter(shuffled(i * step % n, n, key("b", i)) % 5 for i in range(5000))
+    got = Counter(shuffled(i * step % n, n, hash_key("b", i)) % 5 for i in range(5000))
     assert max(got.values()) < 1.15 * min(got.values())
 
 
 def test_dice_are_keyed_and_even() -> None:
-    assert [Dice(1, 2).random() for _ in range(3)] == [Dice(1, 2).random()] * 3
-    drawn = [Dice(7, i).random() for i in range(20_000)]
+    assert [KeyedRandom(1, 2).random() for _ in range(3)] == [KeyedRandom(1, 2).random()] * 3
+    drawn = [KeyedRandom(7, i).random() for i in range(20_000)]
     assert 0 <= min(drawn) < max(drawn) < 1
     counts = Counter(int(x * 10) for x in drawn)
     assert max(counts.values()) < 1.12 * min(counts.values())
@@ -105,7 +105,7 @@ def test_dice_are_keyed_and_even() -> None:
 
 def test_every_way_once_and_frames_take_turns(folder: Path) -> None:
     maker = generator(folder)
-    space = WordSpace(maker.pack["when"], maker.lexicon, "", range(SIDES))
+    space = WordSpace(maker.pack["when"], maker.lexicon, "", range(RESIDUE_COUNT))
     assert space.size == (3 + 2 + 2) * 21
     filled = [tuple(space.fill(k, 5).values()) for k in range(space.size)]
     assert len(set(filled)) == space.size
@@ -124,7 +124,7 @@ def test_words_of_one_problem_differ(folder: Path) -> None:
 
 
 def _fill(maker: Generator, k: int) -> dict[str, str]:
-    return WordSpace(maker.pack.templates[0], maker.lexicon, "", range(SIDES)).fill(k, 1)
+    return WordSpace(maker.pack.templates[0], maker.lexicon, "", range(RESIDUE_COUNT)).fill(k, 1)
 
 
 def test_splits_share_no_masked_sentence_and_use_all_agents(folder: Path) -> None:
@@ -169,17 +169,19 @@ def test_an_item_depends_on_seed_cell_and_number_alone(folder: Path) -> None:
     assert [
         next(generator(folder).problems("train", place, i, i + 1)) for i in reversed(range(10))
     ] == whole[::-1]
-    assert list(maker.problems("train", Place(place.number, place.cell, 3))) == whole[:3]
+    assert list(maker.problems("train", PlannedCell(place.number, place.cell, 3))) == whole[:3]
     assert texts(whole) != texts(list(generator(folder, "2").problems("train", place)))
 
 
 def test_gold_is_what_the_template_says(folder: Path) -> None:
-    from nikawa.generation.problem_reader import Reader
+    from nikawa.generation.problem_reader import ProblemReader
 
     maker = generator(folder)
     for example in all_of(maker):
         template = maker.pack[example.meta["template"]]
-        parsed = Reader(template).read(example.inputs["premise"], example.inputs["hypothesis"])
+        parsed = ProblemReader(template).read(
+            example.inputs["premise"], example.inputs["hypothesis"]
+        )
         assert parsed is not None
         assert template.label(parsed.values, parsed.format) == example.gold["label"]
         assert example.origin is not None
@@ -201,7 +203,7 @@ def test_verbs_suit_the_unit(folder: Path) -> None:
     (place,) = [
         p for p in maker.places("train", 30) if p.cell.name == "done-1/年間/random/entailment"
     ]
-    space = WordSpace(place.cell.template, lexicon, unit_of(place.cell), (0,))
+    space = WordSpace(place.cell.template, lexicon, verb_unit(place.cell), (0,))
     from nikawa.text.conjugate import conjugate
 
     past = {conjugate(f.verb, "past", f.ctype or None) for f in lexicon.frames if f.verb in years}
@@ -211,9 +213,11 @@ def test_verbs_suit_the_unit(folder: Path) -> None:
 def test_a_unit_few_verbs_have_is_not_asked_for(folder: Path) -> None:
     maker = generator(folder)
     (cell,) = [c for c in maker.pack.cells() if c.name == "when/年/random/neutral"]
-    assert unit_of(cell) == "year"
+    assert verb_unit(cell) == "year"
     assert {
-        WordSpace(cell.template, maker.lexicon, "year", range(SIDES)).fill(k, 1)["verb_1.past"]
+        WordSpace(cell.template, maker.lexicon, "year", range(RESIDUE_COUNT)).fill(k, 1)[
+            "verb_1.past"
+        ]
         for k in range(9)
     } == {
         "磨いた",
@@ -224,9 +228,9 @@ def test_a_unit_few_verbs_have_is_not_asked_for(folder: Path) -> None:
 
 def test_a_slot_of_another_kind_takes_its_class(folder: Path) -> None:
     lexicon = load_lexicon(folder / "w")
-    assert of_kind(lexicon, "colour") == ("赤", "青", "白")
-    assert of_kind(lexicon, "place") == ("棚", "丘")
-    assert set(of_kind(lexicon, "noun")) == {
+    assert nouns_of_kind(lexicon, "colour") == ("赤", "青", "白")
+    assert nouns_of_kind(lexicon, "place") == ("棚", "丘")
+    assert set(nouns_of_kind(lexicon, "noun")) == {
         "灯台",
         "塔",
         "鐘",
@@ -292,7 +296,7 @@ def test_a_lexicon_of_another_language(folder: Path) -> None:
 
 
 def test_splits_that_cannot_be_kept_apart(folder: Path) -> None:
-    cells = "".join(f"[cells.s{i}]\nper = 1\n" for i in range(SIDES + 1))
+    cells = "".join(f"[cells.s{i}]\nper = 1\n" for i in range(RESIDUE_COUNT + 1))
     (folder / "pack.toml").write_text(HEAD.format(language="ja") + cells, "utf-8")
     with pytest.raises(BadInput, match="lamps has 6 splits; at most 5"):
         all_of(generator(folder), "s0", 1)
@@ -308,7 +312,7 @@ def test_too_few_words_for_a_split(folder: Path) -> None:
 @pytest.mark.slow
 def test_korean_particles_and_states() -> None:
     pack = load_pack("temporal-ko")
-    maker = Generator(pack, lexicon_of(pack), "1")
+    maker = Generator(pack, load_pack_lexicon(pack), "1")
     (place,) = [
         p for p in maker.places("train", 60) if p.cell.name == "since-1/일시/short/entailment"
     ]
@@ -341,7 +345,7 @@ def test_the_published_design(shared_data: Path) -> None:
     from nikawa.generation.templates import open_pack
 
     pack: Pack = open_pack("jamp", shared_data)
-    maker = Generator(pack, lexicon_of(pack), "1")
+    maker = Generator(pack, load_pack_lexicon(pack), "1")
     train, test = maker.places("train", 10), maker.places("test", 2)
     assert (len(train), len(test)) == (995, 174)
     assert {place.n for place in train} == {10}

@@ -5,29 +5,31 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nikawa.generation import chance_arrays as batch
-from nikawa.generation.chance import SHORT, Dice, key, shuffled
-from nikawa.generation.generator import Generator, lexicon_of
+from nikawa.generation import randomness_arrays as batch
+from nikawa.generation.generator import Generator, load_pack_lexicon
+from nikawa.generation.randomness import SHORT, KeyedRandom, hash_key, shuffled
 from nikawa.generation.templates import open_pack
-from nikawa.generation.time_spans import Chance
+from nikawa.generation.time_spans import RandomSource
 
 
 def test_permutations_agree() -> None:
     sizes = [1, 2, 3, 10, 97, 1_000, 123_457, 10**12 + 39]
     places = np.array([n * 3 // 4 for n in sizes], dtype=np.uint64)
-    seeds = np.array([key(n) & SHORT for n in sizes], dtype=np.uint64)
+    seeds = np.array([hash_key(n) & SHORT for n in sizes], dtype=np.uint64)
     found = batch.shuffled(places, np.array(sizes, dtype=np.uint64), seeds)
-    assert found.tolist() == [shuffled(n * 3 // 4, n, key(n) & SHORT) for n in sizes]
+    assert found.tolist() == [shuffled(n * 3 // 4, n, hash_key(n) & SHORT) for n in sizes]
 
 
-@pytest.mark.parametrize("seed", [0, 1, key("a seed"), (1 << 64) - 1])
+@pytest.mark.parametrize("seed", [0, 1, hash_key("a seed"), (1 << 64) - 1])
 def test_dice_agree_even_where_an_item_needs_more(seed: int) -> None:
-    def draw(chance: Chance) -> dict[str, int]:
+    def draw(chance: RandomSource) -> dict[str, int]:
         first = int(chance.random() * 1000)
         more = [int(chance.random() * 1000) for _ in range(first % 5)]
         return {"first": first, "more": sum(more)}
 
-    assert list(batch.drawn(draw, seed, 7, 60)) == [draw(Dice(seed, i)) for i in range(7, 60)]
+    assert list(batch.drawn(draw, seed, 7, 60)) == [
+        draw(KeyedRandom(seed, i)) for i in range(7, 60)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ def test_dice_agree_even_where_an_item_needs_more(seed: int) -> None:
 )
 def test_lines_are_the_records_past_the_point_where_words_return(name: str) -> None:
     pack = open_pack("temporal-ja")
-    maker = Generator(pack, lexicon_of(pack), "1")
+    maker = Generator(pack, load_pack_lexicon(pack), "1")
     (place,) = (place for place in maker.places("train", 900) if place.cell.name == name)
     premises = [str(problem.inputs["premise"]) for problem in maker.problems("train", place)]
     text = maker.lines("train", place).decode()

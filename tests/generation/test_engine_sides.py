@@ -6,16 +6,23 @@ from itertools import product
 
 import pytest
 
-from nikawa.generation.word_space import SIDES, Words, in_turns, residues_of, stages, unfolded
+from nikawa.generation.word_space import (
+    RESIDUE_COUNT,
+    SlotWords,
+    plan_stages,
+    turn_residues,
+    unfold_number,
+    word_residues,
+)
 
 AGENTS = tuple("甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉")
 THINGS = tuple(f"物{i}" for i in range(14))
 RESIDUES = {
-    **dict(zip(AGENTS, in_turns(20), strict=True)),
-    **dict(zip(THINGS, residues_of(THINGS), strict=True)),
+    **dict(zip(AGENTS, turn_residues(20), strict=True)),
+    **dict(zip(THINGS, word_residues(THINGS), strict=True)),
 }
-THING = Words("thing", THINGS, residues_of(THINGS))
-ONE, TWO, THREE = (Words(name, AGENTS, in_turns(20)) for name in ("one", "two", "three"))
+THING = SlotWords("thing", THINGS, word_residues(THINGS))
+ONE, TWO, THREE = (SlotWords(name, AGENTS, turn_residues(20)) for name in ("one", "two", "three"))
 LISTS = (THING, ONE, TWO, THREE)
 CASES = [
     ("the same words", {"one", "two"}, {"one", "two"}),
@@ -37,37 +44,37 @@ def test_sides_lie_in_what_the_split_owns(
 ) -> None:
     lists = [one for one in LISTS if one.slot in premise | hypothesis]
     sides = frozenset(premise), frozenset(hypothesis)
-    found, total = stages(lists, sides, owned)
+    found, total = plan_stages(lists, sides, owned)
     assert total > 0
-    ways = [unfolded(found, number) for number in range(min(total, 3_000))]
+    ways = [unfold_number(found, number) for number in range(min(total, 3_000))]
     assert len({tuple(sorted(way.items())) for way in ways}) == len(ways)
     for way, side in product(ways, sides):
         assert way.keys() == premise | hypothesis
         assert len(set(way.values())) == len(way)
         if side:
-            assert sum(RESIDUES[way[slot]] for slot in side) % SIDES in owned
+            assert sum(RESIDUES[way[slot]] for slot in side) % RESIDUE_COUNT in owned
 
 
 def test_every_word_comes_up() -> None:
-    found, total = stages(
+    found, total = plan_stages(
         [ONE, TWO, THREE], (frozenset({"one", "two", "three"}), frozenset({"one", "two"})), (4,)
     )
-    ways = [unfolded(found, number) for number in range(total)]
+    ways = [unfold_number(found, number) for number in range(total)]
     for slot in ("one", "two"):
         assert {way[slot] for way in ways} == set(AGENTS)
 
 
 def test_too_few_words_make_no_way() -> None:
-    few = Words("thing", ("物0",), (0,))
-    one = Words("one", AGENTS[:5], in_turns(5))
-    assert stages([few, one], (frozenset({"thing", "one"}), frozenset({"one"})), (4,))[1] == 1
+    few = SlotWords("thing", ("物0",), (0,))
+    one = SlotWords("one", AGENTS[:5], turn_residues(5))
+    assert plan_stages([few, one], (frozenset({"thing", "one"}), frozenset({"one"})), (4,))[1] == 1
     assert (
-        stages(
+        plan_stages(
             [few._replace(residues=(1,)), one],
             (frozenset({"thing", "one"}), frozenset({"one"})),
             (4,),
         )[1]
         == 0
     )
-    assert stages([], (frozenset(), frozenset()), (4,)) == ((), 0)
-    assert stages([], (frozenset(), frozenset()), (0, 1)) == ((), 1)
+    assert plan_stages([], (frozenset(), frozenset()), (4,)) == ((), 0)
+    assert plan_stages([], (frozenset(), frozenset()), (0, 1)) == ((), 1)

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.generation.job import Options, generate
+from nikawa.generation.job import GenerateOptions, generate
 from nikawa.io.locks import lock_folder
 
-FEW = Options(counts={"": 1, "test": 0})
+FEW = GenerateOptions(counts={"": 1, "test": 0})
 RUN = """
 import os, sys, time
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_workers_die_with_a_killed_run(tmp_path: Path) -> None:
         run.kill()
     assert _soon(lambda: not any(map(_runs, children)))
     assert _soon(lambda: _free(tmp_path / "a")), "the lock goes with the last of them"
-    options = Options(counts={"": 200}, chunk=100)
+    options = GenerateOptions(counts={"": 200}, chunk=100)
     generate("comparative-ja", tmp_path / "a", options=options)
     assert not list((tmp_path / "a").glob(".*"))
 

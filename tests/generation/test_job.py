@@ -13,12 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 from nikawa.checks.job import check
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.generation import job
-from nikawa.generation.job import GenerateReport, Options, generate
-from nikawa.generation.journal import JOURNAL, UNFINISHED, Files
+from nikawa.generation.job import GenerateOptions, GenerateReport, generate
+from nikawa.generation.journal import JOURNAL, UNFINISHED, GrowingFiles
 from nikawa.records import Card
 
 TEMPLATES = """\
@@ -79,7 +79,7 @@ def _tell_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def make(pack: Path, tmp_path: Path) -> Make:
     def run(name: str, **options: object) -> GenerateReport:
-        return generate(str(pack), tmp_path / name, options=Options(**options))  # type: ignore[arg-type]
+        return generate(str(pack), tmp_path / name, options=GenerateOptions(**options))  # type: ignore[arg-type]
 
     return run
 
@@ -156,17 +156,17 @@ def test_goes_on_where_it_was_killed(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     make("whole", chunk=10, splits=("all",))
-    chunks: list[list[job.Piece]] = []
+    chunks: list[list[job.CellSlice]] = []
     limit = [after]
 
-    def killed(self: job.Job, chunk: list[job.Piece]) -> list[bytes]:
+    def killed(self: job.Plan, chunk: list[job.CellSlice]) -> list[bytes]:
         chunks.append(chunk)
         if len(chunks) > limit[0]:
             raise KeyboardInterrupt
         return before(self, chunk)
 
-    before = job.Job.make
-    monkeypatch.setattr(job.Job, "make", killed)
+    before = job.Plan.make
+    monkeypatch.setattr(job.Plan, "make", killed)
     with pytest.raises(KeyboardInterrupt):
         make("a", chunk=10, splits=("all",))
     assert not (tmp_path / "a" / "card.json").exists()
@@ -203,13 +203,13 @@ def test_goes_on_when_killed_between_renames(
 def test_other_settings_do_not_mix(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(self: job.Job, chunk: list[job.Piece]) -> list[bytes]:
+    def killed(self: job.Plan, chunk: list[job.CellSlice]) -> list[bytes]:
         if chunk[0].split == "test":
             raise KeyboardInterrupt
         return before(self, chunk)
 
-    before = job.Job.make
-    monkeypatch.setattr(job.Job, "make", killed)
+    before = job.Plan.make
+    monkeypatch.setattr(job.Plan, "make", killed)
     with pytest.raises(KeyboardInterrupt):
         make("a", chunk=9)
     monkeypatch.undo()
@@ -267,16 +267,16 @@ def test_a_cell_that_runs_out_is_told(make: Make, pack: Path) -> None:
 
 
 def test_the_gate_tries_again(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nikawa.generation.artifact_gate import Verdict
+    from nikawa.generation.artifact_gate import GateVerdict
 
     verdicts = iter([False, False, True])
     seen = []
 
     def judge(
         maker: object, places: object, path: Path, allowed: int, tokeniser: str | None
-    ) -> Verdict:
+    ) -> GateVerdict:
         seen.append(path.read_bytes())
-        return Verdict(
+        return GateVerdict(
             passed=next(verdicts),
             allowed=allowed,
             vocabulary=1,
@@ -310,7 +310,7 @@ def test_the_gate_names_the_literals_that_make_it_impossible(
 
 @pytest.mark.slow
 def test_the_temporal_pack_passes_the_gate(tmp_path: Path) -> None:
-    report = generate("temporal-ja", tmp_path / "a", options=Options(seed=1, gate=0))
+    report = generate("temporal-ja", tmp_path / "a", options=GenerateOptions(seed=1, gate=0))
     assert report.gate is not None
     assert (report.gate.passed, report.gate.over) == (True, ())
     assert report.gate.vocabulary > 2000
@@ -320,7 +320,7 @@ def test_the_temporal_pack_passes_the_gate(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_published_counts(shared_data: Path, tmp_path: Path) -> None:
     report = generate(
-        "jamp", tmp_path / "a", data=shared_data, options=Options(seed=1, splits=("all",))
+        "jamp", tmp_path / "a", data=shared_data, options=GenerateOptions(seed=1, splits=("all",))
     )
     found = {name: (s.problems, tuple(s.labels.values())) for name, s in report.splits.items()}
     assert found == {
@@ -378,7 +378,7 @@ def test_a_kill_from_outside_leaves_a_run_to_go_on_with(pack: Path, tmp_path: Pa
     )
     assert killed.returncode == -9
     told: list[int] = []
-    options = Options(counts={"": 200}, chunk=100)
+    options = GenerateOptions(counts={"": 200}, chunk=100)
     generate(
         str(pack), tmp_path / "a", options=options, progress=lambda done, total: told.append(done)
     )
@@ -388,7 +388,10 @@ def test_a_kill_from_outside_leaves_a_run_to_go_on_with(pack: Path, tmp_path: Pa
 
 
 def test_a_gate_without_problems_is_refused(tmp_path: Path) -> None:
-    for options in (Options(counts={"": 0}, gate=0), Options(counts={"": 0}, splits=("all",))):
+    for options in (
+        GenerateOptions(counts={"": 0}, gate=0),
+        GenerateOptions(counts={"": 0}, splits=("all",)),
+    ):
         with pytest.raises(BadInput, match="need problems of the first split"):
             generate("temporal-ja", tmp_path / "out", options=options)
     assert not (tmp_path / "out").exists()
@@ -402,21 +405,25 @@ def test_the_old_dataset_stays_until_the_new_one_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    generate("comparative-ja", out, options=Options(counts={"": 1}, seed=1))
+    generate("comparative-ja", out, options=GenerateOptions(counts={"": 1}, seed=1))
     (out / "notes.txt").write_text("mine")
     before = whole_folder(out)
 
-    def broken(files: Files) -> None:
+    def broken(files: GrowingFiles) -> None:
         files.close()
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Files, "finish", broken)
+        patched.setattr(GrowingFiles, "finish", broken)
         with pytest.raises(OSError, match="disk is full"):
-            generate("comparative-ja", out, options=Options(counts={"": 1}, seed=2, overwrite=True))
+            generate(
+                "comparative-ja",
+                out,
+                options=GenerateOptions(counts={"": 1}, seed=2, overwrite=True),
+            )
     assert _visible(out) == before
     report = generate(
-        "comparative-ja", out, options=Options(counts={"": 1}, seed=2, overwrite=True)
+        "comparative-ja", out, options=GenerateOptions(counts={"": 1}, seed=2, overwrite=True)
     )
     assert report.folder == str(out)
     after = whole_folder(out)
@@ -447,7 +454,7 @@ def test_a_wrong_tokeniser_is_told_before_the_work(tmp_path: Path) -> None:
         generate(
             "comparative-ja",
             tmp_path / "out",
-            options=Options(counts={"": 1}, gate=0, tokeniser="bogus"),
+            options=GenerateOptions(counts={"": 1}, gate=0, tokeniser="bogus"),
         )
     assert not (tmp_path / "out").exists()
 
@@ -457,8 +464,8 @@ def test_overwriting_cures_a_broken_journal(tmp_path: Path) -> None:
     out.mkdir()
     (out / JOURNAL).write_text("{")
     with pytest.raises(BadInput, match=r"journal of an unfinished run cannot be read.*--overwrite"):
-        generate("comparative-ja", out, options=Options(counts={"": 1}))
-    generate("comparative-ja", out, options=Options(counts={"": 1}, overwrite=True))
+        generate("comparative-ja", out, options=GenerateOptions(counts={"": 1}))
+    generate("comparative-ja", out, options=GenerateOptions(counts={"": 1}, overwrite=True))
     assert (out / "card.json").exists()
 
 
@@ -467,13 +474,15 @@ def test_what_killed_workers_left_is_removed(tmp_path: Path) -> None:
     out.mkdir()
     stale = out / f".chunk-7{UNFINISHED}"
     stale.write_bytes(b"x")
-    generate("comparative-ja", out, options=Options(counts={"": 1}))
+    generate("comparative-ja", out, options=GenerateOptions(counts={"": 1}))
     assert not stale.exists()
 
 
 def test_fewer_problems_than_cells_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"10 problems do not reach [\d,]+ cells"):
-        generate("temporal-ja", tmp_path / "out", options=Options(counts={"": 10}, per="total"))
+        generate(
+            "temporal-ja", tmp_path / "out", options=GenerateOptions(counts={"": 10}, per="total")
+        )
 
 
 def test_a_faulty_pack_of_ones_own_is_refused(tmp_path: Path) -> None:
@@ -499,7 +508,7 @@ def test_a_dataset_may_have_the_name_of_its_pack(
         report = generate(
             "comparative-ja",
             Path("comparative-ja"),
-            options=Options(counts={"": 1}, overwrite=True),
+            options=GenerateOptions(counts={"": 1}, overwrite=True),
         )
     assert report.splits["train"].problems == report.splits["train"].cells
 
@@ -507,7 +516,9 @@ def test_a_dataset_may_have_the_name_of_its_pack(
 @pytest.mark.slow
 def test_the_comparative_pack_passes_the_gate(tmp_path: Path) -> None:
     report = generate(
-        "comparative-ja", tmp_path / "a", options=Options(counts={"": 40, "test": 0}, gate=0)
+        "comparative-ja",
+        tmp_path / "a",
+        options=GenerateOptions(counts={"": 40, "test": 0}, gate=0),
     )
     assert report.gate is not None
     assert report.gate.passed
@@ -588,7 +599,7 @@ def test_an_interruption_says_that_the_run_can_go_on(
         "    note(self); count[0] += 1\n"
         "    if count[0] == 3: os.killpg(0, signal.SIGINT)\n"
         "files.Files.note = stop\n"
-        "from nikawa.cli._main import main; main()"
+        "from nikawa.cli.terminal.app import main; main()"
     )
     words = [
         "generate",
@@ -610,7 +621,7 @@ def test_an_interruption_says_that_the_run_can_go_on(
     assert done.returncode == 130
     assert done.stderr == "nikawa: interrupted; the same command goes on from here\n"
     assert (
-        generate(str(pack), tmp_path / "a", options=Options(counts={"": 4000}))
+        generate(str(pack), tmp_path / "a", options=GenerateOptions(counts={"": 4000}))
         .splits["train"]
         .problems
         > 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput, UnknownName
-from nikawa.generation.lexicon import load_lexicon, shipped
+from nikawa.generation.lexicon import load_lexicon, shipped_lexicons
 
 FRAMES = "verb\tclass\ttransitive\ttimes\tunits\tstate\tnouns\n"
 ABOUT = 'name = "tiny"\nlanguage = "ja"\ntitle = "T"\nlicence = "CC0"\nprovenance = "by hand"\n'
@@ -65,7 +65,7 @@ def test_suits(folder: Path) -> None:
 
 
 def test_names() -> None:
-    assert shipped() == ("ja", "ko")
+    assert shipped_lexicons() == ("ja", "ko")
     with pytest.raises(UnknownName, match="ja"):
         load_lexicon("jaa")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput, UnknownName
 from nikawa.generation import lexicon_build as job
 from nikawa.generation.lexicon import load_lexicon
-from nikawa.generation.lexicon_build import Choices, build_lexicon
+from nikawa.generation.lexicon_build import LexiconOptions, build_lexicon
 
 TEXT = "".join(
     f"{who}は{place}に{thing}を置いた。{who}は部屋の{thing}を見た。死体を見た。\n"
@@ -20,7 +20,7 @@ TEXT = "".join(
     for place in ("机", "棚", "庭")
     for thing in ("花瓶", "時計", "人形")
 )
-LOW = Choices(triple=2, verb=2, nouns=2)
+LOW = LexiconOptions(triple=2, verb=2, nouns=2)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_same_text_same_bytes_whatever_the_packing(text: Path, tmp_path: Path) -
 
 
 def test_cut_offs(text: Path, tmp_path: Path) -> None:
-    report = build_lexicon([text], tmp_path / "lex", Choices(triple=2, verb=1000))
+    report = build_lexicon([text], tmp_path / "lex", LexiconOptions(triple=2, verb=1000))
     assert report.kept_types == 0
     assert report.dropped["verb seen fewer than 1000 times"] > 0
 
@@ -108,7 +108,7 @@ def test_pruning_keeps_what_is_seen_again(
 def test_own_lists(text: Path, tmp_path: Path) -> None:
     (tmp_path / "names").write_text("太郎\n花子\n", "utf-8")
     (tmp_path / "bad").write_text("花瓶\n", "utf-8")
-    choices = Choices(
+    choices = LexiconOptions(
         triple=2,
         verb=2,
         nouns=2,
@@ -127,7 +127,7 @@ def test_own_lists(text: Path, tmp_path: Path) -> None:
 def test_refusals_leave_nothing_behind(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "lex"
     with pytest.raises(UnknownName, match="adjacency"):
-        build_lexicon([text], out, Choices(method="adjacent"))
+        build_lexicon([text], out, LexiconOptions(method="adjacent"))
     with pytest.raises(BadInput, match="no such file"):
         build_lexicon([text, tmp_path / "missing.txt"], out, LOW)
     with pytest.raises(BadInput, match="no such file"):
@@ -182,7 +182,7 @@ def test_command_line(text: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_parser_as_a_method(text: Path, tmp_path: Path) -> None:
     report = build_lexicon(
-        [text], tmp_path / "lex", Choices(method="ginza", triple=2, verb=2, nouns=2)
+        [text], tmp_path / "lex", LexiconOptions(method="ginza", triple=2, verb=2, nouns=2)
     )
     assert load_lexicon(tmp_path / "lex").counts.counts["置く", "ヲ", "花瓶"] == 6
     assert report.lines == 18

@@ -5,12 +5,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nikawa.generation.frame_counts import FrameCounts, Triple
-from nikawa.generation.lexicon_build import adjacent, parsed, sentences_in
+from nikawa.generation.lexicon_build import count_sentences, extract_by_adjacency, extract_by_heads
 from nikawa.text import analyser
 
 
 def found(text: str) -> set[Triple]:
-    return set(adjacent(analyser("ja").analyse(text)))
+    return set(extract_by_adjacency(analyser("ja").analyse(text)))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_chain_ends_with_the_sentence() -> None:
 @pytest.mark.slow
 def test_parsed_reaches_over_what_stands_between() -> None:
     tokens = analyser("ginza").analyse("郵便局まで友人と歩いた。本が机に置かれた。")
-    triples = set(parsed(tokens))
+    triples = set(extract_by_heads(tokens))
     assert ("歩く", "マデ", "郵便局") in triples
     assert not [verb for verb, _, _ in triples if verb == "置く"]
 
@@ -50,7 +50,7 @@ def test_parsed_reaches_over_what_stands_between() -> None:
     ("text", "count"), [("", 0), ("雨だ", 1), ("雨だ。雪だ。", 2), ("雨だ！？晴れ", 2), ("。", 0)]
 )
 def test_sentences(text: str, count: int) -> None:
-    assert sentences_in(analyser("ja").analyse(text)) == count
+    assert count_sentences(analyser("ja").analyse(text)) == count
 
 
 @given(st.text(alphabet="机本を に が置い読んする勉強れるせ。、まで😀\u3099", max_size=40))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.generation.lexicon import FOLDER, TIMES, Lexicon, load_lexicon, shipped
+from nikawa.generation.lexicon import SHIPPED_FOLDER, TIMES, Lexicon, load_lexicon, shipped_lexicons
 from nikawa.text.conjugate import forms
 from nikawa.text.korean_forms import attach, has_final, inflect
 
@@ -29,7 +29,7 @@ KO = {
 LEAST = {"ja": (25, 300, 2000, JA), "ko": (25, 120, 600, KO)}
 
 
-@pytest.fixture(params=shipped())
+@pytest.fixture(params=shipped_lexicons())
 def lexicon(request: pytest.FixtureRequest) -> Lexicon:
     return load_lexicon(str(request.param))
 
@@ -78,7 +78,9 @@ def test_no_excluded_word(lexicon: Lexicon) -> None:
 def test_provenance_and_size_on_disk(lexicon: Lexicon) -> None:
     assert lexicon.about.licence == "Apache-2.0"
     assert lexicon.about.provenance
-    assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < 700_000
+    assert (
+        sum(path.stat().st_size for path in SHIPPED_FOLDER.rglob("*") if path.is_file()) < 700_000
+    )
 
 
 def test_japanese_verbs_conjugate_without_the_analyser(monkeypatch: pytest.MonkeyPatch) -> None:

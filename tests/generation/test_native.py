@@ -14,14 +14,14 @@ from nikawa.errors import BadInput
 from nikawa.generation.notation import Notation, parse_side, write_native
 from nikawa.generation.pack import Pack, load_pack
 from nikawa.generation.template import Choice, Literal, Template, Time, Word
-from nikawa.generation.template_errors import At
+from nikawa.generation.template_errors import Position
 
 Write = Callable[..., Path]
 START = "template one\n  category: x\n"
 
 
 def side(text: str, language: str = "ja") -> tuple[object, ...]:
-    return parse_side(text, At(1, 1), Notation(language))
+    return parse_side(text, Position(1, 1), Notation(language))
 
 
 def test_slots() -> None:

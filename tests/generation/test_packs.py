@@ -10,10 +10,10 @@ from functools import cache
 import pytest
 
 from nikawa.datasets.jamp.splits import categories, fragment_of, rule, split_names
-from nikawa.generation.check import check
-from nikawa.generation.generator import Generator, lexicon_of
+from nikawa.generation.check import check_pack
+from nikawa.generation.generator import Generator, load_pack_lexicon
 from nikawa.generation.pack import Pack, load_pack, pack_names
-from nikawa.generation.problem_reader import Reader
+from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.template import LABELS, Literal
 from nikawa.records import Example
 
@@ -28,7 +28,7 @@ def pack(name: str) -> Pack:
 
 @cache
 def problems(name: str, split: str, per: int = 2) -> tuple[Example, ...]:
-    maker = Generator(pack(name), lexicon_of(pack(name)), "3")
+    maker = Generator(pack(name), load_pack_lexicon(pack(name)), "3")
     return tuple(e for place in maker.places(split, per) for e in maker.problems(split, place))
 
 
@@ -39,14 +39,14 @@ def test_the_packs() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
 def test_no_fault_is_found(name: str) -> None:
-    _, troubles = check(name)
+    _, troubles = check_pack(name)
     assert not [trouble.sentence(path) for path, trouble in troubles]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
 def test_gold_reads_back(name: str) -> None:
-    readers = {template.id: Reader(template) for template in pack(name).templates}
+    readers = {template.id: ProblemReader(template) for template in pack(name).templates}
     assert {e.meta["template"] for e in problems(name, "train")} == set(readers)
     for example in problems(name, "train"):
         reader = readers[example.meta["template"]]
@@ -93,7 +93,7 @@ def test_no_problem_twice(name: str) -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_no_word_is_excluded_and_no_slot_is_left(name: str) -> None:
-    lexicon = lexicon_of(pack(name))
+    lexicon = load_pack_lexicon(pack(name))
     assert lexicon.excluded.isdisjoint((*lexicon.agents, *lexicon.nouns, *lexicon.verbs))
     for example in problems(name, "train"):
         text = example.inputs["premise"] + example.inputs["hypothesis"]
@@ -148,7 +148,7 @@ def test_korean_shapes() -> None:
     """A particle of two shapes follows a name in the shape its last sound asks for."""
     from nikawa.text.korean_forms import attach
 
-    agents = lexicon_of(pack("temporal-ko")).agents
+    agents = load_pack_lexicon(pack("temporal-ko")).agents
     right = {attach(agent, particle) for agent in agents for particle in ("은/는", "이/가")}
     for example in problems("temporal-ko", "train"):
         for text in example.inputs.values():
@@ -163,10 +163,10 @@ def test_the_authors_splits_are_the_same_rules(name: str) -> None:
 
     from msgspec import convert
 
-    from nikawa.generation.pack import PACKS, Head, rules_of
+    from nikawa.generation.pack import PACKS, PackHead, rules_of
 
     path = PACKS / name / "pack.toml"
-    rules = rules_of(convert(tomllib.loads(path.read_text("utf-8")), Head), path)
+    rules = rules_of(convert(tomllib.loads(path.read_text("utf-8")), PackHead), path)
     assert {split: dict(found) for split, found in rules.items()} == {
         s: dict(rule(s)) for s in split_names()
     }

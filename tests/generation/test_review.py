@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
-from nikawa.generation.job import Options, generate
-from nikawa.generation.review import apply, export, scorer
+from nikawa.generation.job import GenerateOptions, generate
+from nikawa.generation.review import apply_review, export_sheet, scorer
 from nikawa.generation.templates import open_pack
 from nikawa.io.folders import write_folder
 
@@ -21,7 +21,7 @@ from nikawa.io.folders import write_folder
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("review") / "made"
-    generate("temporal-ja", path, options=Options(counts={"": 1, "test": 1}))
+    generate("temporal-ja", path, options=GenerateOptions(counts={"": 1, "test": 1}))
     return path
 
 
@@ -33,7 +33,7 @@ def run(*words: str) -> tuple[int, str]:
 @pytest.mark.slow
 def test_there_and_back(folder: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.tsv"
-    report = export(str(folder), sheet, most=30)
+    report = export_sheet(str(folder), sheet, most=30)
     assert report.rows == 30
     assert report.scored > 1400
     head, *rows = sheet.read_text("utf-8").splitlines()
@@ -46,7 +46,7 @@ def test_there_and_back(folder: Path, tmp_path: Path) -> None:
     sheet.write_text(
         "\n".join(["\t".join(cells) for cells in [head.split("\t"), *decided]]) + "\n", "utf-8"
     )
-    taken = apply(str(folder), sheet, out=tmp_path / "out")
+    taken = apply_review(str(folder), sheet, out=tmp_path / "out")
     assert (taken.rows, taken.kept, taken.dropped) == (23, 20, 3)
     assert taken.reasons == {"semantically unnatural": 3}
     assert sum(taken.templates.values()) == 3
@@ -84,7 +84,7 @@ def test_refusals(folder: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.tsv"
     sheet.write_text("id\tdecision\treason\ntrain/none-1\tkeep\t\n", "utf-8")
     with pytest.raises(BadInput, match="temporal-ja has no 'train/none-1'"):
-        apply(str(folder), sheet)
+        apply_review(str(folder), sheet)
     assert run(str(folder))[0] != 0
     assert run(str(folder), "--export", str(sheet), "--import", str(sheet))[0] != 0
 
@@ -94,7 +94,7 @@ def test_data_of_no_pack_is_exported_without_scores(folder: Path, tmp_path: Path
     dataset = load(str(folder))
     bare = tuple(replace(e, origin=None) for e in dataset.splits["test"][:3])
     write_folder(replace(dataset, splits={"test": bare}), tmp_path / "bare")
-    report = export(str(tmp_path / "bare"), tmp_path / "sheet.tsv")
+    report = export_sheet(str(tmp_path / "bare"), tmp_path / "sheet.tsv")
     assert (report.rows, report.scored) == (3, 0)
     status, output = run(
         str(tmp_path / "bare"), "--export", str(tmp_path / "sheet2.tsv"), "--pack", "temporal-ja"

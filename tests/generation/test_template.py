@@ -11,11 +11,11 @@ import pytest
 from nikawa.errors import BadInput
 from nikawa.generation.notation import write_native
 from nikawa.generation.pack import Pack, load_pack
-from nikawa.generation.placeholders import placeholder_words
-from nikawa.generation.problem_reader import Reader
+from nikawa.generation.placeholders import draw_placeholders
+from nikawa.generation.problem_reader import ProblemReader
 from nikawa.generation.template import LABELS, Literal, Word
-from nikawa.generation.time_sampling import sample, unreachable_cells
-from nikawa.generation.times import COMPAT, Value, formats
+from nikawa.generation.time_sampling import sample_times, unreachable_cells
+from nikawa.generation.times import COMPAT, Value, formats_by_name
 
 Write = Callable[..., Path]
 
@@ -49,7 +49,7 @@ def test_what_a_slot_knows(lighthouse: Pack) -> None:
 
 def test_rendering(lighthouse: Pack) -> None:
     template = lighthouse["9"]
-    times = template.time_texts({"time_1": (8, 4)}, formats("ja")["月日"])
+    times = template.time_texts({"time_1": (8, 4)}, formats_by_name("ja")["月日"])
     assert times == {"time_1": "8月4日", "time_1-1day": "8月3日"}
     premise, hypothesis = template.render(
         {"agent_1": "ハル", "noun_1": "灯台", "verb_1.past": "向かった", **times}
@@ -67,7 +67,7 @@ def test_a_percent_sign_is_text(native: Write) -> None:
 
 
 def test_labels(lighthouse: Pack) -> None:
-    month = formats("ja")["月"]
+    month = formats_by_name("ja")["月"]
     since = lighthouse["7"]
     assert [
         since.label({"time_1": (3,), "time_2": (9,), "time_3": (t,)}, month) for t in (5, 2, 11)
@@ -78,8 +78,8 @@ def test_labels(lighthouse: Pack) -> None:
 
 def test_the_twelfth_month_in_both_clocks(lighthouse: Pack) -> None:
     values: dict[str, Value] = {"interval_1": 7, "time_2": (11,), "time_3": (12,)}
-    assert lighthouse["8"].label(values, formats("ja")["月"]) == "neutral"
-    assert lighthouse["8"].label(values, formats("ja")["月"], COMPAT) == "entailment"
+    assert lighthouse["8"].label(values, formats_by_name("ja")["月"]) == "neutral"
+    assert lighthouse["8"].label(values, formats_by_name("ja")["月"], COMPAT) == "entailment"
 
 
 def test_cells(lighthouse: Pack) -> None:
@@ -99,15 +99,15 @@ def test_cells(lighthouse: Pack) -> None:
 def test_samples_have_the_wanted_label_and_read_back(lighthouse: Pack) -> None:
     chance = Random(1)
     for template in lighthouse.templates:
-        reader = Reader(template)
+        reader = ProblemReader(template)
         for cell in template.cells():
             for _ in range(5):
-                values = sample(template, cell.format, cell.span, cell.label, chance)
+                values = sample_times(template, cell.format, cell.span, cell.label, chance)
                 assert values is not None
                 assert template.label(values, cell.format) == cell.label
                 assert template.consistent(values, cell.format)
                 texts = {
-                    **placeholder_words(cell, chance),
+                    **draw_placeholders(cell, chance),
                     **template.time_texts(values, cell.format),
                 }
                 parsed = reader.read(*template.render(texts))
@@ -117,10 +117,10 @@ def test_samples_have_the_wanted_label_and_read_back(lighthouse: Pack) -> None:
 
 def test_samples_lie_in_their_span(lighthouse: Pack) -> None:
     chance = Random(2)
-    hours = formats("ja")["日時"]
+    hours = formats_by_name("ja")["日時"]
     short = next(s for s in lighthouse.spans if s.name == "short")
     for _ in range(100):
-        values = sample(lighthouse["7"], hours, short, "neutral", chance)
+        values = sample_times(lighthouse["7"], hours, short, "neutral", chance)
         assert values is not None
         points = [value for value in values.values() if isinstance(value, tuple)]
         assert len({day for day, _ in points}) == 1
@@ -131,14 +131,15 @@ def test_samples_lie_in_their_span(lighthouse: Pack) -> None:
 def test_the_same_chance_gives_the_same_times(lighthouse: Pack) -> None:
     for cell in lighthouse["8"].cells()[::7]:
         first, second = (
-            sample(cell.template, cell.format, cell.span, cell.label, Random(5)) for _ in range(2)
+            sample_times(cell.template, cell.format, cell.span, cell.label, Random(5))
+            for _ in range(2)
         )
         assert first == second
 
 
 def test_an_unreachable_cell_has_no_sample(lighthouse: Pack) -> None:
     (lost, *_) = unreachable_cells(lighthouse["8"])
-    assert sample(lost.template, lost.format, lost.span, lost.label, Random(1)) is None
+    assert sample_times(lost.template, lost.format, lost.span, lost.label, Random(1)) is None
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.generation.check import check
+from nikawa.generation.check import check_pack
 from nikawa.generation.pack import Pack, load_pack
-from nikawa.generation.placeholders import placeholder_words
-from nikawa.generation.problem_reader import Reader
-from nikawa.generation.time_sampling import sample
+from nikawa.generation.placeholders import draw_placeholders
+from nikawa.generation.problem_reader import ProblemReader
+from nikawa.generation.time_sampling import sample_times
 
 HEAD = 'name = "towers"\nlanguage = "ja"\ntitle = "Towers"\nlicence = "Apache-2.0"\ntemplates = ["t.txt"]\n'
 HEIGHT = """
@@ -66,11 +66,11 @@ def test_numbers_are_only_data(heights: Pack) -> None:
     ] + ["same/-/-/contradiction"]
     chance = Random(3)
     for cell in heights.cells():
-        values = sample(cell.template, cell.format, cell.span, cell.label, chance)
+        values = sample_times(cell.template, cell.format, cell.span, cell.label, chance)
         assert values is not None
-        texts = {**placeholder_words(cell, chance), **cell.template.time_texts(values, cell.format)}
+        texts = {**draw_placeholders(cell, chance), **cell.template.time_texts(values, cell.format)}
         premise, hypothesis = cell.template.render(texts)
-        parsed = Reader(cell.template).read(premise, hypothesis)
+        parsed = ProblemReader(cell.template).read(premise, hypothesis)
         assert parsed is not None
         assert parsed.values == values
         assert cell.template.label(values, cell.format) == cell.label
@@ -79,7 +79,7 @@ def test_numbers_are_only_data(heights: Pack) -> None:
 
 
 def test_a_pack_of_numbers_is_sound(heights: Pack) -> None:
-    assert check(heights.folder)[1] == []
+    assert check_pack(heights.folder)[1] == []
 
 
 def test_korean(folder: Make) -> None:
@@ -87,12 +87,12 @@ def test_korean(folder: Make) -> None:
     chance = Random(1)
     assert len(pack.cells()) == 60
     for cell in pack.cells()[::7]:
-        values = sample(cell.template, cell.format, cell.span, cell.label, chance)
+        values = sample_times(cell.template, cell.format, cell.span, cell.label, chance)
         assert values is not None
-        texts = {**placeholder_words(cell, chance), **cell.template.time_texts(values, cell.format)}
+        texts = {**draw_placeholders(cell, chance), **cell.template.time_texts(values, cell.format)}
         premise, hypothesis = cell.template.render(texts)
         assert hypothesis.split()[0] in {"하루는", "미오는", "솔은", "나래는"}
-        parsed = Reader(cell.template).read(premise, hypothesis)
+        parsed = ProblemReader(cell.template).read(premise, hypothesis)
         assert parsed is not None
         assert (parsed.values, parsed.format) == (values, cell.format)
 
@@ -123,7 +123,7 @@ def test_spans_and_formats_of_its_own(folder: Make, native: Make) -> None:
     pack = load_pack(folder(HEAD + more, templates))
     assert [cell.name for cell in pack.cells()] == ["t/時/near/entailment", "t/時/near/neutral"]
     for _ in range(20):
-        values = sample(*pack.cells()[0], Random(1))
+        values = sample_times(*pack.cells()[0], Random(1))
         assert values is not None
         assert values["time_2"] == (values["time_1"][0] + 1,)  # type: ignore[index]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput
-from nikawa.generation.templates import audit, check, open_pack, show
+from nikawa.generation.templates import audit_dataset, check_templates, open_pack, show_template
 
 NATIVE = """\
 template lamp
@@ -59,7 +59,7 @@ def run() -> Run:
 
 
 def test_check(file: Path, run: Run) -> None:
-    report = check(str(file))
+    report = check_templates(str(file))
     assert (report.templates, report.errors, report.warnings, report.troubles) == (1, 0, 0, ())
     assert run("check", str(file)) == (0, "1 template, 0 errors, 0 warnings\n")
 
@@ -83,12 +83,12 @@ def test_warnings_count_when_strict(file: Path, run: Run) -> None:
 
 
 def test_show(file: Path, run: Run) -> None:
-    shown = show("lamp", str(file))
+    shown = show_template("lamp", str(file))
     assert len(shown.samples) == 3
     assert {sample.label for sample in shown.samples} == {"contradiction", "neutral"}
     assert shown.labels == {"contradiction": 20, "neutral": 20}
-    assert shown == show("lamp", str(file))
-    assert shown != show("lamp", str(file), seed=1)
+    assert shown == show_template("lamp", str(file))
+    assert shown != show_template("lamp", str(file), seed=1)
     status, output = run("show", "lamp", str(file))
     assert status == 0
     assert "time2 < time1" in output
@@ -104,7 +104,7 @@ def test_show_says_what_was_written(file: Path, tmp_path: Path) -> None:
         "time2 < time1", "time2 <= time1 < time2"
     )
     file.write_text(text.replace("category: ", "given:  time1 != time2\n  category: "), "utf-8")
-    shown = show("lamp", str(file))
+    shown = show_template("lamp", str(file))
     assert shown.premise == "{agent ガ}は{time1}に{noun ヲ}を{verb 他 ガ ヲ past}。"
     assert shown.hypothesis == "{agent}は{time2}{に|には}{noun}を{verb past}。"
     assert (shown.contradicts, shown.given, shown.entails) == (
@@ -117,17 +117,17 @@ def test_show_says_what_was_written(file: Path, tmp_path: Path) -> None:
 
 def test_show_takes_words_from_elsewhere(file: Path) -> None:
     words = {"agent_1": "ナギ", "noun_1": "櫂", "verb_1.past": "削った"}
-    (sample,) = show("lamp", str(file), n=1, fill=lambda cell, chance: words).samples
+    (sample,) = show_template("lamp", str(file), n=1, fill=lambda cell, chance: words).samples
     assert sample.premise.endswith("に櫂を削った。")
 
 
 def test_unknown_template(file: Path) -> None:
     with pytest.raises(BadInput, match="did you mean 'lamp'"):
-        show("lamb", str(file))
+        show_template("lamb", str(file))
 
 
 def test_audit_of_a_test_file(numbered: Path, data: Path, run: Run) -> None:
-    report = audit(str(numbered), str(data))
+    report = audit_dataset(str(numbered), str(data))
     assert (report.rows, report.parsed, report.agree, report.disagree) == (2, 2, 1, (2,))
     status, output = run("audit", str(numbered), str(data), "--json")
     assert status == 1
@@ -140,7 +140,7 @@ def test_audit_of_a_test_file(numbered: Path, data: Path, run: Run) -> None:
 
 def test_audit_needs_templates_in_the_data(numbered: Path) -> None:
     with pytest.raises(BadInput, match="names no template"):
-        audit(str(numbered), "mini-ja:dev")
+        audit_dataset(str(numbered), "mini-ja:dev")
 
 
 def test_published_templates_by_name(tmp_path: Path) -> None:

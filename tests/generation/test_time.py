@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nikawa.generation.time_spans import RANDOM, SHORT, Span
+from nikawa.generation.time_spans import RANDOM_SPAN, SHORT_SPAN, TimeSpan
 from nikawa.generation.times import (
     CALENDAR,
     COMPAT,
-    INTERVALS,
-    POINTS,
+    INTERVAL_FORMATS,
+    POINT_FORMATS,
     Format,
     Point,
     day_before,
-    exists,
-    formats,
+    formats_by_name,
+    is_in_calendar,
     parse_interval,
     parse_point,
     render_interval,
@@ -25,8 +25,8 @@ from nikawa.generation.times import (
 
 
 @st.composite
-def points(draw: st.DrawFn, span: Span = RANDOM) -> tuple[Format, Point]:
-    fmt = draw(st.sampled_from(POINTS))
+def points(draw: st.DrawFn, span: TimeSpan = RANDOM_SPAN) -> tuple[Format, Point]:
+    fmt = draw(st.sampled_from(POINT_FORMATS))
     return fmt, span.draw(fmt, draw(st.randoms(use_true_random=False)))
 
 
@@ -47,20 +47,25 @@ def test_ten_formats_and_four_in_the_published_order() -> None:
         "日間",
         "時間",
     ]
-    assert list(formats("ja")) == names
-    assert [f.name("ko") for f in (*POINTS, *INTERVALS)][-4:] == ["년간", "개월간", "일간", "시간"]
+    assert list(formats_by_name("ja")) == names
+    assert [f.name("ko") for f in (*POINT_FORMATS, *INTERVAL_FORMATS)][-4:] == [
+        "년간",
+        "개월간",
+        "일간",
+        "시간",
+    ]
 
 
 @pytest.mark.parametrize("language", ["ja", "ko"])
 @given(points())
 def test_text_and_back(language: str, one: tuple[Format, Point]) -> None:
     fmt, point = one
-    assert exists(point, fmt)
+    assert is_in_calendar(point, fmt)
     assert parse_point(render_point(point, fmt, language), language) == one
 
 
 def test_text_of_both_languages() -> None:
-    ymd = formats("ja")["年月日"]
+    ymd = formats_by_name("ja")["年月日"]
     assert render_point((2019, 8, 4), ymd, "ja") == "2019年8月4日"
     assert render_point((2019, 8, 4), ymd, "ko") == "2019년 8월 4일"
     assert [render_interval(7, unit, "ja") for unit in ("year", "month", "hour")] == [
@@ -82,8 +87,8 @@ def test_what_is_no_time(text: str) -> None:
 
 def test_without_a_year_february_has_29_days() -> None:
     assert parse_point("2月29日", "ja") is not None
-    assert CALENDAR.end((2, 29), formats("ja")["月日"]) == CALENDAR.start(
-        (3, 1), formats("ja")["月日"]
+    assert CALENDAR.end((2, 29), formats_by_name("ja")["月日"]) == CALENDAR.start(
+        (3, 1), formats_by_name("ja")["月日"]
     )
 
 
@@ -99,7 +104,7 @@ def test_points_of_one_format_do_not_overlap(
 
 
 def test_the_calendar_cuts_days_to_the_month() -> None:
-    ymd = formats("ja")["年月日"]
+    ymd = formats_by_name("ja")["年月日"]
     start = CALENDAR.start((2019, 1, 31), ymd)
     assert CALENDAR.shift(start, 1, "month") == CALENDAR.start((2019, 2, 28), ymd)
     assert CALENDAR.shift(CALENDAR.start((2020, 2, 29), ymd), 1, "year") == CALENDAR.start(
@@ -127,7 +132,7 @@ def test_the_calendar_cuts_days_to_the_month() -> None:
     ],
 )
 def test_the_authors_numbers(name: str, point: Point, start: int, end: int) -> None:
-    fmt = formats("ja")[name]
+    fmt = formats_by_name("ja")[name]
     assert (COMPAT.start(point, fmt), COMPAT.end(point, fmt)) == (start, end)
 
 
@@ -137,7 +142,7 @@ def test_compat_adds_plainly() -> None:
 
 
 def test_the_day_before_stays_in_the_month() -> None:
-    md = formats("ja")["月日"]
+    md = formats_by_name("ja")["月日"]
     assert day_before((8, 4), md) == (8, 3)
     assert day_before((8, 1), md) is None
 
@@ -147,8 +152,11 @@ def test_the_day_before_stays_in_the_month() -> None:
     [("時", 8, 0, 22), ("日", 10, 1, 27), ("月", 4, 1, 11), ("年", 6, 2000, 2021)],
 )
 def test_short_windows(name: str, width: int, low: int, high: int) -> None:
-    windows = SHORT.windows(formats("ja")[name])
+    windows = SHORT_SPAN.windows(formats_by_name("ja")[name])
     assert {len(window) for window in windows} == {width}
     assert (windows[0][0], windows[-1][-1]) == (low, high)
-    assert RANDOM.windows(formats("ja")[name]) == []
-    assert (list(SHORT.lengths()), list(RANDOM.lengths())) == ([1, 2, 3], list(range(1, 10)))
+    assert RANDOM_SPAN.windows(formats_by_name("ja")[name]) == []
+    assert (list(SHORT_SPAN.lengths()), list(RANDOM_SPAN.lengths())) == (
+        [1, 2, 3],
+        list(range(1, 10)),
+    )

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.perturbation import Perturbation, apply, perturbations
-from nikawa.perturbation.base import changeable, with_inputs
+from nikawa.perturbation.base import changeable_inputs, replace_inputs
 from nikawa.records import Example, Origin, Span
 from nikawa.text import Analyser, analyser
 
@@ -70,7 +70,7 @@ def test_wrong_analyser_is_named() -> None:
 
 def test_draws_depend_on_seed_operation_and_id_alone(ipadic: Analyser) -> None:
     def shout(example: Example, _: Analyser, random: Random) -> Example | None:
-        return with_inputs(example, {"premise": f"{random.random()}"})
+        return replace_inputs(example, {"premise": f"{random.random()}"})
 
     def noisy(name: str) -> Perturbation:
         return Perturbation(
@@ -100,17 +100,17 @@ def test_inputs_that_positions_point_into_cannot_change() -> None:
     )
     tree = Example(id="1", inputs={"text": "狐", "words": []}, gold={"tree": {}})
     reading = Example(id="1", inputs={"context": "狐", "question": "誰"}, gold={"answers": []})
-    assert changeable(relation, ("text",)) == changeable(tree, ("text",)) == {}
-    assert changeable(reading, ("context", "question")) == {"question": "誰"}
-    assert changeable(FOX, ("hypothesis", "premise", "text")) == {
+    assert changeable_inputs(relation, ("text",)) == changeable_inputs(tree, ("text",)) == {}
+    assert changeable_inputs(reading, ("context", "question")) == {"question": "誰"}
+    assert changeable_inputs(FOX, ("hypothesis", "premise", "text")) == {
         "hypothesis": "狸が笛を吹いている",
         "premise": "狐が笛を吹いている",
     }
 
 
 def test_no_blank_and_no_unchanged_input() -> None:
-    assert with_inputs(FOX, {"premise": " \n"}) is None
-    assert with_inputs(FOX, {"premise": FOX.inputs["premise"]}) is None
+    assert replace_inputs(FOX, {"premise": " \n"}) is None
+    assert replace_inputs(FOX, {"premise": FOX.inputs["premise"]}) is None
 
 
 def test_names_by_language() -> None:

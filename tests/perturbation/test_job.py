@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples, write_records
-from nikawa.perturbation.job import Options, perturb
+from nikawa.perturbation.job import PerturbOptions, perturb
 from nikawa.records import Example
 
 LABELS = ("entailment", "contradiction", "neutral")
@@ -53,7 +53,7 @@ def zoo(tmp_path: Path) -> Path:
 
 def test_one_operation_to_one_file(zoo: Path, tmp_path: Path) -> None:
     out = tmp_path / "swapped.jsonl"
-    report = perturb("swap", str(zoo), options=Options(cases=("o",), out=out))
+    report = perturb("swap", str(zoo), options=PerturbOptions(cases=("o",), out=out))
     (done,) = report.operations
     assert (done.operation, done.effect, report.written) == ("swap-o", "neutral", 12)
     assert (done.examples, done.eligible, done.rewritten, done.skipped) == (26, 12, 12, 14)
@@ -65,7 +65,7 @@ def test_one_operation_to_one_file(zoo: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_has_a_split_an_operation(zoo: Path, tmp_path: Path) -> None:
-    report = perturb("particles,width-half", str(zoo), options=Options(out=tmp_path / "out"))
+    report = perturb("particles,width-half", str(zoo), options=PerturbOptions(out=tmp_path / "out"))
     made = load(str(tmp_path / "out"))
     assert set(made.splits) == {
         f"{family}-{case}" for family in ("scramble", "swap", "delete") for case in ("o", "de")
@@ -75,7 +75,7 @@ def test_a_folder_has_a_split_an_operation(zoo: Path, tmp_path: Path) -> None:
 
 
 def test_several_splits_are_kept_apart(tmp_path: Path) -> None:
-    perturb("width-half", "mini-ja", options=Options(out=tmp_path / "out"))
+    perturb("width-half", "mini-ja", options=PerturbOptions(out=tmp_path / "out"))
     assert set(load(str(tmp_path / "out")).splits) == {
         f"{split}-width-half" for split in ("train", "dev", "test")
     }
@@ -92,7 +92,7 @@ def test_assume_eligible_rewrites_all_it_can(tmp_path: Path) -> None:
     texts = ("狐が笑いながら笛を吹く。", "狐が眠る。")
     write_records(path, [Example(id=str(i), inputs={"premise": t}) for i, t in enumerate(texts)])
     careful, bold = (
-        perturb("delete-o", str(path), options=Options(assume_eligible=assume)).operations[0]
+        perturb("delete-o", str(path), options=PerturbOptions(assume_eligible=assume)).operations[0]
         for assume in (False, True)
     )
     assert (careful.eligible, careful.rewritten) == (0, 0)
@@ -121,7 +121,7 @@ def test_it_is_told_why_examples_are_skipped(tmp_path: Path) -> None:
 def test_skipped_and_reasons_add_up(zoo: Path, operation: str) -> None:
     for assume in (False, True):
         for inputs in ((), ("hypothesis",)):
-            how = Options(assume_eligible=assume, inputs=inputs)
+            how = PerturbOptions(assume_eligible=assume, inputs=inputs)
             (done,) = perturb(operation, str(zoo), options=how).operations
             assert sum(done.reasons.values()) == done.skipped == done.examples - done.rewritten
 
@@ -136,13 +136,15 @@ def test_nothing_is_written_where_nothing_was_rewritten(
     write_records(path, [Example(id="1", inputs={"text": "狐が笛を吹く。"}, gold=spans)])
     said = "are not there" if assume else "no text that nothing points into"
     with pytest.raises(BadInput, match=rf"nothing was rewritten: .*{said} \(1 of 1\)"):
-        perturb("swap-o", str(path), options=Options(out=tmp_path / out, assume_eligible=assume))
+        perturb(
+            "swap-o", str(path), options=PerturbOptions(out=tmp_path / out, assume_eligible=assume)
+        )
     assert not (tmp_path / out).exists()
 
 
 def test_inputs_can_be_named(zoo: Path, tmp_path: Path) -> None:
     out = tmp_path / "h.jsonl"
-    perturb("swap-o", str(zoo), options=Options(inputs=("hypothesis", "premise"), out=out))
+    perturb("swap-o", str(zoo), options=PerturbOptions(inputs=("hypothesis", "premise"), out=out))
     first, *_, last = read_examples(out)
     assert first.inputs == {"premise": "狐を赤い帽子が洗った。", "hypothesis": "狐を笛が吹く。"}
     assert last.inputs == {"premise": "牛が広い庭で眠っている。", "hypothesis": "牛を笛が吹く。"}
@@ -155,14 +157,14 @@ def test_an_input_that_only_a_later_example_has_will_do(tmp_path: Path) -> None:
         path,
         [Example(id=n, inputs={n: "狐が笛を吹く。", "note": "狐"}) for n in ("text", "premise")],
     )
-    report = perturb("swap-o", str(path), options=Options(inputs=("premise",)))
+    report = perturb("swap-o", str(path), options=PerturbOptions(inputs=("premise",)))
     assert report.operations[0].rewritten == 1
 
 
 @pytest.mark.parametrize("case", ["o", "eul"])
 def test_a_case_serves_both_languages(case: str) -> None:
     names = [
-        perturb("scramble", name, options=Options(cases=(case,), split="dev"))
+        perturb("scramble", name, options=PerturbOptions(cases=(case,), split="dev"))
         .operations[0]
         .operation
         for name in ("mini-ja", "mini-ko")
@@ -175,7 +177,9 @@ def test_the_same_bytes_again_in_any_order(zoo: Path, tmp_path: Path) -> None:
     write_records(turned, pairs()[::-1])
     for source, name in ((zoo, "a"), (zoo, "b"), (turned, "c")):
         perturb(
-            "particles", str(source), options=Options(augment=5, out=tmp_path / f"{name}.jsonl")
+            "particles",
+            str(source),
+            options=PerturbOptions(augment=5, out=tmp_path / f"{name}.jsonl"),
         )
     a, b, c = ((tmp_path / f"{name}.jsonl").read_bytes() for name in "abc")
     assert a == b
@@ -189,7 +193,7 @@ class TestAugment:
     def drawn(self, zoo: Path, tmp_path: Path) -> Callable[..., list[Example]]:
         def run(**how: object) -> list[Example]:
             out = tmp_path / "added.jsonl"
-            options = Options(augment=8, out=out, overwrite=True, **how)  # type: ignore[arg-type]
+            options = PerturbOptions(augment=8, out=out, overwrite=True, **how)  # type: ignore[arg-type]
             perturb("particles", str(zoo), options=options)
             return list(read_examples(out))
 
@@ -230,7 +234,7 @@ class TestAugment:
         ]
         mixed, out = tmp_path / "mixed.jsonl", tmp_path / "added.jsonl"
         write_records(mixed, [*pairs(), *scored])
-        perturb("particles", str(mixed), options=Options(augment=20, out=out))
+        perturb("particles", str(mixed), options=PerturbOptions(augment=20, out=out))
         added = list(read_examples(out))
         unlabelled = {e.id for e in added if "label" not in e.gold}
         assert Counter(e.id.partition("~")[2].partition("-")[0] for e in added).total() == 60
@@ -243,7 +247,9 @@ class TestAugment:
         inputs = {"sentence1": "狐が笛を吹く。", "sentence2": "笛"}
         write_records(path, [Example(id="1", inputs=inputs, gold={"score": 3.8})])
         with pytest.raises(BadInput, match="no label to draw anew"):
-            perturb("swap-o", str(path), options=Options(augment=1, out=tmp_path / "x.jsonl"))
+            perturb(
+                "swap-o", str(path), options=PerturbOptions(augment=1, out=tmp_path / "x.jsonl")
+            )
 
     def test_another_seed_draws_others(self, drawn: Callable[..., list[Example]]) -> None:
         assert {e.id for e in drawn(seed=1)} != {e.id for e in drawn()}
@@ -251,7 +257,9 @@ class TestAugment:
     def test_too_few_are_said(self, zoo: Path) -> None:
         with pytest.raises(BadInput, match="300 additions of scramble are asked for, 24 examples"):
             perturb(
-                "particles", str(zoo), options=Options(augment=300, out=zoo.with_name("x.jsonl"))
+                "particles",
+                str(zoo),
+                options=PerturbOptions(augment=300, out=zoo.with_name("x.jsonl")),
             )
 
 
@@ -314,7 +322,7 @@ def test_the_list_of_operations() -> None:
 def test_the_paper_s_additions(shared_data: Path, tmp_path: Path) -> None:
     out = tmp_path / "added.jsonl"
     report = perturb(
-        "particles", "jsick:train", data=shared_data, options=Options(augment=300, out=out)
+        "particles", "jsick:train", data=shared_data, options=PerturbOptions(augment=300, out=out)
     )
     assert report.written == 900
     assert all(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nikawa.errors import listed
-from nikawa.generation.generator import Generator, Place
+from nikawa.generation.generator import Generator, PlannedCell
 from nikawa.records import Record
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Culprit(Record, frozen=True, kw_only=True):
         )
 
 
-class Verdict(Record, frozen=True, kw_only=True):
+class GateVerdict(Record, frozen=True, kw_only=True):
     """What the artifact test said."""
 
     passed: bool
@@ -59,9 +59,9 @@ class Verdict(Record, frozen=True, kw_only=True):
     """Literals that no other words can help, the worst first; empty where it was chance."""
 
 
-def judge(
-    maker: Generator, places: Sequence[Place], path: Path, allowed: int, tokeniser: str | None
-) -> Verdict:
+def judge_artifacts(
+    maker: Generator, places: Sequence[PlannedCell], path: Path, allowed: int, tokeniser: str | None
+) -> GateVerdict:
     """Test the problems of a file against the number of pairs allowed."""
     from nikawa.checks.probe import Options, artifacts
 
@@ -71,7 +71,7 @@ def judge(
     culprits: tuple[Culprit, ...] = ()
     if over > allowed:
         culprits = _culprits(maker, places, report.over, report.tokeniser, probe.table)
-    return Verdict(
+    return GateVerdict(
         passed=over <= allowed,
         allowed=allowed,
         vocabulary=report.vocabulary,
@@ -83,7 +83,11 @@ def judge(
 
 
 def _culprits(
-    maker: Generator, places: Sequence[Place], over: Iterable[Pair], tokeniser: str, table: Table
+    maker: Generator,
+    places: Sequence[PlannedCell],
+    over: Iterable[Pair],
+    tokeniser: str,
+    table: Table,
 ) -> tuple[Culprit, ...]:
     import numpy as np
 
@@ -113,13 +117,13 @@ def _culprits(
 
 
 def _literals(
-    maker: Generator, places: Sequence[Place], tokeniser: str
+    maker: Generator, places: Sequence[PlannedCell], tokeniser: str
 ) -> dict[str, frozenset[str]]:
     """Template to the tokens all of its problems hold."""
     from nikawa.text import analyser
 
     cut = analyser(tokeniser, cache=0)
-    by_template: dict[str, list[Place]] = {}
+    by_template: dict[str, list[PlannedCell]] = {}
     for place in places:
         by_template.setdefault(place.cell.template.id, []).append(place)
     found: dict[str, frozenset[str]] = {}

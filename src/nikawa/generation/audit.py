@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nikawa.generation.problem_reader import Parsed, Reader
+from nikawa.generation.problem_reader import ParsedProblem, ProblemReader
 from nikawa.generation.template import Template
-from nikawa.generation.time_spans import Span
+from nikawa.generation.time_spans import TimeSpan
 from nikawa.generation.times import CALENDAR, COMPAT, Format, Point
 from nikawa.records import Example, Finding, Record
 
@@ -32,7 +32,7 @@ NOTES = {
 """Every check, in the order of the report."""
 
 
-class Report(Record, frozen=True, kw_only=True):
+class AuditReport(Record, frozen=True, kw_only=True):
     """The outcome of an audit."""
 
     rows: int
@@ -62,12 +62,12 @@ def audit(
     examples: Iterable[Example],
     *,
     compat: bool = False,
-    spans: Mapping[str, Span] | None = None,
+    spans: Mapping[str, TimeSpan] | None = None,
     wrong_forms: WrongForms | None = None,
     where: str = "",
-) -> Report:
+) -> AuditReport:
     """Read every example back through the template its meta names; `compat` takes the authors' base-100 clock."""
-    readers = {template.id: Reader(template) for template in templates}
+    readers = {template.id: ProblemReader(template) for template in templates}
     clock = COMPAT if compat else CALENDAR
     tally = _Tally()
     for example in examples:
@@ -99,7 +99,11 @@ def _label(tally: _Tally, example: Example, label: str) -> None:
 
 
 def _look(
-    tally: _Tally, example: Example, template: Template, parsed: Parsed, spans: Mapping[str, Span]
+    tally: _Tally,
+    example: Example,
+    template: Template,
+    parsed: ParsedProblem,
+    spans: Mapping[str, TimeSpan],
 ) -> None:
     meta = example.meta
     for fault in dict.fromkeys(parsed.faults):
@@ -116,7 +120,7 @@ def _look(
         tally.note("inconsistent-premise", example.id, str(example.gold.get("label", "")))
 
 
-def _within(parsed: Parsed, fmt: Format, span: Span) -> bool:
+def _within(parsed: ParsedProblem, fmt: Format, span: TimeSpan) -> bool:
     """Whether points share a window, and intervals have a length of the span."""
     points = [value for value in parsed.values.values() if isinstance(value, tuple)]
     sizes = [value for key, value in parsed.values.items() if key.startswith("interval")]
@@ -132,7 +136,7 @@ def _close(points: Sequence[Point], width: int | None) -> bool:
     return len({point[:-1] for point in points}) == 1 and max(last) - min(last) < width
 
 
-def _forms(tally: _Tally, example: Example, parsed: Parsed, wrong_forms: WrongForms) -> None:
+def _forms(tally: _Tally, example: Example, parsed: ParsedProblem, wrong_forms: WrongForms) -> None:
     verbs: dict[str, dict[str, str]] = {}
     for key, text in parsed.texts.items():
         slot, dot, form = key.partition(".")
@@ -143,8 +147,8 @@ def _forms(tally: _Tally, example: Example, parsed: Parsed, wrong_forms: WrongFo
         tally.note("verb-form", example.id, wrong[0])
 
 
-def _report(tally: _Tally, where: str) -> Report:
-    return Report(
+def _report(tally: _Tally, where: str) -> AuditReport:
+    return AuditReport(
         rows=tally.rows,
         parsed=tally.parsed,
         agree=tally.agree,

@@ -12,7 +12,7 @@ from nikawa.records import Card
 from nikawa.version import __version__
 
 if TYPE_CHECKING:
-    from nikawa.generation.job import GenerateReport, Options
+    from nikawa.generation.job import GenerateOptions, GenerateReport
 
 
 MADE = "made here: "
@@ -24,7 +24,7 @@ def made_by(card: Card) -> str:
     return card.homepage.removeprefix(MADE) if card.homepage.startswith(MADE) else ""
 
 
-def command(spec: str, how: Options) -> str:
+def command(spec: str, how: GenerateOptions) -> str:
     """What makes the same bytes again, but for the folder they go to."""
     counts = [f"{name}={n}" if name else f"{n}" for name, n in (how.counts or {}).items()]
     words = ["nikawa", "generate", spec, *(word for count in counts for word in ("-n", count))]

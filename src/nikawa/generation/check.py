@@ -13,14 +13,21 @@ from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
 
-from nikawa.generation.conditions import NEVER, Condition, Every, compiled, leaves, only_order
+from nikawa.generation.conditions import (
+    NEVER,
+    And,
+    Condition,
+    compares_only_points,
+    compile_condition,
+    iterate_operands,
+)
 from nikawa.generation.conditions import Size as Amount
-from nikawa.generation.pack import Find, Pack, survey
-from nikawa.generation.template import Template, Time, Word, bare_case, unbound
-from nikawa.generation.template_errors import At, Trouble
-from nikawa.generation.time_sampling import TimeSpec
-from nikawa.generation.time_spans import RANDOM
-from nikawa.generation.times import CALENDAR, Format, Point, Value, exists
+from nikawa.generation.pack import FindFile, Pack, read_pack
+from nikawa.generation.template import Template, Time, Word, find_unbound_names, strip_case_number
+from nikawa.generation.template_errors import Position, Trouble
+from nikawa.generation.time_sampling import TimeRules
+from nikawa.generation.time_spans import RANDOM_SPAN
+from nikawa.generation.times import CALENDAR, Format, Point, Value, is_in_calendar
 
 
 class Size(NamedTuple):
@@ -37,9 +44,9 @@ MOST = 50_000
 Placed = tuple[Path, Trouble]
 
 
-def check(spec: str | Path, *, find: Find | None = None) -> tuple[Pack, list[Placed]]:
+def check_pack(spec: str | Path, *, find: FindFile | None = None) -> tuple[Pack, list[Placed]]:
     """Every fault of a pack, a folder or a template file: those that stop reading, then the others."""
-    pack, troubles = survey(spec, find=find)
+    pack, troubles = read_pack(spec, find=find)
     for template, path in zip(pack.templates, pack.sources, strict=True):
         placed = ((path, trouble) for trouble in check_template(template))
         troubles += [pair for pair in placed if pair not in troubles]
@@ -48,7 +55,7 @@ def check(spec: str | Path, *, find: Find | None = None) -> tuple[Pack, list[Pla
 
 def check_template(template: Template) -> Iterator[Trouble]:
     """The faults of one template."""
-    names = list(unbound(template))
+    names = list(find_unbound_names(template))
     yield from names
     yield from _cases(template)
     yield from _slots(template)
@@ -59,7 +66,7 @@ def check_template(template: Template) -> Iterator[Trouble]:
 
 
 def _trouble(
-    template: Template, check: str, at: At, what: str, cure: str, level: str = "error"
+    template: Template, check: str, at: Position, what: str, cure: str, level: str = "error"
 ) -> Trouble:
     return Trouble(
         check=check,
@@ -85,7 +92,9 @@ def _cases(template: Template) -> Iterator[Trouble]:
     taken = {case for verb in verbs for case in verb.frame}
     for use in template.uses:
         if isinstance(use, Word) and use.case and verbs and use.case not in taken:
-            near = [case for case in taken if bare_case(case) == bare_case(use.case)]
+            near = [
+                case for case in taken if strip_case_number(case) == strip_case_number(use.case)
+            ]
             what = f"{use.written or use.slot}: the verb takes {', '.join(verbs[0].frame)}, not {use.case}"
             cure = f"write {near[0]}" if near else "add the case to the verb, or change the slot's"
             yield _trouble(template, "case", use.at, what, cure)
@@ -153,8 +162,8 @@ def _conditions(template: Template) -> Iterator[Trouble]:
         at = template.places.get(field, template.at)
         if condition == NEVER:
             continue
-        if not list(leaves(condition)):
-            if not compiled(condition, CALENDAR, "")({}):
+        if not list(iterate_operands(condition)):
+            if not compile_condition(condition, CALENDAR, "")({}):
                 what = f"the {_LABEL[field]} condition is a long way to say never"
                 yield _trouble(
                     template, "never", at, what, "write never, if that is meant", "warning"
@@ -164,10 +173,10 @@ def _conditions(template: Template) -> Iterator[Trouble]:
             yield _trouble(
                 template, "never", at, what, "look for comparisons that exclude each other"
             )
-        elif _witness(template, Every((condition, *template.given)), template.spec.allowed) is None:
+        elif _witness(template, And((condition, *template.given)), template.spec.allowed) is None:
             what = f"the {_LABEL[field]} condition never holds: {_excluded(template, condition)}"
             yield _trouble(template, "never", at, what, "write never, if that is meant", "warning")
-    both = _witness(template, Every((template.entails, template.contradicts)))
+    both = _witness(template, And((template.entails, template.contradicts)))
     if both is not None:
         at = template.places.get("contradicts", template.at)
         what = f"both conditions hold for {_shown(template, *both)}"
@@ -179,7 +188,7 @@ def _excluded(template: Template, condition: Condition) -> str:
     differ = "times of one problem always differ"
     if _witness(template, condition, template.spec.allowed) is None:
         return differ
-    if _witness(template, Every((condition, *template.given))) is None:
+    if _witness(template, And((condition, *template.given))) is None:
         return "what is given excludes it"
     return f"what is given excludes it, as {differ}"
 
@@ -203,7 +212,7 @@ def _witness(
     """An assignment for which the condition holds: from a small domain, else from a large one."""
     for size in (SMALL, LARGE):
         found = _search(template, condition, allowed, size)
-        if found is not None or only_order(condition):
+        if found is not None or compares_only_points(condition):
             return found
     return None
 
@@ -214,15 +223,15 @@ def _search(
     allowed: Callable[[Mapping[str, Value], Format | None], bool] | None,
     size: Size,
 ) -> Witness | None:
-    terms = list(leaves(condition))
+    terms = list(iterate_operands(condition))
     names = None if allowed else {term.name for term in terms}
     if any(isinstance(term, Amount) and not term.name for term in terms):
         # A condition that names an integer may need values far from the first ones.
         size = size._replace(lengths=10_000)
     # Points that are only compared have the same orders in every format.
-    formats = template.formats[:1] if only_order(condition) else template.formats
+    formats = template.formats[:1] if compares_only_points(condition) else template.formats
     for fmt in formats or (None,):
-        test = compiled(condition, CALENDAR, fmt.largest if fmt else "")
+        test = compile_condition(condition, CALENDAR, fmt.largest if fmt else "")
         for values, env in _assignments(template.spec, names, fmt, size):
             if test(env) and (allowed is None or allowed(values, fmt)):
                 return values, fmt
@@ -230,7 +239,7 @@ def _search(
 
 
 def _assignments(
-    spec: TimeSpec, names: set[str] | None, fmt: Format | None, size: Size
+    spec: TimeRules, names: set[str] | None, fmt: Format | None, size: Size
 ) -> Iterator[tuple[dict[str, Value], dict[str, int]]]:
     """Assignments of the slots in `names` (all when None), and what compiled conditions read of them."""
     points, sizes = (
@@ -243,7 +252,7 @@ def _assignments(
         (point, CALENDAR.start(point, fmt), CALENDAR.end(point, fmt))
         for point in (_points(fmt, size) if points else ())
     ]
-    offered = RANDOM.numbers(fmt) if fmt.measure else RANDOM.lengths()
+    offered = RANDOM_SPAN.numbers(fmt) if fmt.measure else RANDOM_SPAN.lengths()
     for combination in islice(product(domain, repeat=len(points)), MOST):
         values: dict[str, Value] = {}
         env: dict[str, int] = {}
@@ -256,12 +265,12 @@ def _assignments(
 
 def _points(fmt: Format, size: Size) -> Iterator[Point]:
     """Values of the largest unit, each with neighbours of the smallest."""
-    first = RANDOM.values(fmt.largest, {})
+    first = RANDOM_SPAN.values(fmt.largest, {})
     if len(fmt.units) == 1:
         yield from ((value,) for value in first[: size.largest])
         return
     inner = [{"month": 3, "day": 10}[unit] for unit in fmt.units[1:-1]]
     for value in first[: size.largest]:
-        for number in RANDOM.values(fmt.smallest, {})[4 : 4 + size.neighbours]:
-            if exists((value, *inner, number), fmt):
+        for number in RANDOM_SPAN.values(fmt.smallest, {})[4 : 4 + size.neighbours]:
+            if is_in_calendar((value, *inner, number), fmt):
                 yield (value, *inner, number)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from nikawa.generation.template_errors import At, Mistake
+from nikawa.generation.template_errors import Position, TemplateError
 from nikawa.generation.times import UNITS, Clock, Format, Value
 
 COMPARE: dict[str, Callable[[int, int], bool]] = {
@@ -31,7 +31,7 @@ class Edge:
 
     name: str
     side: str
-    at: At = field(default=At(), compare=False)
+    at: Position = field(default=Position(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Size:
     name: str = ""
     count: int = 0
     unit: str = ""
-    at: At = field(default=At(), compare=False)
+    at: Position = field(default=Position(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Shifted:
     """A time or a size plus or minus a size."""
 
     base: Edge | Size
@@ -53,7 +53,7 @@ class Moved:
     by: Size
 
 
-Term = Edge | Size | Moved
+Term = Edge | Size | Shifted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,55 +73,57 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class And:
     """All parts hold."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class Or:
     """At least one part holds."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Opposite:
+class Not:
     """The part does not hold."""
 
     part: Condition
 
 
-Condition = Constant | Compare | Every | Some | Opposite
+Condition = Constant | Compare | And | Or | Not
 ALWAYS, NEVER = Constant(True), Constant(False)
 
 
-def leaves(condition: Condition) -> Iterator[Edge | Size]:
+def iterate_operands(condition: Condition) -> Iterator[Edge | Size]:
     """Every time and size a condition speaks of."""
-    for compare in comparisons(condition):
+    for compare in iterate_comparisons(condition):
         for term in (compare.left, compare.right):
-            yield from (term.base, term.by) if isinstance(term, Moved) else (term,)
+            yield from (term.base, term.by) if isinstance(term, Shifted) else (term,)
 
 
-def comparisons(condition: Condition) -> Iterator[Compare]:
+def iterate_comparisons(condition: Condition) -> Iterator[Compare]:
     """Every comparison in a condition."""
     match condition:
         case Compare():
             yield condition
-        case Every(parts) | Some(parts):
+        case And(parts) | Or(parts):
             for part in parts:
-                yield from comparisons(part)
-        case Opposite(part):
-            yield from comparisons(part)
+                yield from iterate_comparisons(part)
+        case Not(part):
+            yield from iterate_comparisons(part)
 
 
-def only_order(condition: Condition) -> bool:
+def compares_only_points(condition: Condition) -> bool:
     """Whether a condition compares points with points and nothing else."""
-    return all(isinstance(term, Edge) for c in comparisons(condition) for term in (c.left, c.right))
+    return all(
+        isinstance(term, Edge) for c in iterate_comparisons(condition) for term in (c.left, c.right)
+    )
 
 
-def bind(values: Mapping[str, Value], fmt: Format | None, clock: Clock) -> dict[str, int]:
+def bind_values(values: Mapping[str, Value], fmt: Format | None, clock: Clock) -> dict[str, int]:
     """What compiled conditions read: both ends of every point, intervals and numbers as they are."""
     env: dict[str, int] = {}
     for name, value in values.items():
@@ -137,7 +139,7 @@ def bind(values: Mapping[str, Value], fmt: Format | None, clock: Clock) -> dict[
 
 
 @lru_cache(maxsize=4096)
-def compiled(condition: Condition, clock: Clock, unit: str) -> Test:
+def compile_condition(condition: Condition, clock: Clock, unit: str) -> Test:
     """A condition as a function; `unit` is the unit of its intervals."""
     match condition:
         case Constant(value):
@@ -145,14 +147,14 @@ def compiled(condition: Condition, clock: Clock, unit: str) -> Test:
         case Compare(op, left, right):
             compare, a, b = COMPARE[op], _amount(left, clock, unit), _amount(right, clock, unit)
             return lambda env: compare(a(env), b(env))
-        case Every(parts):
-            tests = [compiled(part, clock, unit) for part in parts]
+        case And(parts):
+            tests = [compile_condition(part, clock, unit) for part in parts]
             return lambda env: all(test(env) for test in tests)
-        case Some(parts):
-            tests = [compiled(part, clock, unit) for part in parts]
+        case Or(parts):
+            tests = [compile_condition(part, clock, unit) for part in parts]
             return lambda env: any(test(env) for test in tests)
-        case Opposite(part):
-            test = compiled(part, clock, unit)
+        case Not(part):
+            test = compile_condition(part, clock, unit)
             return lambda env: not test(env)
 
 
@@ -162,7 +164,7 @@ def _amount(term: Term, clock: Clock, unit: str) -> Amount:
             return operator.itemgetter(f"{name}.{side}")
         case Size(name, count, _):
             return operator.itemgetter(name) if name else lambda env: count
-        case Moved(base, sign, by):
+        case Shifted(base, sign, by):
             start, size, shift = _amount(base, clock, unit), _amount(by, clock, unit), clock.shift
             if isinstance(base, Size):
                 return lambda env: start(env) + sign * size(env)
@@ -170,23 +172,25 @@ def _amount(term: Term, clock: Clock, unit: str) -> Amount:
             return lambda env: shift(start(env), sign * size(env), step)
 
 
-def written(condition: Condition) -> str:
+def write_condition(condition: Condition) -> str:
     """A condition in the native notation."""
     match condition:
         case Constant(value):
             return "always" if value else "never"
         case Compare(op, left, right):
             return f"{_term(left)} {op} {_term(right)}"
-        case Every(parts):
+        case And(parts):
             return " and ".join(_inside(part) for part in parts)
-        case Some(parts):
+        case Or(parts):
             return " or ".join(_inside(part) for part in parts)
-        case Opposite(part):
+        case Not(part):
             return f"not {_inside(part)}"
 
 
 def _inside(part: Condition) -> str:
-    return f"({written(part)})" if isinstance(part, Every | Some | Opposite) else written(part)
+    return (
+        f"({write_condition(part)})" if isinstance(part, And | Or | Not) else write_condition(part)
+    )
 
 
 def _term(term: Term) -> str:
@@ -195,7 +199,7 @@ def _term(term: Term) -> str:
             return f"{name}.{side}"
         case Size(name, count, unit):
             return name or f"{count} {unit}".strip()
-        case Moved(base, sign, by):
+        case Shifted(base, sign, by):
             return f"{_term(base)} {'+' if sign > 0 else '-'} {_term(by)}"
 
 
@@ -220,7 +224,7 @@ DEEPEST = 50
 """Brackets and negations within each other."""
 
 
-def slot_name(written: str) -> tuple[str, int] | None:
+def parse_slot_name(written: str) -> tuple[str, int] | None:
     """Kind and index of a slot's name: `tp_1`, `time1` and `time` are all ("time", 1)."""
     found = _SLOT.fullmatch(written)
     if found is None:
@@ -228,7 +232,7 @@ def slot_name(written: str) -> tuple[str, int] | None:
     return ALIASES.get(found[1], found[1]), int(found[2] or 1)
 
 
-def parse_condition(text: str, at: At) -> Condition:
+def parse_condition(text: str, at: Position) -> Condition:
     """The tree of a condition that begins at `at`; a `Mistake` says where it cannot be read."""
     return _Parser(text, at).whole()
 
@@ -236,19 +240,19 @@ def parse_condition(text: str, at: At) -> Condition:
 class _Parser:
     """Recursive descent over the tokens of one condition."""
 
-    def __init__(self, text: str, at: At) -> None:
+    def __init__(self, text: str, at: Position) -> None:
         self.at = at
         self.tokens = list(self._scan(text))
         self.end = at.later(len(text))
         self.place = self.depth = 0
 
-    def _scan(self, text: str) -> Iterator[tuple[str, str, At]]:
+    def _scan(self, text: str) -> Iterator[tuple[str, str, Position]]:
         position = 0
         while position < len(text):
             found = _TOKEN.match(text, position)
             if found is None:
                 what = f"{text[position]!r} has no place in a condition"
-                raise Mistake(
+                raise TemplateError(
                     "syntax",
                     what,
                     self.at.later(position),
@@ -260,13 +264,13 @@ class _Parser:
 
     def whole(self) -> Condition:
         if not self.tokens:
-            raise Mistake(
+            raise TemplateError(
                 "syntax", "the condition is empty", self.at, "write always, never, or a comparison"
             )
-        result = self.joined(",", self.clause, Every)
+        result = self.joined(",", self.clause, And)
         if self.place < len(self.tokens):
             _, word, at = self.tokens[self.place]
-            raise Mistake(
+            raise TemplateError(
                 "syntax",
                 f"{word!r} is not expected here",
                 at,
@@ -275,17 +279,17 @@ class _Parser:
         return result
 
     def clause(self) -> Condition:
-        return self.joined("or", lambda: self.joined("and", self.one, Every), Some)
+        return self.joined("or", lambda: self.joined("and", self.one, And), Or)
 
     def joined(
-        self, word: str, part: Callable[[], Condition], make: type[Every] | type[Some]
+        self, word: str, part: Callable[[], Condition], make: type[And] | type[Or]
     ) -> Condition:
         parts = [part()]
         while self.takes(word):
             parts.append(part())
         return parts[0] if len(parts) == 1 else make(tuple(parts))
 
-    def peek(self) -> tuple[str, str, At]:
+    def peek(self) -> tuple[str, str, Position]:
         return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "", self.end)
 
     def takes(self, word: str) -> bool:
@@ -297,7 +301,9 @@ class _Parser:
     def one(self) -> Condition:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise Mistake("syntax", "the condition is too deep", self.peek()[2], "take it apart")
+            raise TemplateError(
+                "syntax", "the condition is too deep", self.peek()[2], "take it apart"
+            )
         try:
             return self.single()
         finally:
@@ -305,11 +311,11 @@ class _Parser:
 
     def single(self) -> Condition:
         if self.takes("not"):
-            return Opposite(self.one())
+            return Not(self.one())
         if self.takes("("):
-            inside = self.joined(",", self.clause, Every)
+            inside = self.joined(",", self.clause, And)
             if not self.takes(")"):
-                raise Mistake("syntax", "a bracket is not closed", self.peek()[2], "write )")
+                raise TemplateError("syntax", "a bracket is not closed", self.peek()[2], "write )")
             return inside
         for word, value in (
             ("True", ALWAYS),
@@ -330,13 +336,13 @@ class _Parser:
             _same_kind(terms[-2], terms[-1], at)
             parts.append(Compare(op, terms[-2], terms[-1]))
         if not parts:
-            raise Mistake(
+            raise TemplateError(
                 "syntax",
                 "a comparison is missing",
                 self.peek()[2],
                 "write for example time1 < time2",
             )
-        return parts[0] if len(parts) == 1 else Every(tuple(parts))
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def expression(self) -> Term:
         base = self.term()
@@ -346,13 +352,13 @@ class _Parser:
         self.place += 1
         by = self.term()
         if not isinstance(by, Size) or (isinstance(base, Size) and by.unit):
-            raise Mistake(
+            raise TemplateError(
                 "syntax",
                 "only an interval or a number can be added",
                 at,
                 "write time1 + interval1, or time1 - 1 day",
             )
-        return Moved(base, 1 if mark == "+" else -1, by)
+        return Shifted(base, 1 if mark == "+" else -1, by)
 
     def term(self) -> Edge | Size:
         kind, word, at = self.peek()
@@ -364,23 +370,23 @@ class _Parser:
             return Size("", int(word), unit if unit in UNITS else "", at)
         if kind == "name":
             return _named(word, at)
-        raise Mistake(
+        raise TemplateError(
             "syntax", "a time, an interval or a number is missing", at, "write for example time1"
         )
 
 
-def _named(word: str, at: At) -> Edge | Size:
+def _named(word: str, at: Position) -> Edge | Size:
     name, dot, side = word.partition(".")
-    slot = slot_name(name)
+    slot = parse_slot_name(name)
     key = f"{slot[0]}_{slot[1]}" if slot else name
     if slot and slot[0] == "time":
         if dot and side not in ("start", "end"):
-            raise Mistake(
+            raise TemplateError(
                 "syntax", f"a time has no {side!r}", at.later(len(name) + 1), "write .start or .end"
             )
         return Edge(key, side or "start", at)
     if dot:
-        raise Mistake(
+        raise TemplateError(
             "syntax",
             f"{name} has no {side!r}",
             at.later(len(name) + 1),
@@ -389,9 +395,9 @@ def _named(word: str, at: At) -> Edge | Size:
     return Size(key, 0, "", at)
 
 
-def _same_kind(left: Term, right: Term, at: At) -> None:
+def _same_kind(left: Term, right: Term, at: Position) -> None:
     if _is_instant(left) != _is_instant(right):
-        raise Mistake(
+        raise TemplateError(
             "syntax",
             "compares a time with a length",
             at,
@@ -400,4 +406,4 @@ def _same_kind(left: Term, right: Term, at: At) -> None:
 
 
 def _is_instant(term: Term) -> bool:
-    return isinstance(term.base if isinstance(term, Moved) else term, Edge)
+    return isinstance(term.base if isinstance(term, Shifted) else term, Edge)

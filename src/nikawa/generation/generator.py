@@ -13,18 +13,18 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
-from nikawa.generation.chance import Dice, key
 from nikawa.generation.lexicon import Lexicon, load_lexicon
 from nikawa.generation.pack import Pack
+from nikawa.generation.randomness import KeyedRandom, hash_key
 from nikawa.generation.template import Choice, Literal, Side, Template, Time
-from nikawa.generation.time_sampling import Cell, index, moved
-from nikawa.generation.time_spans import Chance, Span, below
-from nikawa.generation.times import SURFACES, Format, Value, render_interval, render_point
-from nikawa.generation.word_space import SIDES, WordSpace, attached, unit_of
+from nikawa.generation.time_sampling import Cell, index_times, moved
+from nikawa.generation.time_spans import RandomSource, TimeSpan, draw_below
+from nikawa.generation.times import TIME_WORDS, Format, Value, render_interval, render_point
+from nikawa.generation.word_space import RESIDUE_COUNT, WordSpace, attach_particle, verb_unit
 from nikawa.records import Example, Origin
 
 if TYPE_CHECKING:
-    from nikawa.generation.chance_arrays import Numbers
+    from nikawa.generation.randomness_arrays import Numbers
 
 
 Timer = Callable[[dict[str, str], Mapping[str, Value]], None]
@@ -67,24 +67,24 @@ def _writer(
         if isinstance(value, tuple):
             text = render_point(moved(value, days, fmt), fmt, language)
         elif kind == "unit":
-            text = SURFACES[language].unit[fmt.largest]
+            text = TIME_WORDS[language].unit[fmt.largest]
         elif fmt.measure is not None:
             text = fmt.measure.text.format(value)
         else:
             text = render_interval(value, fmt.largest, language)
-        return attached(text, particle) if particle else text
+        return attach_particle(text, particle) if particle else text
 
     return write, {}
 
 
-__all__ = ["Generator", "Place", "lexicon_of"]
+__all__ = ["Generator", "PlannedCell", "load_pack_lexicon"]
 
 
 FEW_WAYS = 8
 """Ways to fill a template up to which spans share them: fewer are not worth dividing."""
 
 
-class Place(NamedTuple):
+class PlannedCell(NamedTuple):
     """A cell of a split and how many problems it is asked for."""
 
     number: int
@@ -94,7 +94,7 @@ class Place(NamedTuple):
     """As many as were asked for, or as there are."""
 
 
-class Share(NamedTuple):
+class WordShare(NamedTuple):
     """The words of a cell among those of its template.
 
     Cells of different spans have no words in common, for their times may be the same; those of one span never make the same
@@ -137,7 +137,7 @@ class Share(NamedTuple):
         return own % size * self.spans + self.span
 
 
-def lexicon_of(pack: Pack) -> Lexicon:
+def load_pack_lexicon(pack: Pack) -> Lexicon:
     """The lexicon a pack names: a folder beside it, or a shipped one."""
     beside = pack.folder / pack.head.lexicon
     if pack.head.lexicon and (beside / "lexicon.toml").is_file():
@@ -164,10 +164,10 @@ class Generator:
         every = [cell.name for t in self.pack.templates for cell in t.cells(spans=self.pack.spans)]
         return {name: number for number, name in enumerate(every, start=1)}
 
-    def places(self, split: str, per: int) -> list[Place]:
+    def places(self, split: str, per: int) -> list[PlannedCell]:
         """The cells of a split, each with the number of problems it gives: `per`, or as many as it has."""
         return [
-            Place(self._numbers[cell.name], cell, min(per, self._most(cell, split)))
+            PlannedCell(self._numbers[cell.name], cell, min(per, self._most(cell, split)))
             for cell in self.pack.cells(split)
         ]
 
@@ -178,7 +178,7 @@ class Generator:
             return 1 << 62
         return len(range(share.offset, share.size, share.cells))
 
-    def returns(self, split: str, place: Place) -> bool:
+    def returns(self, split: str, place: PlannedCell) -> bool:
         """Whether words of a cell come up again, or in another span, so that two problems may be the same."""
         if place.cell.span is None:
             return False
@@ -186,20 +186,22 @@ class Generator:
         return place.n > share.size or (share.spans == 1 and len(self.pack.spans) > 1)
 
     def problems(
-        self, split: str, place: Place, start: int = 0, stop: int | None = None
+        self, split: str, place: PlannedCell, start: int = 0, stop: int | None = None
     ) -> Iterator[Example]:
         """Items `start` to `stop` of a cell, all of them when left out."""
         return map(self._maker(split, place), range(start, place.n if stop is None else stop))
 
-    def words(self, cell: Cell, chance: Chance) -> dict[str, str]:
+    def words(self, cell: Cell, chance: RandomSource) -> dict[str, str]:
         """Texts for every key of a cell's template that is no time, drawn by chance."""
         space = self._share(cell, self.first_split).space
-        fillers = space.fill(below(chance, space.size), 0)
+        fillers = space.fill(draw_below(chance, space.size), 0)
         if choose := _chooser(cell.template):
             choose(fillers, chance)
         return fillers
 
-    def lines(self, split: str, place: Place, start: int = 0, stop: int | None = None) -> bytes:
+    def lines(
+        self, split: str, place: PlannedCell, start: int = 0, stop: int | None = None
+    ) -> bytes:
         """Items `start` to `stop` as JSON lines: the very bytes of the records, without making the records."""
         items = range(start, place.n if stop is None else stop)
         example = self._example(split, place)
@@ -219,7 +221,7 @@ class Generator:
         lexicon = self.lexicon
         return not any(map(_escaped, (*measures, *lexicon.agents, *lexicon.nouns, *lexicon.verbs)))
 
-    def _maker(self, split: str, place: Place) -> Callable[[int], Example]:
+    def _maker(self, split: str, place: PlannedCell) -> Callable[[int], Example]:
         example, fill, render = (
             self._example(split, place),
             self._filler(split, place.cell),
@@ -233,7 +235,7 @@ class Generator:
 
         return make
 
-    def _example(self, split: str, place: Place) -> Example:
+    def _example(self, split: str, place: PlannedCell) -> Example:
         """What all problems of a cell share; the id lacks its second part, the texts are empty."""
         template = place.cell.template
         return Example(
@@ -248,7 +250,7 @@ class Generator:
 
     def _filled(self, split: str, cell: Cell, items: range) -> Iterator[dict[str, str]]:
         """The texts of all slots of each item; those with fresh words are worked out together where they are many."""
-        from nikawa.generation import chance_arrays as batch
+        from nikawa.generation import randomness_arrays as batch
 
         share = self._share(cell, split)
         fresh = range(items.start, max(items.start, min(items.stop, share.size)))
@@ -262,24 +264,24 @@ class Generator:
             yield from map(self._filler(split, cell), items)
 
     def _filled_together(self, split: str, cell: Cell, items: range) -> Iterator[dict[str, str]]:
-        from nikawa.generation.chance_arrays import drawn
+        from nikawa.generation.randomness_arrays import drawn
 
         share = self._share(cell, split)
         words, dice = self._keys(split, cell)
-        texts, choose, chosen = timer(cell), _chooser(cell.template), key(dice, "choice")
+        texts, choose, chosen = timer(cell), _chooser(cell.template), hash_key(dice, "choice")
         times = drawn(self._draw(cell), dice, items.start, items.stop)
         for i, fillers, values in zip(
             items, share.space.fill_many(share.numbers(items), words), times, strict=True
         ):
             texts(fillers, values)
             if choose is not None:
-                choose(fillers, Dice(chosen, i))
+                choose(fillers, KeyedRandom(chosen, i))
             yield fillers
 
     def _keys(self, split: str, cell: Cell) -> tuple[int, int]:
         """What the words and the times of a cell are keyed by."""
-        words = key(self.seed, self.pack.name, split, cell.template.id, unit_of(cell))
-        return words, key(self.seed, self.pack.name, split, cell.name)
+        words = hash_key(self.seed, self.pack.name, split, cell.template.id, verb_unit(cell))
+        return words, hash_key(self.seed, self.pack.name, split, cell.name)
 
     def _filler(self, split: str, cell: Cell) -> Callable[[int], dict[str, str]]:
         """A function that gives the texts of all slots of item i."""
@@ -291,14 +293,14 @@ class Generator:
             )
         words, dice = self._keys(split, cell)
         drawn = _drawer(self._draw(cell), dice, share.size)
-        texts, choose, chosen = timer(cell), _chooser(cell.template), key(dice, "choice")
+        texts, choose, chosen = timer(cell), _chooser(cell.template), hash_key(dice, "choice")
         fill, number = share.space.fill, share.number
 
         def filled(i: int) -> dict[str, str]:
             fillers = fill(number(i), words)
             texts(fillers, drawn(i))
             if choose is not None:
-                choose(fillers, Dice(chosen, i))
+                choose(fillers, KeyedRandom(chosen, i))
             return fillers
 
         return filled
@@ -327,46 +329,46 @@ class Generator:
     def owned(self) -> dict[str, tuple[int, ...]]:
         """Split to the residues it owns: one each, the rest for the first."""
         names = list(self.pack.head.cells)
-        if len(names) > SIDES:
+        if len(names) > RESIDUE_COUNT:
             raise BadInput(
                 f"{self.pack.name} has {len(names)} splits",
-                cure=f"at most {SIDES} can be kept apart",
+                cure=f"at most {RESIDUE_COUNT} can be kept apart",
             )
-        rest = tuple(range(SIDES - len(names) + 1))
-        return {name: rest if i == 0 else (SIDES - i,) for i, name in enumerate(names)}
+        rest = tuple(range(RESIDUE_COUNT - len(names) + 1))
+        return {name: rest if i == 0 else (RESIDUE_COUNT - i,) for i, name in enumerate(names)}
 
-    def _share(self, cell: Cell, split: str) -> Share:
+    def _share(self, cell: Cell, split: str) -> WordShare:
         """The words of a cell."""
         if split not in self.owned:
             raise unknown(f"split of {self.pack.name}", split, self.owned)
-        template, unit = cell.template, unit_of(cell)
+        template, unit = cell.template, verb_unit(cell)
         where = (template.id, unit, split)
         if where not in self._spaces:
             space = WordSpace(template, self.lexicon, unit, self.owned[split])
-            mates: dict[Span | None, list[str]] = {}
+            mates: dict[TimeSpan | None, list[str]] = {}
             for other in template.cells(spans=self.pack.spans):
-                if unit_of(other) == unit:
+                if verb_unit(other) == unit:
                     mates.setdefault(other.span if space.size > FEW_WAYS else None, []).append(
                         other.name
                     )
             self._spaces[where] = space, list(mates.values())
         space, order = self._spaces[where]
         span = next(i for i, names in enumerate(order) if cell.name in names)
-        return Share(space, len(order), span, len(order[span]), order[span].index(cell.name))
+        return WordShare(space, len(order), span, len(order[span]), order[span].index(cell.name))
 
     @cached_property
     def _spaces(self) -> dict[tuple[str, str, str], tuple[WordSpace, list[list[str]]]]:
         return {}
 
     def _draw(self, cell: Cell) -> Draw:
-        draw = index(cell.template.spec, cell.format, cell.span).drawer(cell.label)
+        draw = index_times(cell.template.spec, cell.format, cell.span).drawer(cell.label)
         assert draw is not None, "cells are those that can be reached"
         return draw
 
 
 TRIES = 20
 """How often an item looks for times that an earlier item with the same words does not have."""
-Draw = Callable[[Chance], Mapping[str, Value]]
+Draw = Callable[[RandomSource], Mapping[str, Value]]
 
 
 def _drawer(draw: Draw, seed: int, period: int) -> Callable[[int], Mapping[str, Value]]:
@@ -375,7 +377,7 @@ def _drawer(draw: Draw, seed: int, period: int) -> Callable[[int], Mapping[str, 
 
     def drawn(i: int) -> Mapping[str, Value]:
         if i < period:
-            return draw(Dice(seed, i))
+            return draw(KeyedRandom(seed, i))
         chain, taken = known.setdefault(i % period, ([], set()))
         while len(chain) <= i // period:
             chain.append(_fresh(draw, seed, i % period + len(chain) * period, taken))
@@ -386,21 +388,21 @@ def _drawer(draw: Draw, seed: int, period: int) -> Callable[[int], Mapping[str, 
 
 def _fresh(draw: Draw, seed: int, i: int, taken: set[tuple[Value, ...]]) -> Mapping[str, Value]:
     for attempt in range(TRIES):
-        values = draw(Dice(seed + attempt, i))
+        values = draw(KeyedRandom(seed + attempt, i))
         if (found := tuple(values.values())) not in taken:
             break
     taken.add(found)
     return values
 
 
-def _chooser(template: Template) -> Callable[[dict[str, str], Chance], None] | None:
+def _chooser(template: Template) -> Callable[[dict[str, str], RandomSource], None] | None:
     choices = list({u.key: u.options for u in template.uses if isinstance(u, Choice)}.items())
     if not choices:
         return None
 
-    def choose(fillers: dict[str, str], chance: Chance) -> None:
+    def choose(fillers: dict[str, str], chance: RandomSource) -> None:
         for name, options in choices:
-            fillers[name] = options[below(chance, len(options))]
+            fillers[name] = options[draw_below(chance, len(options))]
 
     return choose
 

@@ -15,14 +15,22 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
-from nikawa.generation.artifact_gate import Verdict, judge
+from nikawa.generation.artifact_gate import GateVerdict, judge_artifacts
 from nikawa.generation.card import command, describe
-from nikawa.generation.generator import Generator, Place, lexicon_of
-from nikawa.generation.journal import JOURNAL, Files, Text, Unusable, clear, prepare, whole
-from nikawa.generation.pack import HEAD, Pack, pack_names
+from nikawa.generation.generator import Generator, PlannedCell, load_pack_lexicon
+from nikawa.generation.journal import (
+    JOURNAL,
+    GrowingFiles,
+    Text,
+    UnusableRun,
+    clear_folder,
+    final_path,
+    start_journal,
+)
+from nikawa.generation.pack import PACK_FILE, Pack, pack_names
 from nikawa.generation.shortfall import refuse_empty, repeated, untested
 from nikawa.generation.template import LABELS
-from nikawa.generation.templates import check, open_pack
+from nikawa.generation.templates import check_templates, open_pack
 from nikawa.generation.workers import made
 from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.locks import lock_folder
@@ -42,7 +50,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class GenerateOptions:
     """What to generate."""
 
     counts: Mapping[str, int] | None = None
@@ -90,7 +98,7 @@ class GenerateReport(Record, frozen=True, kw_only=True):
     asked: dict[str, int] = msgspec.field(default_factory=dict)
     """Splits to all problems asked for, where `per` is `total` and the cells do not come to that many."""
     folder: str
-    gate: Verdict | None = None
+    gate: GateVerdict | None = None
 
 
 def generate(
@@ -98,11 +106,11 @@ def generate(
     out: Path,
     *,
     data: Path | None = None,
-    options: Options | None = None,
+    options: GenerateOptions | None = None,
     progress: Progress | None = None,
 ) -> GenerateReport:
     """Write a dataset folder; an unfinished one of the same settings is gone on with. A failed gate leaves nothing new."""
-    how = options or Options()
+    how = options or GenerateOptions()
     if how.gate is not None and how.tokeniser is not None:
         analyser(how.tokeniser, cache=0)  # a wrong name is told before the work, not after it
     cure = "wait until it ends, or choose another folder"
@@ -114,20 +122,20 @@ def generate(
         return _generate(spec, out, data, how, progress)
 
 
-def resumable(out: Path) -> bool:
+def is_resumable(out: Path) -> bool:
     """Whether a folder holds an unfinished run that its command would go on with."""
     return any((folder / JOURNAL).is_file() for folder in (out, out / BESIDE))
 
 
 def _replacing(
-    spec: str, out: Path, data: Path | None, how: Options, progress: Progress | None
+    spec: str, out: Path, data: Path | None, how: GenerateOptions, progress: Progress | None
 ) -> GenerateReport:
     """Make the new dataset beside the old one, which stays until the new one is whole."""
     beside = out / BESIDE
     fresh = dataclasses.replace(how, overwrite=False)
     try:
         report = _generate(spec, beside, data, fresh, progress)
-    except Unusable:
+    except UnusableRun:
         shutil.rmtree(beside)
         report = _generate(spec, beside, data, fresh, progress)
     if (beside / CARD).exists():
@@ -140,7 +148,7 @@ def _replacing(
 
 
 def _generate(
-    spec: str, out: Path, data: Path | None, how: Options, progress: Progress | None
+    spec: str, out: Path, data: Path | None, how: GenerateOptions, progress: Progress | None
 ) -> GenerateReport:
     pack = open_pack(spec, data)
     _refuse_faulty(spec, data)
@@ -150,18 +158,18 @@ def _generate(
             "training splits and the gate need problems of the first split",
             cure="ask for 1 or more of them",
         )
-    plan = Job(pack, f"{how.seed}", per, views)
+    plan = Plan(pack, f"{how.seed}", per, views)
     refuse_empty(plan)
-    journal = prepare(out, _settings(pack, per, views, how), how.overwrite)
+    journal = start_journal(out, _settings(pack, per, views, how), how.overwrite)
     while True:
-        job = Job(pack, f"{how.seed}+{journal.attempt}", per, views) if journal.attempt else plan
+        job = Plan(pack, f"{how.seed}+{journal.attempt}", per, views) if journal.attempt else plan
         job.remake = (spec, data)
-        _write(job, Files(out, (*per, *views), journal), how, progress)
+        _write(job, GrowingFiles(out, (*per, *views), journal), how, progress)
         verdict = None
         if how.gate is not None:
             first = job.maker.first_split
-            verdict = judge(
-                job.maker, job.places[first], whole(out, first), how.gate, how.tokeniser
+            verdict = judge_artifacts(
+                job.maker, job.places[first], final_path(out, first), how.gate, how.tokeniser
             )
         report = job.report(how.seed, journal.attempt, out, verdict)
         report = replace(report, repeated=repeated(job, out), asked=_missed(report, how))
@@ -169,13 +177,13 @@ def _generate(
             write_card(describe(job.maker, report, command(spec, how)), out, overwrite=True)
             (out / JOURNAL).unlink(missing_ok=True)
             return report
-        clear(out)
+        clear_folder(out)
         if verdict.impossible or journal.attempt + 1 >= ATTEMPTS:
             return report
         journal = replace(journal, attempt=journal.attempt + 1, chunks=0, sizes={})
 
 
-def _missed(report: GenerateReport, how: Options) -> dict[str, int]:
+def _missed(report: GenerateReport, how: GenerateOptions) -> dict[str, int]:
     """Splits to the whole number asked for, where it was not met."""
     if how.per != "total":
         return {}
@@ -189,16 +197,16 @@ def _missed(report: GenerateReport, how: Options) -> dict[str, int]:
 
 def _refuse_faulty(spec: str, data: Path | None) -> None:
     """A pack of the user's own must pass the static checks: labels of a faulty template mean nothing."""
-    if spec in pack_names() and not (Path(spec) / HEAD).is_file():
+    if spec in pack_names() and not (Path(spec) / PACK_FILE).is_file():
         return
-    report = check(spec, data)
+    report = check_templates(spec, data)
     first = next((place for place in report.troubles if place.trouble.level == "error"), None)
     if first is not None:
         what, cure = first.trouble.what, f"nikawa templates check {spec} lists all {report.errors}"
         raise BadInput(what, file=first.file, line=first.trouble.line, cure=cure)
 
 
-def _numbers(pack: Pack, how: Options) -> dict[str, int]:
+def _numbers(pack: Pack, how: GenerateOptions) -> dict[str, int]:
     """Problems of each cell, by split."""
     splits = pack.head.cells
     given = {name or next(iter(splits)): n for name, n in (how.counts or {}).items()}
@@ -234,12 +242,14 @@ def _views(pack: Pack, asked: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in pack.rules if name in asked or "all" in asked)
 
 
-def _settings(pack: Pack, per: Mapping[str, int], views: tuple[str, ...], how: Options) -> str:
+def _settings(
+    pack: Pack, per: Mapping[str, int], views: tuple[str, ...], how: GenerateOptions
+) -> str:
     """A hash of everything the bytes depend on."""
     found = blake2b(digest_size=16)
-    lexicon = lexicon_of(pack).folder
+    lexicon = load_pack_lexicon(pack).folder
     for path in (
-        *(p for p in [pack.folder / HEAD] if p.is_file()),
+        *(p for p in [pack.folder / PACK_FILE] if p.is_file()),
         *pack.sources,
         *sorted(lexicon.iterdir()),
     ):
@@ -249,7 +259,7 @@ def _settings(pack: Pack, per: Mapping[str, int], views: tuple[str, ...], how: O
     return found.hexdigest()
 
 
-class Piece(NamedTuple):
+class CellSlice(NamedTuple):
     """Some problems of one cell."""
 
     split: str
@@ -258,13 +268,13 @@ class Piece(NamedTuple):
     stop: int
 
 
-class Job:
+class Plan:
     """The plan of one run: which cell gives which problems to which file."""
 
     def __init__(
         self, pack: Pack, seed: str, per: Mapping[str, int], views: tuple[str, ...]
     ) -> None:
-        self.maker = Generator(pack, lexicon_of(pack), seed)
+        self.maker = Generator(pack, load_pack_lexicon(pack), seed)
         self.per = per
         self.remake: tuple[str, Path | None] = (str(pack.folder), None)
         """What another process loads the pack from."""
@@ -283,16 +293,16 @@ class Job:
         """Problems to make; those of training splits are not made twice."""
         return sum(place.n for places in self.places.values() for place in places)
 
-    def chunks(self, size: int) -> Iterator[list[Piece]]:
+    def chunks(self, size: int) -> Iterator[list[CellSlice]]:
         """Pieces in order, about `size` problems at a time."""
-        chunk: list[Piece] = []
+        chunk: list[CellSlice] = []
         room = size
         for split, places in self.places.items():
             for i, place in enumerate(places):
                 done = 0
                 while done < place.n:
                     taken = min(room, place.n - done)
-                    chunk.append(Piece(split, i, done, done + taken))
+                    chunk.append(CellSlice(split, i, done, done + taken))
                     done, room = done + taken, room - taken
                     if not room:
                         yield chunk
@@ -300,12 +310,12 @@ class Job:
         if chunk:
             yield chunk
 
-    def make(self, chunk: list[Piece]) -> list[bytes]:
+    def make(self, chunk: list[CellSlice]) -> list[bytes]:
         """The lines of each piece."""
         lines, places = self.maker.lines, self.places
         return [lines(p.split, places[p.split][p.place], p.start, p.stop) for p in chunk]
 
-    def sorted(self, chunk: list[Piece], texts: Sequence[Text]) -> Iterator[tuple[str, Text]]:
+    def sorted(self, chunk: list[CellSlice], texts: Sequence[Text]) -> Iterator[tuple[str, Text]]:
         """Each text with the files it belongs to."""
         for piece, text in zip(chunk, texts, strict=True):
             yield piece.split, text
@@ -314,7 +324,9 @@ class Job:
                     (view, text) for view, kept in self.views.items() if piece.place in kept
                 )
 
-    def report(self, seed: int, attempt: int, out: Path, verdict: Verdict | None) -> GenerateReport:
+    def report(
+        self, seed: int, attempt: int, out: Path, verdict: GateVerdict | None
+    ) -> GenerateReport:
         """What came of it."""
         first = self.maker.first_split
         views = {
@@ -341,7 +353,7 @@ class Job:
         )
 
 
-def _counted(places: list[Place], per: int) -> SplitReport:
+def _counted(places: list[PlannedCell], per: int) -> SplitReport:
     labels: Counter[str] = Counter()
     for place in places:
         labels[place.cell.label] += place.n
@@ -351,7 +363,7 @@ def _counted(places: list[Place], per: int) -> SplitReport:
     )
 
 
-def _write(job: Job, files: Files, how: Options, progress: Progress | None) -> None:
+def _write(job: Plan, files: GrowingFiles, how: GenerateOptions, progress: Progress | None) -> None:
     """Make every chunk that is not in the files yet, in order."""
     tell, done = progress or (lambda done, total: None), 0
     chunks = list(job.chunks(how.chunk))

@@ -29,7 +29,7 @@ EVERY = 2.0
 """Seconds of work that a kill may cost."""
 
 
-class Unusable(BadInput):
+class UnusableRun(BadInput):
     """An unfinished run that cannot be gone on with."""
 
 
@@ -45,17 +45,17 @@ class Journal(Record, frozen=True, kw_only=True):
     """Split to the bytes of its file."""
 
 
-def part(folder: Path, split: str) -> Path:
+def unfinished_path(folder: Path, split: str) -> Path:
     """Where the file of a split grows."""
     return folder / f".{split}.jsonl{UNFINISHED}"
 
 
-def whole(folder: Path, split: str) -> Path:
+def final_path(folder: Path, split: str) -> Path:
     """Where it lies when it is done."""
     return folder / f"{split}.jsonl"
 
 
-def prepare(folder: Path, settings: str, overwrite: bool) -> Journal:
+def start_journal(folder: Path, settings: str, overwrite: bool) -> Journal:
     """The journal to go on from: that of an unfinished run of the same settings, else a new one."""
     if (folder / CARD).exists() and not overwrite:
         raise BadInput(
@@ -67,12 +67,12 @@ def prepare(folder: Path, settings: str, overwrite: bool) -> Journal:
         if journal.settings == settings:
             return journal
         cure = "repeat the command that began it, choose another folder, or say --overwrite"
-        raise Unusable("holds an unfinished run with other settings", file=folder, cure=cure)
+        raise UnusableRun("holds an unfinished run with other settings", file=folder, cure=cure)
     if folder.is_dir() and split_files(folder) and not overwrite:
         raise BadInput(
             "holds splits already", file=folder, cure="choose another folder, or say --overwrite"
         )
-    clear(folder)
+    clear_folder(folder)
     return Journal(settings=settings)
 
 
@@ -81,14 +81,14 @@ def _journal(path: Path) -> Journal:
         return read_json(path, Journal)
     except BadInput as problem:
         cure = "say --overwrite to begin again, or choose another folder"
-        raise Unusable(
+        raise UnusableRun(
             f"the journal of an unfinished run cannot be read ({problem.what})",
             file=path,
             cure=cure,
         ) from None
 
 
-def clear(folder: Path) -> None:
+def clear_folder(folder: Path) -> None:
     """Remove a dataset and all that unfinished runs left; other files stay."""
     if folder.is_dir():
         (folder / CARD).unlink(missing_ok=True)
@@ -100,7 +100,7 @@ def clear(folder: Path) -> None:
             file.unlink(missing_ok=True)
 
 
-class Files:
+class GrowingFiles:
     """The growing files of one run."""
 
     def __init__(self, folder: Path, splits: Iterable[str], journal: Journal) -> None:
@@ -111,12 +111,12 @@ class Files:
 
     def _open(self, split: str) -> BinaryIO | None:
         """The file cut to the size the journal tells; None where it was whole and renamed already."""
-        path, size = part(self.folder, split), self.journal.sizes.get(split, 0)
-        if whole(self.folder, split).exists() and not path.exists():
+        path, size = unfinished_path(self.folder, split), self.journal.sizes.get(split, 0)
+        if final_path(self.folder, split).exists() and not path.exists():
             return None
         if size and (not path.exists() or path.stat().st_size < size):
             what = f"{path.name} is shorter than the journal says"
-            raise Unusable(what, file=self.folder, cure="say --overwrite to begin again")
+            raise UnusableRun(what, file=self.folder, cure="say --overwrite to begin again")
         stream = path.open("r+b" if size else "wb")
         stream.truncate(size)
         stream.seek(size)
@@ -156,7 +156,7 @@ class Files:
         self.close()
         for split, stream in self._streams.items():
             if stream is not None:
-                part(self.folder, split).replace(whole(self.folder, split))
+                unfinished_path(self.folder, split).replace(final_path(self.folder, split))
         for stale in self.folder.glob(
             f".chunk-*{UNFINISHED}"
         ):  # of a run that was killed with its workers

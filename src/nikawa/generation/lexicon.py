@@ -56,7 +56,7 @@ class Frame(Record, frozen=True, kw_only=True):
         )
 
 
-class About(Record, frozen=True, kw_only=True):
+class LexiconAbout(Record, frozen=True, kw_only=True):
     """What `lexicon.toml` says."""
 
     name: str
@@ -76,19 +76,19 @@ class NounClass(Record, frozen=True, kw_only=True):
     nouns: tuple[str, ...]
 
 
-def read_about(path: Path) -> About:
+def read_about(path: Path) -> LexiconAbout:
     """What `lexicon.toml` says."""
     try:
-        return msgspec.convert(tomllib.loads(read_whole(path)), About)
+        return msgspec.convert(tomllib.loads(read_whole(path)), LexiconAbout)
     except tomllib.TOMLDecodeError as problem:
         raise BadInput(f"is not TOML ({problem})", file=path, cure="correct it there") from None
     except msgspec.ValidationError as problem:
         raise BadInput(
-            str(problem), file=path, cure=f"it takes: {', '.join(About.__struct_fields__)}"
+            str(problem), file=path, cure=f"it takes: {', '.join(LexiconAbout.__struct_fields__)}"
         ) from None
 
 
-def word_list(path: Path) -> tuple[str, ...]:
+def read_word_list(path: Path) -> tuple[str, ...]:
     """The words of a file, one a line or several separated by spaces; `#` starts a comment."""
     found: dict[str, int] = {}
     for number, line in read_lines(path):
@@ -106,7 +106,7 @@ def word_list(path: Path) -> tuple[str, ...]:
 
 def excluded_words(path: Path) -> frozenset[str]:
     """The words of an exclusion list; none where there is no such file."""
-    return frozenset(word_list(path)) if path.exists() else frozenset()
+    return frozenset(read_word_list(path)) if path.exists() else frozenset()
 
 
 def read_classes(path: Path) -> dict[str, NounClass]:
@@ -190,27 +190,27 @@ def _spaced(word: str) -> str:
 
 
 __all__ = [
-    "FOLDER",
     "FRAME_COLUMNS",
+    "SHIPPED_FOLDER",
     "SUBJECTS",
     "TIMES",
     "UNITS",
-    "About",
     "Frame",
     "Lexicon",
+    "LexiconAbout",
     "NounClass",
     "excluded_words",
     "load_lexicon",
-    "shipped",
-    "word_list",
+    "read_word_list",
+    "shipped_lexicons",
 ]
-FOLDER = Path(__file__).parent / "lexicons"
+SHIPPED_FOLDER = Path(__file__).parent / "lexicons"
 
 
 class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Words of one language, ready to be drawn from."""
 
-    about: About
+    about: LexiconAbout
     agents: tuple[str, ...]
     classes: dict[str, NounClass]
     frames: tuple[Frame, ...]
@@ -294,15 +294,15 @@ class Lexicon(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return found
 
 
-def shipped() -> tuple[str, ...]:
+def shipped_lexicons() -> tuple[str, ...]:
     """The names of the lexicons that come with the package."""
-    return tuple(sorted(path.parent.name for path in FOLDER.glob("*/lexicon.toml")))
+    return tuple(sorted(path.parent.name for path in SHIPPED_FOLDER.glob("*/lexicon.toml")))
 
 
 def load_lexicon(name: str | Path) -> Lexicon:
     """A shipped lexicon by name (`ja`, `ko`), or one in a folder."""
-    if isinstance(name, str) and name in shipped():
-        return _load(FOLDER / name)
+    if isinstance(name, str) and name in shipped_lexicons():
+        return _load(SHIPPED_FOLDER / name)
     folder = Path(name)
     if not (folder / "lexicon.toml").exists():
         if folder.exists():
@@ -311,7 +311,7 @@ def load_lexicon(name: str | Path) -> Lexicon:
                 file=folder,
                 cure="build one with nikawa lexicon build",
             )
-        raise unknown("lexicon", str(name), shipped())
+        raise unknown("lexicon", str(name), shipped_lexicons())
     return _load(folder.resolve())
 
 
@@ -321,7 +321,7 @@ def _load(folder: Path) -> Lexicon:
     classes = read_classes(folder / "nouns.tsv") if (folder / "nouns.tsv").exists() else {}
     return Lexicon(
         about=about,
-        agents=word_list(folder / "agents.txt"),
+        agents=read_word_list(folder / "agents.txt"),
         classes=classes,
         frames=tuple(
             read_frames(folder / "frames.tsv", classes, SUBJECTS.get(about.language, "ガ"))

@@ -16,7 +16,7 @@ import msgspec
 
 from nikawa.errors import BadInput, unknown
 from nikawa.generation.frame_counts import FrameCounts, Triple, count_lines
-from nikawa.generation.lexicon import FOLDER, FRAME_COLUMNS, TIMES, UNITS, word_list
+from nikawa.generation.lexicon import FRAME_COLUMNS, SHIPPED_FOLDER, TIMES, UNITS, read_word_list
 from nikawa.io.atomic import atomic_folder, refuse_existing
 from nikawa.io.lines import read_lines
 from nikawa.records import Record
@@ -46,7 +46,7 @@ _WORD = re.compile(r"[ぁ-ヿ一-鿿々ー]+")
 Extractor = Callable[[Sequence[Token]], Iterator[Triple]]
 
 
-def adjacent(tokens: Sequence[Token]) -> Iterator[Triple]:
+def extract_by_adjacency(tokens: Sequence[Token]) -> Iterator[Triple]:
     """The triples of one analysed text (IPADIC), by adjacency."""
     chain: dict[str, str] = {}
     i, end = 0, len(tokens)
@@ -127,7 +127,7 @@ def _flush(tokens: Sequence[Token], i: int, verb: str, chain: dict[str, str]) ->
     chain.clear()
 
 
-def parsed(tokens: Sequence[Token]) -> Iterator[Triple]:
+def extract_by_heads(tokens: Sequence[Token]) -> Iterator[Triple]:
     """The triples of one text analysed with heads (GiNZA)."""
     children: dict[int, list[int]] = {}
     for i, token in enumerate(tokens):
@@ -172,7 +172,7 @@ def _compound(tokens: Sequence[Token], i: int, children: dict[int, list[int]]) -
     )
 
 
-def sentences_in(tokens: Iterable[Token]) -> int:
+def count_sentences(tokens: Iterable[Token]) -> int:
     """How many sentences a text has: the ends it marks, and what is left after the last one."""
     ends, open_ = 0, False
     for token in tokens:
@@ -185,8 +185,8 @@ def sentences_in(tokens: Iterable[Token]) -> int:
 
 
 METHODS: dict[str, tuple[str, Extractor]] = {
-    "adjacency": ("ja", adjacent),
-    "ginza": ("ginza", parsed),
+    "adjacency": ("ja", extract_by_adjacency),
+    "ginza": ("ginza", extract_by_heads),
 }
 """Method to the analyser it needs and the function that finds the triples."""
 MOST_TYPES = 3_000_000
@@ -196,7 +196,7 @@ NOUNS_OF_A_CASE = 100
 NEWS_EVERY = 1_000
 
 
-class Choices(Record, frozen=True, kw_only=True):
+class LexiconOptions(Record, frozen=True, kw_only=True):
     """How to count, and what to keep of it."""
 
     method: str = "adjacency"
@@ -206,12 +206,12 @@ class Choices(Record, frozen=True, kw_only=True):
     """A verb must be seen this often with a kept noun."""
     nouns: int = 3
     """A case of a verb must have this many different nouns to be a frame."""
-    agents: Path = FOLDER / "ja" / "agents.txt"
-    exclude: Path = FOLDER / "ja" / "exclude.txt"
+    agents: Path = SHIPPED_FOLDER / "ja" / "agents.txt"
+    exclude: Path = SHIPPED_FOLDER / "ja" / "exclude.txt"
     licence: str = "that of the texts"
 
 
-class Report(Record, frozen=True, kw_only=True):
+class LexiconReport(Record, frozen=True, kw_only=True):
     """What was read, found and dropped."""
 
     lines: int
@@ -231,17 +231,17 @@ class Report(Record, frozen=True, kw_only=True):
 def build_lexicon(
     texts: Sequence[Path],
     out: Path,
-    choices: Choices | None = None,
+    choices: LexiconOptions | None = None,
     *,
     overwrite: bool = False,
     news: Callable[[int], None] = lambda lines: None,
-) -> Report:
+) -> LexiconReport:
     """Count over `texts` (plain, .gz, .zst or .xz) and write the lexicon folder `out`; `news` hears of lines read."""
-    choices = choices or Choices()
+    choices = choices or LexiconOptions()
     if choices.method not in METHODS:
         raise unknown("method", choices.method, METHODS)
     refuse_existing(out, overwrite)
-    agents, excluded = word_list(choices.agents), frozenset(word_list(choices.exclude))
+    agents, excluded = read_word_list(choices.agents), frozenset(read_word_list(choices.exclude))
     counts, seen = count_frames(texts, choices.method, news)
     if not seen["sentences"]:
         others = f", nor do {len(texts) - 1} others" * (len(texts) > 1)
@@ -279,7 +279,7 @@ def count_frames(
         line for path in texts for _, line in read_lines(path)
     ):
         seen["lines"] += 1
-        seen["sentences"] += sentences_in(tokens)
+        seen["sentences"] += count_sentences(tokens)
         counts.update(extract(tokens))
         if seen["lines"] % NEWS_EVERY == 0:
             news(seen["lines"])
@@ -297,7 +297,7 @@ def _prune(counts: Counter[Triple]) -> int:
 
 
 def _cut(
-    counts: Counter[Triple], excluded: frozenset[str], cuts: Choices, pruned: int
+    counts: Counter[Triple], excluded: frozenset[str], cuts: LexiconOptions, pruned: int
 ) -> tuple[dict[Triple, int], dict[str, int]]:
     """What stays, and how many types went for which reason."""
     clean = {t: n for t, n in counts.items() if t[0] not in excluded and t[2] not in excluded}
@@ -367,8 +367,8 @@ def _report(
     kept: dict[Triple, int],
     dropped: dict[str, int],
     frames: int,
-) -> Report:
-    return Report(
+) -> LexiconReport:
+    return LexiconReport(
         lines=seen["lines"],
         sentences=seen["sentences"],
         triples=counts.total() + seen["pruned"],
@@ -383,7 +383,7 @@ def _report(
     )
 
 
-def _about(texts: Sequence[Path], name: str, choices: Choices) -> Iterator[str]:
+def _about(texts: Sequence[Path], name: str, choices: LexiconOptions) -> Iterator[str]:
     values = {
         "name": name,
         "language": "ja",

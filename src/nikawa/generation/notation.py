@@ -11,11 +11,11 @@ from pathlib import Path
 from nikawa.errors import suggest
 from nikawa.generation.conditions import (
     NEVER,
+    And,
     Condition,
-    Every,
     parse_condition,
-    slot_name,
-    written,
+    parse_slot_name,
+    write_condition,
 )
 from nikawa.generation.template import (
     INFLECTED,
@@ -28,12 +28,12 @@ from nikawa.generation.template import (
     Template,
     Time,
     Word,
-    joined,
-    refuse_too_many,
+    merge_literals,
+    refuse_too_many_times,
     settled,
 )
-from nikawa.generation.template_errors import At, Faults, Mistake
-from nikawa.generation.times import INTERVALS, POINTS, Format, formats
+from nikawa.generation.template_errors import Position, TemplateError, TemplateErrors
+from nikawa.generation.times import INTERVAL_FORMATS, POINT_FORMATS, Format, formats_by_name
 from nikawa.io.by_hand import read_lines
 
 CASES = {
@@ -68,7 +68,7 @@ class Notation:
 
     def __post_init__(self) -> None:
         if not self.formats:
-            object.__setattr__(self, "formats", formats(self.language))
+            object.__setattr__(self, "formats", formats_by_name(self.language))
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -82,11 +82,13 @@ class Notation:
         return tuple(FORMS)
 
 
-def parse_side(text: str, at: At, notation: Notation, faults: Faults | None = None) -> Side:
+def parse_side(
+    text: str, at: Position, notation: Notation, faults: TemplateErrors | None = None
+) -> Side:
     """The elements of a sentence; faults are added to `faults`, or the first of them is raised."""
     elements: list[Element] = []
     position = 0
-    met = Faults() if faults is None else faults
+    met = TemplateErrors() if faults is None else faults
     for found in _SLOT.finditer(text):
         elements.append(_literal(text[position : found.start()], at.later(position), met))
         elements.append(_slot(found[1], at.later(found.start()), notation, met))
@@ -94,43 +96,49 @@ def parse_side(text: str, at: At, notation: Notation, faults: Faults | None = No
     elements.append(_literal(text[position:], at.later(position), met))
     if faults is None:
         met.refuse()
-    return joined(elements)
+    return merge_literals(elements)
 
 
-def _literal(text: str, at: At, faults: Faults) -> Literal:
+def _literal(text: str, at: Position, faults: TemplateErrors) -> Literal:
     """Text between slots; a brace in it was meant for a slot, and a full-width one is taken for no other."""
     wide = [found.start() for found in re.finditer("｛", text)] or [text.find("｝")]
     for position in (place for place in wide if place >= 0):
         what = f"a full-width {text[position]!r}"
         faults.append(
-            Mistake("syntax", what, at.later(position), "write { and }, which a slot stands in")
+            TemplateError(
+                "syntax", what, at.later(position), "write { and }, which a slot stands in"
+            )
         )
     for mark in "{}" if max(wide) < 0 else "":
         if mark in text:
             cure = "close it with }" if mark == "{" else "open it with {"
-            faults.append(Mistake("syntax", f"a lone {mark!r}", at.later(text.index(mark)), cure))
+            faults.append(
+                TemplateError("syntax", f"a lone {mark!r}", at.later(text.index(mark)), cure)
+            )
             break
     faults.hide_times |= bool(re.search("[{}｛｝]", text))
     return Literal(text, at)
 
 
-def _slot(inside: str, at: At, notation: Notation, faults: Faults) -> Element:
+def _slot(inside: str, at: Position, notation: Notation, faults: TemplateErrors) -> Element:
     if "|" in inside:
         return Choice(f"[{inside.replace('|', ',')}]", tuple(inside.split("|")), at)
     words = [(found[0], at.later(1 + found.start())) for found in re.finditer(r"[^\s,、]+", inside)]
     if not words:
-        faults.append(Mistake("syntax", "an empty slot", at, "write a name between the braces"))
+        faults.append(
+            TemplateError("syntax", "an empty slot", at, "write a name between the braces")
+        )
         return Literal("")
     (head, place), *rest = words
     head, plus, particle = head.partition("+")
     if plus:
         rest.insert(0, (f"+{particle}", place.later(len(head))))
-    name = slot_name(head)
+    name = parse_slot_name(head)
     known = (*notation.kinds, *TIME_KINDS)
     if name is None or name[0] not in known:
         kind = re.sub(r"[_\d]+$", "", head)
         faults.append(
-            Mistake("unknown-slot", f"{head!r} is not a slot", place, suggest(kind, known))
+            TemplateError("unknown-slot", f"{head!r} is not a slot", place, suggest(kind, known))
         )
         faults.hide_times |= bool(get_close_matches(kind, TIME_KINDS))
         return Literal("")
@@ -141,12 +149,12 @@ def _slot(inside: str, at: At, notation: Notation, faults: Faults) -> Element:
     return _word(Word(*name, form=form, at=at, written=written), rest, notation, faults)
 
 
-def _time(time: Time, words: list[tuple[str, At]], faults: Faults) -> Time:
+def _time(time: Time, words: list[tuple[str, Position]], faults: TemplateErrors) -> Time:
     for word, at in words:
         if (found := _DAYS.fullmatch(word)) and time.kind == "time":
             time = replace(time, days=int(found[1]))
         elif (found := _APART.fullmatch(word)) and time.kind == "time":
-            other = slot_name(found[1])
+            other = parse_slot_name(found[1])
             time = replace(
                 time, apart=(f"{other[0]}_{other[1]}" if other else found[1], int(found[2]))
             )
@@ -154,11 +162,15 @@ def _time(time: Time, words: list[tuple[str, At]], faults: Faults) -> Time:
             time = replace(time, particle=word[1:])
         else:
             cure = "write for example {time1 -1day} or {time2 !=time1-1day}"
-            faults.append(Mistake("syntax", f"{word!r} says nothing about a {time.kind}", at, cure))
+            faults.append(
+                TemplateError("syntax", f"{word!r} says nothing about a {time.kind}", at, cure)
+            )
     return time
 
 
-def _word(word: Word, words: list[tuple[str, At]], notation: Notation, faults: Faults) -> Word:
+def _word(
+    word: Word, words: list[tuple[str, Position]], notation: Notation, faults: TemplateErrors
+) -> Word:
     cases = CASES.get(notation.language, ())
     for text, at in words:
         bare = text.rstrip("0123456789")
@@ -182,18 +194,18 @@ def _word(word: Word, words: list[tuple[str, At]], notation: Notation, faults: F
     return word
 
 
-def _unfit(word: Word, text: str, at: At, notation: Notation) -> Mistake:
+def _unfit(word: Word, text: str, at: Position, notation: Notation) -> TemplateError:
     cases = CASES.get(notation.language, ())
     if word.kind == "verb":
-        return Mistake(
+        return TemplateError(
             "form",
             f"{text!r} is no form, case, voice or time of a verb",
             at,
             suggest(text, (*notation.forms, *cases, *VOICES, *WANTS)),
         )
     if word.form:
-        return Mistake("form", f"{text!r} is no form", at, suggest(text, notation.forms))
-    return Mistake("case", f"{text!r} is no case", at, suggest(text, cases))
+        return TemplateError("form", f"{text!r} is no form", at, suggest(text, notation.forms))
+    return TemplateError("case", f"{text!r} is no case", at, suggest(text, cases))
 
 
 FIELDS = {
@@ -219,11 +231,11 @@ class Block:
     """The lines of one template, taken apart."""
 
     id: str
-    at: At
-    fields: dict[str, tuple[str, At]] = field(default_factory=dict)
+    at: Position
+    fields: dict[str, tuple[str, Position]] = field(default_factory=dict)
 
 
-def read_blocks(path: Path) -> Iterator[Block | Mistake]:
+def read_blocks(path: Path) -> Iterator[Block | TemplateError]:
     """Every block of a file; a line that fits none comes as a `Mistake`."""
     block: Block | None = None
     last = ""
@@ -234,25 +246,25 @@ def read_blocks(path: Path) -> Iterator[Block | Mistake]:
             if head := _HEAD.fullmatch(line):
                 if block is not None:
                     yield block
-                block, last = Block(head[1], At(number, head.start(1) + 1)), ""
+                block, last = Block(head[1], Position(number, head.start(1) + 1)), ""
             else:
-                last = _add(block, line, At(number, 1), last)
-        except Mistake as mistake:
+                last = _add(block, line, Position(number, 1), last)
+        except TemplateError as mistake:
             yield mistake
     if block is not None:
         yield block
 
 
-def _add(block: Block | None, line: str, at: At, last: str) -> str:
+def _add(block: Block | None, line: str, at: Position, last: str) -> str:
     """Put a line into its field; returns the field's name."""
     if block is None:
-        raise Mistake(
+        raise TemplateError(
             "syntax", "a template must begin first", at, "write a line such as: template my-first"
         )
     found = _FIELD.match(line)
     if found is None:
         if not last or not line[:1].isspace():
-            raise Mistake(
+            raise TemplateError(
                 "syntax",
                 "a field name is missing",
                 at,
@@ -263,14 +275,14 @@ def _add(block: Block | None, line: str, at: At, last: str) -> str:
         return last
     name = FIELDS.get(" ".join(found[1].lower().split()))
     if name is None:
-        raise Mistake(
+        raise TemplateError(
             "syntax",
             f"{found[1]!r} is not a field",
             at.later(found.start(1)),
             suggest(found[1], FIELDS),
         )
     if name in block.fields:
-        raise Mistake(
+        raise TemplateError(
             "syntax", f"{found[1]!r} is given twice", at.later(found.start(1)), "keep one of them"
         )
     block.fields[name] = (line[found.end() :].rstrip(), at.later(found.end()))
@@ -279,22 +291,22 @@ def _add(block: Block | None, line: str, at: At, last: str) -> str:
 
 def parse_block(block: Block, notation: Notation) -> Template:
     """The template of one block; the `Mistake` that says why there is none knows all of them."""
-    faults = Faults()
+    faults = TemplateErrors()
     return settled(_parsed(block, notation, faults), faults)
 
 
-def _parsed(block: Block, notation: Notation, faults: Faults) -> Template:
+def _parsed(block: Block, notation: Notation, faults: TemplateErrors) -> Template:
     """The template as far as it can be read."""
     for name in ("premise", "hypothesis", "category"):
         if not block.fields.get(name, ("", block.at))[0]:
             what = f"template {block.id} has no {name}"
-            faults.append(Mistake("syntax", what, block.at, f"add a line: {name}: …"))
+            faults.append(TemplateError("syntax", what, block.at, f"add a line: {name}: …"))
     premise, hypothesis = (
         parse_side(*block.fields.get(name, ("", block.at)), notation, faults)
         for name in ("premise", "hypothesis")
     )
     both = (*premise, *hypothesis)
-    faults.tried(lambda: refuse_too_many(both, block.at), None)
+    faults.tried(lambda: refuse_too_many_times(both, block.at), None)
     given = _condition(block, "given", faults)
     test = block.fields.get("test")
     return Template(
@@ -317,7 +329,7 @@ def _parsed(block: Block, notation: Notation, faults: Faults) -> Template:
     )
 
 
-def _condition(block: Block, name: str, faults: Faults) -> Condition:
+def _condition(block: Block, name: str, faults: TemplateErrors) -> Condition:
     written = block.fields.get(name)
     never: Condition = NEVER
     return never if written is None else faults.tried(lambda: parse_condition(*written), never)
@@ -328,24 +340,24 @@ def _formats(block: Block, notation: Notation, elements: Side) -> tuple[Format, 
     offered: tuple[Format, ...] = ()
     if "number" in kinds:
         if kinds & {"time", "interval", "unit"}:
-            raise Mistake(
+            raise TemplateError(
                 "format", "numbers and times in one template", block.at, "split it in two"
             )
         offered = tuple(notation.measures.values())
     elif kinds:
-        pool = POINTS if "time" in kinds else INTERVALS
+        pool = POINT_FORMATS if "time" in kinds else INTERVAL_FORMATS
         offered = tuple(fmt for fmt in pool if fmt in notation.formats.values())
     text, at = block.fields.get("formats", ("all", block.at))
     if kinds and text not in ("all", "none"):
         offered = _chosen(text, at, notation, offered)
     if kinds and not offered:
         cure = "declare a [measure.…] in pack.toml" if "number" in kinds else "allow at least one"
-        raise Mistake("format", "no format is left for its times", at, cure)
+        raise TemplateError("format", "no format is left for its times", at, cure)
     return offered
 
 
 def _chosen(
-    text: str, at: At, notation: Notation, offered: tuple[Format, ...]
+    text: str, at: Position, notation: Notation, offered: tuple[Format, ...]
 ) -> tuple[Format, ...]:
     """The formats a line names, or all but those."""
     but = re.match(r"all but\s+", text)
@@ -358,10 +370,10 @@ def _chosen(
     return tuple(fmt for fmt in offered if (fmt in named) != bool(but))
 
 
-def _format(name: str, at: At, notation: Notation) -> Format:
+def _format(name: str, at: Position, notation: Notation) -> Format:
     known = {**notation.formats, **notation.measures}
     if name not in known:
-        raise Mistake("format", f"{name!r} is not a format", at, suggest(name, known))
+        raise TemplateError("format", f"{name!r} is not a format", at, suggest(name, known))
     return known[name]
 
 
@@ -380,13 +392,13 @@ def _fields(template: Template) -> Iterator[tuple[str, str]]:
     yield "premise", _write_side(template.premise)
     yield "hypothesis", _write_side(template.hypothesis)
     if template.given:
-        given = template.given[0] if len(template.given) == 1 else Every(template.given)
-        yield "given", written(given)
+        given = template.given[0] if len(template.given) == 1 else And(template.given)
+        yield "given", write_condition(given)
     if template.entails != NEVER:
-        yield "entails when", written(template.entails)
+        yield "entails when", write_condition(template.entails)
     if template.contradicts != NEVER:
-        yield "contradicts when", written(template.contradicts)
-    if template.formats not in ((), POINTS, INTERVALS):
+        yield "contradicts when", write_condition(template.contradicts)
+    if template.formats not in ((), POINT_FORMATS, INTERVAL_FORMATS):
         yield "formats", " ".join(fmt.name(template.language) for fmt in template.formats)
     if template.test_format:
         yield "test format", template.test_format.name(template.language)

@@ -17,13 +17,13 @@ from nikawa.generation.template import (
     Template,
     Time,
     Word,
-    inferred,
-    joined,
-    refuse_too_many,
+    find_since_and_now,
+    merge_literals,
+    refuse_too_many_times,
     settled,
 )
-from nikawa.generation.template_errors import At, Faults, Mistake
-from nikawa.generation.times import INTERVALS, POINTS, UNITS, Format, formats
+from nikawa.generation.template_errors import Position, TemplateError, TemplateErrors
+from nikawa.generation.times import INTERVAL_FORMATS, POINT_FORMATS, UNITS, Format, formats_by_name
 from nikawa.io.by_hand import read_rows as read_table
 
 COLUMNS = (
@@ -47,23 +47,23 @@ _FORMS = {None: "dictionary", "past": "past", "prog": "te", "coni": "stem"}
 _WANTS = {"": "", "tp": "point", "nint": "within", "cint": "during"}
 
 
-def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, At]]]:
+def read_rows(path: Path) -> Iterator[tuple[dict[str, str], dict[str, Position]]]:
     """Each row with the place of each of its cells."""
     for line, row in read_table(path, COLUMNS):
         places, column = {}, 1
         for name, cell in row.items():
-            places[name] = At(line, column)
+            places[name] = Position(line, column)
             column += len(cell) + 1
         yield row, places
 
 
-def parse_row(row: dict[str, str], places: dict[str, At]) -> Template:
+def parse_row(row: dict[str, str], places: dict[str, Position]) -> Template:
     """The template of one row; the `Mistake` that says why there is none knows all of them."""
-    faults = Faults()
+    faults = TemplateErrors()
     return settled(_parsed(row, places, faults), faults)
 
 
-def _parsed(row: dict[str, str], places: dict[str, At], faults: Faults) -> Template:
+def _parsed(row: dict[str, str], places: dict[str, Position], faults: TemplateErrors) -> Template:
     """The template as far as it can be read."""
     known: dict[str, bool | None] = {}
     premise, hypothesis = (
@@ -72,7 +72,7 @@ def _parsed(row: dict[str, str], places: dict[str, At], faults: Faults) -> Templ
     )
     both = (*premise, *hypothesis)
     faults.hide_times = bool(faults)  # what could not be read may be a time
-    faults.tried(lambda: refuse_too_many(both, places["id"]), None)
+    faults.tried(lambda: refuse_too_many_times(both, places["id"]), None)
     conditions = [
         _condition(row[name], places[name], faults) for name in ("entailment", "contradiction")
     ]
@@ -92,7 +92,7 @@ def _parsed(row: dict[str, str], places: dict[str, At], faults: Faults) -> Templ
     )
 
 
-def _condition(text: str, at: At, faults: Faults) -> Condition:
+def _condition(text: str, at: Position, faults: TemplateErrors) -> Condition:
     never: Condition = NEVER
     return faults.tried(lambda: parse_condition(text, at), never)
 
@@ -117,26 +117,26 @@ def _once(element: Element, known: dict[str, bool | None]) -> Element:
 
 
 def _given(premise: Side) -> tuple[Condition, ...]:
-    times = inferred(premise)
+    times = find_since_and_now(premise)
     return (
         () if times is None else (Compare("<=", Edge(times[0], "start"), Edge(times[1], "start")),)
     )
 
 
-def _side(text: str, at: At, faults: Faults) -> Side:
+def _side(text: str, at: Position, faults: TemplateErrors) -> Side:
     elements: list[Element] = []
     for part in re.finditer(r"[^ ]+", text):
         try:
             elements.append(_element(part[0], at.later(part.start())))
-        except Mistake as mistake:
+        except TemplateError as mistake:
             faults.append(mistake)
     if not text.strip(" "):
         what = "the sentence is empty"
-        faults.append(Mistake("syntax", what, at, "write the elements, separated by spaces"))
-    return joined(elements)
+        faults.append(TemplateError("syntax", what, at, "write the elements, separated by spaces"))
+    return merge_literals(elements)
 
 
-def _element(word: str, at: At) -> Element:
+def _element(word: str, at: Position) -> Element:
     if word.startswith("["):
         return _choice(word, at)
     if not re.search(r"[A-Za-z_\[\]]", word):
@@ -152,10 +152,10 @@ def _element(word: str, at: At) -> Element:
     raise _unknown(word, at)
 
 
-def _unknown(word: str, at: At) -> Mistake:
+def _unknown(word: str, at: Position) -> TemplateError:
     name = re.match(r"[A-Za-z_]*[A-Za-z]", word)
     if name and name[0] in _KINDS:
-        return Mistake(
+        return TemplateError(
             "syntax",
             f"{word!r} cannot be read",
             at,
@@ -163,34 +163,34 @@ def _unknown(word: str, at: At) -> Mistake:
         )
     start = re.search(r"[A-Za-z\[\]_]", word)
     cure = suggest(name[0], _KINDS) if name else "separate slots from text by spaces"
-    return Mistake(
+    return TemplateError(
         "unknown-slot", f"{word!r} is not a slot", at.later(start.start() if start else 0), cure
     )
 
 
-def _choice(word: str, at: At) -> Choice:
+def _choice(word: str, at: Position) -> Choice:
     options = tuple(word[1:-1].split(","))
     if not word.endswith("]") or "[" in word[1:] or len(options) < 2:
-        raise Mistake("syntax", f"{word!r} is not a choice", at, "write [最初,最後]")
+        raise TemplateError("syntax", f"{word!r} is not a choice", at, "write [最初,最後]")
     return Choice(word, options, at)
 
 
-def _case(text: str, at: At) -> str:
+def _case(text: str, at: Position) -> str:
     found = re.fullmatch(r"(.+?)格(\d?)", text.replace("格~", "~"))
     if found is None or found[1] not in CASES:
-        raise Mistake(
+        raise TemplateError(
             "case", f"{text!r} is not a case", at, suggest(text, [f"{case}格" for case in CASES])
         )
     return found[1] + found[2]
 
 
-def _verb(found: re.Match[str], at: At) -> Word:
+def _verb(found: re.Match[str], at: Position) -> Word:
     stative, voice, index, form, cases, wants, _ = found.groups()
     if form not in _FORMS:
         cure = suggest(form, [name for name in _FORMS if name])
-        raise Mistake("form", f"{form!r} is not a form", at.later(found.start(4)), cure)
+        raise TemplateError("form", f"{form!r} is not a form", at.later(found.start(4)), cure)
     if (wants or "") not in _WANTS:
-        raise Mistake(
+        raise TemplateError(
             "syntax",
             f"{wants!r} is not a time type",
             at.later(found.start(6)),
@@ -206,7 +206,7 @@ def _verb(found: re.Match[str], at: At) -> Word:
         else {"dictionary": "progressive", "past": "progressive_past"}.get(_FORMS[form])
     )
     if name is None:
-        raise Mistake(
+        raise TemplateError(
             "form",
             f"a state has no form {form!r}",
             at.later(found.start(4)),
@@ -224,7 +224,7 @@ def _verb(found: re.Match[str], at: At) -> Word:
     )
 
 
-def _time(found: re.Match[str], at: At) -> Time:
+def _time(found: re.Match[str], at: Position) -> Time:
     point, change, other, kind, index = found.groups()
     if kind:
         return Time("unit" if kind == "time_unit" else kind, int(index), at=at, written=found[0])
@@ -233,9 +233,9 @@ def _time(found: re.Match[str], at: At) -> Time:
     return Time("time", int(point), days, apart, at=at, written=found[0])
 
 
-def _formats(text: str, at: At, elements: Side) -> tuple[Format, ...]:
+def _formats(text: str, at: Position, elements: Side) -> tuple[Format, ...]:
     kinds = {e.kind for e in elements if isinstance(e, Time)}
-    offered = POINTS if "time" in kinds else INTERVALS if kinds else ()
+    offered = POINT_FORMATS if "time" in kinds else INTERVAL_FORMATS if kinds else ()
     banned: set[Format] = set()
     column = 0
     for word in text.split(",") if text != "None" else ():
@@ -243,24 +243,26 @@ def _formats(text: str, at: At, elements: Side) -> tuple[Format, ...]:
         column += len(word) + 1
     left = tuple(fmt for fmt in offered if fmt not in banned)
     if offered and not left:
-        raise Mistake("format", "no format is left for its times", at, "allow at least one")
+        raise TemplateError("format", "no format is left for its times", at, "allow at least one")
     return left
 
 
-def _banned(word: str, at: At) -> Iterator[Format]:
+def _banned(word: str, at: Position) -> Iterator[Format]:
     """`year` bans the formats whose largest unit it is, `year.day` the one from year down to day."""
     first, dot, last = word.partition(".")
     for unit in (first, last) if dot else (first,):
         if unit not in UNITS:
-            raise Mistake("format", f"{unit!r} is not a unit", at, suggest(unit, UNITS))
-    for fmt in (*POINTS, *INTERVALS):
+            raise TemplateError("format", f"{unit!r} is not a unit", at, suggest(unit, UNITS))
+    for fmt in (*POINT_FORMATS, *INTERVAL_FORMATS):
         if fmt.largest == first and (not dot or (fmt.kind == "point" and fmt.smallest == last)):
             yield fmt
 
 
-def _test_format(text: str, at: At) -> Format | None:
+def _test_format(text: str, at: Position) -> Format | None:
     if text == "None":
         return None
-    if text not in formats("ja"):
-        raise Mistake("format", f"{text!r} is not a time format", at, suggest(text, formats("ja")))
-    return formats("ja")[text]
+    if text not in formats_by_name("ja"):
+        raise TemplateError(
+            "format", f"{text!r} is not a time format", at, suggest(text, formats_by_name("ja"))
+        )
+    return formats_by_name("ja")[text]

@@ -13,14 +13,14 @@ import msgspec
 from nikawa.errors import BadInput, suggest, unknown
 from nikawa.generation.notation import Notation, parse_block, read_blocks
 from nikawa.generation.notation_jamp import parse_row, read_rows
-from nikawa.generation.template import TIME_KINDS, WORD_KINDS, Template, unbound
-from nikawa.generation.template_errors import At, Mistake, Trouble
+from nikawa.generation.template import TIME_KINDS, WORD_KINDS, Template, find_unbound_names
+from nikawa.generation.template_errors import Position, TemplateError, Trouble
 from nikawa.generation.time_sampling import Cell, cells_of, unreachable_cells
-from nikawa.generation.time_spans import SPANS, Span
-from nikawa.generation.times import LAST_YEAR, SURFACES, UNITS, Format, Measure, formats
+from nikawa.generation.time_spans import SPANS, TimeSpan
+from nikawa.generation.times import MAX_YEAR, TIME_WORDS, UNITS, Format, Measure, formats_by_name
 from nikawa.io.by_hand import read_whole
 
-HEAD = "pack.toml"
+PACK_FILE = "pack.toml"
 COLUMNS = ("category", "time_format", "time_span", "template")
 """What a split may choose by."""
 Rule = Mapping[str, frozenset[str]]
@@ -56,7 +56,7 @@ class CellTable(_Part, frozen=True):
     formats: Literal["all", "test"] = "all"
 
 
-class Head(_Part, frozen=True, kw_only=True):
+class PackHead(_Part, frozen=True, kw_only=True):
     """`pack.toml` as written."""
 
     name: str
@@ -77,14 +77,16 @@ class Head(_Part, frozen=True, kw_only=True):
     split: dict[str, dict[str, list[str] | str]] = {}
 
 
-def read_head(path: Path) -> Head:
+def read_head(path: Path) -> PackHead:
     """The head of a pack as written."""
     if not path.is_file():
         raise BadInput(
-            f"holds no {HEAD}", file=path.parent, cure="see docs/templates.md for what a pack is"
+            f"holds no {PACK_FILE}",
+            file=path.parent,
+            cure="see docs/templates.md for what a pack is",
         )
     try:
-        return msgspec.convert(tomllib.loads(read_whole(path)), Head)
+        return msgspec.convert(tomllib.loads(read_whole(path)), PackHead)
     except tomllib.TOMLDecodeError as problem:
         raise BadInput(
             f"is not TOML: {problem}", file=path, cure="mend the line it names"
@@ -95,15 +97,15 @@ def read_head(path: Path) -> Head:
         ) from None
 
 
-def notation_of(head: Head, path: Path) -> Notation:
+def notation_of(head: PackHead, path: Path) -> Notation:
     """What the templates of a pack may say."""
-    if head.language not in SURFACES:
+    if head.language not in TIME_WORDS:
         raise BadInput(
             f"there is no language {head.language!r}",
             file=path,
-            cure=suggest(head.language, SURFACES),
+            cure=suggest(head.language, TIME_WORDS),
         )
-    known = formats(head.language)
+    known = formats_by_name(head.language)
     for name in head.formats:
         if name not in known:
             raise BadInput(f"{name!r} is not a format", file=path, cure=suggest(name, known))
@@ -133,7 +135,7 @@ def _measure(name: str, table: MeasureTable, path: Path) -> Format:
     )
 
 
-def spans_of(head: Head, path: Path) -> tuple[Span, ...]:
+def spans_of(head: PackHead, path: Path) -> tuple[TimeSpan, ...]:
     """The spans a pack names, its own among them."""
     for unit in (unit for table in head.span.values() for unit in table.window):
         if unit not in UNITS:
@@ -145,11 +147,11 @@ def spans_of(head: Head, path: Path) -> tuple[Span, ...]:
     return tuple(known[name] for name in head.spans)
 
 
-def _span(name: str, table: SpanTable, path: Path) -> Span:
+def _span(name: str, table: SpanTable, path: Path) -> TimeSpan:
     (short, long), (first, last) = table.interval, table.years
     if not (
         0 < short <= long
-        and 0 < first <= last <= LAST_YEAR - long
+        and 0 < first <= last <= MAX_YEAR - long
         and all(n > 0 for n in table.window.values())
     ):
         raise BadInput(
@@ -158,7 +160,7 @@ def _span(name: str, table: SpanTable, path: Path) -> Span:
             cure="write the smaller number first, none below 1",
         )
     starts = {unit: _starts(unit, width, table.years) for unit, width in table.window.items()}
-    return Span(name, table.interval, table.window, starts, table.years)
+    return TimeSpan(name, table.interval, table.window, starts, table.years)
 
 
 def _starts(unit: str, width: int, years: tuple[int, int]) -> tuple[int, int]:
@@ -167,13 +169,13 @@ def _starts(unit: str, width: int, years: tuple[int, int]) -> tuple[int, int]:
     return first, max(first, last - width + 1)
 
 
-def rules_of(head: Head, path: Path) -> dict[str, Rule]:
+def rules_of(head: PackHead, path: Path) -> dict[str, Rule]:
     """Training split to what it leaves out."""
     return {name: dict(_rule(head, name, path, ())) for name in head.split}
 
 
 def _rule(
-    head: Head, name: str, path: Path, below: tuple[str, ...]
+    head: PackHead, name: str, path: Path, below: tuple[str, ...]
 ) -> Iterator[tuple[str, frozenset[str]]]:
     if name not in head.split or name in below:
         raise BadInput(
@@ -192,7 +194,7 @@ def _rule(
     yield from dropped.items()
 
 
-Parsed = tuple[str, At, Callable[[], Template]]
+Parsed = tuple[str, Position, Callable[[], Template]]
 
 
 def read_file(
@@ -203,47 +205,61 @@ def read_file(
     troubles: list[Trouble] = []
     seen: dict[str, str] = dict.fromkeys(taken, "another file")
     for entry in _authors(path) if path.suffix == ".tsv" else _native(path, notation):
-        if isinstance(entry, Mistake):
+        if isinstance(entry, TemplateError):
             troubles.append(entry.trouble())
             continue
         name, at, parse = entry
         if name in seen:
             what = f"template {name} was in {seen[name]} already"
             troubles.append(
-                Mistake("duplicate-id", what, at, "give each template its own id").trouble(name)
+                TemplateError("duplicate-id", what, at, "give each template its own id").trouble(
+                    name
+                )
             )
             continue
         seen[name] = f"line {at.line}"
         try:
             template = parse()
-        except Mistake as mistake:
+        except TemplateError as mistake:
             troubles += [fault.trouble(name) for fault in (mistake, *mistake.others)]
         else:
             templates.append(template)
-            troubles += unbound(template)
+            troubles += find_unbound_names(template)
     if not templates and not troubles:
-        troubles.append(Mistake("syntax", "holds no template", At(1, 1), "write one").trouble())
+        troubles.append(
+            TemplateError("syntax", "holds no template", Position(1, 1), "write one").trouble()
+        )
     return templates, troubles
 
 
-def _authors(path: Path) -> Iterator[Parsed | Mistake]:
+def _authors(path: Path) -> Iterator[Parsed | TemplateError]:
     for row, places in read_rows(path):
         yield row["id"], places["id"], lambda row=row, places=places: parse_row(row, places)  # type: ignore[misc]
 
 
-def _native(path: Path, notation: Notation) -> Iterator[Parsed | Mistake]:
+def _native(path: Path, notation: Notation) -> Iterator[Parsed | TemplateError]:
     for block in read_blocks(path):
-        if isinstance(block, Mistake):
+        if isinstance(block, TemplateError):
             yield block
         else:
             yield block.id, block.at, lambda block=block: parse_block(block, notation)  # type: ignore[misc]
 
 
-__all__ = ["HEAD", "PACKS", "Find", "Head", "Pack", "Rule", "load_pack", "pack_names", "survey"]
+__all__ = [
+    "PACKS",
+    "PACK_FILE",
+    "FindFile",
+    "Pack",
+    "PackHead",
+    "Rule",
+    "load_pack",
+    "pack_names",
+    "read_pack",
+]
 
 PACKS = Path(__file__).parent / "packs"
 DATA = "data:"
-Find = Callable[[str], Path]
+FindFile = Callable[[str], Path]
 """Where a file of the published data lies: `jamp/dataset/…` to a path."""
 
 
@@ -251,12 +267,12 @@ Find = Callable[[str], Path]
 class Pack:
     """A pack once read."""
 
-    head: Head
+    head: PackHead
     folder: Path
     templates: tuple[Template, ...]
     sources: tuple[Path, ...]
     """The file of each template."""
-    spans: tuple[Span, ...]
+    spans: tuple[TimeSpan, ...]
     rules: Mapping[str, Rule]
 
     @property
@@ -314,25 +330,25 @@ class Pack:
 
 def pack_names() -> tuple[str, ...]:
     """The packs that ship."""
-    return tuple(sorted(head.parent.name for head in PACKS.glob(f"*/{HEAD}")))
+    return tuple(sorted(head.parent.name for head in PACKS.glob(f"*/{PACK_FILE}")))
 
 
-def load_pack(spec: str | Path, *, find: Find | None = None) -> Pack:
+def load_pack(spec: str | Path, *, find: FindFile | None = None) -> Pack:
     """A shipped pack by name, a pack folder, or a template file alone (the authors' .tsv or the native notation)."""
-    pack, troubles = survey(spec, find=find)
+    pack, troubles = read_pack(spec, find=find)
     for path, trouble in troubles:
-        raise Mistake(
-            trouble.check, trouble.what, At(trouble.line, trouble.column), trouble.cure, path
+        raise TemplateError(
+            trouble.check, trouble.what, Position(trouble.line, trouble.column), trouble.cure, path
         )
     return pack
 
 
-def survey(
-    spec: str | Path, *, find: Find | None = None
+def read_pack(
+    spec: str | Path, *, find: FindFile | None = None
 ) -> tuple[Pack, list[tuple[Path, Trouble]]]:
     """The pack as far as it can be read, and every fault met on the way."""
     root, head = _head_of(_folder(spec))
-    notation = notation_of(head, root / HEAD)
+    notation = notation_of(head, root / PACK_FILE)
     templates: list[Template] = []
     sources: list[Path] = []
     troubles: list[tuple[Path, Trouble]] = []
@@ -342,15 +358,15 @@ def survey(
         templates += read
         sources += [path] * len(read)
         troubles += [(path, trouble) for trouble in bad]
-    spans, rules = spans_of(head, root / HEAD), rules_of(head, root / HEAD)
+    spans, rules = spans_of(head, root / PACK_FILE), rules_of(head, root / PACK_FILE)
     return Pack(head, root, tuple(templates), tuple(sources), spans, rules), troubles
 
 
 def _folder(spec: str | Path) -> Path:
     shipped = PACKS / spec
-    named = isinstance(spec, str) and (shipped / HEAD).is_file()
+    named = isinstance(spec, str) and (shipped / PACK_FILE).is_file()
     if (
-        named and not (Path(spec) / HEAD).is_file()
+        named and not (Path(spec) / PACK_FILE).is_file()
     ):  # a dataset made from a pack may lie in a folder of its name
         return shipped
     if Path(spec).exists():
@@ -360,16 +376,16 @@ def _folder(spec: str | Path) -> Path:
     raise unknown("pack", str(spec), pack_names())
 
 
-def _head_of(path: Path) -> tuple[Path, Head]:
+def _head_of(path: Path) -> tuple[Path, PackHead]:
     """The folder and head of a pack; a template file takes the head of the pack it belongs to, if any."""
-    if path.is_dir() or path.name == HEAD:
+    if path.is_dir() or path.name == PACK_FILE:
         folder = path if path.is_dir() else path.parent
-        return folder, read_head(folder / HEAD)
-    if (path.parent / HEAD).is_file():
-        head = read_head(path.parent / HEAD)
+        return folder, read_head(folder / PACK_FILE)
+    if (path.parent / PACK_FILE).is_file():
+        head = read_head(path.parent / PACK_FILE)
         if path.name in head.templates:
             return path.parent, msgspec.structs.replace(head, templates=(path.name,))
-    return path.parent, Head(
+    return path.parent, PackHead(
         name=path.stem,
         language="ja",
         title=path.name,
@@ -379,11 +395,13 @@ def _head_of(path: Path) -> tuple[Path, Head]:
     )
 
 
-def _located(name: str, root: Path, find: Find | None) -> Path:
+def _located(name: str, root: Path, find: FindFile | None) -> Path:
     if not name.startswith(DATA):
         return root / name
     if find is None:
         raise BadInput(
-            f"{name} lies with the published data", file=root / HEAD, cure="say where the data is"
+            f"{name} lies with the published data",
+            file=root / PACK_FILE,
+            cure="say where the data is",
         )
     return find(name.removeprefix(DATA))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nikawa.generation.template import Choice, Template, Time, Word
 from nikawa.generation.time_sampling import Cell
-from nikawa.generation.time_spans import Chance, below
+from nikawa.generation.time_spans import RandomSource, draw_below
 
 WORDS = {
     "ja": {
@@ -23,10 +23,10 @@ WORDS = {
 VERBS = {"ja": {True: "直す", False: "向かう"}, "ko": {True: "고치다", False: "향하다"}}
 
 
-def placeholder_words(cell: Cell, chance: Chance) -> dict[str, str]:
+def draw_placeholders(cell: Cell, chance: RandomSource) -> dict[str, str]:
     """A text for every key of the cell's template that is no time; agents and nouns of one problem differ."""
     template = cell.template
-    chosen = _chosen(template, below(chance, 12))
+    chosen = _chosen(template, draw_below(chance, 12))
     return {
         use.key: _text(use, template, chosen, chance)
         for use in template.uses
@@ -48,7 +48,9 @@ def _chosen(template: Template, turn: int) -> dict[str, str]:
     return chosen
 
 
-def _text(use: Choice | Word, template: Template, chosen: dict[str, str], chance: Chance) -> str:
+def _text(
+    use: Choice | Word, template: Template, chosen: dict[str, str], chance: RandomSource
+) -> str:
     if isinstance(use, Choice):
         return chosen[use.key]
     text = chosen[use.slot]

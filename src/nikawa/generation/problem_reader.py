@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nikawa.generation.template import Choice, Element, Literal, Template, Time, Word
 from nikawa.generation.times import (
-    SURFACES,
+    TIME_WORDS,
     Format,
     Value,
     day_before,
@@ -25,7 +25,7 @@ LONGEST = 40
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedProblem:
     """What a problem's slots hold."""
 
     texts: Mapping[str, str]
@@ -36,7 +36,7 @@ class Parsed:
     """What is wrong with the times as written."""
 
 
-class Reader:
+class ProblemReader:
     """Reads problems of one template."""
 
     def __init__(self, template: Template) -> None:
@@ -46,7 +46,7 @@ class Reader:
         self._pattern = re.compile(BETWEEN.join(sides))
         self._times = [use for use in template.uses if isinstance(use, Time)]
 
-    def read(self, premise: str, hypothesis: str) -> Parsed | None:
+    def read(self, premise: str, hypothesis: str) -> ParsedProblem | None:
         """The fillers of a problem, or None where it is no problem of this template."""
         if self.template.language == "ja":
             premise, hypothesis = premise.replace(" ", ""), hypothesis.replace(" ", "")
@@ -78,11 +78,11 @@ class Reader:
             case "interval":
                 return interval_pattern(language)
             case "unit":
-                return "|".join(SURFACES[language].unit.values())
+                return "|".join(TIME_WORDS[language].unit.values())
             case _:
                 return "|".join(_number(fmt) for fmt in self.template.formats)
 
-    def _timed(self, texts: dict[str, str]) -> Parsed | None:
+    def _timed(self, texts: dict[str, str]) -> ParsedProblem | None:
         read: dict[str, tuple[Format, Value]] = {}
         for use in self._times:
             key = use.key.removesuffix(f"+{use.particle}") if use.particle else use.key
@@ -97,7 +97,7 @@ class Reader:
             for key, (_, value) in read.items()
             if "-" not in key and not key.startswith("unit")
         }
-        return Parsed(texts, values, fmt, tuple(self._faults(read, fmt)))
+        return ParsedProblem(texts, values, fmt, tuple(self._faults(read, fmt)))
 
     def _time(self, use: Time, text: str) -> tuple[Format, Value] | None:
         language = self.template.language
@@ -107,7 +107,7 @@ class Reader:
             case "interval":
                 return parse_interval(text, language)
             case "unit":
-                unit = next(u for u, word in SURFACES[language].unit.items() if word == text)
+                unit = next(u for u, word in TIME_WORDS[language].unit.items() if word == text)
                 return Format("interval", (unit,)), 1
             case _:
                 fmt = next(fmt for fmt in self.template.formats if re.fullmatch(_number(fmt), text))

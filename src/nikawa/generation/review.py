@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from nikawa.datasets import load
 from nikawa.errors import BadInput
-from nikawa.generation.generator import lexicon_of
+from nikawa.generation.generator import load_pack_lexicon
 from nikawa.generation.lexicon import Lexicon
 from nikawa.generation.pack import Pack, pack_names
 from nikawa.generation.plausibility import Decision, Plausibility, export_review, import_review
-from nikawa.generation.problem_reader import Parsed, Reader
-from nikawa.generation.template import Template, bare_case
+from nikawa.generation.problem_reader import ParsedProblem, ProblemReader
+from nikawa.generation.template import Template, strip_case_number
 from nikawa.generation.templates import open_pack
-from nikawa.generation.word_space import inflected
+from nikawa.generation.word_space import inflect_word
 from nikawa.io.folders import write_folder
 from nikawa.records import Dataset, Example, Record
 
@@ -40,7 +40,7 @@ class ReviewReport(Record, frozen=True, kw_only=True):
     file: str
 
 
-def export(
+def export_sheet(
     spec: str,
     sheet: Path,
     *,
@@ -64,7 +64,7 @@ def export(
     return ReviewReport(dataset=dataset.name, rows=count, scored=scored, file=str(sheet))
 
 
-def apply(
+def apply_review(
     spec: str,
     sheet: Path,
     *,
@@ -124,9 +124,9 @@ def _without(dataset: Dataset, dropped: Iterable[Decision]) -> Dataset:
 
 def scorer(pack: Pack) -> Score:
     """How plausible a problem of a pack is by the frames of its lexicon; None where that cannot be told."""
-    lexicon = lexicon_of(pack)
+    lexicon = load_pack_lexicon(pack)
     plausibility = Plausibility(lexicon)
-    readers = {template.id: Reader(template) for template in pack.templates}
+    readers = {template.id: ProblemReader(template) for template in pack.templates}
     verbs = _Verbs(lexicon)
 
     def score(example: Example) -> float | None:
@@ -158,14 +158,14 @@ class _Verbs:
         if form not in self._known:
             table: dict[str, set[str]] = {}
             for frame in self._lexicon.frames:
-                written = inflected(frame.verb, form, frame.ctype, self._lexicon.language)
+                written = inflect_word(frame.verb, form, frame.ctype, self._lexicon.language)
                 table.setdefault(written, set()).add(frame.verb)
             self._known[form] = table
         return frozenset(self._known[form].get(text, ()))
 
 
 def _frames(
-    template: Template, parsed: Parsed, verbs: _Verbs
+    template: Template, parsed: ParsedProblem, verbs: _Verbs
 ) -> Iterator[tuple[frozenset[str], dict[str, str]]]:
     """Each verb a problem may have, with its nouns by case."""
     for name, slot in template.slots.items():
@@ -173,7 +173,7 @@ def _frames(
             forms = [(form, parsed.texts[f"{name}.{form}"]) for form in slot.forms]
             named = frozenset.intersection(*(verbs.named(*form) for form in forms))
             nouns = {
-                bare_case(other.case): parsed.texts[place]
+                strip_case_number(other.case): parsed.texts[place]
                 for place, other in template.slots.items()
                 if other.kind not in ("verb", "agent") and other.case and other.case in slot.frame
             }

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.generation.journal import whole
+from nikawa.generation.journal import final_path
 from nikawa.io.lines import read_raw_lines
 
 if TYPE_CHECKING:
-    from nikawa.generation.job import Job
+    from nikawa.generation.job import Plan
 
 
 _START = b'{"id":"'
@@ -25,7 +25,7 @@ class _Problem(msgspec.Struct):
     inputs: dict[str, str]
 
 
-def refuse_empty(job: Job) -> None:
+def refuse_empty(job: Plan) -> None:
     """No split may be asked for of which no problem can be made: nothing could read its file."""
     first = job.maker.first_split
     for split, places in job.places.items():
@@ -41,7 +41,7 @@ def refuse_empty(job: Job) -> None:
         raise BadInput(what, cure=f"add an {{agent}} or a {{noun}}, or {leave}")
 
 
-def untested(job: Job) -> dict[str, tuple[str, ...]]:
+def untested(job: Plan) -> dict[str, tuple[str, ...]]:
     """Splits but the first to the templates they have no problem of, though they have cells."""
     found: dict[str, tuple[str, ...]] = {}
     for split, places in job.places.items():
@@ -55,7 +55,7 @@ def untested(job: Job) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def repeated(job: Job, out: Path) -> dict[str, int]:
+def repeated(job: Plan, out: Path) -> dict[str, int]:
     """Splits to the problems whose texts stand there once already; read only where words come up again."""
     found: dict[str, int] = {}
     decode = msgspec.json.Decoder(_Problem).decode
@@ -67,7 +67,7 @@ def repeated(job: Job, out: Path) -> dict[str, int]:
             continue
         seen: set[int] = set()
         count = 0
-        for _, raw in read_raw_lines(whole(out, split)):
+        for _, raw in read_raw_lines(final_path(out, split)):
             if raw[len(_START) : raw.find(b"-", len(_START))] in doubtful:
                 inputs = decode(raw).inputs
                 count += 1

@@ -14,11 +14,17 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nikawa.errors import suggest
-from nikawa.generation.conditions import NEVER, Condition, bind, compiled, leaves
-from nikawa.generation.template_errors import At, Faults, Mistake, Trouble
+from nikawa.generation.conditions import (
+    NEVER,
+    Condition,
+    bind_values,
+    compile_condition,
+    iterate_operands,
+)
+from nikawa.generation.template_errors import Position, TemplateError, TemplateErrors, Trouble
 from nikawa.generation.times import (
     CALENDAR,
-    SURFACES,
+    TIME_WORDS,
     Clock,
     Format,
     Value,
@@ -27,8 +33,8 @@ from nikawa.generation.times import (
 )
 
 if TYPE_CHECKING:
-    from nikawa.generation.time_sampling import Cell, TimeSpec
-    from nikawa.generation.time_spans import Span
+    from nikawa.generation.time_sampling import Cell, TimeRules
+    from nikawa.generation.time_spans import TimeSpan
 
 LABELS = ("entailment", "contradiction", "neutral")
 WORD_KINDS = ("agent", "noun", "place", "verb")
@@ -44,7 +50,7 @@ class Literal:
     """Text that stands as it is."""
 
     text: str
-    at: At = field(default=At(), compare=False)
+    at: Position = field(default=Position(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ class Choice:
 
     key: str
     options: tuple[str, ...]
-    at: At = field(default=At(), compare=False)
+    at: Position = field(default=Position(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class Word:
     """The time a verb must go with: `point`, `within` (finished in an interval), `during` (lasting one), `again` (may be repeated)."""
     particle: str = ""
     """A particle whose shape depends on the word (은/는)."""
-    at: At = field(default=At(), compare=False)
+    at: Position = field(default=Position(), compare=False)
     written: str = field(default="", compare=False)
 
     @property
@@ -102,7 +108,7 @@ class Time:
     apart: tuple[str, int] | None = None
     """A point, moved by days, that this one must differ from (`tp_2!=tp_1-1day`)."""
     particle: str = ""
-    at: At = field(default=At(), compare=False)
+    at: Position = field(default=Position(), compare=False)
     written: str = field(default="", compare=False)
 
     @property
@@ -141,7 +147,7 @@ class Slot:
         return any(form.startswith("progressive") for form in self.forms)
 
 
-def bare_case(case: str) -> str:
+def strip_case_number(case: str) -> str:
     """A case without the number that tells agents apart: ガ2 is ガ."""
     return case.rstrip("0123456789")
 
@@ -163,8 +169,8 @@ class Template:
     category: str = ""
     language: str = "ja"
     note: str = field(default="", compare=False)
-    at: At = field(default=At(), compare=False)
-    places: Mapping[str, At] = field(default_factory=dict, compare=False, hash=False)
+    at: Position = field(default=Position(), compare=False)
+    places: Mapping[str, Position] = field(default_factory=dict, compare=False, hash=False)
     """Where each field was written."""
     written: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
     """What each field says, in the native notation."""
@@ -189,7 +195,7 @@ class Template:
         return found
 
     @cached_property
-    def spec(self) -> TimeSpec:
+    def spec(self) -> TimeRules:
         """What the labels depend on; templates with the same one share their index of times."""
         from nikawa.generation.time_sampling import spec_of
 
@@ -220,7 +226,7 @@ class Template:
         if isinstance(value, tuple):
             return render_point(moved(value, use.days, fmt), fmt, self.language)
         if use.kind == "unit":
-            return SURFACES[self.language].unit[fmt.largest]
+            return TIME_WORDS[self.language].unit[fmt.largest]
         if fmt.measure is not None:
             return fmt.measure.text.replace("{}", str(value))
         return render_interval(value, fmt.largest, self.language)
@@ -230,21 +236,23 @@ class Template:
     ) -> str:
         """Entailment where its condition holds, else contradiction where its does, else neutral."""
         unit = fmt.largest if fmt else ""
-        env = bind(values, fmt, clock)
-        if compiled(self.entails, clock, unit)(env):
+        env = bind_values(values, fmt, clock)
+        if compile_condition(self.entails, clock, unit)(env):
             return "entailment"
-        return "contradiction" if compiled(self.contradicts, clock, unit)(env) else "neutral"
+        return (
+            "contradiction" if compile_condition(self.contradicts, clock, unit)(env) else "neutral"
+        )
 
     def consistent(
         self, values: Mapping[str, Value], fmt: Format | None, clock: Clock = CALENDAR
     ) -> bool:
         """Whether what the premise takes for granted holds."""
         unit = fmt.largest if fmt else ""
-        env = bind(values, fmt, clock)
-        return all(compiled(condition, clock, unit)(env) for condition in self.given)
+        env = bind_values(values, fmt, clock)
+        return all(compile_condition(condition, clock, unit)(env) for condition in self.given)
 
     def cells(
-        self, formats: tuple[Format, ...] | None = None, spans: tuple[Span, ...] | None = None
+        self, formats: tuple[Format, ...] | None = None, spans: tuple[TimeSpan, ...] | None = None
     ) -> tuple[Cell, ...]:
         """The reachable cells of this template, in the published order."""
         from nikawa.generation.time_sampling import cells_of
@@ -291,7 +299,7 @@ def _merged(slot: Slot | None, use: Choice | Word | Time, name: str) -> Slot:
     )
 
 
-def joined(elements: list[Element]) -> Side:
+def merge_literals(elements: list[Element]) -> Side:
     """A side with neighbouring literals made one and empty ones left out."""
     side: list[Element] = []
     for element in elements:
@@ -302,22 +310,22 @@ def joined(elements: list[Element]) -> Side:
     return tuple(side)
 
 
-def refuse_too_many(side: Side, at: At) -> None:
+def refuse_too_many_times(side: Side, at: Position) -> None:
     """All orders of the times are tried, so there is a limit to them."""
     for kind in TIME_KINDS:
         count = len({e.index for e in side if isinstance(e, Time) and e.kind == kind})
         if count > MOST_TIMES:
-            raise Mistake(
+            raise TemplateError(
                 "syntax", f"has {count} slots of the kind {kind}", at, f"use at most {MOST_TIMES}"
             )
 
 
-def unbound(template: Template) -> Iterator[Trouble]:
+def find_unbound_names(template: Template) -> Iterator[Trouble]:
     """Conditions may speak only of times and numbers the sentences have."""
     return (mistake.trouble(template.id) for mistake in unbound_mistakes(template))
 
 
-def settled(template: Template, faults: Faults) -> Template:
+def settled(template: Template, faults: TemplateErrors) -> Template:
     """The template where it has no fault; else the `Mistake` that says why there is none, and knows all of them."""
     if faults and not faults.hide_times:
         faults.extend(unbound_mistakes(template))
@@ -325,7 +333,7 @@ def settled(template: Template, faults: Faults) -> Template:
     return template
 
 
-def unbound_mistakes(template: Template) -> Iterator[Mistake]:
+def unbound_mistakes(template: Template) -> Iterator[TemplateError]:
     """The names of conditions that no sentence has."""
     bound = {
         name for name, slot in template.slots.items() if slot.kind in ("time", "interval", "number")
@@ -333,17 +341,17 @@ def unbound_mistakes(template: Template) -> Iterator[Mistake]:
     used = [
         (leaf.name, leaf.at)
         for condition in (template.entails, template.contradicts, *template.given)
-        for leaf in leaves(condition)
+        for leaf in iterate_operands(condition)
         if leaf.name
     ]
     used += [(use.apart[0], use.at) for use in template.uses if isinstance(use, Time) and use.apart]
     for name, at in used:
         if name not in bound:
             what = f"{name} is in a condition but in no sentence"
-            yield Mistake("unbound-name", what, at, suggest(name, bound))
+            yield TemplateError("unbound-name", what, at, suggest(name, bound))
 
 
-def inferred(premise: Side) -> tuple[str, str] | None:
+def find_since_and_now(premise: Side) -> tuple[str, str] | None:
     """The two times of a premise `A以来…。現在、Bである`: its present may not lie before A."""
     since = now = ""
     for before, time, after in zip(("", *premise), premise, (*premise[1:], ""), strict=False):

@@ -13,15 +13,15 @@ Level = Literal["error", "warning"]
 T = TypeVar("T")
 
 
-class At(NamedTuple):
+class Position(NamedTuple):
     """A place in a template file; lines and columns count from 1."""
 
     line: int = 0
     column: int = 0
 
-    def later(self, columns: int) -> At:
+    def later(self, columns: int) -> Position:
         """A place further on the same line."""
-        return At(self.line, self.column + columns)
+        return Position(self.line, self.column + columns)
 
 
 class Trouble(Record, frozen=True, kw_only=True):
@@ -39,18 +39,20 @@ class Trouble(Record, frozen=True, kw_only=True):
     def sentence(self, file: str | Path) -> str:
         """`file, line 3, column 14: what; cure`."""
         return str(
-            Mistake(self.check, self.what, At(self.line, self.column), self.cure).within(file)
+            TemplateError(
+                self.check, self.what, Position(self.line, self.column), self.cure
+            ).within(file)
         )
 
 
-class Mistake(BadInput):
+class TemplateError(BadInput):
     """A fault that stops a template from being read."""
 
-    others: tuple[Mistake, ...] = ()
+    others: tuple[TemplateError, ...] = ()
     """Further faults of the same template."""
 
     def __init__(
-        self, check: str, what: str, at: At, cure: str = "", file: str | Path | None = None
+        self, check: str, what: str, at: Position, cure: str = "", file: str | Path | None = None
     ) -> None:
         self.check, self.at = check, at
         super().__init__(what, file=file, line=at.line, cure=cure)
@@ -66,11 +68,11 @@ class Mistake(BadInput):
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Survive the trip back from a worker process."""
-        return (Mistake, (self.check, self.what, self.at, self.cure, self.file))
+        return (TemplateError, (self.check, self.what, self.at, self.cure, self.file))
 
-    def within(self, file: str | Path) -> Mistake:
+    def within(self, file: str | Path) -> TemplateError:
         """The same fault with its file named."""
-        return Mistake(self.check, self.what, self.at, self.cure, file)
+        return TemplateError(self.check, self.what, self.at, self.cure, file)
 
     def trouble(self, template: str = "") -> Trouble:
         """The same fault as a record."""
@@ -84,7 +86,7 @@ class Mistake(BadInput):
         )
 
 
-class Faults(list[Mistake]):
+class TemplateErrors(list[TemplateError]):
     """The faults met so far, while reading goes on."""
 
     hide_times = False
@@ -94,7 +96,7 @@ class Faults(list[Mistake]):
         """What `make` gives; where it cannot, the fault is kept and `otherwise` is taken."""
         try:
             return make()
-        except Mistake as mistake:
+        except TemplateError as mistake:
             self.append(mistake)
             return otherwise
 

@@ -9,27 +9,27 @@ from random import Random
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.locate import repository_folder
 from nikawa.errors import BadInput, MissingData, unknown
-from nikawa.generation.audit import Report as AuditReport
+from nikawa.generation.audit import AuditReport as AuditReport
 from nikawa.generation.audit import audit as run_audit
-from nikawa.generation.check import check as run_check
-from nikawa.generation.conditions import written
-from nikawa.generation.generator import Generator, lexicon_of
+from nikawa.generation.check import check_pack as run_check
+from nikawa.generation.conditions import write_condition
+from nikawa.generation.generator import Generator, load_pack_lexicon
 from nikawa.generation.pack import Pack, load_pack, pack_names
-from nikawa.generation.placeholders import placeholder_words
+from nikawa.generation.placeholders import draw_placeholders
 from nikawa.generation.template import Literal, Side, Template
 from nikawa.generation.template_errors import Trouble
-from nikawa.generation.time_sampling import Cell, sample
-from nikawa.generation.time_spans import Chance
+from nikawa.generation.time_sampling import Cell, sample_times
+from nikawa.generation.time_spans import RandomSource
 from nikawa.records import Example, Record
 
 PUBLISHED = {"jamp": "jamp/dataset/template/template_ver_1_5.tsv"}
 """Datasets whose templates are published, and where."""
 DEFAULT = "temporal-ja"
-Fill = Callable[[Cell, Chance], Mapping[str, str]]
+Fill = Callable[[Cell, RandomSource], Mapping[str, str]]
 """Texts for the word keys of a cell's template."""
 
 
-class Place(Record, frozen=True, kw_only=True):
+class PlacedTrouble(Record, frozen=True, kw_only=True):
     """A fault and its file."""
 
     file: str
@@ -45,10 +45,10 @@ class CheckReport(Record, frozen=True, kw_only=True):
     templates: int
     errors: int
     warnings: int
-    troubles: tuple[Place, ...]
+    troubles: tuple[PlacedTrouble, ...]
 
 
-class Sample(Record, frozen=True, kw_only=True):
+class SampleProblem(Record, frozen=True, kw_only=True):
     """A problem as the template makes it."""
 
     premise: str
@@ -58,7 +58,7 @@ class Sample(Record, frozen=True, kw_only=True):
     time_span: str | None
 
 
-class Shown(Record, frozen=True, kw_only=True):
+class TemplateView(Record, frozen=True, kw_only=True):
     """A template for a person to read."""
 
     id: str
@@ -73,7 +73,7 @@ class Shown(Record, frozen=True, kw_only=True):
     labels: dict[str, int]
     """Label to the number of its cells."""
     unreachable: tuple[str, ...]
-    samples: tuple[Sample, ...]
+    samples: tuple[SampleProblem, ...]
 
 
 def finder(data: Path | None) -> Callable[[str], Path]:
@@ -106,7 +106,7 @@ def open_pack(spec: str | None, data: Path | None = None) -> Pack:
     return load_pack(resolve(spec, data), find=finder(data))
 
 
-def check(spec: str, data: Path | None = None) -> CheckReport:
+def check_templates(spec: str, data: Path | None = None) -> CheckReport:
     """Every fault of a pack or a template file."""
     pack, found = run_check(resolve(spec, data), find=finder(data))
     levels = [trouble.level for _, trouble in found]
@@ -114,11 +114,11 @@ def check(spec: str, data: Path | None = None) -> CheckReport:
         templates=len(pack.templates),
         errors=levels.count("error"),
         warnings=levels.count("warning"),
-        troubles=tuple(Place(file=str(path), trouble=trouble) for path, trouble in found),
+        troubles=tuple(PlacedTrouble(file=str(path), trouble=trouble) for path, trouble in found),
     )
 
 
-def show(
+def show_template(
     id: str,
     spec: str | None = None,
     data: Path | None = None,
@@ -126,13 +126,13 @@ def show(
     n: int = 3,
     seed: int = 0,
     fill: Fill | None = None,
-) -> Shown:
+) -> TemplateView:
     """One template with `n` sample problems; `fill` supplies the words (those of the pack's lexicon when left out)."""
     pack = open_pack(spec, data)
     template = pack[id]
     cells = template.cells(spans=pack.spans)
     labels = [cell.label for cell in cells]
-    return Shown(
+    return TemplateView(
         id=template.id,
         category=template.category,
         **_said(template),
@@ -155,11 +155,11 @@ def show(
 def _words(pack: Pack, template: Template) -> Fill:
     """The words of the pack's lexicon; placeholders where it has none that fit the template."""
     try:
-        words = Generator(pack, lexicon_of(pack)).words
+        words = Generator(pack, load_pack_lexicon(pack)).words
         for cell in template.cells(spans=pack.spans)[:1]:
             words(cell, Random(0))  # noqa: S311  (no secret)
     except BadInput:
-        return placeholder_words
+        return draw_placeholders
     return words
 
 
@@ -168,9 +168,9 @@ def _said(template: Template) -> dict[str, str]:
     found = {
         "premise": _side(template.premise),
         "hypothesis": _side(template.hypothesis),
-        "entails": written(template.entails),
-        "contradicts": written(template.contradicts),
-        "given": " and ".join(map(written, template.given)),
+        "entails": write_condition(template.entails),
+        "contradicts": write_condition(template.contradicts),
+        "given": " and ".join(map(write_condition, template.given)),
     }
     return {name: template.written.get(name, text) for name, text in found.items()}
 
@@ -192,7 +192,7 @@ def _side(side: Side) -> str:
 
 def _samples(
     template: Template, cells: tuple[Cell, ...], n: int, chance: Random, fill: Fill
-) -> Iterator[Sample]:
+) -> Iterator[SampleProblem]:
     """Problems of different labels as far as there are any."""
     by_label: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -200,10 +200,10 @@ def _samples(
     order = list(by_label)
     for i in range(n if cells else 0):
         cell = chance.choice(by_label[order[i % len(order)]])
-        values = sample(template, cell.format, cell.span, cell.label, chance)
+        values = sample_times(template, cell.format, cell.span, cell.label, chance)
         texts = {**fill(cell, chance), **template.time_texts(values or {}, cell.format)}
         premise, hypothesis = template.render(texts)
-        yield Sample(
+        yield SampleProblem(
             premise=premise,
             hypothesis=hypothesis,
             label=cell.label,
@@ -212,7 +212,7 @@ def _samples(
         )
 
 
-def audit(
+def audit_dataset(
     templates: str, dataset: str, data: Path | None = None, *, compat: bool = False
 ) -> AuditReport:
     """Read a dataset back through its templates; a plain `.tsv` is taken for a published file of JAMP."""
@@ -252,10 +252,10 @@ def _wrong_forms(language: str) -> Callable[[Mapping[str, str]], list[str]] | No
     if language != "ja":
         return None
     from nikawa.errors import MissingExtra
-    from nikawa.generation.verb_forms import is_verb, wrong_forms
+    from nikawa.generation.verb_forms import find_wrong_forms, is_verb
 
     try:
         is_verb("泳ぐ")
     except MissingExtra:
         return None
-    return wrong_forms
+    return find_wrong_forms

@@ -15,20 +15,20 @@ from typing import Protocol
 from nikawa.generation.times import LEAP_YEAR, Format, Point
 
 
-class Chance(Protocol):
+class RandomSource(Protocol):
     """Anything that gives random numbers from 0 to below 1, such as `random.Random`."""
 
     def random(self) -> float:
         """The next number."""
 
 
-def below(chance: Chance, n: int) -> int:
+def draw_below(chance: RandomSource, n: int) -> int:
     """A whole number from 0 to below n."""
     return int(chance.random() * n)
 
 
 @dataclass(frozen=True)
-class Span:
+class TimeSpan:
     """Which values the times of a problem take together."""
 
     name: str
@@ -70,15 +70,15 @@ class Span:
         first, last = self.starts[fmt.smallest]
         return [range(start, start + width) for start in range(first, last + 1)]
 
-    def draw_larger(self, fmt: Format, chance: Chance) -> Point:
+    def draw_larger(self, fmt: Format, chance: RandomSource) -> Point:
         """The units above the smallest, drawn for all points of a short problem."""
         return self._draw(fmt.units[:-1], chance)
 
-    def draw(self, fmt: Format, chance: Chance) -> Point:
+    def draw(self, fmt: Format, chance: RandomSource) -> Point:
         """One point with no regard to others."""
         return self._draw(fmt.units, chance)
 
-    def _draw(self, units: tuple[str, ...], chance: Chance) -> Point:
+    def _draw(self, units: tuple[str, ...], chance: RandomSource) -> Point:
         """One point of the calendar; all are equally likely. Days are listed, hours are drawn on top."""
         if units[-1:] == ("hour",):
             return (*self._draw(units[:-1], chance), int(chance.random() * 24))
@@ -104,7 +104,7 @@ class Span:
 def _points(units: tuple[str, ...], years: tuple[int, int]) -> tuple[Point, ...]:
     """Every point whose smallest unit is a day or larger; the one empty point of no unit."""
     points: list[Point] = [()]
-    span = Span("", years=years)
+    span = TimeSpan("", years=years)
     for unit in units:
         points = [
             (*point, value)
@@ -114,11 +114,11 @@ def _points(units: tuple[str, ...], years: tuple[int, int]) -> tuple[Point, ...]
     return tuple(points)
 
 
-RANDOM = Span("random")
-SHORT = Span(
+RANDOM_SPAN = TimeSpan("random")
+SHORT_SPAN = TimeSpan(
     "short",
     interval=(1, 3),
     window={"hour": 8, "day": 10, "month": 4, "year": 6},
     starts={"hour": (0, 15), "day": (1, 18), "month": (1, 8), "year": (2000, 2016)},
 )
-SPANS = {"random": RANDOM, "short": SHORT}
+SPANS = {"random": RANDOM_SPAN, "short": SHORT_SPAN}

@@ -27,7 +27,7 @@ Value = Point | int
 LEAP_YEAR = 2000
 _NUMBER = "[0-9]{1,6}"
 _BASE = (LEAP_YEAR, 1, 1, 0)
-LAST_YEAR = 9900
+MAX_YEAR = 9900
 """Years above this leave no room for arithmetic."""
 
 
@@ -69,7 +69,7 @@ class Format:
 
 @cache
 def _name(fmt: Format, language: str) -> str:
-    surface = SURFACES[language]
+    surface = TIME_WORDS[language]
     if fmt.kind == "point":
         return "".join(surface.point[unit] for unit in fmt.units)
     return surface.interval_name[fmt.units[0]] if fmt.kind == "interval" else fmt.units[0]
@@ -79,13 +79,13 @@ def _points() -> tuple[Format, ...]:
     return tuple(Format("point", UNITS[a : b + 1]) for a in range(4) for b in range(a, 4))
 
 
-POINTS = _points()
+POINT_FORMATS = _points()
 """The ten formats of a point, by largest unit, then by length."""
-INTERVALS = tuple(Format("interval", (unit,)) for unit in UNITS)
+INTERVAL_FORMATS = tuple(Format("interval", (unit,)) for unit in UNITS)
 
 
 @dataclass(frozen=True, slots=True)
-class Surface:
+class TimeWords:
     """The words of one language for times. A new language is a new row of `SURFACES`."""
 
     point: dict[str, str]
@@ -100,14 +100,14 @@ class Surface:
     """What stands between the parts of a point."""
 
 
-SURFACES = {
-    "ja": Surface(
+TIME_WORDS = {
+    "ja": TimeWords(
         point={"year": "年", "month": "月", "day": "日", "hour": "時"},
         interval={"year": "年間", "month": "ヶ月間", "day": "日間", "hour": "時間"},
         interval_name={"year": "年間", "month": "月間", "day": "日間", "hour": "時間"},
         unit={"year": "年", "month": "月", "day": "日", "hour": "時間"},
     ),
-    "ko": Surface(
+    "ko": TimeWords(
         point={"year": "년", "month": "월", "day": "일", "hour": "시"},
         interval={"year": "년", "month": "개월", "day": "일", "hour": "시간"},
         interval_name={"year": "년간", "month": "개월간", "day": "일간", "hour": "시간"},
@@ -118,14 +118,14 @@ SURFACES = {
 
 
 @cache
-def formats(language: str) -> dict[str, Format]:
+def formats_by_name(language: str) -> dict[str, Format]:
     """Every format of points and intervals by its name in a language."""
-    return {fmt.name(language): fmt for fmt in (*POINTS, *INTERVALS)}
+    return {fmt.name(language): fmt for fmt in (*POINT_FORMATS, *INTERVAL_FORMATS)}
 
 
 def render_point(point: Point, fmt: Format, language: str) -> str:
     """A point as text: 2019年8月, 2019년 8월."""
-    surface = SURFACES[language]
+    surface = TIME_WORDS[language]
     return surface.gap.join(
         f"{number}{surface.point[unit]}" for number, unit in zip(point, fmt.units, strict=True)
     )
@@ -133,13 +133,13 @@ def render_point(point: Point, fmt: Format, language: str) -> str:
 
 def render_interval(length: int, unit: str, language: str) -> str:
     """An interval as text: 7ヶ月間, 7개월."""
-    return f"{length}{SURFACES[language].interval[unit]}"
+    return f"{length}{TIME_WORDS[language].interval[unit]}"
 
 
 @cache
 def point_pattern(language: str) -> str:
     """A regular expression without groups that matches a point of any format."""
-    surface = SURFACES[language]
+    surface = TIME_WORDS[language]
     parts = [f"{_NUMBER}{surface.point[unit]}" for unit in UNITS]
     runs = ["".join(_spaced(parts[a:b], surface.gap)) for a in range(4) for b in range(4, a, -1)]
     return f"(?:{'|'.join(runs)})"
@@ -152,17 +152,21 @@ def _spaced(parts: Sequence[str], gap: str) -> list[str]:
 @cache
 def interval_pattern(language: str) -> str:
     """A regular expression without groups that matches an interval of any unit."""
-    return rf"{_NUMBER}(?:{'|'.join(SURFACES[language].interval.values())})"
+    return rf"{_NUMBER}(?:{'|'.join(TIME_WORDS[language].interval.values())})"
 
 
 def parse_point(text: str, language: str) -> tuple[Format, Point] | None:
     """The format and numbers of a point, or None where `text` is none or its date does not exist."""
-    by_word = {word: unit for unit, word in SURFACES[language].point.items()}
+    by_word = {word: unit for unit, word in TIME_WORDS[language].point.items()}
     parts = re.findall(rf"({_NUMBER})(\D+)", text)
     units = tuple(by_word.get(word.strip(), "") for _, word in parts)
     fmt = Format("point", units)
     point = tuple(int(number) for number, _ in parts)
-    if fmt not in POINTS or render_point(point, fmt, language) != text or not exists(point, fmt):
+    if (
+        fmt not in POINT_FORMATS
+        or render_point(point, fmt, language) != text
+        or not is_in_calendar(point, fmt)
+    ):
         return None
     return fmt, point
 
@@ -172,15 +176,15 @@ def parse_interval(text: str, language: str) -> tuple[Format, int] | None:
     found = re.fullmatch(rf"({_NUMBER})(\D+)", text)
     if found is None:
         return None
-    by_word = {word: unit for unit, word in SURFACES[language].interval.items()}
+    by_word = {word: unit for unit, word in TIME_WORDS[language].interval.items()}
     unit = by_word.get(found[2])
     return None if unit is None else (Format("interval", (unit,)), int(found[1]))
 
 
-def exists(point: Point, fmt: Format) -> bool:
+def is_in_calendar(point: Point, fmt: Format) -> bool:
     """Whether the calendar has this point; without a year February has 29 days, without a month a month has 31."""
     year, month, day, hour = _whole(point, fmt)
-    if not (1 <= year <= LAST_YEAR and 1 <= month <= 12 and 0 <= hour <= 23):
+    if not (1 <= year <= MAX_YEAR and 1 <= month <= 12 and 0 <= hour <= 23):
         return False
     return 1 <= day <= monthrange(year, month)[1]
 
@@ -215,7 +219,7 @@ class Clock(Protocol):
         """The instant `count` units later."""
 
 
-class Calendar:
+class CalendarClock:
     """Instants are hours of the proleptic Gregorian calendar."""
 
     name = "calendar"
@@ -249,7 +253,7 @@ class Calendar:
         return date(year, month, min(day.day, last)).toordinal() * 24 + instant % 24
 
 
-class Compat:
+class CompatClock:
     """Instants are base-100 numbers, as in the generator that made JAMP."""
 
     name = "compat"
@@ -287,5 +291,5 @@ class Compat:
         return instant + count * self.size[unit]
 
 
-CALENDAR: Clock = Calendar()
-COMPAT: Clock = Compat()
+CALENDAR: Clock = CalendarClock()
+COMPAT: Clock = CompatClock()

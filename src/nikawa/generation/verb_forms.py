@@ -57,7 +57,7 @@ _CLASSES = {"獲る": "五段・ラ行"}
 _STATE = {"progressive": ("いる", "te"), "progressive_past": ("いた", "te")}
 
 
-def wrong_forms(shown: Mapping[str, str]) -> list[str]:
+def find_wrong_forms(shown: Mapping[str, str]) -> list[str]:
     """The texts that are not what their form's name says; `shown` maps forms of one verb to texts."""
     plain = dict(_taken_apart(shown))
     base = shown.get("dictionary")

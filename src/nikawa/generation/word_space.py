@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from nikawa.errors import BadInput
-from nikawa.generation.chance import SHORT, STEP, key, shuffled
 from nikawa.generation.lexicon import Frame, Lexicon
-from nikawa.generation.template import TIME_KINDS, Slot, Template, Word, bare_case
+from nikawa.generation.randomness import SHORT, STEP, hash_key, shuffled
+from nikawa.generation.template import TIME_KINDS, Slot, Template, Word, strip_case_number
 from nikawa.generation.time_sampling import Cell
 
 if TYPE_CHECKING:
-    from nikawa.generation.chance_arrays import Numbers
+    from nikawa.generation.randomness_arrays import Numbers
 
 
-SIDES = 5
+RESIDUE_COUNT = 5
 """Residues there are to share among the splits."""
 _TURN = 7919
 
 
-class Words(NamedTuple):
+class SlotWords(NamedTuple):
     """What a slot may be filled with."""
 
     slot: str
@@ -43,11 +43,11 @@ class Words(NamedTuple):
         return max(0, len(self.words) - self.smaller)
 
 
-class Stage(NamedTuple):
+class FillStage(NamedTuple):
     """Slots that are filled together: those of both sides, those of the premise alone, those of the hypothesis alone."""
 
-    free: tuple[Words, ...]
-    last: Words | None
+    free: tuple[SlotWords, ...]
+    last: SlotWords | None
     """The slot that settles a side; None where a later stage does."""
     by_residue: tuple[tuple[str, ...], ...]
     """Words of the last slot that lie in an owned residue, by the residue of all others."""
@@ -63,12 +63,12 @@ Sides = tuple[frozenset[str], frozenset[str]]
 """The slots of the premise and of the hypothesis."""
 
 
-def stages(
-    lists: Sequence[Words], sides: Sides, owned: tuple[int, ...]
-) -> tuple[tuple[Stage, ...], int]:
+def plan_stages(
+    lists: Sequence[SlotWords], sides: Sides, owned: tuple[int, ...]
+) -> tuple[tuple[FillStage, ...], int]:
     """The stages in which slots are filled, and how many ways there are."""
-    found: list[Stage] = []
-    placed: list[Words] = []
+    found: list[FillStage] = []
+    placed: list[SlotWords] = []
     total, settled = 1 if lists or 0 in owned else 0, False
     for names, settles, shared in _parted(tuple(one.slot for one in lists), sides):
         mine = []
@@ -85,7 +85,7 @@ def stages(
             by_residue, fewest, owned_fewest = _by_residue(last.words, last.residues, owned)
             least = max(0, (owned_fewest if settled and not free else fewest) - last.smaller)
         total *= least
-        found.append(Stage(tuple(free), last, by_residue, least, before, shared))
+        found.append(FillStage(tuple(free), last, by_residue, least, before, shared))
         settled = settles and shared
     return tuple(found), total
 
@@ -113,13 +113,17 @@ def _by_residue(
 ) -> tuple[tuple[tuple[str, ...], ...], int, int]:
     """The words that bring the sum into an owned residue, by that of the others; the fewest of all, and of owned ones."""
     found = tuple(
-        tuple(word for word, r in zip(words, residues, strict=True) if (rest + r) % SIDES in owned)
-        for rest in range(SIDES)
+        tuple(
+            word
+            for word, r in zip(words, residues, strict=True)
+            if (rest + r) % RESIDUE_COUNT in owned
+        )
+        for rest in range(RESIDUE_COUNT)
     )
     return found, min(map(len, found)), min(len(found[rest]) for rest in owned)
 
 
-def unfolded(found: tuple[Stage, ...], number: int) -> dict[str, str]:
+def unfold_number(found: tuple[FillStage, ...], number: int) -> dict[str, str]:
     """Slot to word, for the way with this number."""
     words: dict[str, str] = {}
     base, whole = 0, number
@@ -132,7 +136,7 @@ def unfolded(found: tuple[Stage, ...], number: int) -> dict[str, str]:
             words[slot] = offered[place]
             residue += residues[place]
         if last is not None:
-            fitting = by_residue[residue % SIDES]
+            fitting = by_residue[residue % RESIDUE_COUNT]
             gone = _taken(fitting, words) if last.smaller else ()
             # Turned by what the other words are, so that the end of the list comes up as often as its start.
             turn = (whole - number * before) * _TURN
@@ -159,22 +163,22 @@ def _past(gone: Sequence[int], place: int) -> int:
 
 
 @lru_cache(maxsize=1 << 12)
-def residues_of(words: tuple[str, ...]) -> tuple[int, ...]:
+def word_residues(words: tuple[str, ...]) -> tuple[int, ...]:
     """The residue of each word, which depends on the word alone."""
-    return tuple(crc32(word.encode()) % SIDES for word in words)
+    return tuple(crc32(word.encode()) % RESIDUE_COUNT for word in words)
 
 
 @lru_cache(maxsize=8)
-def in_turns(n: int) -> tuple[int, ...]:
+def turn_residues(n: int) -> tuple[int, ...]:
     """Residues of a list whose words take turns, so that every residue has its share."""
-    return tuple(i % SIDES for i in range(n))
+    return tuple(i % RESIDUE_COUNT for i in range(n))
 
 
-FEW = 4
+MIN_VERBS_FOR_UNIT = 4
 """Verbs below which the unit of time is no longer asked for."""
-PAIRS = 4096
+MAX_VERB_COMBINATIONS = 4096
 """Combinations of verbs looked at where a template has several."""
-ANY = ("noun", "agent", "verb")
+GENERAL_KINDS = ("noun", "agent", "verb")
 """Slot kinds that take any word of their case; another kind asks for nouns of that kind."""
 
 
@@ -186,7 +190,7 @@ class _Ways(NamedTuple):
 
     texts: dict[str, str]
     """Keys of the verbs to their forms."""
-    stages: tuple[Stage, ...]
+    stages: tuple[FillStage, ...]
     total: int
 
 
@@ -233,7 +237,7 @@ class WordSpace:
         """`fill` of all these numbers, together."""
         import numpy as np
 
-        from nikawa.generation import chance_arrays as batch
+        from nikawa.generation import randomness_arrays as batch
 
         starts, firsts = (
             np.array(found, dtype=np.uint64) for found in (self._starts, self._firsts)
@@ -253,12 +257,12 @@ class WordSpace:
     def _texts(self, chosen: int, number: int) -> dict[str, str]:
         """The texts of one way of one choice of verbs."""
         ways = self._all[chosen]
-        words = unfolded(ways.stages, number)
+        words = unfold_number(ways.stages, number)
         texts = {**ways.texts, **words}
         for name, slot, particle in self._particles:
-            texts[name] = attached(words[slot], particle)
+            texts[name] = attach_particle(words[slot], particle)
         for use in self._inflected:
-            texts[use.key] = inflected(words[use.slot], use.form, "", self._language, use.kind)
+            texts[use.key] = inflect_word(words[use.slot], use.form, "", self._language, use.kind)
         return texts
 
     def _ways(
@@ -269,13 +273,13 @@ class WordSpace:
         apart: tuple[Sides, tuple[int, ...]],
     ) -> _Ways:
         texts = {
-            use.key: inflected(
+            use.key: inflect_word(
                 frames[use.slot].verb, use.form, frames[use.slot].ctype, self._language
             )
             for use in self._forms
             if use.slot in frames
         }
-        found, total = stages(_lists(template, lexicon, frames), *apart)
+        found, total = plan_stages(_lists(template, lexicon, frames), *apart)
         return _Ways(texts, found, total)
 
 
@@ -331,11 +335,11 @@ def _combined(offered: list[tuple[Frame, ...]], name: str) -> list[tuple[Frame, 
     size = 1
     for frames in offered:
         size *= len(frames)
-    if size <= PAIRS:
+    if size <= MAX_VERB_COMBINATIONS:
         return list(product(*offered))
     found = []
-    for i in range(PAIRS):
-        number, chosen = shuffled(i, size, key(name)), []
+    for i in range(MAX_VERB_COMBINATIONS):
+        number, chosen = shuffled(i, size, hash_key(name)), []
         for frames in offered:
             number, place = divmod(number, len(frames))
             chosen.append(frames[place])
@@ -346,28 +350,28 @@ def _combined(offered: list[tuple[Frame, ...]], name: str) -> list[tuple[Frame, 
 def _fitting(slot: Slot, template: Template, lexicon: Lexicon, unit: str) -> tuple[Frame, ...]:
     """The frames that suit a verb slot, in the unit of the times as long as there are some."""
     kinds = {
-        bare_case(s.case): s.kind
+        strip_case_number(s.case): s.kind
         for s in template.slots.values()
-        if s.kind not in ANY and s.case in slot.frame
+        if s.kind not in GENERAL_KINDS and s.case in slot.frame
     }
     found = lexicon.choose(
         slot.frame, transitive=slot.transitive, wants=slot.wants, state=slot.stative, kinds=kinds
     )
     measured = tuple(frame for frame in found if frame.suits(unit=unit))
-    return measured if len(measured) >= FEW else found
+    return measured if len(measured) >= MIN_VERBS_FOR_UNIT else found
 
 
-def _lists(template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> list[Words]:
+def _lists(template: Template, lexicon: Lexicon, frames: dict[str, Frame]) -> list[SlotWords]:
     """What each slot that is no verb takes; agents come last, for they keep the splits apart."""
     slots = [s for s in template.slots.values() if s.kind not in ("verb", "choice", *TIME_KINDS)]
-    lists: list[Words] = []
+    lists: list[SlotWords] = []
     for slot in sorted(slots, key=lambda s: s.kind == "agent"):
         if slot.kind == "agent":
-            words, residues = lexicon.agents, in_turns(len(lexicon.agents))
+            words, residues = lexicon.agents, turn_residues(len(lexicon.agents))
         else:
             words = _nouns(slot, template, lexicon, frames)
-            residues = residues_of(words)
-        lists.append(Words(slot.name, words, residues))
+            residues = word_residues(words)
+        lists.append(SlotWords(slot.name, words, residues))
     return lists
 
 
@@ -377,13 +381,13 @@ def _nouns(
     """The nouns of the slot's case in the frame of its verb; without a verb, the class or the kind of its name."""
     for verb, frame in frames.items():
         if slot.case and slot.case in template.slots[verb].frame:
-            words = frame.nouns[bare_case(slot.case)]
+            words = frame.nouns[strip_case_number(slot.case)]
             return (
                 words
-                if slot.kind in ANY
+                if slot.kind in GENERAL_KINDS
                 else tuple(w for w in words if lexicon.kinds.get(w) == slot.kind)
             )
-    words = of_kind(lexicon, slot.kind)
+    words = nouns_of_kind(lexicon, slot.kind)
     if not words:
         what = f"template {template.id} asks for {slot.name}, of which the lexicon {lexicon.about.name!r} has none"
         raise BadInput(
@@ -392,7 +396,7 @@ def _nouns(
     return words
 
 
-def of_kind(lexicon: Lexicon, kind: str) -> tuple[str, ...]:
+def nouns_of_kind(lexicon: Lexicon, kind: str) -> tuple[str, ...]:
     """The words of a class with this name, else of all classes of this kind, else (for `noun`) all nouns."""
     if kind in lexicon.classes:
         return lexicon.classes[kind].nouns
@@ -401,7 +405,7 @@ def of_kind(lexicon: Lexicon, kind: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1 << 16)
-def attached(word: str, particle: str) -> str:
+def attach_particle(word: str, particle: str) -> str:
     """A word with a particle in its right shape."""
     from nikawa.text.korean_forms import attach
 
@@ -409,7 +413,7 @@ def attached(word: str, particle: str) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def inflected(word: str, form: str, ctype: str, language: str, kind: str = "verb") -> str:
+def inflect_word(word: str, form: str, ctype: str, language: str, kind: str = "verb") -> str:
     """A form of a verb or an adjective."""
     if language == "ko":
         from nikawa.text.korean_forms import RESULTATIVE, inflect
@@ -422,7 +426,7 @@ def inflected(word: str, form: str, ctype: str, language: str, kind: str = "verb
     return conjugate(word, form, ctype or None)
 
 
-def unit_of(cell: Cell) -> str:
+def verb_unit(cell: Cell) -> str:
     """The unit a verb must suit: that of an interval, the smallest of a point; the largest where a verb lasts
     from one point of a wide span to another. None for numbers and for `every`.
     """

@@ -14,15 +14,15 @@ from nikawa.execute.ordered import map_ordered
 from nikawa.generation.journal import UNFINISHED, Text
 
 if TYPE_CHECKING:
-    from nikawa.generation.job import Job, Piece
+    from nikawa.generation.job import CellSlice, Plan
 
 CHUNKS_AHEAD = 12
 """Chunks each process may be ahead of the writer, who waits for the disk now and then."""
 
 
 def made(
-    job: Job, chunks: list[list[Piece]], workers: int, folder: Path
-) -> Iterator[tuple[list[Piece], Sequence[Text]]]:
+    job: Plan, chunks: list[list[CellSlice]], workers: int, folder: Path
+) -> Iterator[tuple[list[CellSlice], Sequence[Text]]]:
     """Each chunk with its texts, in order."""
     if workers <= 1 or len(chunks) < 2:
         yield from ((chunk, job.make(chunk)) for chunk in chunks)
@@ -51,9 +51,9 @@ def made(
 class ChunkWriter:
     """Makes the texts of a chunk and writes them to a file, which is far cheaper than a pipe."""
 
-    job: Job
+    job: Plan
 
-    def __call__(self, place: tuple[list[Piece], Path]) -> list[int]:
+    def __call__(self, place: tuple[list[CellSlice], Path]) -> list[int]:
         """Write one chunk; the bytes of each text."""
         chunk, path = place
         texts = self.job.make(chunk)
@@ -69,7 +69,7 @@ class ChunkWriter:
 def _plan_again(
     spec: str, data: Path | None, seed: str, per: dict[str, int], views: tuple[str, ...]
 ) -> ChunkWriter:
-    from nikawa.generation.job import Job
+    from nikawa.generation.job import Plan
     from nikawa.generation.templates import open_pack
 
-    return ChunkWriter(Job(open_pack(spec, data), seed, per, views))
+    return ChunkWriter(Plan(open_pack(spec, data), seed, per, views))

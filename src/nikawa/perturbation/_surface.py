@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from nikawa.perturbation.base import NO_TEXT, Perturbation, changeable, unless, with_inputs
+from nikawa.perturbation.base import (
+    NO_TEXT,
+    Perturbation,
+    changeable_inputs,
+    replace_inputs,
+    unless,
+)
 from nikawa.records import Example
 from nikawa.text import Analyser
 
@@ -17,18 +23,18 @@ Change = Callable[[str, Analyser], str]
 """The text in its new form; the text itself where there is nothing to change. Never raises."""
 
 
-def surface(
+def surface_perturbation(
     name: str, language: str, title: str, change: Change, analysers: tuple[str, ...] = ()
 ) -> Perturbation:
     """The operation that applies `change`; what it leaves as it is is not eligible."""
 
     def rewrite(example: Example, analyser: Analyser, random: Random) -> Example | None:
-        for input_name, text in changeable(example, INPUTS).items():
-            return with_inputs(example, {input_name: change(text, analyser)})
+        for input_name, text in changeable_inputs(example, INPUTS).items():
+            return replace_inputs(example, {input_name: change(text, analyser)})
         return None
 
     def why(example: Example, analyser: Analyser) -> str:
-        for text in changeable(example, INPUTS).values():
+        for text in changeable_inputs(example, INPUTS).values():
             changed = change(text, analyser)
             return "" if changed != text and changed.strip() else UNCHANGED
         return NO_TEXT
@@ -46,7 +52,7 @@ def surface(
     )
 
 
-def replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
+def replace_stretches(text: str, changes: list[tuple[int, int, str]]) -> str:
     """The text with stretches `start` to `end` replaced, which are in order and do not overlap."""
     parts: list[str] = []
     done = 0

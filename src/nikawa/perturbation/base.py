@@ -80,12 +80,14 @@ def apply(
         raise BadInput(what, cure=f"take {' or '.join(perturbation.analysers)}")
     for example in examples:
         if assume_eligible or perturbation.eligible(example, analyser):
-            changed = perturbation.rewrite(example, analyser, draw(seed, perturbation, example))
+            changed = perturbation.rewrite(
+                example, analyser, example_random(seed, perturbation, example)
+            )
             if changed is not None:
                 yield _linked(changed, example, perturbation, source)
 
 
-def draw(seed: int, perturbation: Perturbation, example: Example) -> Random:
+def example_random(seed: int, perturbation: Perturbation, example: Example) -> Random:
     """The random numbers of one example under one operation."""
     return Random(f"{seed}/{perturbation.full_name}/{example.id}")  # noqa: S311  # not for secrets
 
@@ -107,7 +109,7 @@ def _linked(changed: Example, parent: Example, perturbation: Perturbation, sourc
     )
 
 
-def changeable(example: Example, names: Iterable[str]) -> dict[str, str]:
+def changeable_inputs(example: Example, names: Iterable[str]) -> dict[str, str]:
     """The inputs among `names` that are texts nothing points into by position, in the order of `names`."""
     inputs = example.inputs
     held = {held for key, held in _POINTERS.items() if key in example.gold}
@@ -116,7 +118,7 @@ def changeable(example: Example, names: Iterable[str]) -> dict[str, str]:
     return {n: inputs[n] for n in names if n not in held and isinstance(inputs.get(n), str)}
 
 
-def with_inputs(example: Example, changed: Mapping[str, str]) -> Example | None:
+def replace_inputs(example: Example, changed: Mapping[str, str]) -> Example | None:
     """The example with those inputs; None where one would be blank or nothing differs."""
     if any(not text.strip() for text in changed.values()):
         return None
@@ -125,7 +127,7 @@ def with_inputs(example: Example, changed: Mapping[str, str]) -> Example | None:
     return msgspec.structs.replace(example, inputs={**example.inputs, **changed})
 
 
-def morphemes(text: str, analyser: Analyser) -> tuple[Token, ...]:
+def analyse_text(text: str, analyser: Analyser) -> tuple[Token, ...]:
     """The analysis of a text; of one that no analyser takes (NUL, lone surrogates), nothing."""
     try:
         return analyser.analyse(text)

@@ -20,10 +20,10 @@ from nikawa.perturbation.base import (
     NO_TEXT,
     Effect,
     Perturbation,
-    changeable,
-    morphemes,
+    analyse_text,
+    changeable_inputs,
+    replace_inputs,
     unless,
-    with_inputs,
 )
 from nikawa.perturbation.particles_ja_clauses import Clause, clauses, first_pair
 from nikawa.records import Example
@@ -58,8 +58,8 @@ OPERATIONS: dict[str, tuple[_Order, Effect, str]] = {
 
 def why(example: Example, analyser: Analyser, *, case: str) -> str:
     """Why the text is not one to rewrite; "" where a clause has a subject and, at once after it, an argument in `case`."""
-    for text in changeable(example, INPUTS).values():
-        found = clauses(morphemes(text, analyser), case) if CASES[case] in text else []
+    for text in changeable_inputs(example, INPUTS).values():
+        found = clauses(analyse_text(text, analyser), case) if CASES[case] in text else []
         reasons = [clause.against for clause in found]
         return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)
     return NO_TEXT
@@ -69,10 +69,10 @@ def rewrite(
     example: Example, analyser: Analyser, random: Random, *, case: str, order: _Order
 ) -> Example | None:
     """The example with its text rewritten; None where no subject is followed by an argument in `case`."""
-    for name, text in changeable(example, INPUTS).items():
-        tokens = morphemes(text, analyser)
+    for name, text in changeable_inputs(example, INPUTS).items():
+        tokens = analyse_text(text, analyser)
         found = _to_rewrite(tokens, case)
-        return with_inputs(example, {name: _rewritten(text, tokens, found, order)})
+        return replace_inputs(example, {name: _rewritten(text, tokens, found, order)})
     return None
 
 

@@ -20,10 +20,10 @@ from nikawa.perturbation.base import (
     NO_TEXT,
     Effect,
     Perturbation,
-    changeable,
-    morphemes,
+    analyse_text,
+    changeable_inputs,
+    replace_inputs,
     unless,
-    with_inputs,
 )
 from nikawa.perturbation.particles_ja import INPUTS, NO_CLAUSE
 from nikawa.perturbation.particles_ja_clauses import Clause
@@ -123,10 +123,10 @@ CUT = "a phrase begins or ends inside a word"
 
 def why(example: Example, analyser: Analyser, *, case: str, moves: bool) -> str:
     """Why the text is not one to rewrite; "" where a clause has a subject and, at once after it, an argument in `case`."""
-    for text in changeable(example, INPUTS).values():
+    for text in changeable_inputs(example, INPUTS).values():
         if not any(sign in text for sign in _SIGNS[case]):
             return NO_CLAUSE
-        tokens = morphemes(text, analyser)
+        tokens = analyse_text(text, analyser)
         reasons = [c.against or _unmoved(text, tokens, c, moves) for c in clauses(tokens, case)]
         return "" if "" in reasons else next(iter(reasons), NO_CLAUSE)
     return NO_TEXT
@@ -141,15 +141,15 @@ def rewrite(
     example: Example, analyser: Analyser, random: Random, *, case: str, operation: str
 ) -> Example | None:
     """The example with its text rewritten; None where no subject is followed by an argument in `case`."""
-    for name, text in changeable(example, INPUTS).items():
-        tokens = morphemes(text, analyser)
+    for name, text in changeable_inputs(example, INPUTS).items():
+        tokens = analyse_text(text, analyser)
         found = [
             c
             for c in _candidates(tokens, case)
             if not _unmoved(text, tokens, c, operation in MOVES)
         ]
         chosen = [clause for clause in found if not clause.against] or found
-        return with_inputs(
+        return replace_inputs(
             example, {name: _rewritten(text, tokens, chosen, OPERATIONS[operation][0])}
         )
     return None

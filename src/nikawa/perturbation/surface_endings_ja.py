@@ -10,8 +10,8 @@ from functools import partial
 from itertools import pairwise
 
 from nikawa.errors import BadInput
-from nikawa.perturbation._surface import replaced, surface
-from nikawa.perturbation.base import morphemes
+from nikawa.perturbation._surface import replace_stretches, surface_perturbation
+from nikawa.perturbation.base import analyse_text
 from nikawa.text import Analyser, Token
 from nikawa.text.conjugate import conjugate
 
@@ -65,7 +65,7 @@ def _ends(tokens: Sequence[Token]) -> Iterator[int]:
 
 
 def _changed(text: str, analyser: Analyser, *, tail: Callable[[Sequence[Token]], _Tail]) -> str:
-    tokens = morphemes(text, analyser)
+    tokens = analyse_text(text, analyser)
     changes = []
     for end in _ends(tokens):
         try:
@@ -75,7 +75,7 @@ def _changed(text: str, analyser: Analyser, *, tail: Callable[[Sequence[Token]],
         if found is not None:
             first = tokens[end - found[0]]
             changes.append((first.start, tokens[end - 1].end, found[1]))
-    return replaced(text, changes)
+    return replace_stretches(text, changes)
 
 
 def _joined(tokens: Sequence[Token], count: int) -> str:
@@ -195,14 +195,14 @@ def _class(verb: Token) -> str:
 
 
 PERTURBATIONS = (
-    surface(
+    surface_perturbation(
         "polite",
         "ja",
         "end statements politely (です, ます)",
         partial(_changed, tail=_to_polite),
         ("ipadic",),
     ),
-    surface(
+    surface_perturbation(
         "plain",
         "ja",
         "end statements plainly (だ, する)",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from nikawa.perturbation._surface import replaced, surface
-from nikawa.perturbation.base import morphemes
+from nikawa.perturbation._surface import replace_stretches, surface_perturbation
+from nikawa.perturbation.base import analyse_text
 from nikawa.text import Analyser, Token
 from nikawa.text.korean_forms import copula, join
 
@@ -76,13 +76,13 @@ def _ending(tokens: Sequence[Token], stem: int, end: int, style: str) -> str:
 
 
 def _changed(text: str, analyser: Analyser, *, style: str, other: frozenset[str]) -> str:
-    tokens = morphemes(text, analyser)
+    tokens = analyse_text(text, analyser)
     changes: list[tuple[int, int, str]] = []
     for stem, end in _endings(tokens):
         if tokens[end].form not in other:
             found = _rejoined(text, tokens, stem, end, style)
             changes += [] if found is None else [found]
-    return replaced(text, changes)
+    return replace_stretches(text, changes)
 
 
 def _rejoined(
@@ -118,15 +118,17 @@ def _style(style: str, own: frozenset[str]) -> Callable[[str, Analyser], str]:
 
 
 PERTURBATIONS = (
-    surface(
+    surface_perturbation(
         "polite", "ko", "end statements politely (합니다)", _style("polite", _POLITE), ("kiwi",)
     ),
-    surface(
+    surface_perturbation(
         "polite-informal",
         "ko",
         "end statements in informal politeness (해요)",
         _style("informal", _INFORMAL),
         ("kiwi",),
     ),
-    surface("plain", "ko", "end statements plainly (한다)", _style("plain", _PLAIN), ("kiwi",)),
+    surface_perturbation(
+        "plain", "ko", "end statements plainly (한다)", _style("plain", _PLAIN), ("kiwi",)
+    ),
 )

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from functools import cache
 
-from nikawa.perturbation._surface import surface
+from nikawa.perturbation._surface import surface_perturbation
 from nikawa.text import Analyser
 
 _SYLLABLES = re.compile("[가-힣]+")
@@ -33,11 +33,13 @@ def _decomposed(text: str, _: Analyser) -> str:
 
 
 PERTURBATIONS = (
-    surface(
+    surface_perturbation(
         "jamo-compatibility",
         "ko",
         "write every syllable as compatibility jamo (ㅇㅕㅇㅜ)",
         _compatibility,
     ),
-    surface("jamo-nfd", "ko", "decompose every syllable (NFD); it looks the same", _decomposed),
+    surface_perturbation(
+        "jamo-nfd", "ko", "decompose every syllable (NFD); it looks the same", _decomposed
+    ),
 )

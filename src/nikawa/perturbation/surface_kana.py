@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nikawa.perturbation._surface import replaced, surface
-from nikawa.perturbation.base import morphemes
+from nikawa.perturbation._surface import replace_stretches, surface_perturbation
+from nikawa.perturbation.base import analyse_text
 from nikawa.text import Analyser, Token
 
 _KATAKANA = re.compile("(?<![ヵ-ヺヽ-ヿ])[ァ-ヴー]{2,}(?![ヵ-ヺヽ-ヿ])")
@@ -23,11 +23,11 @@ def _katakana(text: str, analyser: Analyser) -> str:
     if not _HIRAGANA.search(text):
         return text
     changes = []
-    for token in morphemes(text, analyser):
+    for token in analyse_text(text, analyser):
         word = _stem(token)
         if _HIRAGANA.fullmatch(word):
             changes.append((token.start, token.start + len(word), word.translate(_TO_KATAKANA)))
-    return replaced(text, changes)
+    return replace_stretches(text, changes)
 
 
 def _stem(token: Token) -> str:
@@ -50,8 +50,10 @@ def _stem(token: Token) -> str:
 
 
 PERTURBATIONS = (
-    surface("kana-hiragana", "ja", "write katakana words in hiragana (かめら)", _hiragana),
-    surface(
+    surface_perturbation(
+        "kana-hiragana", "ja", "write katakana words in hiragana (かめら)", _hiragana
+    ),
+    surface_perturbation(
         "kana-katakana",
         "ja",
         "write hiragana content words in katakana (リンゴ)",

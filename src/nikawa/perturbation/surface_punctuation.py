@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nikawa.perturbation._surface import replaced, surface
-from nikawa.perturbation.base import morphemes
+from nikawa.perturbation._surface import replace_stretches, surface_perturbation
+from nikawa.perturbation.base import analyse_text
 from nikawa.text import Analyser, Token
 
 _KANA = ("\u3041", "\u3097")
@@ -18,13 +18,13 @@ _HOLDS = ("助動詞", "記号", "助詞")
 
 
 def _drop_ja(text: str, analyser: Analyser) -> str:
-    tokens = morphemes(text, analyser) if "、" in text else ()
+    tokens = analyse_text(text, analyser) if "、" in text else ()
     commas = [
         (token.start, token.end, "")
         for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
         if token.surface == "、" and _needless(before, after)
     ]
-    return _without_stop(replaced(text, commas), "。")
+    return _without_stop(replace_stretches(text, commas), "。")
 
 
 def _needless(before: Token, after: Token) -> bool:
@@ -33,13 +33,13 @@ def _needless(before: Token, after: Token) -> bool:
 
 
 def _drop_ko(text: str, analyser: Analyser) -> str:
-    tokens = morphemes(text, analyser) if "," in text else ()
+    tokens = analyse_text(text, analyser) if "," in text else ()
     commas = [
         (token.start, token.end, "")
         for before, token in pairwise(tokens)
         if token.surface == "," and before.pos[0] == "EC" and text[token.end : token.end + 1] == " "
     ]
-    return _without_stop(replaced(text, commas), ".")
+    return _without_stop(replace_stretches(text, commas), ".")
 
 
 def _without_stop(text: str, stop: str) -> str:
@@ -50,7 +50,7 @@ def _without_stop(text: str, stop: str) -> str:
 
 
 def _add_ja(text: str, analyser: Analyser) -> str:
-    topic = _topic(morphemes(text, analyser)) if "は" in text else None
+    topic = _topic(analyse_text(text, analyser)) if "は" in text else None
     return _with_stop(text if topic is None else f"{text[:topic]}、{text[topic:]}", "。")
 
 
@@ -72,22 +72,22 @@ def _with_stop(text: str, stop: str) -> str:
 
 
 PERTURBATIONS = (
-    surface(
+    surface_perturbation(
         "punctuation-drop",
         "ja",
         "drop the last 。 and commas after particles",
         _drop_ja,
         ("ipadic",),
     ),
-    surface(
+    surface_perturbation(
         "punctuation-add", "ja", "add a last 。 and a comma after the topic", _add_ja, ("ipadic",)
     ),
-    surface(
+    surface_perturbation(
         "punctuation-drop",
         "ko",
         "drop the last full stop and commas between clauses",
         _drop_ko,
         ("kiwi",),
     ),
-    surface("punctuation-add", "ko", "add a last full stop", _add_ko),
+    surface_perturbation("punctuation-add", "ko", "add a last full stop", _add_ko),
 )

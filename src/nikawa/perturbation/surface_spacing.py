@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nikawa.perturbation._surface import replaced, surface
-from nikawa.perturbation.base import morphemes
+from nikawa.perturbation._surface import replace_stretches, surface_perturbation
+from nikawa.perturbation.base import analyse_text
 from nikawa.text import Analyser, Token
 
 _BOUND = {"EC": ("VX",), "ETM": ("NNB",), "MM": ("NNB",), "NR": ("NNB",), "SN": ("NNB",)}
@@ -20,8 +20,8 @@ _COMPOUNDS = ("NNG", "NNP")
 def _drop(text: str, analyser: Analyser) -> str:
     if " " not in text:
         return text
-    pairs = pairwise(morphemes(text, analyser))
-    return replaced(text, [(a.end, b.start, "") for a, b in pairs if _bound(text, a, b)])
+    pairs = pairwise(analyse_text(text, analyser))
+    return replace_stretches(text, [(a.end, b.start, "") for a, b in pairs if _bound(text, a, b)])
 
 
 def _bound(text: str, before: Token, after: Token) -> bool:
@@ -29,7 +29,9 @@ def _bound(text: str, before: Token, after: Token) -> bool:
 
 
 def _add(text: str, analyser: Analyser) -> str:
-    return replaced(text, [(place, place, " ") for place in _joints(morphemes(text, analyser))])
+    return replace_stretches(
+        text, [(place, place, " ") for place in _joints(analyse_text(text, analyser))]
+    )
 
 
 def _joints(tokens: tuple[Token, ...]) -> Iterator[int]:
@@ -44,14 +46,14 @@ def _joints(tokens: tuple[Token, ...]) -> Iterator[int]:
 
 
 PERTURBATIONS = (
-    surface(
+    surface_perturbation(
         "spacing-drop",
         "ko",
         "join auxiliaries and bound nouns to the word before (닦고있다)",
         _drop,
         ("kiwi",),
     ),
-    surface(
+    surface_perturbation(
         "spacing-add",
         "ko",
         "set longer particles and parts of compounds apart (항구 에서)",

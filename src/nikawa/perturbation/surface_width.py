@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from nikawa.perturbation._surface import surface
+from nikawa.perturbation._surface import surface_perturbation
 from nikawa.text import Analyser, normalise
 
 _LEFT_ALONE = "\"'\\` \u3000"
@@ -32,6 +32,10 @@ def _half(text: str, _: Analyser) -> str:
 
 
 PERTURBATIONS = (
-    surface("width-full", "", "write letters, digits, signs and katakana full-width", _full),
-    surface("width-half", "", "write letters, digits, signs and katakana half-width", _half),
+    surface_perturbation(
+        "width-full", "", "write letters, digits, signs and katakana full-width", _full
+    ),
+    surface_perturbation(
+        "width-half", "", "write letters, digits, signs and katakana half-width", _half
+    ),
 )

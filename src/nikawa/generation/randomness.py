@@ -18,13 +18,13 @@ FIRST, SECOND, THIRD, FOURTH = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
 FRACTION = 2.0**-53
 
 
-def key(*parts: object) -> int:
+def hash_key(*parts: object) -> int:
     """64 bits that tell these parts from any others."""
     text = "\0".join(map(str, parts))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-class Dice:
+class KeyedRandom:
     """Random numbers of one item."""
 
     __slots__ = ("_state",)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from nikawa.errors import BadInput
 from nikawa.perturbation import Perturbation
-from nikawa.perturbation.choose import family_of
+from nikawa.perturbation.selection import family_of
 from nikawa.records import Example
 
 QUESTION = "label"
@@ -29,7 +29,7 @@ class _Candidate(NamedTuple):
     child: Example
 
 
-def additions(
+def draw_additions(
     runs: Iterable[tuple[Perturbation, Iterable[tuple[str, Example]]]],
     count: int,
     gold: str,

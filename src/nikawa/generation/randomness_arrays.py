@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.generation.chance import (
+from nikawa.generation.randomness import (
     FIRST,
     FOURTH,
     FRACTION,
@@ -18,10 +18,10 @@ from nikawa.generation.chance import (
     SHORT,
     STEP,
     THIRD,
-    Dice,
+    KeyedRandom,
     rectangle,
 )
-from nikawa.generation.time_spans import Chance
+from nikawa.generation.time_spans import RandomSource
 from nikawa.generation.times import Value
 
 Numbers = NDArray[np.uint64]
@@ -70,7 +70,7 @@ def steps(numbers: Numbers) -> Numbers:
 
 
 def drawn(
-    draw: Callable[[Chance], Mapping[str, Value]], seed: int, start: int, stop: int
+    draw: Callable[[RandomSource], Mapping[str, Value]], seed: int, start: int, stop: int
 ) -> Iterator[Mapping[str, Value]]:
     """What `draw` makes of the dice of items `start` to `stop`."""
     counted = _Counted(seed, start)
@@ -81,7 +81,7 @@ def drawn(
         try:
             values = draw(chance)
         except StopIteration:  # this item needs more numbers than the first
-            values = draw(Dice(seed, i))
+            values = draw(KeyedRandom(seed, i))
         yield values
 
 
@@ -92,7 +92,7 @@ class _Row:
     random: Callable[[], float]
 
 
-class _Counted(Dice):
+class _Counted(KeyedRandom):
     """Dice that count how often they are thrown."""
 
     __slots__ = ("count",)

@@ -8,7 +8,7 @@ from random import Random
 from msgspec.structs import replace
 
 from nikawa.errors import BadInput, unknown
-from nikawa.perturbation.base import NO_TEXT, Perturbation, changeable, with_inputs
+from nikawa.perturbation.base import NO_TEXT, Perturbation, changeable_inputs, replace_inputs
 from nikawa.records import Example
 from nikawa.text import Analyser
 
@@ -21,7 +21,7 @@ CASES = {"o": "eul", "ni": "e", "de": "eseo"}
 ALIASES = {**CASES, **{korean: japanese for japanese, korean in CASES.items()}, "wo": "o"}
 
 
-def choose(
+def choose_perturbations(
     names: Iterable[str], cases: Sequence[str], known: Sequence[Perturbation]
 ) -> list[Perturbation]:
     """The perturbations that names such as `scramble`, `swap-o`, `width-full`, `particles` stand for, each once.
@@ -74,14 +74,14 @@ def case_of(name: str) -> str:
     return name.partition("-")[2] if family_of(name) != name else ""
 
 
-def looking_at(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbation:
+def restrict_inputs(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbation:
     """The same operation on these inputs alone, every one of them that can be changed; as it is without any."""
     if not inputs:
         return perturbation
     seen, inner = perturbation.inputs[0], perturbation.why
 
     def parts(example: Example) -> dict[str, Example]:
-        texts = changeable(example, inputs)
+        texts = changeable_inputs(example, inputs)
         return {name: Example(id=example.id, inputs={seen: text}) for name, text in texts.items()}
 
     def eligible(example: Example, analyser: Analyser) -> bool:
@@ -100,7 +100,7 @@ def looking_at(perturbation: Perturbation, inputs: Sequence[str]) -> Perturbatio
             found = perturbation.rewrite(part, analyser, random)
             if found is not None:
                 changed[name] = str(found.inputs[seen])
-        return with_inputs(example, changed) if changed else None
+        return replace_inputs(example, changed) if changed else None
 
     new = replace(perturbation, inputs=tuple(inputs), eligible=eligible, rewrite=rewrite)
     return replace(new, why=why if inner else None)
