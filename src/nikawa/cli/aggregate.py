@@ -194,12 +194,12 @@ def _gold(
 
     (out, overwrite), (json, quiet) = target, how
     with status(f"making gold of {spec}", quiet or json):
-        found = run(spec, data, options)
-        files = write_result(found, out, overwrite=overwrite) if out is not None else []
+        report = run(spec, data, options)
+        files = write_result(report, out, overwrite=overwrite) if out is not None else []
     if json:
-        print_json(found.report)
+        print_json(report.report)
     elif not quiet:
-        show(found.report)
+        show(report.report)
         if out is not None:
             typer.echo(f"{out}: {', '.join(files)}")
 

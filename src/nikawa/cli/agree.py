@@ -213,17 +213,17 @@ def agree(
         wish = (reliability, wished_yield, rule, items, price)
         return show_plan(judgements, data, options, wish, json=json, quiet=quiet)
     with status(f"measuring the agreement of {judgements}", quiet or json):
-        found = run(judgements, data, options)
-    _write(found, judgements, (page, save, save_as), options, data, overwrite)
+        report = run(judgements, data, options)
+    _write(report, judgements, (page, save, save_as), options, data, overwrite)
     if json:
-        print_json(found.report)
+        print_json(report.report)
     elif not quiet:
-        show(found.report)
+        show(report.report)
     return None
 
 
 def _write(
-    found: AgreeResult,
+    report: AgreeResult,
     spec: str,
     targets: tuple[Path | None, Path | None, str | None],
     options: AgreeOptions,
@@ -234,7 +234,7 @@ def _write(
     if page is not None:
         from nikawa.reporting.agreement import write_page
 
-        write_page(page, found.report, found.table, overwrite=overwrite)
+        write_page(page, report.report, report.table, overwrite=overwrite)
     if save is not None:
         from nikawa.aggregation.agree import save_judgements as write
 

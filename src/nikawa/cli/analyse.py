@@ -70,21 +70,21 @@ def analyse(
     """Slices, confusion, calibration, overlap, surprising errors and suspected label errors of stored runs."""
     from nikawa.analysis.job import AnalysisOptions, analyses_folder, collect_commands
 
-    how = AnalysisOptions(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
-    found = _run(runs, (out, data, overwrite), how, quiet or json)
+    options = AnalysisOptions(tuple(by or ()), metric, resamples, seed, tokeniser, top, workers)
+    analyses = _run(runs, (out, data, overwrite), options, quiet or json)
     place = analyses_folder(runs, out)
-    sheets = collect_commands(place, found)
+    sheets = collect_commands(place, analyses)
     if json:
         print_json(
             {
-                "index": found.index,
-                "analyses": found.each,
-                "across": found.across,
+                "index": analyses.index,
+                "analyses": analyses.each,
+                "across": analyses.across,
                 "collect": sheets,
             }
         )
     elif not quiet:
-        show_analyses(found, rows)
+        show_analyses(analyses, rows)
         typer.echo(f"Written to {place}")
         for command in list(sheets.values())[:rows]:
             typer.echo(f"To have workers look at suspects again: {command}")
@@ -93,22 +93,22 @@ def analyse(
 def _run(
     runs: list[str],
     places: tuple[Path | None, Path | None, bool],
-    how: AnalysisOptions,
+    options: AnalysisOptions,
     quiet: bool,
 ) -> Analyses:
     from nikawa.analysis.job import analyse as run
 
     out, data, overwrite = places
     with progress(quiet) as bar:
-        shown = bar.add_task("reading", total=None)
+        bar_task = bar.add_task("reading", total=None)
         return run(
             runs,
             out=out,
             data=data,
-            how=how,
+            how=options,
             overwrite=overwrite,
             progress=lambda what, done, total: bar.update(
-                shown, description=what, completed=done, total=total
+                bar_task, description=what, completed=done, total=total
             ),
         )
 
@@ -116,17 +116,17 @@ def _run(
 ALPHA = 0.05
 
 
-def show_analyses(found: Analyses, rows: int) -> None:
+def show_analyses(analyses: Analyses, rows: int) -> None:
     """Every table that has something to tell, each cut to so many rows."""
-    _summary(found.each)
-    _slices(found.each, rows)
-    _confusion(found.each, rows)
-    _calibration(found.each, rows)
-    _overlap(found.each, rows)
-    _show_across(found, rows)
-    if any(one.value is not None and one.low is None for x in found.each for one in _figures(x)):
+    _summary(analyses.each)
+    _slices(analyses.each, rows)
+    _confusion(analyses.each, rows)
+    _calibration(analyses.each, rows)
+    _overlap(analyses.each, rows)
+    _show_across(analyses, rows)
+    if any(one.value is not None and one.low is None for x in analyses.each for one in _figures(x)):
         typer.echo(f"{NO_INTERVAL}: {TOO_FEW}")
-    for run, why in found.index.left_out.items():
+    for run, why in analyses.index.left_out.items():
         typer.echo(f"left out {run}: {why}")
 
 
@@ -307,8 +307,8 @@ def _overlap(each: Sequence[Analysis], most: int) -> None:
         print_table(columns, _cut(rows, most, "rows"), title="Lexical overlap", numbers=columns[5:])
 
 
-def _show_across(found: Analyses, most: int) -> None:
-    across = found.across
+def _show_across(analyses: Analyses, most: int) -> None:
+    across = analyses.across
     partial = [
         (
             p.task,

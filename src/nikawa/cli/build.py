@@ -192,10 +192,10 @@ def build(
     if amend is not None:
         from nikawa.recipes.amend import AmendOptions
 
-        how = AmendOptions(
+        options = AmendOptions(
             version, reason, tuple(runs or ()), tuple(answers or ()), date, overwrite
         )
-        return run_amend(amend, relabel, out, data, how, json=json, quiet=quiet)
+        return run_amend(amend, relabel, out, data, options, json=json, quiet=quiet)
     if recipe == LIST:
         return _list(json)
     if show_config:
@@ -215,14 +215,14 @@ def _list(json: bool) -> None:
 
     rows = [
         {
-            "recipe": found.name,
-            "language": found.language,
-            "stages": len(found.stages),
-            "asks people": sum(isinstance(stage, Ask) for stage in found.stages),
-            "needs": ", ".join(found.sources),
-            "makes": found.title,
+            "recipe": recipes_found.name,
+            "language": recipes_found.language,
+            "stages": len(recipes_found.stages),
+            "asks people": sum(isinstance(stage, Ask) for stage in recipes_found.stages),
+            "needs": ", ".join(recipes_found.sources),
+            "makes": recipes_found.title,
         }
-        for found in recipes().values()
+        for recipes_found in recipes().values()
     ]
     if json:
         return print_json(rows)
@@ -245,13 +245,13 @@ def _run(name: str, out: Path, options: BuildOptions, quiet: bool) -> BuildRepor
     from nikawa.recipes.build import build as run
 
     with progress(quiet) as bar:
-        shown = bar.add_task(f"building {name}", total=None)
+        bar_task = bar.add_task(f"building {name}", total=None)
         return run(
             name,
             out,
             options,
             progress=lambda stage, done, total: bar.update(
-                shown, completed=done, total=total, description=stage
+                bar_task, completed=done, total=total, description=stage
             ),
         )
 

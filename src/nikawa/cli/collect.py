@@ -37,16 +37,16 @@ def options_of(pairs: list[str]) -> dict[str, Any]:
 
     from nikawa.errors import BadInput
 
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for pair in pairs:
         name, sign, value = pair.partition("=")
         if not sign:
             raise BadInput(f"--set {pair!r} has no =", cure='write --set \'labels=["yes", "no"]\'')
         try:
-            found[name.strip()] = msgspec.json.decode(value)
+            settings[name.strip()] = msgspec.json.decode(value)
         except msgspec.DecodeError:
-            found[name.strip()] = value
-    return found
+            settings[name.strip()] = value
+    return settings
 
 
 def names_in(file: Path) -> list[str]:
@@ -160,8 +160,8 @@ def open_for_workers(
 
     shown = f"[{where.host}]" if ":" in where.host else where.host
 
-    def started(found: int) -> None:
-        base = f"http://{shown}:{found}"
+    def started(site: int) -> None:
+        base = f"http://{shown}:{site}"
         links = {name: base + path for name, path in (paths or {}).items()}
         if json:
             more = {"links": links} if links else {}
@@ -294,9 +294,9 @@ def new(
     from nikawa.collect.job import New
     from nikawa.collect.job import new as run
 
-    how = New(form, workers, language, title, options_of(settings or []), database)
+    options = New(form, workers, language, title, options_of(settings or []), database)
     with status(f"making {project}", quiet or json):
-        report = run(project, examples, how, data=data)
+        report = run(project, examples, options, data=data)
     show_new(report, json, quiet)
 
 
@@ -335,15 +335,15 @@ def links(
     given = list(names or [])
     if file is not None:
         given += names_in(file)
-    found = run(project, given, address, database)
+    links_made = run(project, given, address, database)
     if json:
-        return print_json(found)
+        return print_json(links_made)
     if not quiet:
-        for name, link in found.links:
+        for name, link in links_made.links:
             typer.echo(f"{name}\t{link}")
-        if found.join is not None:
-            typer.echo(f"for the platform, with the worker's id behind it: {found.join}")
-        tell_where(found.address, project)
+        if links_made.join is not None:
+            typer.echo(f"for the platform, with the worker's id behind it: {links_made.join}")
+        tell_where(links_made.address, project)
     return None
 
 
@@ -353,11 +353,11 @@ def status_(
     """How far a project is; it may be served meanwhile."""
     from nikawa.collect.job import status as run
 
-    found = run(project, database)
+    report = run(project, database)
     if json:
-        return print_json(found)
+        return print_json(report)
     if not quiet:
-        show_status(found)
+        show_status(report)
     return None
 
 
@@ -391,9 +391,9 @@ def export(
     from nikawa.collect.job import Out
     from nikawa.collect.job import export as run
 
-    how = Out(("main", *(include or ())), pseudonymise, form, overwrite)
+    options = Out(("main", *(include or ())), pseudonymise, form, overwrite)
     with status(f"writing {out}", quiet or json):
-        count = run(project, out, how, database)
+        count = run(project, out, options, database)
     if json:
         print_json({"judgements": count, "out": str(out)})
     elif not quiet:
@@ -435,8 +435,8 @@ def import_(
         raise BadInput(
             "there is nothing to import", cure="name a file of judgements, or --examples FILE"
         )
-    how = How(form, parse_map(mapping) if mapping else None, question)
-    report = take(project, file, how, examples, database)
+    options = How(form, parse_map(mapping) if mapping else None, question)
+    report = take(project, file, options, examples, database)
     if json:
         return print_json(report)
     if not quiet:

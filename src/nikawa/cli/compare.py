@@ -138,12 +138,12 @@ def compare(
     from nikawa.scoring.score import Options
 
     with _telling(quiet or json) as tell:
-        how = Options(by=tuple(by or ()), hidden=hidden, tell=tell)
-        found = run(task, named(systems), split=split, data=data, options=how, rounds=rounds)
+        options = Options(by=tuple(by or ()), hidden=hidden, tell=tell)
+        comparison = run(task, named(systems), split=split, data=data, options=options, rounds=rounds)
     if json:
-        print_json(found)
+        print_json(comparison)
     elif not quiet:
-        _show(found, style, items)
+        _show(comparison, style, items)
 
 
 def named(systems: list[str]) -> dict[str, list[Path]]:
@@ -176,9 +176,9 @@ def _telling(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         yield tell
 
 
-def _show(found: Comparison, style: str | None, items: int) -> None:
+def _show(comparison: Comparison, style: str | None, items: int) -> None:
     if style == "csv":
-        return print_rendered(CSV, [_data(found, pair) for pair in found.pairs], style)
+        return print_rendered(CSV, [_data(comparison, pair) for pair in comparison.pairs], style)
     systems = [
         (
             s.task,
@@ -189,37 +189,37 @@ def _show(found: Comparison, style: str | None, items: int) -> None:
             str(s.runs),
             s.ties,
         )
-        for s in found.systems
+        for s in comparison.systems
     ]
-    pairs = [_pair(pair) for pair in found.pairs]
+    pairs = [_pair(pair) for pair in comparison.pairs]
     if style is not None:
         print_rendered(SYSTEMS, systems, style, numbers=NUMBERS)
         typer.echo()
         return print_rendered(PAIRS, pairs, style, numbers=NUMBERS)
     print_table(SYSTEMS, systems, numbers=NUMBERS)
     print_table(PAIRS, pairs, numbers=NUMBERS)
-    if found.slices:
+    if comparison.slices:
         rows = [
             (s.task, f"{s.second} - {s.first}", s.where, s.wins, s.losses, s.ties)
-            for s in found.slices
+            for s in comparison.slices
         ]
         print_table(
             ("task", "pair", "where", "won", "lost", "tied"), rows, numbers=("won", "lost", "tied")
         )
-    for title, ids in found.differing.items():
+    for title, ids in comparison.differing.items():
         shown = f": {', '.join(ids[:items])}" if items else ""
         typer.echo(f"{title}: they differ on {len(ids):,} items{shown}")
-    for line in _footnotes(found):
+    for line in _footnotes(comparison):
         typer.echo(line)
     return None
 
 
-def _footnotes(found: Comparison) -> Iterator[str]:
+def _footnotes(comparison: Comparison) -> Iterator[str]:
     from nikawa.metrics import metrics
 
-    if any(isnan(pair.low) and not isnan(pair.difference) for pair in found.pairs):
+    if any(isnan(pair.low) and not isnan(pair.difference) for pair in comparison.pairs):
         yield f"{NO_INTERVAL}: {TOO_FEW}"
-    for s in found.systems:
+    for s in comparison.systems:
         if isnan(s.value):
             yield f"{s.metric} of {s.system} is not defined: {metrics()[s.metric].undefined}"
     yield "Systems that share a letter cannot be told apart at 5% after Holm's correction."

@@ -97,8 +97,8 @@ def fetch_with_bar(
         DownloadColumn(),
         TransferSpeedColumn(),
     )
-    shown = sys.stderr.isatty() and not quiet
-    with Progress(*columns, console=console(stderr=True), disable=not shown) as bar:
+    bar_task = sys.stderr.isatty() and not quiet
+    with Progress(*columns, console=console(stderr=True), disable=not bar_task) as bar:
         summary = fetch(name, data, base=base, overwrite=overwrite, progress=_Bars(bar))
     if not quiet:
         _report_fetch(summary)
@@ -314,14 +314,14 @@ def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
 
     here = present(benchmark, data)
     files = [str(path) for paths in here.values() for path in paths]
-    found = {name for source in benchmark.sources if source.split in here for name in source.splits}
+    splits = {name for source in benchmark.sources if source.split in here for name in source.splits}
     return {
         "dataset": benchmark.name,
         "language": benchmark.language,
         "version": benchmark.card.version,
         "tasks": [task.name for task in benchmark.tasks],
-        "here": [name for name in benchmark.split_names() if name in found],
-        "absent": [name for name in benchmark.split_names() if name not in found],
+        "here": [name for name in benchmark.split_names() if name in splits],
+        "absent": [name for name in benchmark.split_names() if name not in splits],
         "licence": benchmark.card.licence,
         "folder": str(repository_folder(benchmark, data)),
         "files": files,

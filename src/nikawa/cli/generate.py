@@ -88,7 +88,7 @@ def generate(
     from nikawa.generation.job import GenerateOptions
     from nikawa.generation.job import generate as run
 
-    how = GenerateOptions(
+    options = GenerateOptions(
         counts=dict(map(_count, n or ())),
         per=per,
         seed=seed,
@@ -100,7 +100,7 @@ def generate(
     )
     try:
         with progress(quiet or json) as bar:
-            report = run(pack, out, data=data, options=how, progress=_teller(bar))
+            report = run(pack, out, data=data, options=options, progress=_teller(bar))
     except KeyboardInterrupt:
         typer.echo(f"nikawa: interrupted; {_left(out)}", err=True)
         raise typer.Exit(130) from None

@@ -35,31 +35,31 @@ def lineage(
     """Print the source, every judgement, the rules and the dropped siblings of an example."""
     from nikawa.datasets.lineage import lineage as find
 
-    found = find(example, folder)
+    record = find(example, folder)
     if json:
-        print_json(found)
+        print_json(record)
     elif not quiet:
-        show(found)
+        show(record)
 
 
-def show(found: Lineage) -> None:
+def show(record: Lineage) -> None:
     """The story of an example, top to bottom."""
     from nikawa.cli.terminal.examples import answer_text, reading_order, text_of
 
-    text = text_of(found.inputs)
+    text = text_of(record.inputs)
     rows: list[tuple[str, Any]] = [
-        ("example", found.example),
-        ("made as", f"{found.item}, by the recipe {found.recipe}"),
-        ("version", f"{found.version} (nikawa {found.nikawa})"),
+        ("example", record.example),
+        ("made as", f"{record.item}, by the recipe {record.recipe}"),
+        ("version", f"{record.version} (nikawa {record.nikawa})"),
         *(
             (name, answer_text(value, text))
-            for name, value in sorted(found.inputs.items(), key=reading_order)
+            for name, value in sorted(record.inputs.items(), key=reading_order)
         ),
         *(
             (f"gold {question}", answer_text(answer, text))
-            for question, answer in found.gold.items()
+            for question, answer in record.gold.items()
         ),
-        ("tags", ", ".join(found.tags) or "none"),
+        ("tags", ", ".join(record.tags) or "none"),
     ]
     print_table(("field", "value"), rows)
     changed = [
@@ -71,17 +71,17 @@ def show(found: Lineage) -> None:
             c.why,
             c.by,
         )
-        for c in found.changes
+        for c in record.changes
     ]
     if changed:
         print_table(
             ("version", "question", "before", "after", "why", "by"), changed, title="Corrected"
         )
-    names = list(dict.fromkeys(key for source in found.sources for key in source))
+    names = list(dict.fromkeys(key for source in record.sources for key in source))
     if names:
-        cells = [[source.get(name, "") for name in names] for source in found.sources]
+        cells = [[source.get(name, "") for name in names] for source in record.sources]
         print_table(names, cells, title="Sources")
-    steps = [(step.stage, step.item, step.rule, ", ".join(step.parents)) for step in found.steps]
+    steps = [(step.stage, step.item, step.rule, ", ".join(step.parents)) for step in record.steps]
     if steps:
         print_table(("stage", "item", "rule", "made of"), steps, title="Stages")
     judged = [
@@ -89,15 +89,15 @@ def show(found: Lineage) -> None:
             j.example,
             j.question,
             j.worker,
-            answer_text(j.answer, text if j.example == found.item else ""),
+            answer_text(j.answer, text if j.example == record.item else ""),
             j.at,
         )
-        for j in found.judgements
+        for j in record.judgements
     ]
     if judged:
         print_table(("item", "question", "worker", "answer", "when"), judged, title="Judgements")
-    gone = [(s.item, s.stage, s.why, s.detail) for s in found.siblings]
+    gone = [(s.item, s.stage, s.why, s.detail) for s in record.siblings]
     if gone:
         print_table(("item", "stage", "why", "detail"), gone, title="Dropped siblings")
-    if found.siblings_more:
-        typer.echo(f"… and {found.siblings_more:,} more")
+    if record.siblings_more:
+        typer.echo(f"… and {record.siblings_more:,} more")

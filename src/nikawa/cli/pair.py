@@ -87,7 +87,7 @@ def pair(
         return print_json(METHODS) if json else print_table(("method", "pairs"), METHODS.items())
     if file is None:
         raise BadInput(f"{method}: of which file?", cure="nikawa pair METHOD FILE --out PAIRS")
-    how = Options(
+    options = Options(
         rouge=rouge,
         units=units,
         field=field,
@@ -99,7 +99,7 @@ def pair(
         out=out,
         overwrite=overwrite,
     )
-    report = _run(method, file, how, quiet or json)
+    report = _run(method, file, options, quiet or json)
     if json:
         print_json(report)
     elif not quiet:
@@ -107,16 +107,16 @@ def pair(
     return None
 
 
-def _run(method: str, file: Path, how: Options, quiet: bool) -> PairReport:
+def _run(method: str, file: Path, options: Options, quiet: bool) -> PairReport:
     from nikawa.pairing.job import pair as run
 
     with progress(quiet) as bar:
-        shown = bar.add_task(f"pairing {file.name}", total=None)
+        bar_task = bar.add_task(f"pairing {file.name}", total=None)
         return run(
             method,
             file,
-            options=how,
-            progress=lambda done, total: bar.update(shown, completed=done, total=total),
+            options=options,
+            progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
         )
 
 

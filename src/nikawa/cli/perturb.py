@@ -108,7 +108,7 @@ def perturb(
         return _list(json)
     if dataset is None:
         raise BadInput(f"{operation}: of which dataset?", cure="nikawa perturb OPERATION DATASET")
-    how = PerturbOptions(
+    options = PerturbOptions(
         cases=tuple(case or ()),
         split=split,
         inputs=tuple(inputs or ()),
@@ -119,7 +119,7 @@ def perturb(
         out=out,
         overwrite=overwrite,
     )
-    report = _run(operation, dataset, data, how, quiet or json)
+    report = _run(operation, dataset, data, options, quiet or json)
     if json:
         print_json(report)
     elif not quiet:
@@ -128,17 +128,17 @@ def perturb(
 
 
 def _run(
-    operation: str, dataset: str, data: Path | None, how: PerturbOptions, quiet: bool
+    operation: str, dataset: str, data: Path | None, options: PerturbOptions, quiet: bool
 ) -> PerturbReport:
     from nikawa.perturbation.job import perturb as run
 
     with progress(quiet) as bar:
-        shown = bar.add_task(f"perturbing {dataset}", total=None)
+        bar_task = bar.add_task(f"perturbing {dataset}", total=None)
 
         def tell(name: str, done: int, total: int | None) -> None:
-            bar.update(shown, description=name, completed=done, total=total)
+            bar.update(bar_task, description=name, completed=done, total=total)
 
-        return run(operation, dataset, data=data, options=how, progress=tell)
+        return run(operation, dataset, data=data, options=options, progress=tell)
 
 
 def show(report: PerturbReport) -> None:

@@ -88,7 +88,7 @@ def artifacts(
         raise BadInput(
             "only SVG is drawn", file=plot, cure=f"say --plot {plot.with_suffix('.svg')}"
         )
-    how = Options(
+    options = Options(
         side=side,
         tokeniser=tokeniser,
         without=tuple(without or ()),
@@ -100,18 +100,18 @@ def artifacts(
     )
     with progress(quiet or json) as bar:
         task = bar.add_task(f"testing the tokens of {dataset}", total=None)
-        found = run(dataset, data, how, lambda done, of: bar.update(task, completed=done, total=of))
+        report = run(dataset, data, options, lambda done, of: bar.update(task, completed=done, total=of))
     if plot is not None:
         from nikawa.reporting.scatter import write_scatter
 
         write_scatter(
-            plot, found.table, found.report.over, title=_title(found.report), overwrite=overwrite
+            plot, report.table, report.report.over, title=_title(report.report), overwrite=overwrite
         )
     if json:
-        print_json(found.report)
+        print_json(report.report)
     elif not quiet:
-        _show(found.report, rows, fail_over)
-    raise typer.Exit(int(fail_over is not None and len(found.report.over) > fail_over))
+        _show(report.report, rows, fail_over)
+    raise typer.Exit(int(fail_over is not None and len(report.report.over) > fail_over))
 
 
 def _title(report: ArtifactReport) -> str:

@@ -40,13 +40,13 @@ def rank(
     from nikawa.cleaning.rank import rank_articles
 
     with status("ranking", quiet or json):
-        found = rank_articles(links, count, sample=sample, seed=seed, out=out, overwrite=overwrite)
+        report = rank_articles(links, count, sample=sample, seed=seed, out=out, overwrite=overwrite)
     if json:
-        print_json([{"article": name, "rank": score} for name, score in found])
+        print_json([{"article": name, "rank": score} for name, score in report])
     elif not quiet:
-        rows = [(i, name, f"{score:.6g}") for i, (name, score) in enumerate(found[:SHOWN], start=1)]
+        rows = [(i, name, f"{score:.6g}") for i, (name, score) in enumerate(report[:SHOWN], start=1)]
         print_table(("", "article", "rank"), rows, numbers=("", "rank"))
-        if len(found) > SHOWN:
-            typer.echo(f"… and {len(found) - SHOWN:,} more")
+        if len(report) > SHOWN:
+            typer.echo(f"… and {len(report) - SHOWN:,} more")
         if out is not None:
             typer.echo(f"Written to {out}")

@@ -55,7 +55,7 @@ def report(
     """Write a page about runs: scores with intervals and ties, slices, calibration, every example; tables for a paper."""
     from nikawa.reporting.job import Options
 
-    how = Options(
+    options = Options(
         data,
         title,
         digits,
@@ -65,33 +65,33 @@ def report(
         made=_now() if stamp else "",
         overwrite=overwrite,
     )
-    found = _run(runs, out, how, quiet or json)
+    written = _run(runs, out, options, quiet or json)
     if json:
-        print_json(found)
+        print_json(written)
     elif not quiet:
         typer.echo(
             ", ".join(
                 f"{n:,} {what}{'' if n == 1 else 's'}"
                 for what, n in (
-                    ("run", found.runs),
-                    ("system", len(found.systems)),
-                    ("task", len(found.tasks)),
-                    ("example", found.examples),
+                    ("run", written.runs),
+                    ("system", len(written.systems)),
+                    ("task", len(written.tasks)),
+                    ("example", written.examples),
                 )
             )
         )
         typer.echo(
-            f"{found.page}  ({found.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
+            f"{written.page}  ({written.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
         )
     if open_:
-        _open(Path(found.page))
+        _open(Path(written.page))
 
 
-def _run(runs: list[str], out: Path, how: Options, quiet: bool) -> Reported:
+def _run(runs: list[str], out: Path, options: Options, quiet: bool) -> Reported:
     from nikawa.reporting.job import report as run
 
     with status("reporting", quiet):
-        return run(runs, out, how)
+        return run(runs, out, options)
 
 
 def _open(page: Path) -> None:

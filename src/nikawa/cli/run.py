@@ -165,9 +165,9 @@ def start(
         "choose_seeds": choose_seeds,
     }
     request = parse_request(model or [], tasks or [], words)
-    how = RunOptions(out, data, workers, threads, executor or "", keep_state)
+    options = RunOptions(out, data, workers, threads, executor or "", keep_state)
     try:
-        report = _run(request, how, quiet or json)
+        report = _run(request, options, quiet or json)
     except KeyboardInterrupt:
         typer.echo("nikawa: interrupted; the same command goes on from here", err=True)
         raise typer.Exit(130) from None
@@ -178,25 +178,25 @@ def start(
     _exit(report)
 
 
-def _run(request: RunRequest, how: RunOptions, quiet: bool) -> RunReport:
+def _run(request: RunRequest, options: RunOptions, quiet: bool) -> RunReport:
     from dataclasses import replace
 
     from nikawa.runs.job import run
     from nikawa.runs.records import Outcome
 
     with progress(quiet) as bar:
-        shown = bar.add_task("planning", total=None)
+        bar_task = bar.add_task("planning", total=None)
         inner = bar.add_task("", total=None, visible=False)
 
         def told(outcome: Outcome | None, done: int, total: int) -> None:
             what = "running" if outcome is None else f"{outcome.run.task} {outcome.run.model}"
-            bar.update(shown, description=what, completed=done, total=total)
+            bar.update(bar_task, description=what, completed=done, total=total)
             bar.update(inner, visible=False)
 
         def heard(what: str, done: int, total: int | None) -> None:
             bar.update(inner, description=f"  {what}", completed=done, total=total, visible=True)
 
-        return run(request, replace(how, told=told, progress=heard))
+        return run(request, replace(options, told=told, progress=heard))
 
 
 def _exit(report: RunReport) -> None:
@@ -240,11 +240,11 @@ def diff(
     """What two runs do not share: what defines them, packages, scores, answers."""
     from nikawa.runs.manage import diff_runs
 
-    found = diff_runs(a, b, out)
+    difference = diff_runs(a, b, out)
     if json:
-        print_json(found)
+        print_json(difference)
     elif not quiet:
-        show_diff(found)
+        show_diff(difference)
 
 
 def remove(
@@ -503,18 +503,18 @@ def _words(row: ListedRun) -> str:
     )
 
 
-def show_diff(found: RunDiff) -> None:
+def show_diff(difference: RunDiff) -> None:
     """Three tables: what defines them, scores, answers."""
-    typer.echo(f"A {found.a}\nB {found.b}")
-    print_table(("what", "A", "B"), [(c.what, _cell(c.a), _cell(c.b)) for c in found.changed])
+    typer.echo(f"A {difference.a}\nB {difference.b}")
+    print_table(("what", "A", "B"), [(c.what, _cell(c.a), _cell(c.b)) for c in difference.changed])
     scores = [
         (s.set, s.where or "all", s.metric, _number(s.a), _number(s.b), _gap(s.a, s.b))
-        for s in found.scores
+        for s in difference.scores
     ]
     print_table(("set", "where", "metric", "A", "B", "B - A"), scores, numbers=("A", "B", "B - A"))
     print_table(
         ("set", "n", "answers differ"),
-        [(a.set, a.n, a.differ) for a in found.answers],
+        [(a.set, a.n, a.differ) for a in difference.answers],
         numbers=("n", "answers differ"),
     )
 
@@ -630,12 +630,12 @@ def _unique(numbers: Iterable[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
-def describe_settings(found: Model) -> dict[str, Any]:
+def describe_settings(model: Model) -> dict[str, Any]:
     """A model for the list: name, kinds, settings with their defaults."""
-    fields = msgspec.structs.fields(found.settings) if found.settings else ()
+    fields = msgspec.structs.fields(model.settings) if model.settings else ()
     defaults = {f.encode_name: _default(f) for f in fields}
-    name = f"{found.name}:{found.argument}" if found.argument else found.name
-    return {"model": name, "title": found.title, "kinds": list(found.kinds), "settings": defaults}
+    name = f"{model.name}:{model.argument}" if model.argument else model.name
+    return {"model": name, "title": model.title, "kinds": list(model.kinds), "settings": defaults}
 
 
 def _default(field: Any) -> Any:

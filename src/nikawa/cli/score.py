@@ -105,24 +105,24 @@ def score(
     from nikawa.scoring.score import score as run
     from nikawa.scoring.versions import score_versions
 
-    how = Options(
+    options = Options(
         by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
     )
     if versions:
         _refuse_items(per_item)
         with status(f"scoring {answers}", quiet or json):
-            found = score_versions(task, answers, split=split, data=data, options=how)
+            report = score_versions(task, answers, split=split, data=data, options=options)
         return (
-            print_json(found)
+            print_json(report)
             if json
             else None
             if quiet
-            else _show_versions(found, style, confusion)
+            else _show_versions(report, style, confusion)
         )
     if per_item is not None:
         refuse_existing(per_item, overwrite, [Path(answers)])
     with status(f"scoring {answers}", quiet or json):
-        scored = run(task, answers, split=split, data=data, options=how)
+        scored = run(task, answers, split=split, data=data, options=options)
     if per_item is not None:
         _write_items(scored, per_item, overwrite)
     if json:

@@ -73,9 +73,9 @@ def stress(
     from nikawa.analysis.stress import StressOptions
     from nikawa.analysis.stress import stress as run
 
-    how = StressOptions(sets, partial, resamples, seed, form)
+    options = StressOptions(sets, partial, resamples, seed, form)
     with status("comparing", quiet or json):
-        report = run(original, perturbed, task=task, data=data, options=how)
+        report = run(original, perturbed, task=task, data=data, options=options)
     if json:
         print_json(report)
     elif not quiet:

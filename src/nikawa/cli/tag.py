@@ -72,8 +72,8 @@ def tag(
 
     if dataset is None:
         return _packs(json) if pack is None else _pack(pack, json)
-    how = Options(pack, tuple(inputs or ()), instead, out, overwrite, compare)
-    report = _run(dataset, data, how, quiet or json)
+    options = Options(pack, tuple(inputs or ()), instead, out, overwrite, compare)
+    report = _run(dataset, data, options, quiet or json)
     if json:
         print_json(report)
     elif not quiet:
@@ -83,16 +83,16 @@ def tag(
     return None
 
 
-def _run(dataset: str, data: Path | None, how: Options, quiet: bool) -> TagReport:
+def _run(dataset: str, data: Path | None, options: Options, quiet: bool) -> TagReport:
     from nikawa.tagging.job import tag as run
 
     with progress(quiet) as bar:
-        shown = bar.add_task(f"tagging {dataset}", total=None)
+        bar_task = bar.add_task(f"tagging {dataset}", total=None)
         return run(
             dataset,
             data=data,
-            options=how,
-            progress=lambda done, total: bar.update(shown, completed=done, total=total),
+            options=options,
+            progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
         )
 
 
@@ -124,22 +124,22 @@ def show(report: TagReport, style: str | None) -> None:
     return None
 
 
-def _show_comparison(found: Comparison) -> None:
+def _show_comparison(comparison: Comparison) -> None:
     rows = [
         (tag, a.carried, a.found, a.both, a.carried - a.both, a.found - a.both)
-        for tag, a in found.tags.items()
+        for tag, a in comparison.tags.items()
     ]
     columns = ("tag", "carried", "found", "both", "only carried", "only found")
     print_table(columns, rows, numbers=columns[1:])
-    typer.echo(f"The same tags on {found.equal:,} of {found.n:,} examples")
+    typer.echo(f"The same tags on {comparison.equal:,} of {comparison.n:,} examples")
     shown = [
         (d.example, ", ".join(d.carried_only), ", ".join(d.found_only), d.known)
-        for d in found.differences[:SHOWN]
+        for d in comparison.differences[:SHOWN]
     ]
     if shown:
         print_table(("example", "only carried", "only found", "known"), shown)
-    if len(found.differences) > SHOWN:
-        typer.echo(f"… and {len(found.differences) - SHOWN:,} more: --json has them all")
+    if len(comparison.differences) > SHOWN:
+        typer.echo(f"… and {len(comparison.differences) - SHOWN:,} more: --json has them all")
 
 
 def _packs(json: bool) -> None:
