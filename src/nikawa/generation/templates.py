@@ -14,7 +14,7 @@ from nikawa.generation.audit import audit as run_audit
 from nikawa.generation.check import check_pack as run_check
 from nikawa.generation.conditions import write_condition
 from nikawa.generation.generator import Generator, load_pack_lexicon
-from nikawa.generation.pack import Pack, load_pack, pack_names
+from nikawa.generation.pack import Pack, load_pack
 from nikawa.generation.placeholders import draw_placeholders
 from nikawa.generation.template import Literal, Side, Template
 from nikawa.generation.template_errors import Trouble
@@ -22,9 +22,8 @@ from nikawa.generation.time_sampling import Cell, sample_times
 from nikawa.generation.time_spans import RandomSource
 from nikawa.records import Example, Record
 
-PUBLISHED = {"jamp": "jamp/dataset/template/template_ver_1_5.tsv"}
-"""Datasets whose templates are published, and where."""
 DEFAULT = "temporal-ja"
+"""The pack that is meant where none is named."""
 Fill = Callable[[Cell, RandomSource], Mapping[str, str]]
 """Texts for the word keys of a cell's template."""
 
@@ -92,23 +91,14 @@ def finder(data: Path | None) -> Callable[[str], Path]:
     return find
 
 
-def resolve(spec: str, data: Path | None) -> str | Path:
-    """A pack's name, folder or file; a dataset's name stands for its published templates."""
-    if spec in PUBLISHED and spec not in pack_names() and not Path(spec).exists():
-        return finder(data)(PUBLISHED[spec])
-    return spec
-
-
 def open_pack(spec: str | None, data: Path | None = None) -> Pack:
-    """The pack a user means; without a name the temporal one, else JAMP's templates."""
-    if spec is None:
-        spec = DEFAULT if DEFAULT in pack_names() else "jamp"
-    return load_pack(resolve(spec, data), find=finder(data))
+    """The pack a user names; without a name the temporal one."""
+    return load_pack(spec or DEFAULT, find=finder(data))
 
 
 def check_templates(spec: str, data: Path | None = None) -> CheckReport:
     """Every fault of a pack or a template file."""
-    pack, found = run_check(resolve(spec, data), find=finder(data))
+    pack, found = run_check(spec, find=finder(data))
     levels = [trouble.level for _, trouble in found]
     return CheckReport(
         templates=len(pack.templates),

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from nikawa.cleaning import Settings, Step, choose
-from nikawa.cleaning.engine import Cleaner
-from nikawa.cleaning.engine import Piece
+from nikawa.cleaning import Settings, Step, choose_steps
+from nikawa.cleaning.engine import Cleaner, Passage
 from nikawa.datasets import benchmarks
 from nikawa.datasets.load import load
 from nikawa.datasets.locate import present
+from nikawa.datasets.names import find_benchmark
 from nikawa.errors import BadInput
 from nikawa.execute.ordered import map_ordered
 from nikawa.io.lines import read_lines
@@ -54,11 +54,11 @@ class CleanLines:
 
 @cache
 def _steps(any_language: bool) -> tuple[Step, ...]:
-    return choose(None, (*LEFT_OUT, "script") if any_language else LEFT_OUT)
+    return choose_steps(None, (*LEFT_OUT, "script") if any_language else LEFT_OUT)
 
 
 def _kept(cleaner: Cleaner, text: str) -> str:
-    return " ".join(found.text for found in cleaner.clean(text) if isinstance(found, Piece))
+    return " ".join(found.text for found in cleaner.clean(text) if isinstance(found, Passage))
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,13 @@ class BenchmarkTexts:
 
     def names(self) -> list[str]:
         """The benchmarks at hand and the further files, as a stage is known by them."""
-        here = [
+        names = [
             benchmark.name for benchmark in benchmarks().values() if present(benchmark, self.data)
         ]
-        return here + [
-            fingerprint(Path(spec)) if Path(spec).is_file() else spec for spec in self.against
-        ]
+        for spec in self.against:
+            is_file = find_benchmark(spec) is None and Path(spec).is_file()
+            names.append(fingerprint(Path(spec)) if is_file else spec)
+        return names
 
     def __call__(self) -> Iterator[Text]:
         """The texts, dataset by dataset."""

@@ -25,9 +25,10 @@ WHOLE = 100_000
 def complete_datasets(incomplete: str) -> list[str]:
     """Dataset names, and the splits of one once its name and a colon stand there."""
     from nikawa.datasets import benchmarks
+    from nikawa.spec import name_and_split
 
-    name, colon, _ = incomplete.partition(":")
-    if colon and name in benchmarks():
+    name, _ = name_and_split(incomplete)
+    if name != incomplete and name in benchmarks():
         return [
             f"{name}:{split}"
             for split in benchmarks()[name].split_names()
