@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from nikawa.aggregation.job import AggregateOptions
     from nikawa.aggregation.report import AggregateReport, RuleReport
     from nikawa.aggregation.worker_report import HumanReport, WorkersReport
-    from nikawa.records import Score
 
 PANEL = "Build"
 NUMBERS = ("items", "accepted", "dropped", "tied", "settled", "answers", "value", "as published")
@@ -334,7 +333,13 @@ def _human(
 
 def _show_human(report: HumanReport) -> None:
     rows = [
-        (s.metric, s.where or "all", _score(s), _interval(s.low, s.high), s.n)
+        (
+            s.metric,
+            s.where or "all",
+            (f"{s.value:.2f}" if s.unit == "percent" else f"{s.value:.4f}"),
+            ("" if s.low is None or s.high is None else f"{s.low:.4g} to {s.high:.4g}"),
+            s.n,
+        )
         for s in report.scores
     ]
     columns = ("metric", "answers", "people", "95% interval", "n")
@@ -353,14 +358,6 @@ def _show_human(report: HumanReport) -> None:
             f"The rest is tied for {report.tied:,} answers: with the tie drawn by lot people come out too low, "
             "without those answers too high."
         )
-
-
-def _score(score: Score) -> str:
-    return f"{score.value:.2f}" if score.unit == "percent" else f"{score.value:.4f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
 
 
 def _number(value: float | None, digits: int = 3) -> str:

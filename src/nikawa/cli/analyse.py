@@ -374,7 +374,7 @@ def _show_across(analyses: Analyses, most: int) -> None:
             c.gold,
             c.n,
             number(c.value),
-            _interval_of(c.low, c.high),
+            ("" if c.low is None else f"{number(c.low)} to {number(c.high)}"),
             number(c.human),
         )
         for s in across.stress
@@ -399,10 +399,6 @@ def _show_across(analyses: Analyses, most: int) -> None:
         2,
         most,
     )
-
-
-def _interval_of(low: float | None, high: float | None) -> str:
-    return "" if low is None else f"{number(low)} to {number(high)}"
 
 
 def _print_figures(

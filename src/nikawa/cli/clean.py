@@ -163,7 +163,7 @@ def _run(
             out,
             chosen,
             scorer=command_scorer(toxicity) if toxicity is not None else None,
-            news=lambda documents, characters: bar.update(task, completed=characters),
+            on_progress=lambda documents, characters: bar.update(task, completed=characters),
         )
 
 

@@ -98,7 +98,7 @@ def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> 
     typer.echo(f"{count:,} {what} written to {out}")
     if form != "examples":
         return
-    from nikawa.collect.writers import beside
+    from nikawa.collect.writers import writers_file
 
     if pseudonymise:
         typer.echo(
@@ -106,7 +106,7 @@ def show_export(count: int, form: str | None, out: Path, pseudonymise: bool) -> 
         )
     else:
         typer.echo(
-            f"Who wrote them is in {beside(out)}: keep it beside them for nikawa collect new, and to yourself"
+            f"Who wrote them is in {writers_file(out)}: keep it beside them for nikawa collect new, and to yourself"
         )
 
 
@@ -155,7 +155,7 @@ def open_for_workers(
     made: NewReport | None = None,
 ) -> None:
     """Serve, and say where once the port is known; `paths` are links of workers to show."""
-    from nikawa.collect.job import Serving
+    from nikawa.collect.job import ServeOptions
     from nikawa.collect.job import serve as run
 
     shown = f"[{where.host}]" if ":" in where.host else where.host
@@ -179,7 +179,7 @@ def open_for_workers(
             typer.echo(f"{base}/owner is the dashboard of {project}; Ctrl-C stops")
         sys.stdout.flush()
 
-    run(project, Serving(*where), started)
+    run(project, ServeOptions(*where), started)
 
 
 def demo(
@@ -194,18 +194,17 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """A project on the embedded mini-benchmark, made and served with one command."""
-    from nikawa.collect.job import demo as make
-    from nikawa.collect.job import links as link
+    from nikawa.collect.job import create_demo, create_links
 
     fresh = not (project / "project.toml").exists()
-    made = make(project) if fresh else None
+    made = create_demo(project) if fresh else None
     if made is not None and not (json and start):
         show_new(made, json, quiet, start)
     elif not fresh and not quiet and not json:
         typer.echo(
             f"{project} is there already; nikawa collect password {quote(str(project))} gives a new password"
         )
-    paths = dict(link(project, ["worker-1", "worker-2", "worker-3"], "").links)
+    paths = dict(create_links(project, ["worker-1", "worker-2", "worker-3"], "").links)
     if start:
         open_for_workers(project, Where("127.0.0.1", port), json, quiet, paths, made)
     elif not json and not quiet:
@@ -291,12 +290,12 @@ def new(
     quiet: Quiet = False,
 ) -> None:
     """Make a project: a folder with settings, guidelines, items, control items and a pilot to fill in."""
-    from nikawa.collect.job import New
-    from nikawa.collect.job import new as run
+    from nikawa.collect.job import create
+    from nikawa.collect.sources import NewProject
 
-    options = New(form, workers, language, title, options_of(settings or []), database)
+    options = NewProject(form, workers, language, title, options_of(settings or []), database)
     with status(f"making {project}", quiet or json):
-        report = run(project, examples, options, data=data)
+        report = create(project, examples, options, data=data)
     show_new(report, json, quiet)
 
 
@@ -330,12 +329,12 @@ def links(
     quiet: Quiet = False,
 ) -> None:
     """Make links for workers; the same name gets the same link every time."""
-    from nikawa.collect.job import links as run
+    from nikawa.collect.job import create_links
 
     given = list(names or [])
     if file is not None:
         given += names_in(file)
-    links_made = run(project, given, address, database)
+    links_made = create_links(project, given, address, database)
     if json:
         return print_json(links_made)
     if not quiet:
@@ -351,9 +350,9 @@ def status_(
     project: Project, database: Database = "", json: Json = False, quiet: Quiet = False
 ) -> None:
     """How far a project is; it may be served meanwhile."""
-    from nikawa.collect.job import status as run
+    from nikawa.collect.job import read_status
 
-    report = run(project, database)
+    report = read_status(project, database)
     if json:
         return print_json(report)
     if not quiet:
@@ -388,10 +387,10 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Write the judgements so far, as nikawa aggregate reads them, while people work."""
-    from nikawa.collect.job import Out
-    from nikawa.collect.job import export as run
+    from nikawa.collect.export import ExportOptions
+    from nikawa.collect.export import export as run
 
-    options = Out(("main", *(include or ())), pseudonymise, form, overwrite)
+    options = ExportOptions(("main", *(include or ())), pseudonymise, form, overwrite)
     with status(f"writing {out}", quiet or json):
         count = run(project, out, options, database)
     if json:
@@ -427,7 +426,7 @@ def import_(
     quiet: Quiet = False,
 ) -> None:
     """Add judgements made elsewhere, or further examples; all of a file or nothing."""
-    from nikawa.collect.job import take
+    from nikawa.collect.imports import import_judgements
     from nikawa.errors import BadInput
     from nikawa.io.judgements import How, parse_map
 
@@ -436,7 +435,7 @@ def import_(
             "there is nothing to import", cure="name a file of judgements, or --examples FILE"
         )
     options = How(form, parse_map(mapping) if mapping else None, question)
-    report = take(project, file, options, examples, database)
+    report = import_judgements(project, file, options, examples, database)
     if json:
         return print_json(report)
     if not quiet:
@@ -481,10 +480,10 @@ def password(
     quiet: Quiet = False,
 ) -> None:
     """Add an owner or reviewer, or give them a new password; their sessions end."""
-    from nikawa.collect.job import password as run
+    from nikawa.collect.job import set_password
 
     typed = typer.prompt("Password", hide_input=True, confirmation_prompt=True) if ask else None
-    made = run(project, name, role, typed, database)
+    made = set_password(project, name, role, typed, database)
     if json:
         print_json({"name": name, "role": role, "password": None if ask else made})
     elif not quiet:

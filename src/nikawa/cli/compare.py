@@ -139,7 +139,9 @@ def compare(
 
     with _telling(quiet or json) as tell:
         options = Options(by=tuple(by or ()), hidden=hidden, tell=tell)
-        comparison = run(task, named(systems), split=split, data=data, options=options, rounds=rounds)
+        comparison = run(
+            task, named(systems), split=split, data=data, options=options, rounds=rounds
+        )
     if json:
         print_json(comparison)
     elif not quiet:

@@ -101,7 +101,10 @@ def fetch_with_bar(
     with Progress(*columns, console=console(stderr=True), disable=not bar_task) as bar:
         summary = fetch(name, data, base=base, overwrite=overwrite, progress=_Bars(bar))
     if not quiet:
-        _report_fetch(summary)
+        for file in summary.files:
+            typer.echo(f"{file.outcome:8} {file.bytes:>12,}  {file.place}")
+        for note in summary.notes:
+            typer.echo(note, err=True)
     return summary
 
 
@@ -115,13 +118,6 @@ class _Bars:
         if place not in self.rows:
             self.rows[place] = self.bar.add_task(place, total=total)
         self.bar.update(self.rows[place], completed=done, total=total)
-
-
-def _report_fetch(summary: Summary) -> None:
-    for file in summary.files:
-        typer.echo(f"{file.outcome:8} {file.bytes:>12,}  {file.place}")
-    for note in summary.notes:
-        typer.echo(note, err=True)
 
 
 ComparedDataset = Annotated[
@@ -228,7 +224,7 @@ def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]
             *_head(part),
             f"{100 * part.low:.1f}-{100 * part.high:.1f}",
             _decimals(part.kappa),
-            *_counts(part, moves),
+            *[part.table.get(one, {}).get(other, 0) for one, other in moves],
         )
         for part in report.parts
     ]
@@ -237,10 +233,6 @@ def _by_part(report: ShiftReport) -> tuple[tuple[str, ...], list[tuple[Any, ...]
 
 def _head(part: Part) -> tuple[Any, ...]:
     return part.where or "all", part.n, part.changed, f"{100 * part.share:.1f}"
-
-
-def _counts(part: Part, moves: list[tuple[str, str]]) -> list[int]:
-    return [part.table.get(one, {}).get(other, 0) for one, other in moves]
 
 
 def _figures(part: Part) -> list[str]:
@@ -314,7 +306,9 @@ def _listed(benchmark: Benchmark, data: Path | None) -> dict[str, Any]:
 
     here = present(benchmark, data)
     files = [str(path) for paths in here.values() for path in paths]
-    splits = {name for source in benchmark.sources if source.split in here for name in source.splits}
+    splits = {
+        name for source in benchmark.sources if source.split in here for name in source.splits
+    }
     return {
         "dataset": benchmark.name,
         "language": benchmark.language,

@@ -127,7 +127,17 @@ def show(
         if verb:
             _print_frames(frames)
         else:
-            _print_summary(lexicon)
+            found = _summary(lexicon)
+            rows = [(key, found[key]) for key in ("agents", "verbs", "nouns")]
+            rows += [(f"frames {cases}", n) for cases, n in found["frames"].items()]
+            rows += [
+                ("frames that tell a state", found["states"]),
+                ("counted triples", found["counts"]),
+            ]
+            print_table((lexicon.about.title, "count"), rows, numbers=("count",))
+            typer.echo(
+                f"Licence: {lexicon.about.licence}\n{' '.join(lexicon.about.provenance.split())}"
+            )
 
 
 def _summary(lexicon: Lexicon) -> dict[str, Any]:
@@ -143,15 +153,6 @@ def _summary(lexicon: Lexicon) -> dict[str, Any]:
         "states": sum(frame.state for frame in lexicon.frames),
         "counts": len(lexicon.counts),
     }
-
-
-def _print_summary(lexicon: Lexicon) -> None:
-    found = _summary(lexicon)
-    rows = [(key, found[key]) for key in ("agents", "verbs", "nouns")]
-    rows += [(f"frames {cases}", n) for cases, n in found["frames"].items()]
-    rows += [("frames that tell a state", found["states"]), ("counted triples", found["counts"])]
-    print_table((lexicon.about.title, "count"), rows, numbers=("count",))
-    typer.echo(f"Licence: {lexicon.about.licence}\n{' '.join(lexicon.about.provenance.split())}")
 
 
 def _print_frames(frames: list[Frame]) -> None:

@@ -105,7 +105,14 @@ def perturb(
     from nikawa.perturbation.job import PerturbOptions
 
     if operation is None:
-        return _list(json)
+        from nikawa.perturbation import perturbations
+
+        found = perturbations().values()
+        if json:
+            names = ("name", "language", "effect", "title", "inputs", "analysers")
+            return print_json([{name: getattr(p, name) for name in names} for p in found])
+        rows = [(p.name, p.language or "any", p.effect, p.title) for p in found]
+        return print_table(("operation", "language", "label", "what it does"), rows)
     if dataset is None:
         raise BadInput(f"{operation}: of which dataset?", cure="nikawa perturb OPERATION DATASET")
     options = PerturbOptions(
@@ -174,14 +181,3 @@ def _why(report: PerturbReport) -> None:
         rows += [(", ".join(names), why, n) for why, n in (*shown, *others)]
     if rows:
         print_table(("operation", "skipped because", "examples"), rows, numbers=("examples",))
-
-
-def _list(json: bool) -> None:
-    from nikawa.perturbation import perturbations
-
-    found = perturbations().values()
-    if json:
-        names = ("name", "language", "effect", "title", "inputs", "analysers")
-        return print_json([{name: getattr(p, name) for name in names} for p in found])
-    rows = [(p.name, p.language or "any", p.effect, p.title) for p in found]
-    return print_table(("operation", "language", "label", "what it does"), rows)

@@ -100,22 +100,24 @@ def artifacts(
     )
     with progress(quiet or json) as bar:
         task = bar.add_task(f"testing the tokens of {dataset}", total=None)
-        report = run(dataset, data, options, lambda done, of: bar.update(task, completed=done, total=of))
+        report = run(
+            dataset, data, options, lambda done, of: bar.update(task, completed=done, total=of)
+        )
     if plot is not None:
         from nikawa.reporting.scatter import write_scatter
 
         write_scatter(
-            plot, report.table, report.report.over, title=_title(report.report), overwrite=overwrite
+            plot,
+            report.table,
+            report.report.over,
+            title=f"{report.report.dataset}: {' and '.join(report.report.sides)}, tokens by {report.report.tokeniser}",
+            overwrite=overwrite,
         )
     if json:
         print_json(report.report)
     elif not quiet:
         _show(report.report, rows, fail_over)
     raise typer.Exit(int(fail_over is not None and len(report.report.over) > fail_over))
-
-
-def _title(report: ArtifactReport) -> str:
-    return f"{report.dataset}: {' and '.join(report.sides)}, tokens by {report.tokeniser}"
 
 
 def _show(report: ArtifactReport, rows: int, fail_over: int | None) -> None:

@@ -44,7 +44,9 @@ def rank(
     if json:
         print_json([{"article": name, "rank": score} for name, score in report])
     elif not quiet:
-        rows = [(i, name, f"{score:.6g}") for i, (name, score) in enumerate(report[:SHOWN], start=1)]
+        rows = [
+            (i, name, f"{score:.6g}") for i, (name, score) in enumerate(report[:SHOWN], start=1)
+        ]
         print_table(("", "article", "rank"), rows, numbers=("", "rank"))
         if len(report) > SHOWN:
             typer.echo(f"… and {len(report) - SHOWN:,} more")

@@ -84,7 +84,11 @@ def report(
             f"{written.page}  ({written.bytes / 1e6:.1f} MB; beside it summary.md, .tex, .csv and figures/)"
         )
     if open_:
-        _open(Path(written.page))
+        page = Path(written.page)
+        import webbrowser
+
+        if not webbrowser.open(page.resolve().as_uri()):
+            typer.echo(f"no browser was found here: open {page} yourself", err=True)
 
 
 def _run(runs: list[str], out: Path, options: Options, quiet: bool) -> Reported:
@@ -92,14 +96,6 @@ def _run(runs: list[str], out: Path, options: Options, quiet: bool) -> Reported:
 
     with status("reporting", quiet):
         return run(runs, out, options)
-
-
-def _open(page: Path) -> None:
-    """Show the page in the browser; where there is none, say so."""
-    import webbrowser
-
-    if not webbrowser.open(page.resolve().as_uri()):
-        typer.echo(f"no browser was found here: open {page} yourself", err=True)
 
 
 def _now() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -371,12 +371,17 @@ def results_table(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]], li
     rows = _rows(cells)
     keep = [0, *([1] if any(key[1] for key in rows) else []), 2, 3]
     protocol = any(key[4] for key in rows)
-    shown = _short(models)
+    from nikawa.runs.records import short_name
+
+    short = [short_name(model) for model in models]
+    shown = short if len(set(short)) == len(short) else list(models)
     columns = [NAMES[i] for i in keep] + shown + ["n"] + (["protocol"] if protocol else [])
     body = [
         [key[i] for i in keep]
         + [_shown(found[m], key[3]) if m in found else "" for m in models]
-        + [f"{max(_items(cell, key[3]) for cell in found.values()):,}"]
+        + [
+            f"{max((cell.asked // len(cell.seeds) if key[3] == ANSWERED else cell.n) for cell in found.values()):,}"
+        ]
         + ([key[4]] if protocol else [])
         for key, found in rows.items()
     ]
@@ -406,18 +411,6 @@ def _rows(cells: Sequence[Cell]) -> dict[CellKey, dict[str, Cell]]:
 
 def _shown(cell: Cell, metric: str) -> str:
     return f"{cell.answered:,} of {cell.asked:,}" if metric == ANSWERED else format_figure(cell)
-
-
-def _items(cell: Cell, metric: str) -> int:
-    return cell.asked // len(cell.seeds) if metric == ANSWERED else cell.n
-
-
-def _short(models: Sequence[str]) -> list[str]:
-    """Models made from a path by its last part, where that tells them apart."""
-    from nikawa.runs.records import short_name
-
-    short = [short_name(model) for model in models]
-    return short if len(set(short)) == len(short) else list(models)
 
 
 def format_figure(cell: Cell) -> str:
@@ -477,12 +470,16 @@ def show_list(rows: Sequence[ListedRun]) -> None:
             r.run.rpartition("--")[2],
             r.task,
             r.model,
-            _words(r),
+            ", ".join(
+                word
+                for word in (r.variation, "selection" if r.stage == "selection" else "")
+                if word
+            ),
             r.seed,
             r.state,
             r.set,
             r.metric,
-            _score(r),
+            ("" if r.value is None else _number(r.value)),
             r.protocol,
         )
         for r in rows
@@ -493,22 +490,19 @@ def show_list(rows: Sequence[ListedRun]) -> None:
             typer.echo(f"{row.run}: {row.problem}")
 
 
-def _score(row: ListedRun) -> str:
-    return "" if row.value is None else _number(row.value)
-
-
-def _words(row: ListedRun) -> str:
-    return ", ".join(
-        word for word in (row.variation, "selection" if row.stage == "selection" else "") if word
-    )
-
-
 def show_diff(difference: RunDiff) -> None:
     """Three tables: what defines them, scores, answers."""
     typer.echo(f"A {difference.a}\nB {difference.b}")
     print_table(("what", "A", "B"), [(c.what, _cell(c.a), _cell(c.b)) for c in difference.changed])
     scores = [
-        (s.set, s.where or "all", s.metric, _number(s.a), _number(s.b), _gap(s.a, s.b))
+        (
+            s.set,
+            s.where or "all",
+            s.metric,
+            _number(s.a),
+            _number(s.b),
+            ("" if s.a is None or s.b is None else _number(s.b - s.a)),
+        )
         for s in difference.scores
     ]
     print_table(("set", "where", "metric", "A", "B", "B - A"), scores, numbers=("A", "B", "B - A"))
@@ -527,10 +521,6 @@ def _cell(value: Any) -> str:
 
 def _number(value: float | None) -> str:
     return "not defined" if value is None or value != value else f"{value:.4f}"  # noqa: PLR0124  (NaN alone)
-
-
-def _gap(a: float | None, b: float | None) -> str:
-    return "" if a is None or b is None else _number(b - a)
 
 
 MAX_SEEDS = 1_000
@@ -623,11 +613,7 @@ def _seeds(text: str | None) -> tuple[int, ...]:
         )
     if max(map(int, words)) > MAX_SEED:
         raise BadInput(f"a seed of {text!r} is too large", cure=f"write numbers up to {MAX_SEED}")
-    return tuple(range(int(words[0]))) if counted else _unique(map(int, words))
-
-
-def _unique(numbers: Iterable[int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(numbers))
+    return tuple(range(int(words[0]))) if counted else tuple(dict.fromkeys(map(int, words)))
 
 
 def describe_settings(model: Model) -> dict[str, Any]:

@@ -109,7 +109,10 @@ def score(
         by=tuple(by or ()), partial=partial, metrics=tuple(metric or ()), form=form, hidden=hidden
     )
     if versions:
-        _refuse_items(per_item)
+        if per_item is not None:
+            raise BadInput(
+                "--per-item tells of one version", cure="leave --per-item or --versions out"
+            )
         with status(f"scoring {answers}", quiet or json):
             report = score_versions(task, answers, split=split, data=data, options=options)
         return (
@@ -130,11 +133,6 @@ def score(
     elif not quiet:
         _show_all(scored.report, style, confusion)
     return None
-
-
-def _refuse_items(per_item: Path | None) -> None:
-    if per_item is not None:
-        raise BadInput("--per-item tells of one version", cure="leave --per-item or --versions out")
 
 
 def _show_all(report: ScoreReport, style: str | None, confusion: bool) -> None:

@@ -106,7 +106,10 @@ def split(
 ) -> None:
     """Split a dataset, say what each part holds, and check what leaks from one into another."""
     if dataset is None:
-        return _list(json)
+        from nikawa.splitting import splitters
+
+        rows = {splitter.name: splitter.title for splitter in splitters().values()}
+        return print_json(rows) if json else print_table(("--by", "what it does"), rows.items())
     from nikawa.splitting import Options
     from nikawa.splitting.job import Request
     from nikawa.splitting.job import split as run
@@ -208,10 +211,3 @@ def _labels(report: SplitReport) -> list[tuple[str, ...]]:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f}%"
-
-
-def _list(json: bool) -> None:
-    from nikawa.splitting import splitters
-
-    rows = {splitter.name: splitter.title for splitter in splitters().values()}
-    return print_json(rows) if json else print_table(("--by", "what it does"), rows.items())

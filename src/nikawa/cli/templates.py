@@ -10,9 +10,8 @@ import typer
 from nikawa.cli.terminal.output import Data, Json, Quiet, counted, print_json, print_table, status
 
 if TYPE_CHECKING:
-    from nikawa.generation.audit import AuditReport
     from nikawa.generation.review import ReviewReport
-    from nikawa.generation.templates import CheckReport, TemplateView
+    from nikawa.generation.templates import TemplateView
 
 SHOWN = 5
 """Rows named of each finding; all of them are in the JSON."""
@@ -58,15 +57,11 @@ def check(
     if json:
         print_json(report)
     elif not quiet:
-        _print_check(report)
+        for place in report.troubles:
+            typer.echo(f"{place.trouble.level}: {place}")
+        found = {"template": report.templates, "error": report.errors, "warning": report.warnings}
+        typer.echo(", ".join(counted(n, noun) for noun, n in found.items()))
     raise typer.Exit(int(bool(report.errors or (strict and report.warnings))))
-
-
-def _print_check(report: CheckReport) -> None:
-    for place in report.troubles:
-        typer.echo(f"{place.trouble.level}: {place}")
-    found = {"template": report.templates, "error": report.errors, "warning": report.warnings}
-    typer.echo(", ".join(counted(n, noun) for noun, n in found.items()))
 
 
 def show(
@@ -136,17 +131,15 @@ def audit(
     if json:
         print_json(report)
     elif not quiet:
-        _print_audit(report)
+        rows = [(f.check, f.count, _named(f.ids), f.note) for f in report.findings]
+        if rows:
+            print_table(("finding", "rows", "for example", "what"), rows, numbers=("rows",))
+        typer.echo(
+            f"{report.rows:,} rows, {report.parsed:,} read back, {report.agree:,} labels agree"
+        )
+        if report.disagree:
+            typer.echo(f"Labels disagree: {', '.join(map(str, report.disagree))}")
     raise typer.Exit(int(bool(report.disagree) or report.parsed < report.rows))
-
-
-def _print_audit(report: AuditReport) -> None:
-    rows = [(f.check, f.count, _named(f.ids), f.note) for f in report.findings]
-    if rows:
-        print_table(("finding", "rows", "for example", "what"), rows, numbers=("rows",))
-    typer.echo(f"{report.rows:,} rows, {report.parsed:,} read back, {report.agree:,} labels agree")
-    if report.disagree:
-        typer.echo(f"Labels disagree: {', '.join(map(str, report.disagree))}")
 
 
 def _named(ids: tuple[str, ...]) -> str:

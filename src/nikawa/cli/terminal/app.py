@@ -10,11 +10,10 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import typer
 from typer.main import get_command
@@ -51,20 +50,17 @@ def build_overview() -> typer.Typer:
     """The application for the list of verbs alone: commands without their options, which take most of the time."""
     app = build()
     for command in app.registered_commands:
-        command.callback = _without_options(command.callback)
+
+        def overview() -> None: ...
+
+        overview.__doc__ = getattr(command.callback, "__doc__", None)
+        overview.__name__ = getattr(command.callback, "__name__", "verb")
+        command.callback = overview
     for group in app.registered_groups:
         if group.typer_instance is not None:
             group.typer_instance.registered_commands.clear()
             group.typer_instance.command("…")(_root)
     return app
-
-
-def _without_options(verb: Callable[..., Any] | None) -> Callable[[], None]:
-    def overview() -> None: ...
-
-    overview.__doc__ = getattr(verb, "__doc__", None)
-    overview.__name__ = getattr(verb, "__name__", "verb")
-    return overview
 
 
 def verb_files() -> list[str]:
@@ -102,7 +98,11 @@ def _root(
 
 def main() -> None:
     """Run the command line; no traceback reaches the user for bad input."""
-    _survive_any_terminal()
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed by the caller)
+    sys.stderr = sys.stderr or sys.stdout
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     if hasattr(
         signal, "SIGPIPE"
     ):  # end quietly in `nikawa … | head`; a server must take the signal back
@@ -136,15 +136,6 @@ def _run(words: Sequence[str]) -> int:
     return int(
         status or 0
     )  # a verb returns nothing; what typer.Exit carries comes back instead of being raised
-
-
-def _survive_any_terminal() -> None:
-    """On a terminal that cannot show Japanese, escapes stand in for what it lacks."""
-    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed by the caller)
-    sys.stderr = sys.stderr or sys.stdout
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _say(line: str) -> None:

@@ -67,7 +67,12 @@ def _print_fields(title: str, fields: Iterable[tuple[str, Any]]) -> None:
 def _fields(example: Example) -> Iterable[tuple[str, Any]]:
     from rich.text import Text
 
-    marks = _marks(example)
+    spans = list(example.gold.get("spans", ()))
+    for side in ("subject", "object"):
+        if isinstance(example.inputs.get(side), Span):
+            span = example.inputs[side]
+            spans.append(Span(span.start, span.end, f"{side} {span.label}".strip()))
+    marks = sorted(spans, key=lambda span: (span.start, span.end))
     for name, value in sorted(example.inputs.items(), key=reading_order):
         if isinstance(value, Span):
             continue
@@ -91,16 +96,6 @@ def _fields(example: Example) -> Iterable[tuple[str, Any]]:
 def reading_order(field: tuple[str, Any]) -> int:
     """Where an input stands when a person reads an example."""
     return ORDER.index(field[0]) if field[0] in ORDER else len(ORDER)
-
-
-def _marks(example: Example) -> list[Span]:
-    """The spans to show inside the text: entities, or the two sides of a relation."""
-    spans = list(example.gold.get("spans", ()))
-    for side in ("subject", "object"):
-        if isinstance(example.inputs.get(side), Span):
-            span = example.inputs[side]
-            spans.append(Span(span.start, span.end, f"{side} {span.label}".strip()))
-    return sorted(spans, key=lambda span: (span.start, span.end))
 
 
 def visible(text: str) -> str:
@@ -184,22 +179,18 @@ def text_of(inputs: Mapping[str, Any]) -> str:
 def plain_gold(name: str, value: Any, example: Example) -> str:
     """A gold answer as text; what does not have the shape of its kind is shown as it is."""
     try:
-        return _shaped(name, value, example)
+        if name == "choice" and isinstance(value, int):
+            return f"{value}: {example.inputs['choices'][value]}"
+        if name == "answers":
+            return " / ".join(dict.fromkeys(answer["text"] for answer in value)) or "(no answer)"
+        if name == "tree":
+            pairs = enumerate(zip(value["heads"], value["labels"], strict=True), start=1)
+            return "  ".join(f"{i}→{head} {label}" for i, (head, label) in pairs)
+        if isinstance(value, list):
+            return ", ".join(map(str, value)) or "(empty)"
+        return str(value)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         return str(value)
-
-
-def _shaped(name: str, value: Any, example: Example) -> str:
-    if name == "choice" and isinstance(value, int):
-        return f"{value}: {example.inputs['choices'][value]}"
-    if name == "answers":
-        return " / ".join(dict.fromkeys(answer["text"] for answer in value)) or "(no answer)"
-    if name == "tree":
-        pairs = enumerate(zip(value["heads"], value["labels"], strict=True), start=1)
-        return "  ".join(f"{i}→{head} {label}" for i, (head, label) in pairs)
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "(empty)"
-    return str(value)
 
 
 def print_card(card: Card, json: bool) -> None:

@@ -22,26 +22,35 @@ def bad_words(problem: Exception, words: Sequence[str], root: Any) -> BadInput |
     ctx = getattr(problem, "ctx", None)
     path, command = (ctx.command_path, ctx.command) if ctx else _reached(words, root)
     if hasattr(problem, "possibilities") and hasattr(problem, "option_name"):
-        return _no_option(str(problem.option_name), words, path, command)
+        name = str(problem.option_name)
+        typed = next(
+            (word for word in words if not name.startswith("--") and word.startswith(name)), name
+        )
+        known = [
+            option for param in command.params for option in (*param.opts, *param.secondary_opts)
+        ]
+        near = _near(typed, {*known, "--help"})
+        cure = f"did you mean {near}?" if near else _help(path)
+        if not near and hasattr(command, "commands"):
+            cure = f"the options of a verb stand after it; {cure}"
+        return BadInput(f"there is no option {_quoted(typed)}", cure=cure)
     if hasattr(problem, "option_name"):
         return _option_alone(problem, path, command)
     if hasattr(problem, "param_type"):
         return _missing(problem, path, command)
     if getattr(problem, "param", None) is not None:
         return _wrong_value(problem, path)
-    return _other(_message(problem), path, command)
-
-
-def _no_option(name: str, words: Sequence[str], path: str, command: Any) -> BadInput:
-    typed = next(
-        (word for word in words if not name.startswith("--") and word.startswith(name)), name
-    )
-    known = [option for param in command.params for option in (*param.opts, *param.secondary_opts)]
-    near = _near(typed, {*known, "--help"})
-    cure = f"did you mean {near}?" if near else _help(path)
-    if not near and hasattr(command, "commands"):
-        cure = f"the options of a verb stand after it; {cure}"
-    return BadInput(f"there is no option {_quoted(typed)}", cure=cure)
+    said = _message(problem)
+    if found := re.match(r"No such command (['\"])(.*?)\1", said):
+        verb = f"{path} {found[2]}".removeprefix("nikawa ")
+        return BadInput(
+            f"there is no verb {_quoted(verb)}", cure=suggest(found[2], command.commands)
+        )
+    if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", said):
+        return BadInput(
+            f"{_quoted(found[1])} is more than {path} takes", cure=_example(path, command)
+        )
+    return BadInput(said, cure=_help(path))
 
 
 def _near(typed: str, known: Iterable[str]) -> str:
@@ -75,19 +84,6 @@ def _wrong_value(problem: Any, path: str) -> BadInput:
         typed = problem.__cause__.errors()[0].get("input", "")
         said = f"{_quoted(typed)} {said.removeprefix('Input ')}"
     return BadInput(f"{_name(problem.param)}: {said}", cure=_meaning(problem.param, path))
-
-
-def _other(said: str, path: str, command: Any) -> BadInput:
-    if found := re.match(r"No such command (['\"])(.*?)\1", said):
-        verb = f"{path} {found[2]}".removeprefix("nikawa ")
-        return BadInput(
-            f"there is no verb {_quoted(verb)}", cure=suggest(found[2], command.commands)
-        )
-    if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", said):
-        return BadInput(
-            f"{_quoted(found[1])} is more than {path} takes", cure=_example(path, command)
-        )
-    return BadInput(said, cure=_help(path))
 
 
 def _reached(words: Sequence[str], root: Any) -> tuple[str, Any]:
