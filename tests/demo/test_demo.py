@@ -13,10 +13,10 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
-from nikawa.demo import generate as making
-from nikawa.demo import run as running
+from nikawa.demo import steps as making
+from nikawa.demo import steps as running
 from nikawa.demo import steps as acts
 from nikawa.demo.job import STEPS, Step, demo
 from nikawa.errors import BadInput, missing_extra

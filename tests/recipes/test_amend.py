@@ -20,8 +20,7 @@ from nikawa.recipes import amend as amending
 from nikawa.recipes.amend import AmendOptions, AmendReport, amend, next_version
 from nikawa.recipes.changelog import Release, ScoreMove, changelog, moves_told
 from nikawa.records import Example, Span
-from nikawa.runs.job import Options as RunOptions
-from nikawa.runs.job import RunRequest, run
+from nikawa.runs.job import RunOptions, RunRequest, run
 from nikawa.scoring.shift import shift
 
 E, C, N = "entailment", "contradiction", "neutral"

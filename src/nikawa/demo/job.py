@@ -8,10 +8,7 @@ from shlex import quote
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from nikawa.demo import generate as making
-from nikawa.demo import probe
-from nikawa.demo import run as running
-from nikawa.demo import steps as acts
+from nikawa.demo import steps
 from nikawa.demo.steps import Outcome
 from nikawa.errors import BadInput, MissingExtra
 from nikawa.io.atomic import atomic_write
@@ -64,44 +61,44 @@ STEPS: tuple[Step, ...] = (
         title="See what can be asked",
         why="A task is a question asked of a dataset, with the metrics its answers are scored by.",
         command="nikawa tasks demo",
-        act=acts.list_tasks,
+        act=steps.list_tasks,
     ),
     Step(
         title="Look at the examples",
         why="Read the data before you trust a number: one example of each kind, in both languages.",
         command="nikawa data show mini-ja --split dev",
-        act=acts.show_examples,
+        act=steps.show_examples,
     ),
     Step(
         title="Check the data",
         why="Faults of shape, repeats, leaks between splits: found before they find their way into a table.",
         command="nikawa data check mini-ko",
-        act=acts.check_data,
+        act=steps.check_data,
     ),
     Step(
         title="From workers' answers to gold",
         why="Judgements are kept apart from gold for ever, so that gold can be made again and workers compared.",
         command="""python -c "import nikawa.datasets as b; print(*b.read_judgements('mini-ja'), sep='\\n')\"""",
-        act=acts.weigh_judgements,
+        act=steps.weigh_judgements,
     ),
     Step(
         title="Take sentences apart",
         why="Tags, perturbations and metrics rest on morphemes whose offsets point into the original text.",
         command="""python -c "from nikawa.text import analyser; print(analyser('ja').analyse('猫が眠る。'))\"""",
-        act=acts.analyse_sentences,
+        act=steps.analyse_sentences,
     ),
     Step(
         title="Generate a benchmark from templates",
         why="Labels are computed, every cell has its share, no word gives a label away, splits test what was not seen.",
         command="nikawa generate temporal-ja -n 2 --gate --split all --out my-temporal",
-        act=making.make_temporal,
+        act=steps.make_temporal,
         writes=True,
     ),
     Step(
         title="Find phenomena",
         why="A score by phenomenon says more than one number: packs of patterns tag any text.",
         command="nikawa tag my-temporal:test",
-        act=probe.count_tags,
+        act=steps.count_tags,
         writes=True,
     ),
     Step(
@@ -109,7 +106,7 @@ STEPS: tuple[Step, ...] = (
         why="A model that reads particles keeps its answer when words move and changes it when particles do.",
         command="nikawa perturb swap --case o mini-ja --out swapped.jsonl"
         " && nikawa perturb scramble --case o my-temporal:test --out my-temporal/scramble-o.jsonl",
-        act=probe.perturb_pairs,
+        act=steps.perturb_pairs,
         writes=True,
     ),
     Step(
@@ -117,14 +114,14 @@ STEPS: tuple[Step, ...] = (
         why="Agreement with its interval, and gold by a named rule, before anyone trusts a label.",
         command="nikawa agree my-temporal/judgements.jsonl"
         " && nikawa aggregate my-temporal/judgements.jsonl --rule majority --out gold",
-        act=running.simulate_round,
+        act=steps.simulate_round,
         writes=True,
     ),
     Step(
         title="Score answers and compare systems",
         why="The official number with its interval, and whether a difference is more than chance.",
         command="nikawa compare a.jsonl b.jsonl --task mini-ja-sts",
-        act=probe.score_and_compare,
+        act=steps.score_and_compare,
     ),
     Step(
         title="Train models and read the report",
@@ -133,20 +130,20 @@ STEPS: tuple[Step, ...] = (
         " && nikawa run --model baseline --inputs hypothesis --tasks my-temporal --seeds 2"
         " && nikawa compare linear=a.jsonl baseline=b.jsonl --task my-temporal"
         " && nikawa report runs --out report",
-        act=running.train_and_report,
+        act=steps.train_and_report,
         writes=True,
     ),
     Step(
         title="Write a copy and read it back",
         why="Every stage starts from a file and ends in one; a dataset folder is a card and one file a split.",
         command="nikawa data export mini-ja --to jsonl --out mini-ja-copy",
-        act=acts.write_and_read_back,
+        act=steps.write_and_read_back,
     ),
     Step(
         title="Go on from here",
         why="The same commands work on the published benchmarks and on your own files.",
         command="nikawa --help",
-        act=acts.where_next,
+        act=steps.where_next,
         writes=True,
     ),
 )

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nikawa.datasets import load
-from nikawa.datasets.lineage import INDEX, LINEAGE, write_lineage
+from nikawa.datasets.lineage import INDEX, LINEAGE, Change, Lineage, read_lineage, write_lineage
 from nikawa.datasets.names import custom_path, find_benchmark
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
@@ -26,18 +26,66 @@ from nikawa.io.folders import CARD, split_files, write_card
 from nikawa.io.json import pack_json, read_json
 from nikawa.io.records import write_records
 from nikawa.io.staged import recover, staged_files
-from nikawa.recipes.amend_check import Checker, Corrected
-from nikawa.recipes.amend_lineage import amended_lineage
-from nikawa.recipes.amend_read import read_relabels
-from nikawa.recipes.amend_scores import Versions
-from nikawa.recipes.amend_systems import known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.changelog import Release, changelog, versions
+from nikawa.recipes.corrections import Checker, Corrected, read_relabels
 from nikawa.recipes.figures import plain_figures, relabelled
 from nikawa.recipes.release import BUILT, CHANGELOG, CHANGES, PAGE, Built
+from nikawa.recipes.score_changes import Versions, known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.store import digest
-from nikawa.records import Dataset, Record, Task
+from nikawa.records import Dataset, Example, Record, Task, reference
 from nikawa.reporting.card import Figures, markdown
 from nikawa.scoring.shift_parts import name_of
+from nikawa.version import __version__
+
+
+def amended_lineage(
+    before: Dataset, folder: Path | None, release: Release, found: Corrected
+) -> Iterator[Lineage]:
+    """An entry for every example; one without a lineage so far gets one that says so."""
+    changes: dict[str, list[Change]] = {}
+    for one in found.corrections:
+        change = Change(
+            version=release.version,
+            question=one.question,
+            before=one.before,
+            after=one.after,
+            why=one.why,
+            by=one.by,
+        )
+        changes.setdefault(one.example, []).append(change)
+    for entry in _entries(before, folder):
+        new = changes.get(entry.example, [])
+        gold = {**entry.gold, **{change.question: change.after for change in new}}
+        yield replace(entry, version=release.version, gold=gold, changes=(*entry.changes, *new))
+
+
+def _entries(before: Dataset, folder: Path | None) -> Iterator[Lineage]:
+    """The entries there are, in the order of the examples; the others from the examples alone."""
+    told = (
+        {e.example: e for e in read_lineage(folder)}
+        if folder is not None and (folder / LINEAGE).is_file()
+        else {}
+    )
+    for split, examples in before.splits.items():
+        for example in examples:
+            name = reference(before.name, split, example.id)
+            yield told.get(name) or _bare(name, split, example, before)
+
+
+def _bare(name: str, split: str, example: Example, before: Dataset) -> Lineage:
+    recipe = example.origin.recipe if example.origin is not None else f"{before.name} as published"
+    return Lineage(
+        example=name,
+        item=example.id,
+        split=split,
+        recipe=recipe,
+        version=before.version,
+        nikawa=__version__,
+        inputs=example.inputs,
+        gold=example.gold,
+        tags=tuple(sorted(example.tags)),
+    )
+
 
 _VERSION = re.compile(r"(v?)(\d+)(?:\.(\d+))?(?:\.(\d+))?")
 
@@ -102,7 +150,12 @@ class Origin:
 
 
 def amend(
-    spec: str, relabel: Path, out: Path, *, data: Path | None = None, options: AmendOptions | None = None
+    spec: str,
+    relabel: Path,
+    out: Path,
+    *,
+    data: Path | None = None,
+    options: AmendOptions | None = None,
 ) -> AmendReport:
     """Write the corrected version of a dataset into the folder `out`."""
     how = options or AmendOptions()

@@ -71,7 +71,10 @@ def build(
     progress: Progress | None = None,
 ) -> BuildReport:
     """Build the dataset of a recipe in the folder `out`; called again, it goes on where it stopped."""
-    how, recipe = options or BuildOptions(), find_recipe(recipe) if isinstance(recipe, str) else recipe
+    how, recipe = (
+        options or BuildOptions(),
+        find_recipe(recipe) if isinstance(recipe, str) else recipe,
+    )
     store = Store(
         out, recipe, read_config(recipe, how.config), how.config.parent if how.config else Path()
     )

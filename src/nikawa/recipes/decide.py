@@ -52,8 +52,8 @@ def decide(
 
     With `only`, another outcome than these labels drops the item. The gold goes under `gold`, else the question.
     """
-    from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
     from nikawa.aggregation.table import Table
+    from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
 
     examples = list(inputs.examples(items))
     if not examples:

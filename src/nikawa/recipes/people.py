@@ -2,22 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec.structs import replace
+
+from nikawa.aggregation.agree import AgreeOptions, MeasureRow, measure_rows, spans_of
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
 from nikawa.io.json import encode_json
-from nikawa.recipes.answers import Answers, answer_files, take_file
+from nikawa.io.judgements import How, Reading, open_judgements
 from nikawa.recipes.decide import chance
-from nikawa.recipes.forms import Asked, read_answer
+from nikawa.recipes.forms import FORMS, Asked, read_answer, vote
 from nikawa.recipes.recipe import Ask
-from nikawa.recipes.sheet import CELLS, TASKS, write_cells, write_sheet
-from nikawa.recipes.store import PEOPLE, RECORD, Done, Store, counts_of, digest, digest_file
+from nikawa.recipes.sheet import CELLS, TASKS, unquoted, write_cells, write_sheet
+from nikawa.recipes.store import (
+    PEOPLE,
+    RECORD,
+    Done,
+    Measured,
+    Store,
+    counts_of,
+    digest,
+    digest_file,
+)
 from nikawa.records import Example, Judgement, Record
 from nikawa.version import __version__
+
+if TYPE_CHECKING:
+    from nikawa.aggregation.table import Table
+
+
+ANSWERS = "answers*"
+SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".csv", ".tsv", ".json", ".parquet")
+REFERENCE = re.compile(r"[^/:]+:[^/:]+/(.+)")
+"""`tasks:all/7`, as other commands call the items of a file."""
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+
+
+@dataclass
+class Answers:
+    """What came back, by item and worker."""
+
+    known: Mapping[str, Example]
+    workers: int
+    held: dict[str, dict[str, Judgement]] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
+    over: int = 0
+    """Answers beyond the number asked for, which are not counted."""
+    given: int = 0
+    columns: bool = False
+    """Whether a worker is only a column of a sheet."""
+    barred: Mapping[str, set[str]] = field(default_factory=dict)
+    """By item the workers who may not answer about it."""
+
+    def add(self, judgement: Judgement) -> bool:
+        """Take an answer; False where its worker gave another before. The same again (of an overlapping batch) counts once."""
+        if judgement.example not in self.known:
+            self.unknown[judgement.example] = self.unknown.get(judgement.example, 0) + 1
+            return True
+        mine = self.held.setdefault(judgement.example, {})
+        if judgement.worker in mine:
+            return bool(mine[judgement.worker].answer == judgement.answer)
+        if len(mine) >= self.workers:
+            self.over += 1
+            return True
+        mine[judgement.worker] = judgement
+        self.given += 1
+        return True
+
+    def lacking(self) -> list[Example]:
+        """The items with too few answers."""
+        return [e for name, e in self.known.items() if len(self.held.get(name, ())) < self.workers]
+
+    def in_order(self) -> Iterator[Judgement]:
+        """All answers, item by item."""
+        for name in self.known:
+            yield from self.held.get(name, {}).values()
+
+
+def answer_files(store: Store, question: Ask) -> list[Path]:
+    """The files of answers to an `Ask`: beside its tasks, and in the further folder the config names."""
+    places = [store.out / PEOPLE / question.name]
+    if store.config.answers:
+        places.append(store.base / store.config.answers / question.name)
+    found = [path for place in places for path in sorted(place.glob(ANSWERS))]
+    for path in found:
+        if path.suffix.lower() in WORKBOOKS:
+            raise BadInput(
+                "is a workbook, which is not read", file=path, cure="save its sheet as CSV UTF-8"
+            )
+    return [path for path in found if path.name.endswith(SUFFIXES)]
+
+
+def take_file(path: Path, asked: Asked, answers: Answers) -> None:
+    """Take the answers of a file; one that is not valid, or given twice, is refused with its place."""
+    how = How(question=asked.ask.question)
+    with _without_options():
+        asked_for = {judgement.question for _, judgement in open_judgements(path, how).rows}
+    mine = (
+        asked_for & {asked.ask.question} or asked_for
+    )  # a file may answer further questions, or call this one otherwise
+    reading = open_judgements(path, how)
+    answers.columns |= reading.workers_are == "columns"
+    for place, judgement in reading.rows:
+        if judgement.answer is None or judgement.question not in mine:
+            continue
+        item = _item(judgement.example, answers.known)
+        example, answer = answers.known.get(item), judgement.answer
+        if example is not None:
+            answer = unquoted(answer) if isinstance(answer, str) else answer
+            answer = _valid(reading, place, (answer, asked, example))
+            if (
+                judgement.worker in answers.barred.get(item, ())
+                and reading.workers_are != "columns"
+            ):
+                what = f"worker {judgement.worker} answered {listed(asked.ask.apart)} for {item!r} and may not judge it"
+                raise reading.fault(place, what, "take the answer out and ask somebody else")
+        kept = msgspec.structs.replace(
+            judgement, example=item, question=asked.ask.question, answer=answer
+        )
+        if not answers.add(kept):
+            what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
+            raise reading.fault(place, what, "keep one answer a worker and item")
+
+
+def _item(name: str, known: Container[str]) -> str:
+    """The item meant: by its id, as a sheet may have had to write it, or by a full reference.
+
+    Of any other name nothing is cut off: `a/7` is another item than `7`.
+    """
+    plain = unquoted(name)
+    referred = REFERENCE.fullmatch(plain)
+    last = referred[1] if referred else plain
+    return next((one for one in (name, plain, last) if one in known), plain)
+
+
+@contextmanager
+def _without_options() -> Iterator[None]:
+    """Let faults of a file speak of what can be done here: a build has no options for how files are read."""
+    try:
+        yield
+    except BadInput as problem:
+        if "--map" in problem.cure:
+            cure = "call the columns example, worker and answer"
+        elif "--encoding" in problem.cure:
+            cure = "save it as UTF-8"
+        else:
+            raise
+        raise BadInput(problem.what, file=problem.file, line=problem.line, cure=cure) from None
+
+
+def _valid(reading: Reading, place: int, given: tuple[Any, Asked, Example]) -> Any:
+    try:
+        return read_answer(*given)
+    except ValueError as problem:
+        form = FORMS[given[1].ask.form]
+        what = f"the answer about {given[2].id!r} does not fit: {problem}"
+        words = f", or {listed(given[1].ask.reports)}" if given[1].ask.reports else ""
+        raise reading.fault(
+            place, what, f"the form {form.name} takes {form.answer}{words}"
+        ) from None
+
 
 SIMULATED = "simulated-"
 """How the name of a simulated worker begins."""
@@ -139,7 +292,6 @@ def _waiting(
 
 
 def _finish(store: Store, asked: Asked, answers: Answers, key: str) -> Done:
-    from nikawa.recipes.agreement import agreement
 
     question = asked.ask
     judged = list(answers.in_order())
@@ -171,3 +323,45 @@ def _notes(answers: Answers, workers: int) -> Iterator[str]:
         yield f"{sum(answers.unknown.values()):,} answers were about items not asked about and not counted: {named}"
     if answers.over:
         yield f"{answers.over:,} answers beyond {workers} an item were not counted"
+
+
+SPANS = "span-tagging"
+PLACES = 6
+"""Decimals that are kept."""
+
+
+def agreement(
+    question: Ask, judged: Sequence[Judgement], items: Mapping[str, Example]
+) -> tuple[Measured, ...]:
+    """What can be measured of what several workers answered; items that one handed back count by the other answers."""
+    table = _table(question, judged)
+    if table is None or not (table.per_item() > 1).any():
+        return ()
+    options = AgreeOptions(level=None if question.form == "scale" else "nominal")
+    found = measure_rows(table, options, spans_of(table, items, options))
+    return tuple(_rounded(row) for row in found if row.value is not None)
+
+
+def _table(question: Ask, judged: Sequence[Judgement]) -> Table | None:
+    from nikawa.aggregation.spans import freeze_spans
+    from nikawa.aggregation.table import Table
+
+    if not (FORMS[question.form].votes or question.form == SPANS):
+        return None
+    voted = ((judgement, vote(judgement.answer, question)) for judgement in judged)
+    votes = [replace(judgement, answer=given) for judgement, given in voted if given is not None]
+    return Table.from_judgements(freeze_spans(votes)) if votes else None
+
+
+def _rounded(row: MeasureRow) -> Measured:
+    value, low, high = (
+        math.nan if n is None else round(n, PLACES) for n in (row.value, row.low, row.high)
+    )
+    known = math.isfinite(low) and math.isfinite(high)
+    return Measured(
+        name=row.name,
+        level=row.level,
+        value=value,
+        low=low if known else None,
+        high=high if known else None,
+    )

@@ -14,7 +14,7 @@ from nikawa.datasets.lineage import lineage, read_lineage
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.build import BuildReport
-from nikawa.recipes.jglue.caption_files import read_captions
+from nikawa.recipes.jglue.captions import read_captions
 from nikawa.recipes.recipe import recipes
 from nikawa.records import Example
 from nikawa.text.distance import edit_distance, relative_distance

@@ -13,7 +13,7 @@ from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.build import BuildOptions, BuildReport, build
-from nikawa.recipes.jglue.concepts import FORWARD, folded, question_fault, read_triples
+from nikawa.recipes.jglue.jcommonsenseqa import FORWARD, folded, question_fault, read_triples
 from nikawa.records import Example
 
 Run = Callable[[], BuildReport]

@@ -16,8 +16,7 @@ from nikawa.io.records import read_examples
 from nikawa.recipes.amend import AmendOptions, amend
 from nikawa.recipes.build import BuildOptions, BuildReport, build
 from nikawa.recipes.jsick.guidelines import departures, fault
-from nikawa.recipes.jsick.jsick import sentence_id
-from nikawa.recipes.jsick.pairs import read_pairs
+from nikawa.recipes.jsick.jsick import read_pairs, sentence_id
 from nikawa.records import Example
 from nikawa.scoring.shift import shift
 

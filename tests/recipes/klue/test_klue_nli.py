@@ -13,9 +13,7 @@ from nikawa.datasets.klue.klue_nli import LABELS
 from nikawa.datasets.lineage import lineage
 from nikawa.errors import BadInput
 from nikawa.recipes.build import BuildReport
-from nikawa.recipes.klue.klue_nli import pair_id
-from nikawa.recipes.klue.nli_split import quotas
-from nikawa.recipes.klue.nli_texts import fault
+from nikawa.recipes.klue.klue_nli import fault, pair_id, quotas
 from nikawa.records import Example
 
 SOURCES = (

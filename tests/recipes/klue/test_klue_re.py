@@ -12,7 +12,7 @@ from nikawa.datasets.klue.klue_re import LABELS, SUBJECTS
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples
 from nikawa.recipes.build import BuildReport
-from nikawa.recipes.klue.relations import TYPES, candidates, read_triples
+from nikawa.recipes.klue.klue_re import TYPES, candidates, read_triples
 from nikawa.records import Example, Span
 
 PEOPLE = ("김하늘", "이바다", "박구름", "최나무", "정노을")

@@ -11,9 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks, load
-from nikawa.recipes.klue.klue_nli import label
+from nikawa.recipes.klue.klue_nli import fault, label
 from nikawa.recipes.klue.klue_sts import score
-from nikawa.recipes.klue.nli_texts import fault
 from nikawa.recipes.recipe import Kept, Outcome
 from nikawa.records import Example, Judgement
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from nikawa.datasets.jglue._captions import caption_meta
+from nikawa.errors import BadInput
+from nikawa.io.json import read_json, read_json_lines
 from nikawa.pairing.linked import Linked, different
 from nikawa.recipes.decide import (
     check_removed,
@@ -25,19 +28,139 @@ from nikawa.recipes.decide import (
     decide,
     draw,
     drawn,
+    need,
     sorted_into,
     tagged,
 )
-from nikawa.recipes.jglue.caption_files import read_captions
-from nikawa.recipes.jglue.caption_workers import (
-    RELATIONS,
-    simulate_contradictions,
-    simulate_inference,
-    simulate_similarity,
-)
-from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Stage
+from nikawa.recipes.recipe import Ask, Config, Dropped, Inputs, Kept, Outcome, Stage, found_in
 from nikawa.records import Example, Origin
 from nikawa.text.distance import relative_distance
+
+
+class Line(msgspec.Struct):
+    """A caption of a JSON line; what else the line holds is passed over."""
+
+    id: str | int
+    text: str = ""
+    image: str | int = ""
+    url: str = ""
+    licence: str = ""
+    inputs: dict[str, Any] = {}
+    meta: dict[str, Any] = {}
+
+
+class Annotation(msgspec.Struct):
+    """A caption as MS COCO and YJ Captions write it."""
+
+    id: int
+    image_id: int
+    caption: str
+
+
+class Picture(msgspec.Struct):
+    """An image as MS COCO writes it."""
+
+    id: int
+    coco_url: str = ""
+    flickr_url: str = ""
+    license: int | None = None
+
+
+class Licence(msgspec.Struct):
+    """A licence as MS COCO writes it."""
+
+    id: int
+    name: str = ""
+
+
+class Coco(msgspec.Struct):
+    """The file of YJ Captions."""
+
+    annotations: list[Annotation]
+    images: list[Picture] = []
+    licenses: list[Licence] = []
+
+
+def read_captions(path: Path) -> Iterator[Example]:
+    """The captions of a file, each with its image and where it stands."""
+    rows = _coco(path) if path.suffix == ".json" else _lines(path)
+    for line, name, image, text, more in rows:
+        for part, what in ((name, "id"), (image, "image")):
+            if "-" in part or "_" in part or not part:
+                cure = "ids of captions and images may not be empty or hold - or _, which part them in the ids of pairs"
+                raise BadInput(
+                    f"the {what} {part!r} cannot be used", file=path, line=line, cure=cure
+                )
+        yield Example(
+            id=name,
+            inputs={"text": text},
+            group=image,
+            meta={"image": image, **found_in(path, line, **more)},
+            origin=Origin(recipe="captions"),
+        )
+
+
+Row = tuple[int, str, str, str, dict[str, str]]
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    for number, line in read_json_lines(path, Line):
+        text = line.text or line.inputs.get("text", "")
+        image = str(line.image or line.meta.get("image", ""))
+        more = {
+            key: str(getattr(line, key) or line.meta.get(key, "")) for key in ("url", "licence")
+        }
+        yield number, str(line.id), image, str(need(text, "text", path, number)).strip(), more
+
+
+def _coco(path: Path) -> Iterator[Row]:
+    whole = read_json(path, Coco)
+    images = {image.id: image for image in whole.images}
+    licences = {licence.id: licence.name for licence in whole.licenses}
+    for number, found in enumerate(whole.annotations, start=1):
+        image = images.get(found.image_id, Picture(found.image_id))
+        more = {
+            "url": image.coco_url or image.flickr_url,
+            "licence": licences.get(image.license or -1, ""),
+        }
+        yield number, str(found.id), str(found.image_id), found.caption.strip(), more
+
+
+RELATIONS = ("entailment", "contradiction", "neutral")
+
+
+def simulate_similarity(example: Example, config: Any, random: Random) -> int:
+    """A worker who counts the characters two sentences share, and errs at times."""
+    one, other = set(example.inputs["sentence1"]), set(example.inputs["sentence2"])
+    alike = len(one & other) / max(1, len(one | other))
+    return min(5, max(0, round(5 * alike) + random.choice((-2, -1, 0, 0, 0, 0, 1, 2))))
+
+
+def simulate_inference(example: Example, config: Any, random: Random) -> str:
+    """A worker who takes what workers wrote for contradictions and what adds nothing for entailment, and errs at times."""
+    premise, hypothesis = set(example.inputs["premise"]), set(example.inputs["hypothesis"])
+    likely = "entailment" if len(hypothesis - premise) <= 3 else "neutral"
+    if example.meta["source"] == "C":
+        likely = "contradiction"
+    return likely if random.random() < 0.8 else random.choice(RELATIONS)
+
+
+def simulate_contradictions(example: Example, config: Any, random: Random) -> list[str]:
+    """Made-up contradictions: the caption denied in several ways, and now and then something too short."""
+    text = example.inputs["text"].rstrip(STOP)
+    ways = [
+        "のは嘘です",
+        "ことはありません",
+        "とは言えません",
+        "わけではありません",
+        "というのは間違いです",
+    ]
+    made = [f"{text}{ending}{STOP}" for ending in random.sample(ways, len(ways))]
+    made[0] = made[0] if random.random() < 0.8 else f"違う{STOP}"
+    while len(made) < config.contradictions:
+        made.append(f"{len(made)}回も{text}{STOP}")
+    return made[: config.contradictions]
+
 
 SETS = {"train": "train", "dev": "dev", "test": "test"}
 STOP = "。"

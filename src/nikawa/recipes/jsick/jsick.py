@@ -2,29 +2,185 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from pathlib import Path
+from random import Random
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from nikawa.datasets.jsick._rows import LABELS
+from nikawa.datasets.jsick._rows import LABELS, SPLITS, header_of, label_of, read_cells, score_of
 from nikawa.datasets.jsick.jsick import DATASET
-from nikawa.recipes.decide import NOBODY, answers_of, check_tags, decide, tagged, told
-from nikawa.recipes.jsick.guidelines import departures, fault
-from nikawa.recipes.jsick.pairs import read_pairs
-from nikawa.recipes.jsick.workers import (
-    GOOD,
-    simulate_adjudication,
-    simulate_inference,
-    simulate_relatedness,
-    simulate_translation,
-    simulate_validation,
+from nikawa.errors import BadInput, suggest
+from nikawa.io.json import read_json_lines
+from nikawa.recipes.decide import NOBODY, answers_of, check_tags, decide, need, tagged, told
+from nikawa.recipes.jsick.guidelines import NEGATION, departures, fault
+from nikawa.recipes.recipe import (
+    FROM,
+    Ask,
+    Config,
+    Dropped,
+    Inputs,
+    Kept,
+    Outcome,
+    Recipe,
+    Stage,
+    found_in,
 )
-from nikawa.recipes.recipe import FROM, Ask, Config, Dropped, Inputs, Kept, Outcome, Recipe, Stage
 from nikawa.records import Card, Example, Judgement, Origin
+
+SICK = (
+    "pair_ID",
+    "SemEval_set",
+    "sentence_A",
+    "sentence_B",
+    "entailment_label",
+    "relatedness_score",
+)
+RELEASED = (
+    "pair_ID",
+    "data",
+    "sentence_A_En",
+    "sentence_B_En",
+    "entailment_label_En",
+    "relatedness_score_En",
+)
+WORDS = {
+    **{word: ours for word, ours in SPLITS.items() if word != "all"},
+    "dev": "dev",
+    "valid": "dev",
+}
+"""Words for a split, in any case, to ours."""
+
+
+class Line(msgspec.Struct):
+    """A pair of a JSON line; what else the line holds is passed over."""
+
+    id: str | int
+    premise: str = ""
+    hypothesis: str = ""
+    split: str = ""
+    label: str = ""
+    relatedness: float | str = ""
+    url: str = ""
+    licence: str = ""
+    inputs: dict[str, Any] = {}
+    gold: dict[str, Any] = {}
+    meta: dict[str, Any] = {}
+
+
+Row = tuple[int, Line]
+
+
+def read_pairs(path: Path, licence: str) -> Iterator[Example]:
+    """The English pairs of a file, with SICK's label and score as gold and the split in the meta."""
+    for number, line in _lines(path) if path.name.endswith(".jsonl") else _table(path):
+        more = {"url": line.url, "licence": line.licence or licence}
+        yield Example(
+            id=str(need(line.id, "id", path, number)),
+            inputs={
+                name: " ".join(str(need(getattr(line, name), name, path, number)).split())
+                for name in ("premise", "hypothesis")
+            },
+            gold=dict(_gold(line, path, number)),
+            meta={"split": _split(line.split, path, number), **found_in(path, number, **more)},
+            origin=Origin(recipe="sick"),
+        )
+
+
+def _table(path: Path) -> Iterator[Row]:
+    columns = RELEASED if "sentence_A_En" in header_of(path) else SICK
+    for number, (pair, split, premise, hypothesis, label, score) in read_cells(
+        path, columns, crlf=True
+    ):
+        yield number, Line(pair, premise, hypothesis, split, label, score)
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    """JSON lines, flat or as records."""
+    for number, line in read_json_lines(path, Line):
+        given = {**line.meta, **line.inputs, **line.gold}
+        for name in ("premise", "hypothesis", "split", "label", "relatedness", "url", "licence"):
+            if not getattr(line, name) and name in given:
+                setattr(line, name, given[name])
+        yield number, line
+
+
+def _gold(line: Line, path: Path, number: int) -> Iterator[tuple[str, Any]]:
+    """SICK's own answers, where they are given; nobody who translates or judges sees them."""
+    if line.label:
+        yield "label", label_of(str(line.label).lower(), path, number)
+    if line.relatedness != "":
+        yield "relatedness", score_of(str(line.relatedness), path, number)
+
+
+def _split(word: str, path: Path, number: int) -> str:
+    if str(word).lower() not in WORDS:
+        what = f"split {word!r} is none of {', '.join(WORDS)}"
+        raise BadInput(what, file=path, line=number, cure=suggest(str(word), WORDS))
+    return WORDS[str(word).lower()]
+
+
+GOOD = "good"
+KANA = "アイウエオカキクケコサシスセソタチツテトナニノハヒフヘホマミムメモヤユヨラリルレロ"
+SMALL = frozenset(("a", "an", "the", "is", "are", "not", "no", "of", "in", "on", "and", "there"))
+
+
+def made_up(word: str) -> str:
+    """A word of katakana that stands for an English one, the same each time."""
+    digits = blake2b(word.encode(), digest_size=3).digest()
+    return "".join(KANA[digit % len(KANA)] for digit in digits)
+
+
+def simulate_translation(example: Example, config: Any, random: Random) -> str:
+    """Made-up words in the order of the English ones, with the particle and the ending that the guidelines ask for."""
+    english = str(example.inputs["english"])
+    words = re.findall(r"[a-z]+", english.lower())
+    content = [made_up(word) for word in words if word not in SMALL] or [made_up(english)]
+    particle = "は" if words[:1] == ["the"] else "が"
+    if random.random() < 0.05:
+        particle = "は" if particle == "が" else "が"
+    ending = "していない" if NEGATION.search(english) else "している"
+    return f"{content[0]}{particle}{'を'.join(content[1:]) or '何か'}{ending}"
+
+
+def simulate_validation(example: Example, config: Any, random: Random) -> str:
+    """A bilingual who exchanges the particle where the check asks to look, and finds the rest good."""
+    japanese, check = str(example.inputs["japanese"]), str(example.inputs["check"])
+    for asked, wrong in (("「が」で", "は"), ("「は」で", "が")):
+        if asked in check and wrong in japanese:
+            return japanese.replace(wrong, "が" if wrong == "は" else "は", 1)
+    return GOOD
+
+
+def _alike(example: Example) -> float:
+    one, other = set(example.inputs["premise"]), set(example.inputs["hypothesis"])
+    return len(one & other) / max(1, len(one | other))
+
+
+def simulate_inference(example: Example, config: Any, random: Random) -> str:
+    """A worker who goes by negation and shared characters, and errs at times."""
+    denied = ["いない" in example.inputs[name] for name in ("premise", "hypothesis")]
+    likely = "entailment" if _alike(example) > 0.8 else "neutral"
+    if denied[0] != denied[1] and _alike(example) > 0.5:
+        likely = "contradiction"
+    return likely if random.random() < 0.85 else random.choice(LABELS)
+
+
+def simulate_relatedness(example: Example, config: Any, random: Random) -> int:
+    """A worker who counts shared characters, and errs at times."""
+    return min(5, max(1, round(1 + 4 * _alike(example)) + random.choice((-1, 0, 0, 0, 1))))
+
+
+def simulate_adjudication(example: Example, config: Any, random: Random) -> str:
+    """Authors who leave the majority as it is and call a tie neutral."""
+    return str(example.gold.get("label", "neutral"))
+
 
 SETS = {"train": "train", "dev": "dev", "test": "test"}
 NO_TRANSLATION = "a sentence has no usable translation"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from typing import Annotated, Any, cast
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -11,8 +14,6 @@ from msgspec.structs import replace
 from nikawa.datasets.klue.klue_nli import DATASET, LABELS, LONGEST, SHORTEST
 from nikawa.errors import BadInput
 from nikawa.recipes.decide import check_split, check_votes, draw, told
-from nikawa.recipes.klue.nli_split import COLLOQUIAL, FORMAL, least_signal
-from nikawa.recipes.klue.nli_texts import fault, simulate_hypotheses, simulate_label
 from nikawa.recipes.klue.reports import (
     ETHICS,
     Reviewed,
@@ -25,6 +26,121 @@ from nikawa.recipes.klue.reports import (
 from nikawa.recipes.klue.texts import SETS, drawn_by, into_sets, texts
 from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
 from nikawa.records import Card, Example, Judgement, Origin
+
+FORMAL, COLLOQUIAL = "formal", "colloquial"
+TASK = replace(DATASET.tasks[0], name="klue-nli, hypothesis only", inputs=("hypothesis",))
+
+
+def intact(pairs: Sequence[Example]) -> set[str]:
+    """The premises that have all their hypotheses, each with the label that was meant."""
+    right = Counter(str(pair.group) for pair in pairs if pair.gold["label"] == pair.meta["author"])
+    return {group for group, count in right.items() if count == len(LABELS)}
+
+
+def quotas(pairs: Sequence[Example], wanted: int, colloquial: float) -> dict[str, int]:
+    """Pairs of each source in an evaluation part, in whole sets; each source of a style gives the same."""
+    styles: dict[str, dict[str, int]] = {FORMAL: {}, COLLOQUIAL: {}}
+    for pair in pairs:
+        found = styles[pair.meta["style"]]
+        found[pair.meta["source"]] = found.get(pair.meta["source"], 0) + 1
+    shares = {FORMAL: 1 - colloquial, COLLOQUIAL: colloquial}
+    total = sum(shares[style] for style, sources in styles.items() if sources) or 1
+    size = len(LABELS)
+    return {
+        source: min(round(wanted * shares[style] / total / len(sources) / size), held // size // 2)
+        * size
+        for style, sources in styles.items()
+        for source, held in sources.items()
+    }
+
+
+def signal(pairs: Sequence[Example], config: Any) -> Mapping[str, Mapping[str, float]]:
+    """By pair the probabilities a model gives the labels that sees the hypothesis alone, and never the pair's premise."""
+    from nikawa.errors import BadInput
+    from nikawa.models import Trainable, model
+    from nikawa.models.folds import predict_out_of_fold
+
+    groups = [str(pair.group) for pair in pairs]
+    found = predict_out_of_fold(
+        lambda: cast(Trainable, model(config.model, seed=config.seed)),
+        TASK,
+        pairs,
+        groups,
+        seed=config.seed,
+    )
+    if any(prediction.scores is None for prediction in found):
+        raise BadInput(f"the model {config.model} gives no probabilities", cure="use char-linear")
+    return {pair.id: prediction.scores or {} for pair, prediction in zip(pairs, found, strict=True)}
+
+
+def least_signal(
+    pairs: Sequence[Example], wanted: Mapping[str, int], config: Any
+) -> dict[str, list[Example]]:
+    """Train, dev and test; `wanted` says how many pairs dev and test should hold."""
+    from nikawa.splitting.artifacts import least_artifact
+    from nikawa.splitting.base import Options
+
+    scores, whole = signal(pairs, config), intact(pairs)
+    options = Options(
+        seed=config.seed, fields=("group",), signal=lambda some, _: [scores[e.id] for e in some]
+    )
+    parts: dict[str, list[Example]] = {
+        "train": [e for e in pairs if e.group not in whole],
+        "dev": [],
+        "test": [],
+    }
+    able = [pair for pair in pairs if pair.group in whole]
+    given = {part: quotas(able, count, config.colloquial) for part, count in wanted.items()}
+    for source in dict.fromkeys(str(pair.meta["source"]) for pair in able):
+        members = [pair for pair in able if pair.meta["source"] == source]
+        dev, test = given["dev"][source], given["test"][source]
+        sizes = {"train": len(members) - dev - test, "dev": dev, "test": test}
+        for part, chosen in least_artifact(members, sizes, options).items():
+            parts[part] += chosen
+    return parts
+
+
+REPORTS = ("personal", "hate", "bias", "undecidable")
+"""How a simulated writer hands premises back."""
+_FORMULA = re.compile(r"[=≠≤≥±√∑∫]|^\s*(?:[-•*▲■]|\d+[.)])\s")
+_ENDINGS = frozenset("다요죠네군나걸듯데지어아야해봐라")
+"""Last syllables of declarative predicates, beside nouns made of verbs (-음, -함)."""
+
+
+def fault(text: str, config: Any) -> str:
+    """Why a sentence is no premise; empty where it can be one."""
+    if not config.shortest <= len(text) <= config.longest:
+        return f"not {config.shortest} to {config.longest} characters"
+    if not config.propositions:
+        return ""
+    if text.rstrip("\"'”’) ").endswith("?"):
+        return "a question"
+    if _FORMULA.search(text):
+        return "a formula or a list"
+    return "" if states(text) else "does not end in a predicate"
+
+
+def states(text: str) -> bool:
+    """Whether the last syllable can end a statement: one of a few endings, or one closed by ㅁ (-음, -함)."""
+    last = next((c for c in reversed(text) if c.isalnum()), "")
+    syllable = ord(last) - 0xAC00 if last else -1
+    return last in _ENDINGS or (0 <= syllable < 11172 and syllable % 28 == 16)
+
+
+def simulate_hypotheses(example: Example, config: Any, random: Random) -> list[str] | str:
+    """Made-up hypotheses: the end of the premise, its denial, something beside it; some premises are handed back."""
+    if random.random() < 0.03:
+        return random.choice(REPORTS)
+    words = example.inputs["text"].rstrip(".!").split()
+    rest = " ".join(words[random.randrange(1, max(2, len(words) // 2)) :]) or words[0]
+    where = random.choice(("서울에서", "어제", "가족과 함께", "처음으로"))
+    return [f"{rest}.", f"{rest}는 것은 사실이 아니다.", f"{where} {rest}."]
+
+
+def simulate_label(example: Example, config: Any, random: Random) -> str:
+    """A worker who mostly sees what was meant."""
+    return str(example.meta["author"]) if random.random() < 0.88 else random.choice(LABELS)
+
 
 FOLDS = 5
 """Premises the split cannot do with less of: its model learns from the others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Annotated, Any
 
@@ -10,20 +10,136 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_sts import DATASET
-from nikawa.recipes.decide import NOBODY, check_split, check_votes
+from nikawa.pairing.linked import Linked, different, same
+from nikawa.recipes.decide import NOBODY, check_split, check_votes, draw
 from nikawa.recipes.klue.reports import ETHICS, Reviewed, is_report, readmit, review, set_apart
-from nikawa.recipes.klue.sts_pairs import (
-    PAIRED,
-    choose,
-    match,
-    pair_alike,
-    pair_unlike,
-    take,
-    translate_back,
+from nikawa.recipes.klue.texts import (
+    SETS,
+    check_analyser,
+    counts_of,
+    drawn_by,
+    into_sets,
+    texts,
+    words_of,
 )
-from nikawa.recipes.klue.texts import SETS, check_analyser, counts_of, into_sets, words_of
 from nikawa.recipes.recipe import Ask, Dropped, Inputs, Kept, Outcome, Recipe, Stage
-from nikawa.records import Card, Example
+from nikawa.records import Card, Example, Origin
+
+PAIRED = ("translated", "matched", "alike", "unlike")
+"""The sets of pairs, by how they were paired."""
+
+
+def take(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Each sentence once, to be translated, to be matched, or to be paired by its intent."""
+    for outcome in texts(inputs.file("sentences"), "klue-sts", ("source",), config):
+        yield (
+            outcome._replace(into=_way(outcome.example, config))
+            if isinstance(outcome, Kept)
+            else outcome
+        )
+
+
+def _way(sentence: Example, config: Any) -> str:
+    if "intent" in sentence.meta:
+        return "queries"
+    if "round_trip" in sentence.meta:
+        return "to-translate"
+    share = int.from_bytes(draw(config.seed, "round trip", sentence.id)) / 2**64
+    return "to-translate" if config.translators and share < config.round_trip_share else "to-match"
+
+
+def translate_back(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """A sentence and what became of it there and back, unless it came back as it was or not at all."""
+    from nikawa.pairing.translate import round_trip
+
+    sentences = list(inputs.examples("to-translate"))
+    open_ = [s for s in sentences if "round_trip" not in s.meta]
+    back = round_trip([s.inputs["text"] for s in open_], *config.translators) if open_ else []
+    known = {sentence.id: text for sentence, text in zip(open_, back, strict=True)}
+    for sentence in sentences:
+        text = " ".join(str(sentence.meta.get("round_trip", known.get(sentence.id, ""))).split())
+        made = _pair("rtt", (sentence,), text, "rtt")
+        if not text or text == sentence.inputs["text"]:
+            yield Dropped(made, "comes back unchanged or empty")
+        else:
+            yield Kept(made, "a sentence and its round trip")
+
+
+def match(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """A random sentence with that of the highest ROUGE of its corpus, both leave, and so on."""
+    from nikawa.pairing.greedy import algorithm1
+    from nikawa.pairing.units import encode, units_of
+
+    units = units_of("words" if config.units == "none" else config.units)
+    for members in _by_source(inputs.examples("to-match")):
+        coded, left = encode(units(s.inputs["text"] for s in members)), {*range(len(members))}
+        for one, other, score in algorithm1(coded, config.rouge, seed=config.seed):
+            left -= {one, other}
+            made = _pair(
+                "gsm", (members[one], members[other]), members[other].inputs["text"], "sampled"
+            )
+            yield Kept(made, f"greedy sentence matching, ROUGE-{config.rouge} {score:.3f}")
+        yield from (
+            Dropped(members[place], "no partner left in its corpus") for place in sorted(left)
+        )
+
+
+def pair_alike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Queries of one intent."""
+    for members in _by_source(inputs.examples("queries")):
+        for one, other in same(_linked(members), most=config.same_intent, seed=config.seed):
+            made = _pair(
+                "same", (members[one], members[other]), members[other].inputs["text"], "para"
+            )
+            yield Kept(made, "the same intent")
+
+
+def pair_unlike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """Queries of two intents that share a topic."""
+    for members in _by_source(inputs.examples("queries")):
+        for one, other in different(_linked(members), seed=config.seed):
+            made = _pair(
+                "other", (members[one], members[other]), members[other].inputs["text"], "sampled"
+            )
+            yield Kept(made, "different intents of one topic")
+
+
+def choose(inputs: Inputs, config: Any) -> Iterator[Outcome]:
+    """So many pairs of each corpus by chance, without those a pilot used and those that come twice."""
+    limits, pilot = counts_of(config.pairs, "pairs"), set(config.pilot)
+    seen: set[frozenset[str]] = set()
+    fresh = []
+    for pair in (pair for name in PAIRED for pair in inputs.examples(name)):
+        both = frozenset(pair.inputs.values())
+        if pair.id in pilot:
+            yield Dropped(pair, "used in the pilot")
+        elif both in seen:
+            yield Dropped(pair, "the same two sentences came before")
+        else:
+            fresh.append(pair)
+        seen.add(both)
+    yield from drawn_by(fresh, lambda pair: str(pair.meta["corpus"]), limits.get, config.seed)
+
+
+def _by_source(sentences: Iterable[Example]) -> Iterator[list[Example]]:
+    found: dict[str, list[Example]] = {}
+    for sentence in sentences:
+        found.setdefault(str(sentence.meta["source"]), []).append(sentence)
+    yield from found.values()
+
+
+def _linked(queries: Sequence[Example]) -> list[Linked]:
+    return [Linked(q.id, str(q.meta["intent"]), str(q.meta.get("topic", ""))) for q in queries]
+
+
+def _pair(way: str, sentences: Sequence[Example], second: str, kind: str) -> Example:
+    names, corpus = tuple(sentence.id for sentence in sentences), str(sentences[0].meta["source"])
+    return Example(
+        id="-".join((way, *names)),
+        inputs={"sentence1": sentences[0].inputs["text"], "sentence2": second},
+        meta={"source": f"{corpus}-{kind}", "corpus": corpus},
+        origin=Origin(recipe="klue-sts", parents=names, step=way),
+    )
 
 
 class KlueSts(Reviewed, kw_only=True):
@@ -52,9 +168,9 @@ class KlueSts(Reviewed, kw_only=True):
 
 def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """The mean of the ratings of workers who agree with the others; pairs on which ratings differ too much are deleted."""
-    from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
     from nikawa.aggregation.table import Table
-    from nikawa.aggregation.workers import without
+    from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
+    from nikawa.aggregation.workers import drop_workers
 
     pairs = list(inputs.examples("sound"))
     rated = [
@@ -66,7 +182,7 @@ def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         return
     table = Table.from_judgements(rated)
     gone = left_out(table, config)
-    left = without(table, list(gone))
+    left = drop_workers(table, list(gone))
     verdicts = apply_rule(
         left, f"mean+min:{config.ratings}+sd<={config.deviation:g}+digits:16", "drop"
     )
@@ -105,8 +221,7 @@ def _scored(pair: Example, mean: float, ratings: int, config: Any) -> Example:
 
 def left_out(table: Any, config: Any) -> dict[str, str]:
     """The workers below a limit, and which; a figure that cannot be computed is no reason."""
-    from nikawa.aggregation.workers import quality
-    from nikawa.aggregation.workers import Limit
+    from nikawa.aggregation.workers import Limit, quality
 
     limits = [
         Limit.parse(f"r<{config.least_r:.2f}"),

@@ -98,15 +98,15 @@ def texts(
 
 def cleaner() -> Callable[[str], tuple[str, str]]:
     """A function that takes noise off a text and says why the text must go, if it must."""
-    from nikawa.cleaning import Settings, choose
-    from nikawa.cleaning.engine import Cleaner, Gone
+    from nikawa.cleaning import Settings, choose_steps
+    from nikawa.cleaning.engine import Cleaner, Rejection
 
-    tool = Cleaner(choose(CLEANING), Settings(language="ko"))
+    tool = Cleaner(choose_steps(CLEANING), Settings(language="ko"))
 
     def clean(text: str) -> tuple[str, str]:
         (found,) = tool.clean(text)
-        if isinstance(found, Gone):
-            return found.piece.text, f"cleaning: {found.why} ({found.step})"
+        if isinstance(found, Rejection):
+            return found.passage.text, f"cleaning: {found.why} ({found.step})"
         return found.text, ""
 
     return clean

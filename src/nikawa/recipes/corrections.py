@@ -1,10 +1,10 @@
-"""Hold corrections against the data: ids that are there, answers that fit, something that changes, each once."""
+"""Read corrections of gold: JSON lines or a sheet (item, question, new answer, reason, by whom), or what `nikawa aggregate` wrote."""
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,208 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from nikawa.checks.schema import NOTES, faults
 from nikawa.errors import BadInput, listed, suggest
 from nikawa.io.fit import fit
-from nikawa.recipes.amend_read import UNSAID, Wanted
-from nikawa.recipes.amend_shapes import OVERLAP, inner_labels, misshapen, nests, told, unknown_label
+from nikawa.io.json import read_json, read_json_lines
+from nikawa.io.judgements.base import Notes
+from nikawa.io.judgements.sheets import layout_of, read_sheet
+from nikawa.io.spans import share_characters
 from nikawa.recipes.changelog import Correction
-from nikawa.records import Dataset, Example, Task, reference, revive
+from nikawa.records import Dataset, Example, Span, Task, reference, revive
+
+UNSAID: Any = msgspec.UNSET
+NAMES = {
+    "example": ("example", "id", "item", "reference"),
+    "question": ("question",),
+    "label": ("label", "after", "new", "answer", "gold", "new label", "new_label"),
+    "before": ("before", "old", "old label", "old_label"),
+    "why": ("why", "reason", "comment"),
+    "by": ("by", "who", "worker", "by whom"),
+}
+"""What a field may be called in a file, in any case."""
+JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+
+
+ITEMS, SUMMARY, ACCEPTED = "items.jsonl", "summary.json", "accepted"
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """An item of a folder of gold: what became of it, by which step, on what votes."""
+
+    example: str
+    question: str
+    verdict: str
+    gold: Any = None
+    by: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A line of the file, not held against the data yet."""
+
+    line: int
+    example: str
+    question: str
+    """Empty where the file does not say."""
+    label: Any
+    before: Any = UNSAID
+    why: str = ""
+    by: str = ""
+    typed: bool = False
+    """Whether the values came with types; cells of a sheet are texts."""
+    again: bool = False
+    """Whether people looked at the item again: an answer that stays is no fault."""
+
+
+def read_relabels(path: Path) -> list[Wanted]:
+    """Every correction of a file, or every answer of a folder of gold, in order; one without any is refused."""
+    if path.is_dir():
+        return list(_judged(path))
+    rows = _json(path) if path.name.endswith(JSON_LINES) else _sheet(path)
+    found = [_wanted(line, row, path, path.name.endswith(JSON_LINES)) for line, row in rows]
+    if not found:
+        raise BadInput(
+            "holds no correction", file=path, cure="write a line an item below the heading"
+        )
+    return found
+
+
+def _judged(folder: Path) -> Iterator[Wanted]:
+    """The answers that workers settled on when they looked again, with their votes as the reason."""
+    if not (folder / ITEMS).is_file():
+        cure = "name a file of corrections, or a folder that nikawa aggregate wrote"
+        raise BadInput(f"holds no {ITEMS}", file=folder, cure=cure)
+    told = read_json(folder / SUMMARY, dict[str, Any])
+    found = 0
+    for line, row in read_json_lines(folder / ITEMS, Settled):
+        if row.verdict == ACCEPTED:
+            by = f"{told.get('workers', 'several')} workers, {row.by}"
+            found += 1
+            yield Wanted(
+                line,
+                row.example,
+                row.question,
+                row.gold,
+                why=row.why,
+                by=by,
+                typed=True,
+                again=True,
+            )
+    if not found:
+        raise BadInput(
+            "holds no item that got gold",
+            file=folder / ITEMS,
+            cure="settle the ties, or ask more workers",
+        )
+
+
+def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, row in read_json_lines(path, dict[str, Any], unique=True):
+        yield line, _named(row, path, line)
+
+
+def _sheet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    header: list[str] = []
+    for line, cells in read_sheet(path, layout_of(path), Notes()):
+        if not header:
+            header = cells
+            _named(dict.fromkeys(header, ""), path, line)
+            continue
+        row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+        yield (
+            line,
+            {
+                k: v
+                for k, v in _named(row, path, line).items()
+                if v != "" or k in ("example", "label")
+            },
+        )
+
+
+def _named(row: dict[str, Any], path: Path, line: int) -> dict[str, Any]:
+    """The row under our names; further columns are passed over, two for one field are refused."""
+    found: dict[str, Any] = {}
+    places = {alias: field for field, aliases in NAMES.items() for alias in aliases}
+    for name, value in row.items():
+        field = places.get(name.strip().lower())
+        if field is None:
+            continue
+        if field in found:
+            what = f"two columns give the {field}, one of them {name!r}"
+            raise BadInput(what, file=path, line=line, cure="keep one of them")
+        found[field] = value
+    for field in ("example", "label"):
+        if field not in found:
+            what = f"has no {'id' if field == 'example' else 'new label'}"
+            raise BadInput(what, file=path, line=line, cure=f"call it {listed(NAMES[field])}")
+    return found
+
+
+def _wanted(line: int, row: dict[str, Any], path: Path, typed: bool) -> Wanted:
+    example = row["example"]
+    name = (
+        str(example).strip()
+        if isinstance(example, str | int) and not isinstance(example, bool)
+        else ""
+    )
+    if not name or row["label"] in ("", None):
+        what = "has no id" if not name else "has no new label"
+        raise BadInput(what, file=path, line=line, cure="fill it in, or remove the line")
+    question, why, by = (str(row.get(key) or "") for key in ("question", "why", "by"))
+    return Wanted(line, name, question, row["label"], row.get("before", UNSAID), why, by, typed)
+
+
+LABEL, OVERLAP = "label-outside", "span-overlap"
+
+
+def inner_labels(value: Any) -> Iterator[str]:
+    """The labels inside gold that is a structure: of its spans, of the words of its tree."""
+    if isinstance(value, list | tuple):
+        yield from (part.label for part in value if isinstance(part, Span))
+    elif isinstance(value, dict) and isinstance(value.get("labels"), list | tuple):
+        yield from map(str, value["labels"])
+
+
+def nests(dataset: Dataset, question: str) -> bool:
+    """Whether spans of the dataset's gold share characters, so that a correction may do so too."""
+    golds = (e.gold.get(question) for examples in dataset.splits.values() for e in examples)
+    return any(share_characters(_spans(gold)) for gold in golds if isinstance(gold, list | tuple))
+
+
+def misshapen(made: Example, old: Example, question: str, tasks: Sequence[Task]) -> list[str]:
+    """The faults of shape that a correction brings; labels are told apart, with the ones there are."""
+    asked = [task for task in tasks if task.question == question]
+    before = set(faults(asked, old))
+    found = [name for name in faults(asked, made) if name not in before and name != LABEL]
+    if (
+        any(span.start == span.end for span in _spans(made.gold[question]))
+        and "span-empty" not in found
+    ):
+        found.append("span-empty")
+    return found
+
+
+def unknown_label(value: Any, known: Iterable[str]) -> tuple[str, str] | None:
+    """What is wrong with the first label inside a structure that is not known, and the cure."""
+    names = set(known)
+    wrong = next((label for label in inner_labels(value) if label not in names), None)
+    return None if wrong is None else (f"{wrong!r} is no label", suggest(wrong, names))
+
+
+def told(name: str) -> str:
+    """What a fault of shape means."""
+    return NOTES[name]
+
+
+def _spans(value: Any) -> list[Span]:
+    return (
+        [part for part in value if isinstance(part, Span)]
+        if isinstance(value, list | tuple)
+        else []
+    )
+
 
 MANY = 100
 """Different answers from which a question without a task has no closed set of labels."""
