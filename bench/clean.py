@@ -16,14 +16,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from nikawa.cleaning.duplicates import Duplicates
-from nikawa.cleaning.minhash import signatures
+from nikawa.cleaning.minhash import compute_signatures
 
 SIZE = int(os.environ.get("NIKAWA_BENCH_MB", "100"))
 RUN = """
 import resource, sys
 from pathlib import Path
-from nikawa.cleaning.job import Choices, clean
-report = clean([Path(sys.argv[1])], Path(sys.argv[2]), Choices(workers=int(sys.argv[3]), overwrite=True))
+from nikawa.cleaning.job import CleanOptions, clean
+report = clean([Path(sys.argv[1])], Path(sys.argv[2]), CleanOptions(workers=int(sys.argv[3]), overwrite=True))
 kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 usage = [resource.getrusage(kind) for kind in kinds]
 print(report.sentences, report.kept, usage[0].ru_maxrss // 1024, round(sum(u.ru_utime + u.ru_stime for u in usage), 1))
@@ -88,10 +88,10 @@ def recall(count: int = 100_000, planted: int = 20_000) -> None:
     rng = random.Random(2)
     texts = ["".join(rng.choices(SYLLABLES, k=50)) for _ in range(count)]
     seen = Duplicates(0.8, 1 << 20)
-    false = sum(map(bool, seen.twins(signatures(texts))))
+    false = sum(map(bool, seen.find_twins(compute_signatures(texts))))
     print(f"{count:,} different sentences: {false} taken for repeats")
     repeats = [(text, changed(text, i % 8, rng)) for i, text in enumerate(texts[:planted])]
-    found = list(seen.twins(signatures([new for _, new in repeats])))
+    found = list(seen.find_twins(compute_signatures([new for _, new in repeats])))
     true = [similarity(*pair) for pair in repeats]
     edges: list[float] = [0.0, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.99, 1.01]
     for low, high in pairwise(edges):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.cleaning import Settings, choose
-from nikawa.cleaning.engine import Cleaner, Gone
+from nikawa.cleaning import Settings, choose_steps
+from nikawa.cleaning.engine import Cleaner, Rejection
 
 Kept = Callable[..., list[str]]
 
@@ -21,8 +21,8 @@ def kept() -> Kept:
     """The sentences that survive cleaning; length is left out unless asked for."""
 
     def run(text: str, language: str, **settings: object) -> list[str]:
-        cleaner = Cleaner(choose(without=["length"]), Settings(language=language, **settings))  # type: ignore[arg-type]
-        return [found.text for found in cleaner.clean(text) if not isinstance(found, Gone)]
+        cleaner = Cleaner(choose_steps(without=["length"]), Settings(language=language, **settings))  # type: ignore[arg-type]
+        return [found.text for found in cleaner.clean(text) if not isinstance(found, Rejection)]
 
     return run
 

@@ -15,12 +15,13 @@ from unicodedata import normalize
 import pytest
 from typer.testing import CliRunner, Result
 
-from nikawa.cleaning import Settings, choose, source
-from nikawa.cleaning import early_steps as _clean_parts
+from nikawa.cleaning import Settings, choose_steps
+from nikawa.cleaning import documents as source
+from nikawa.cleaning import job as _clean_parts
 from nikawa.cleaning.base import Removed
-from nikawa.cleaning.job import Choices, Reading, clean
+from nikawa.cleaning.job import CleanOptions, ReadOptions, clean
 from nikawa.cleaning.rank import rank_articles
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput, UnknownName
 from nikawa.io.records import read_examples, read_records
 
@@ -54,8 +55,8 @@ def texts_of(path: Path) -> list[str]:
 
 def test_candidates_report_and_removed(text: Path, tmp_path: Path) -> None:
     out, removed = tmp_path / "c.jsonl", tmp_path / "r.jsonl"
-    reading = Reading(licence="CC0", source="동해일보")
-    report = clean([text], out, Choices(removed=removed, reading=reading))
+    reading = ReadOptions(licence="CC0", source="동해일보")
+    report = clean([text], out, CleanOptions(removed=removed, reading=reading))
     found = list(read_examples(out))
     assert [e.inputs["text"] for e in found] == KEPT
     lines = KO.split("\n")
@@ -77,7 +78,7 @@ def test_candidates_report_and_removed(text: Path, tmp_path: Path) -> None:
 
 def test_personal_data_replaced(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "c.jsonl"
-    clean([text], out, Choices(settings=Settings(pii="replace")))
+    clean([text], out, CleanOptions(settings=Settings(pii="replace")))
     assert "문의는 가게의 메일 <email> 으로 보내면 된다고 했다." in texts_of(out)
 
 
@@ -93,7 +94,7 @@ def test_a_scorer_is_heard_whatever_the_steps(text: Path, tmp_path: Path) -> Non
     report = clean(
         [text],
         tmp_path / "c.jsonl",
-        Choices(steps=("sentences",)),
+        CleanOptions(steps=("sentences",)),
         scorer=lambda texts: [1.0 for _ in texts],
     )
     assert report.kept == 0
@@ -104,9 +105,9 @@ def test_a_scorer_is_heard_whatever_the_steps(text: Path, tmp_path: Path) -> Non
 def test_memory_does_not_grow_with_the_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_clean_parts, "CHUNK", 4_000)
-    monkeypatch.setattr(source, "_BLOCK", 1 << 12)
-    monkeypatch.setattr(source, "SAMPLE", 1 << 12)
+    monkeypatch.setattr(_clean_parts, "CHUNK_CHARS", 4_000)
+    monkeypatch.setattr(source, "_BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(source, "SAMPLE_BYTES", 1 << 12)
     peaks = []
     for size in (100, 1_000, 4_000):  # the first loads what is loaded once
         path = tmp_path / f"{size}.txt"
@@ -115,7 +116,7 @@ def test_memory_does_not_grow_with_the_text(
         )
         path.write_text("".join(lines), "utf-8")
         tracemalloc.start()
-        clean([path], tmp_path / f"{size}.jsonl", Choices(settings=Settings(window=1)))
+        clean([path], tmp_path / f"{size}.jsonl", CleanOptions(settings=Settings(window=1)))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[2] < 1.1 * peaks[1]
@@ -131,11 +132,11 @@ def test_the_same_bytes_for_any_workers(tmp_path: Path, monkeypatch: pytest.Monk
         ),
         "utf-8",
     )
-    monkeypatch.setattr(_clean_parts, "CHUNK", 20_000)
+    monkeypatch.setattr(_clean_parts, "CHUNK_CHARS", 20_000)
     results = []
     for workers in (1, 2, 3):
         out, removed = tmp_path / f"{workers}.jsonl", tmp_path / f"{workers}.r.jsonl"
-        report = clean([path], out, Choices(workers=workers, removed=removed))
+        report = clean([path], out, CleanOptions(workers=workers, removed=removed))
         results.append((out.read_bytes(), removed.read_bytes(), report))
     assert results[0] == results[1] == results[2]
     assert 0 < results[0][2].kept < 3000
@@ -143,7 +144,7 @@ def test_the_same_bytes_for_any_workers(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_cleaning_the_candidates_changes_nothing(text: Path, tmp_path: Path) -> None:
     once, twice = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
-    clean([text], once, Choices(reading=Reading(licence="CC0")))
+    clean([text], once, CleanOptions(reading=ReadOptions(licence="CC0")))
     report = clean([once], twice)
     assert texts_of(twice) == texts_of(once)
     assert not any(step.changed or step.removed for step in report.steps)
@@ -158,26 +159,26 @@ def test_written_whole_or_not_at_all(text: Path, tmp_path: Path) -> None:
         raise BadInput("the scorer broke")
 
     with pytest.raises(BadInput, match="broke"):
-        clean([text], out, Choices(removed=removed), scorer=broken)
+        clean([text], out, CleanOptions(removed=removed), scorer=broken)
     assert {p.name for p in tmp_path.iterdir() if p.is_file()} == {"news.txt"}
     clean([text], out)
     with pytest.raises(BadInput, match="--overwrite"):
         clean([text], out)
-    clean([text], out, Choices(overwrite=True))
+    clean([text], out, CleanOptions(overwrite=True))
 
 
 @pytest.mark.parametrize(
     ("choices", "why"),
     [
-        (Choices(settings=Settings(min_length=9, max_length=8)), "no length"),
-        (Choices(steps=("htlm",)), "did you mean 'html'"),
-        (Choices(settings=Settings(language="zh")), "language"),
-        (Choices(removed=Path("news.txt"), overwrite=True), "both read and written"),
-        (Choices(reading=Reading(encoding="klingon")), "no encoding"),
+        (CleanOptions(settings=Settings(min_length=9, max_length=8)), "no length"),
+        (CleanOptions(steps=("htlm",)), "did you mean 'html'"),
+        (CleanOptions(settings=Settings(language="zh")), "language"),
+        (CleanOptions(removed=Path("news.txt"), overwrite=True), "both read and written"),
+        (CleanOptions(reading=ReadOptions(encoding="klingon")), "no encoding"),
     ],
 )
 def test_what_cannot_work_is_told_at_once(
-    text: Path, monkeypatch: pytest.MonkeyPatch, choices: Choices, why: str
+    text: Path, monkeypatch: pytest.MonkeyPatch, choices: CleanOptions, why: str
 ) -> None:
     monkeypatch.chdir(text.parent)
     with pytest.raises((BadInput, UnknownName), match=why):
@@ -211,7 +212,7 @@ def test_selected_articles(tmp_path: Path) -> None:
         for name in ("산", "강", "바다")
     ]
     articles.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    choices = Choices(reading=Reading(only=chosen), without=("duplicates",))
+    choices = CleanOptions(reading=ReadOptions(only=chosen), without=("duplicates",))
     report = clean([articles], tmp_path / "c.jsonl", choices)
     assert [e.meta["document"] for e in read_examples(tmp_path / "c.jsonl")] == ["산", "강"]
     assert (report.documents, report.unselected) == (2, 1)
@@ -258,7 +259,7 @@ def test_the_command(text: Path, tmp_path: Path) -> None:
 
 def test_the_commands_without_a_text() -> None:
     done = nikawa("clean", "--json")
-    assert [step["step"] for step in json.loads(done.stdout)] == [s.name for s in choose()]
+    assert [step["step"] for step in json.loads(done.stdout)] == [s.name for s in choose_steps()]
     assert "mention" in nikawa("clean").stdout
 
 
@@ -292,7 +293,7 @@ def test_a_slice_of_the_corpus(language: str, tmp_path: Path, shared_data: Path)
         path.write_bytes(b"".join(islice(lines, 5000)))
     with lzma.open(folder / f"{language}.sources.tsv.xz", "rb") as rows:
         table.write_bytes(b"".join(row for row in rows if int(row.split(b"\t")[0]) < 5000))
-    report = clean([path], out, Choices(reading=Reading(sources=table)))
+    report = clean([path], out, CleanOptions(reading=ReadOptions(sources=table)))
     assert (report.language, report.documents) == (language, 5000)
     assert report.sentences == report.kept + sum(step.removed for step in report.steps)
     assert report.kept > 2500
@@ -323,5 +324,5 @@ def test_nfd_is_composed_before_it_is_measured(tmp_path: Path) -> None:
     (kept,) = read_examples(out)
     assert kept.inputs["text"] == text
     assert (kept.meta["start"], kept.meta["end"]) == (0, len(parts))
-    again = clean([source], out, Choices(without=("compose", "length"), overwrite=True))
+    again = clean([source], out, CleanOptions(without=("compose", "length"), overwrite=True))
     assert again.kept == 1

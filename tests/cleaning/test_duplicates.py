@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nikawa.cleaning.duplicates import Duplicates
-from nikawa.cleaning.minhash import BANDS, HASHES, Signatures, signatures
+from nikawa.cleaning.minhash import BANDS, HASHES, Signatures, compute_signatures
 
 SYLLABLES = "가나다라마바사아자차카타파하거너더러머버서어저처커터퍼허고노도로모보소오조초"
 
@@ -32,7 +32,7 @@ def changed(text: str, places: int, rng: random.Random) -> str:
 def test_the_estimate_is_near_the_truth() -> None:
     rng = random.Random(1)
     pairs = [(t := sentence(rng), changed(t, rng.randint(0, 8), rng)) for _ in range(300)]
-    left, right = (signatures([pair[i] for pair in pairs]).values for i in (0, 1))
+    left, right = (compute_signatures([pair[i] for pair in pairs]).values for i in (0, 1))
     found = (left == right).mean(axis=1)
     true = np.array([similarity(a, b) for a, b in pairs])
     assert abs(float((found - true).mean())) < 0.02
@@ -41,16 +41,16 @@ def test_the_estimate_is_near_the_truth() -> None:
 
 def test_signatures_depend_on_the_sentence_alone() -> None:
     texts = ["눈이 왔다.", "", "a", "海", "👩‍🚀", "눈이 왔다.", "Ａ"]
-    together = signatures(texts)
+    together = compute_signatures(texts)
     for i, text in enumerate(texts):
-        alone = signatures([text])
+        alone = compute_signatures([text])
         assert (alone.values[0] == together.values[i]).all()
         assert (alone.bands[0] == together.bands[i]).all()
-    assert signatures([]).values.shape == (0, HASHES)
+    assert compute_signatures([]).values.shape == (0, HASHES)
 
 
 def test_signatures_never_change() -> None:
-    found = signatures(["橋が開いた。"])
+    found = compute_signatures(["橋が開いた。"])
     assert found.values[0, :6].tolist() == [208, 228, 65, 126, 126, 23]
     assert found.bands[0, :2].tolist() == [2534794176, 2980075426]
 
@@ -81,14 +81,14 @@ def test_batches_do_as_one_by_one(seed: int) -> None:
     texts = [sentence(rng, 30) for _ in range(300)]
     texts += [changed(rng.choice(texts), rng.randint(0, 4), rng) for _ in range(600)]
     rng.shuffle(texts)
-    found, seen = signatures(texts), Duplicates(0.7, 1)
+    found, seen = compute_signatures(texts), Duplicates(0.7, 1)
     seen.slots = 256  # crowded, so that slots are taken over
     seen.table = np.zeros((BANDS, 256), np.uint32)
     cuts = sorted(rng.sample(range(900), 4))
     twins: list[int] = []
     for start, end in zip([0, *cuts], [*cuts, 900], strict=True):
-        twins += seen.twins(Signatures(found.values[start:end], found.bands[start:end]))
-    expected = one_by_one(found, seen.least, 256, seen.bits)
+        twins += seen.find_twins(Signatures(found.values[start:end], found.bands[start:end]))
+    expected = one_by_one(found, seen.min_equal, 256, seen.bits)
     assert [-1 if twin else 0 for twin in twins] == expected
     assert 0 < expected.count(-1) < 900
 
@@ -100,7 +100,7 @@ def test_a_repeat_names_what_it_repeats() -> None:
         "강가에  작은 배가 하나 있다!",
         "산 위에는 오래된 성이 남아있다.",
     ]
-    assert list(Duplicates(0.8, 10).twins(signatures(texts))) == [0, 0, 1, 2]
+    assert list(Duplicates(0.8, 10).find_twins(compute_signatures(texts))) == [0, 0, 1, 2]
 
 
 def test_planted_repeats_are_found_and_others_kept() -> None:
@@ -108,11 +108,13 @@ def test_planted_repeats_are_found_and_others_kept() -> None:
     texts = [sentence(rng, 50) for _ in range(2000)]
     planted = [changed(text, 1, rng) for text in texts[:500]]
     seen = Duplicates(0.8, 1 << 14)
-    assert not any(seen.twins(signatures(texts)))
+    assert not any(seen.find_twins(compute_signatures(texts)))
     assert (
-        sum(map(bool, seen.twins(signatures(planted)))) >= 475
+        sum(map(bool, seen.find_twins(compute_signatures(planted)))) >= 475
     )  # similarity about 0.88, estimated to 0.05
-    assert not any(seen.twins(signatures([changed(text, 15, rng) for text in texts[500:1000]])))
+    assert not any(
+        seen.find_twins(compute_signatures([changed(text, 15, rng) for text in texts[500:1000]]))
+    )
 
 
 @pytest.mark.slow
@@ -120,8 +122,8 @@ def test_the_window_bounds_what_is_remembered() -> None:
     rng = random.Random(7)
     seen = Duplicates(0.8, 1)
     first = sentence(rng)
-    assert list(seen.twins(signatures([first]))) == [0]
-    list(seen.twins(signatures([sentence(rng, 20) for _ in range(3 * seen.size)])))
-    assert list(seen.twins(signatures([first]))) == [0]
+    assert list(seen.find_twins(compute_signatures([first]))) == [0]
+    list(seen.find_twins(compute_signatures([sentence(rng, 20) for _ in range(3 * seen.size)])))
+    assert list(seen.find_twins(compute_signatures([first]))) == [0]
     assert seen.table.nbytes < 1_000_000
     assert seen.ring.seek(0, 2) == seen.size * HASHES

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nikawa.cleaning import Settings, choose
+from nikawa.cleaning import Settings, choose_steps
 from nikawa.cleaning.base import Pii
-from nikawa.cleaning.engine import Cleaner, Gone
-from nikawa.cleaning.piece import Piece
+from nikawa.cleaning.engine import Cleaner, Passage, Rejection
 
 NOISE = [
     "<br>",
@@ -71,8 +70,10 @@ WORDS = [
 TEXTS = st.lists(st.sampled_from(NOISE + WORDS), max_size=12).map("".join) | st.text(max_size=40)
 
 
-def run(text: str, language: str, pii: Pii = "drop") -> list[Piece | Gone]:
-    cleaner = Cleaner(choose(without=["length", "script"]), Settings(language=language, pii=pii))
+def run(text: str, language: str, pii: Pii = "drop") -> list[Passage | Rejection]:
+    cleaner = Cleaner(
+        choose_steps(without=["length", "script"]), Settings(language=language, pii=pii)
+    )
     return list(cleaner.clean(text))
 
 
@@ -81,9 +82,9 @@ def run(text: str, language: str, pii: Pii = "drop") -> list[Piece | Gone]:
 @given(text=TEXTS, language=st.sampled_from(["ja", "ko"]), pii=st.sampled_from(["drop", "replace"]))
 def test_cleaning_twice_is_cleaning_once(text: str, language: str, pii: Pii) -> None:
     for found in run(text, language, pii):
-        if isinstance(found, Piece):
+        if isinstance(found, Passage):
             again = run(found.text, language, pii)
-            assert [a.text if isinstance(a, Piece) else a for a in again] == [found.text]
+            assert [a.text if isinstance(a, Passage) else a for a in again] == [found.text]
 
 
 @settings(max_examples=200, deadline=None)
@@ -91,16 +92,16 @@ def test_cleaning_twice_is_cleaning_once(text: str, language: str, pii: Pii) -> 
 def test_places_lie_in_the_text_in_order(text: str, language: str) -> None:
     last = 0
     for found in run(text, language):
-        start, end = (found.piece if isinstance(found, Gone) else found).place()
+        start, end = (found.passage if isinstance(found, Rejection) else found).locate()
         assert last <= start <= end <= len(text)
         last = start
 
 
 def test_offsets_lead_back_through_every_change() -> None:
     text = "첫째다.<br>\u200b둘째는 &lt;b&gt;바다&lt;/b&gt;()였다. 셋째다."
-    found = [p for p in run(text, "ko") if isinstance(p, Piece)]
+    found = [p for p in run(text, "ko") if isinstance(p, Passage)]
     assert [p.text for p in found] == ["첫째다.", "둘째는 바다였다.", "셋째다."]
-    assert [text[slice(*p.place())] for p in found] == [
+    assert [text[slice(*p.locate())] for p in found] == [
         "첫째다.",
         "둘째는 &lt;b&gt;바다&lt;/b&gt;()였다.",
         "셋째다.",
@@ -121,17 +122,17 @@ def test_personal_data_dropped_or_replaced(kept: Callable[..., list[str]]) -> No
 @pytest.mark.parametrize("text", ["<br>", "()", "#여름", "\u200b \u200b", "【札幌＝山田】"])
 def test_a_text_of_which_nothing_is_left_is_told(text: str) -> None:
     (found,) = run(text, "ja")
-    assert isinstance(found, Gone)
+    assert isinstance(found, Rejection)
     assert found.why == "nothing is left"
 
 
 def test_counts_add_up() -> None:
-    cleaner = Cleaner(choose(), Settings(language="ko"))
+    cleaner = Cleaner(choose_steps(), Settings(language="ko"))
     text = (
         "<b>첫째다.</b> 이 문장은 스무 글자가 넘기 때문에 남는다. #끝 보라 http://example.com 여기."
     )
     found = list(cleaner.clean(text))
-    gone = [f for f in found if isinstance(f, Gone)]
+    gone = [f for f in found if isinstance(f, Rejection)]
     assert sum(count.removed for count in cleaner.tally.counts.values()) == len(gone) == 2
     assert cleaner.tally.of("html").changed == 1
     assert cleaner.tally.of("length").removed == 1
@@ -140,17 +141,17 @@ def test_counts_add_up() -> None:
 
 
 def test_without_the_split_a_text_stays_whole() -> None:
-    cleaner = Cleaner(choose(["html"]), Settings(language="ko"))
+    cleaner = Cleaner(choose_steps(["html"]), Settings(language="ko"))
     (found,) = cleaner.clean("첫째다. <b>둘째다.</b>")
-    assert isinstance(found, Piece)
+    assert isinstance(found, Passage)
     assert found.text == "첫째다. 둘째다."
 
 
 def test_corpus_cleaned_twice(corpus: tuple[str, list[str]]) -> None:
     language, lines = corpus
     sentences = [
-        f.text for line in lines[:600] for f in run(line, language) if isinstance(f, Piece)
+        f.text for line in lines[:600] for f in run(line, language) if isinstance(f, Passage)
     ]
     assert len(sentences) > 600
-    again = [f.text for s in sentences for f in run(s, language) if isinstance(f, Piece)]
+    again = [f.text for s in sentences for f in run(s, language) if isinstance(f, Passage)]
     assert again == sentences

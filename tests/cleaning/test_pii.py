@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nikawa.cleaning import steps
+from nikawa.cleaning.engine import Passage
 from nikawa.cleaning.identity import japanese_check, korean_check
-from nikawa.cleaning.piece import Piece
 
 FOUND = [
     ("email", "메일은 gil.dong+1@example.co.kr로 보내라.", "메일은 <email>로 보내라."),
@@ -52,7 +52,7 @@ def replaced(name: str, text: str) -> str:
     step = steps()[name]
     assert step.edits is not None
     assert step.pii
-    return Piece(text).edited(step.edits(text, "ko")).text
+    return Passage(text).apply(step.edits(text, "ko")).text
 
 
 @pytest.mark.parametrize(("name", "before", "after"), FOUND)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nikawa.cleaning.piece import Piece
+from nikawa.cleaning.engine import Passage
 from nikawa.cleaning.press import press
 
 GOES = [
@@ -58,7 +58,7 @@ STAYS = [
 
 @pytest.mark.parametrize(("language", "before", "after"), GOES)
 def test_what_goes(language: str, before: str, after: str) -> None:
-    assert Piece(before).edited(press(before, language)).text == after
+    assert Passage(before).apply(press(before, language)).text == after
 
 
 @pytest.mark.parametrize(("language", "text"), STAYS)

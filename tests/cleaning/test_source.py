@@ -13,10 +13,9 @@ from unicodedata import normalize
 import pytest
 import zstandard
 
-from nikawa.cleaning import source
-from nikawa.cleaning.encoding import detect_language, known_encoding
-from nikawa.cleaning.origins import read_origins, with_origins
-from nikawa.cleaning.source import documents, look
+from nikawa.cleaning import documents as source
+from nikawa.cleaning.documents import add_origins, read_documents, read_origins, sample_text
+from nikawa.cleaning.encoding import detect_language, find_encoding
 from nikawa.errors import BadInput
 
 JA = "古い橋のそばに小さな店があった。\n店の主人は毎朝はやく起きて、庭の花に水をやる。\n"
@@ -24,7 +23,7 @@ KO = "낡은 다리 옆에 작은 가게가 있었다.\n주인은 아침마다 �
 
 
 def lines(path: Path, encoding: str | None = None) -> list[str]:
-    return [d.text for d in documents(path, path.name, look(path, encoding)[0])]
+    return [d.text for d in read_documents(path, path.name, sample_text(path, encoding)[0])]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def lines(path: Path, encoding: str | None = None) -> list[str]:
 def test_encodings_are_told(tmp_path: Path, text: str, encoding: str, told: str) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes((text * 30).encode(encoding))
-    assert look(path, None)[0] == told
+    assert sample_text(path, None)[0] == told
     assert lines(path) == (text * 30).splitlines()
 
 
@@ -58,11 +57,11 @@ def test_what_cannot_be_told_is_refused_with_a_cure(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes("Café crème brûlée à la carte\n".encode("latin-1"))
     with pytest.raises(BadInput, match="--encoding"):
-        look(path, None)
+        sample_text(path, None)
     assert lines(path, "latin-1") == ["Café crème brûlée à la carte"]
     path.write_bytes(bytes(range(256)) * 4)
     with pytest.raises(BadInput, match="NUL bytes"):
-        look(path, None)
+        sample_text(path, None)
 
 
 def test_utf16_without_any_line_break(tmp_path: Path) -> None:
@@ -73,7 +72,7 @@ def test_utf16_without_any_line_break(tmp_path: Path) -> None:
         ("utf-16-be", KO.replace(" ", "").replace(".", "。")),
     ):
         path.write_bytes((text * 30).replace("\n", "").encode(encoding))
-        assert look(path, None)[0] == encoding
+        assert sample_text(path, None)[0] == encoding
 
 
 def test_a_nul_does_not_turn_utf8_into_utf16(tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ def test_a_nul_does_not_turn_utf8_into_utf16(tmp_path: Path) -> None:
     for text in (JA, KO):
         raw = (text * 30).encode()
         path.write_bytes(raw.replace(b"\n", b"\0\n", 1))
-        assert look(path, None)[0] == "utf-8"
+        assert sample_text(path, None)[0] == "utf-8"
 
 
 @pytest.mark.parametrize("text", [JA, KO])
@@ -97,7 +96,7 @@ def test_damaged_and_mixed_text_is_told_with_its_line(tmp_path: Path, text: str)
     ):
         path.write_bytes(damaged)
         with pytest.raises(BadInput, match="is not UTF-8") as told:
-            look(path, None)
+            sample_text(path, None)
         assert told.value.line == line
 
 
@@ -108,17 +107,17 @@ def test_a_wrong_or_unknown_encoding(tmp_path: Path) -> None:
         lines(path, "utf-8")
     assert "--encoding" in caught.value.cure
     with pytest.raises(BadInput, match="no encoding"):
-        known_encoding("klingon")
+        find_encoding("klingon")
     with pytest.raises(BadInput, match="no encoding"):
-        known_encoding("base64")
-    assert known_encoding("EUC-KR") == "cp949"
+        find_encoding("base64")
+    assert find_encoding("EUC-KR") == "cp949"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp932"])
 def test_a_character_across_blocks(
     tmp_path: Path, encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "_BLOCK", 7)
+    monkeypatch.setattr(source, "_BLOCK_BYTES", 7)
     path = tmp_path / "text.txt"
     path.write_bytes((JA * 3).encode(encoding))
     assert lines(path) == (JA * 3).splitlines()
@@ -142,7 +141,7 @@ def test_a_broken_packed_file(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text.txt{suffix}"
     path.write_bytes(b"this is not packed")
     with pytest.raises(BadInput, match="cannot be decompressed"):
-        look(path, None)
+        sample_text(path, None)
     if suffix == ".xz":
         path.write_bytes(lzma.compress(KO.encode() * 1000)[:-20])
         with pytest.raises(BadInput, match="cannot be decompressed"):
@@ -152,7 +151,10 @@ def test_a_broken_packed_file(tmp_path: Path, suffix: str) -> None:
 def test_line_ends_and_blank_lines(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes("하나\r\n\r\n  \n둘".encode())
-    assert [(d.line, d.text) for d in documents(path, "t", "utf-8")] == [(1, "하나"), (4, "둘")]
+    assert [(d.line, d.text) for d in read_documents(path, "t", "utf-8")] == [
+        (1, "하나"),
+        (4, "둘"),
+    ]
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -163,35 +165,35 @@ def test_json_lines(tmp_path: Path) -> None:
         {"id": "x:1:0", "inputs": {"text": "庭。"}, "meta": {"source": "b", "licence": "CC BY"}},
     ]
     path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8")
-    found = list(documents(path, "a", "utf-8"))
+    found = list(read_documents(path, "a", "utf-8"))
     assert [(d.name, d.id, d.text, d.source, d.licence) for d in found] == [
         ("a:1", "7", "橋。", "a", "CC0"),
         ("a:2", "海", "店。\n花。", "", ""),
         ("a:3", "x:1:0", "庭。", "b", "CC BY"),
     ]
     with pytest.raises(BadInput, match=r"line 1: has no text in the field 'body'.*--field"):
-        list(documents(path, "a", "utf-8", "body"))
+        list(read_documents(path, "a", "utf-8", "body"))
     path.write_text('{"text": 3}\n', "utf-8")
     with pytest.raises(BadInput, match="no text"):
-        list(documents(path, "a", "utf-8"))
+        list(read_documents(path, "a", "utf-8"))
     path.write_text('{"text": \n', "utf-8")
     with pytest.raises(BadInput, match="line 1"):
-        list(documents(path, "a", "utf-8"))
+        list(read_documents(path, "a", "utf-8"))
 
 
 def test_a_long_document_is_cut_at_sentences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "LONGEST", 40)
+    monkeypatch.setattr(source, "MAX_DOCUMENT_CHARS", 40)
     text = "橋が開いた。" * 30
     path = tmp_path / "t.txt"
     path.write_text(text, "utf-8")
-    found = list(documents(path, "t", "utf-8"))
+    found = list(read_documents(path, "t", "utf-8"))
     assert "".join(d.text for d in found) == text
     assert all(d.text.endswith("。") and len(d.text) <= 40 for d in found)
     assert [text[d.base : d.base + len(d.text)] for d in found] == [d.text for d in found]
     path.write_text("あ" * 100, "utf-8")
-    assert "".join(d.text for d in documents(path, "t", "utf-8")) == "あ" * 100
+    assert "".join(d.text for d in read_documents(path, "t", "utf-8")) == "あ" * 100
 
 
 def test_language(tmp_path: Path) -> None:
@@ -209,7 +211,7 @@ def test_origins(tmp_path: Path) -> None:
     path, table = tmp_path / "t.txt", tmp_path / "t.tsv"
     path.write_text("하나\n둘\n셋\n넷\n", "utf-8")
     table.write_text("0\t2\twiki\tCC BY-SA 3.0\n3\t1\tlaw\n", "utf-8")
-    found = list(with_origins(documents(path, "t", "utf-8"), "t", read_origins(table)))
+    found = list(add_origins(read_documents(path, "t", "utf-8"), "t", read_origins(table)))
     assert [(d.id, d.source, d.licence) for d in found] == [
         ("t:1", "wiki", "CC BY-SA 3.0"),
         ("t:1", "wiki", "CC BY-SA 3.0"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nikawa.cleaning import Settings
-from nikawa.cleaning.job import Choices, Reading, clean
+from nikawa.cleaning.job import CleanOptions, ReadOptions, clean
 from nikawa.datasets import load
 from nikawa.io.lines import read_lines
 from nikawa.io.records import read_examples
@@ -32,8 +32,8 @@ def candidates(request: pytest.FixtureRequest, shared_corpus: Path, tmp_path: Pa
         packed = shared_corpus / f"{request.param}.{'sources.tsv' if path == table else 'txt'}.xz"
         lines = (line for _, line in islice(read_lines(packed), LINES))
         path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    choices = Choices(
-        settings=Settings(min_length=8, max_length=120), reading=Reading(sources=table)
+    choices = CleanOptions(
+        settings=Settings(min_length=8, max_length=120), reading=ReadOptions(sources=table)
     )
     report = clean([text], out, choices)
     assert report.language == request.param
@@ -45,7 +45,7 @@ def candidates(request: pytest.FixtureRequest, shared_corpus: Path, tmp_path: Pa
 def test_candidates_can_be_cleaned_again(candidates: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.jsonl"
     settings = Settings(min_length=8, max_length=120)
-    report = clean([candidates], again, Choices(settings=settings))
+    report = clean([candidates], again, CleanOptions(settings=settings))
     assert report.kept == report.sentences > 50
     texts = [
         [example.inputs["text"] for example in read_examples(path)] for path in (candidates, again)

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from nikawa.cleaning import Settings, choose, steps
-from nikawa.cleaning.piece import Piece
+from nikawa.cleaning import Settings, choose_steps, steps
+from nikawa.cleaning.engine import Passage
 from nikawa.errors import UnknownName
 
 EDITS = [
@@ -61,7 +61,7 @@ STAYS = [
 def edited(name: str, text: str, language: str) -> str:
     find = steps()[name].edits
     assert find is not None
-    return Piece(text).edited(find(text, language)).text
+    return Passage(text).apply(find(text, language)).text
 
 
 @pytest.mark.parametrize(("name", "language", "before", "after"), EDITS)
@@ -157,11 +157,11 @@ def test_length(size: int, why: str) -> None:
 
 
 def test_choice_of_steps() -> None:
-    assert [s.name for s in choose(["length", "html"])] == ["html", "length"]
-    assert "html" not in {s.name for s in choose(without=["html"])}
+    assert [s.name for s in choose_steps(["length", "html"])] == ["html", "length"]
+    assert "html" not in {s.name for s in choose_steps(without=["html"])}
     with pytest.raises(UnknownName, match="did you mean 'hashtags'"):
-        choose(["hashtag"])
-    order = [s.place for s in choose()]
+        choose_steps(["hashtag"])
+    order = [s.place for s in choose_steps()]
     assert order == sorted(order)
 
 

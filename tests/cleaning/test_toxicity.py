@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.cleaning.toxicity import by_command, toxic
+from nikawa.cleaning.toxicity import command_scorer, find_toxic
 from nikawa.errors import BadInput
 
 
@@ -18,7 +18,7 @@ def script(tmp_path: Path, body: str) -> str:
 
 
 def test_a_function_and_a_threshold() -> None:
-    assert toxic(["a", "bb", "ccc"], lambda texts: [len(t) / 4 for t in texts], 0.5) == [
+    assert find_toxic(["a", "bb", "ccc"], lambda texts: [len(t) / 4 for t in texts], 0.5) == [
         "",
         "score 0.5",
         "score 0.75",
@@ -26,7 +26,7 @@ def test_a_function_and_a_threshold() -> None:
 
 
 def test_a_command(tmp_path: Path) -> None:
-    score = by_command(
+    score = command_scorer(
         script(
             tmp_path,
             "for line in sys.stdin.buffer: print(0.9 if '나쁜' in line.decode() else 1e-3)",
@@ -48,11 +48,11 @@ def test_a_command(tmp_path: Path) -> None:
 )
 def test_a_bad_command_is_told(tmp_path: Path, body: str, why: str) -> None:
     with pytest.raises(BadInput, match=why):
-        toxic(["a", "b"], by_command(script(tmp_path, body)), 0.5)
+        find_toxic(["a", "b"], command_scorer(script(tmp_path, body)), 0.5)
 
 
 def test_no_command() -> None:
     with pytest.raises(BadInput, match="cannot be run"):
-        by_command("no-such-program-here")(["a"])
+        command_scorer("no-such-program-here")(["a"])
     with pytest.raises(BadInput, match="empty"):
-        by_command(" ")
+        command_scorer(" ")

@@ -14,10 +14,12 @@ def blanks(text: str, language: str) -> list[Edit]:
     edits: list[Edit] = []
     if text == " ".join(text.split()):
         return edits
-    for found in _PATTERN.finditer(text):
-        inside = found.start() > 0 and found.end() < len(text)
-        new = ("\n" if "\n" in found.group() else " ") if inside else ""
-        edits.append((found.start(), found.end(), new))
+    for match in _PATTERN.finditer(text):
+        if match.start() == 0 or match.end() == len(text):
+            new = ""
+        else:
+            new = "\n" if "\n" in match.group() else " "
+        edits.append((match.start(), match.end(), new))
     return edits
 
 

@@ -21,18 +21,18 @@ def brackets(text: str, language: str) -> list[Edit]:
     edits: list[Edit] = []
     if not _EMPTY.search(text):
         return edits
-    opened: list[int] = []
+    openings: list[int] = []
     for token in _TOKEN.finditer(text):
         mark = token.group()
         if mark in _OPENING:
-            opened.append(token.start())
-        elif opened and _PARTNER.get(mark) == text[opened[-1]]:
-            start = opened.pop()
+            openings.append(token.start())
+        elif openings and _PARTNER.get(mark) == text[openings[-1]]:
+            start = openings.pop()
             while edits and edits[-1][0] > start:
                 edits.pop()
             edits.append((start, token.end(), ""))
         else:
-            opened.clear()
+            openings.clear()
     return edits
 
 

@@ -1,4 +1,4 @@
-"""Hangul and kana that were written in pieces, as characters again (see `nikawa.text.compose`)."""
+"""Hangul and kana that were written in parts, as characters again (see `nikawa.text.compose`)."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nikawa.cleaning._patterns import narrow, removals
 from nikawa.cleaning.base import Edit, Step
+from nikawa.cleaning.patterns import replace_matches, to_half_width
 
 # Bounded and possessive-like: a long run of letters without @ must not be tried from every start.
 _PATTERN = re.compile(
@@ -16,8 +16,8 @@ _PATTERN = re.compile(
 def email(text: str, language: str) -> list[Edit]:
     """Find addresses."""
     if "＠" in text:
-        text = narrow(text)
-    return removals(_PATTERN, text, "<email>") if "@" in text else []
+        text = to_half_width(text)
+    return replace_matches(_PATTERN, text, "<email>") if "@" in text else []
 
 
 STEPS = (Step("email", "e-mail addresses", 50, edits=email, pii=True),)

@@ -1,4 +1,4 @@
-"""Which encoding and language a text has, from its first part; what cannot be told is refused with the option that tells it."""
+"""Which encoding and language a text has, from its first part; what cannot be detected is refused with the option that says it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _BOMS = (
 )
 _SHIFTED = re.compile(rb"\x1b\$[@B]")
 _KANA, _HANGUL = re.compile("[\u3041-\u30ff]"), re.compile("[\uac00-\ud7a3]")
-_LIKELY = 0.5
+_MIN_SHARE = 0.5
 """Share of kana, kanji and Hangul, among all that is not ASCII, that a guessed encoding must give."""
-_SURE = 0.95
+_MIN_SURE_SHARE = 0.95
 """The share where not even a NUL byte speaks for UTF-16."""
-_FEW_KANA, _FEW_HANGUL = 0.1, 0.5
+_MIN_KANA_SHARE, _MIN_HANGUL_SHARE = 0.1, 0.5
 """Shares of the letters that text of either language has at least; chance makes kanji and a sixth of Hangul."""
-_MANY, _PART = 20, 0.125
+_MIN_LETTERS_OF_MIXED, _LETTERS_PER_FAILURE = 20, 0.125
 """Letters from which on UTF-8 may be only a part of the text, and for each place where it fails, how many there must be."""
-_OURS = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff01-\uff9f]")
+_EAST_ASIAN = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff01-\uff9f]")
 
 
 def detect_encoding(sample: bytes, path: Path, *, whole: bool) -> str:
@@ -37,19 +37,20 @@ def detect_encoding(sample: bytes, path: Path, *, whole: bool) -> str:
             return name
     if _SHIFTED.search(sample):
         return "iso2022_jp"
-    cut = sample if whole else sample[: sample.rfind(b"\n") + 1] or sample
-    if _decodes(cut, "utf-8", final=whole) and (
-        b"\0" not in cut or _share(cut.decode(errors="ignore"))
+    lines = sample if whole else sample[: sample.rfind(b"\n") + 1] or sample
+    if _decodes(lines, "utf-8", final=whole) and (
+        b"\0" not in lines or _east_asian_share(lines.decode(errors="ignore"))
     ):
         return "utf-8"  # a NUL that strayed into it goes with the invisible characters
-    _refuse_damaged(cut, path)
-    if wide := _wide(sample, certain=b"\0" not in sample):
-        return wide
-    if b"\0" in sample:
+    _refuse_damaged(lines, path)
+    has_nul = b"\0" in sample
+    if utf_16 := _detect_utf_16(sample, min_share=_MIN_SHARE if has_nul else _MIN_SURE_SHARE):
+        return utf_16
+    if has_nul:
         cure = "name its encoding with --encoding if it is"
         raise BadInput("holds NUL bytes: it is not text", file=path, cure=cure)
-    guess = guess_encoding(cut)
-    if guess is None or _share(cut.decode(guess)) < _LIKELY:
+    guess = guess_encoding(lines)
+    if guess is None or _east_asian_share(lines.decode(guess)) < _MIN_SHARE:
         hint = f"; it might be {guess}" if guess else ""
         cure = "name it with --encoding (shift_jis, cp949, euc-jp, utf-16-le, …) or repair the file"
         raise BadInput(f"is not UTF-8, and its encoding cannot be told{hint}", file=path, cure=cure)
@@ -70,44 +71,48 @@ def _refuse_damaged(data: bytes, path: Path) -> None:
         data.decode("utf-8")
     except UnicodeDecodeError as problem:
         text = data.decode("utf-8", "replace")
-        ours, failed = len(_OURS.findall(text)), text.count("\ufffd")
-        if ours < failed * (
-            2 if ours < _MANY else _PART
-        ):  # other encodings make a letter now and then by chance
+        letters, failures = len(_EAST_ASIAN.findall(text)), text.count("\ufffd")
+        letters_per_failure = 2 if letters < _MIN_LETTERS_OF_MIXED else _LETTERS_PER_FAILURE
+        # other encodings make a letter now and then by chance
+        if letters < failures * letters_per_failure:
             return
         line = data.count(b"\n", 0, problem.start) + 1
-        what = f"is not UTF-8 (byte 0x{data[problem.start]:02x}: {problem.reason}), as the text around it is"
+        byte = f"byte 0x{data[problem.start]:02x}: {problem.reason}"
+        what = f"is not UTF-8 ({byte}), as the text around it is"
         cure = "repair the line, or convert the part that has another encoding"
         raise BadInput(what, file=path, line=line, cure=cure) from None
 
 
-def _wide(sample: bytes, *, certain: bool) -> str | None:
-    """UTF-16 without a mark: the byte order that makes kana or Hangul; `certain` asks for nearly all letters to be ours."""
+def _detect_utf_16(sample: bytes, min_share: float) -> str | None:
+    """UTF-16 without a mark: the byte order that makes kana or Hangul, and East Asian letters of at least this share."""
     even = sample[: len(sample) // 2 * 2]
     texts = {name: even.decode(name, "replace") for name in ("utf-16-le", "utf-16-be")}
-    best = max(texts, key=lambda name: _share(texts[name]))
-    text, least = texts[best], _SURE if certain else _LIKELY
-    foreign = sum(not c.isascii() for c in text)
-    written = max(len(_KANA.findall(text)) / _FEW_KANA, len(_HANGUL.findall(text)) / _FEW_HANGUL)
-    enough = _share(text) >= least and written >= foreign
-    return best if enough and _decodes(even, best, final=False) else None
+    best = max(texts, key=lambda name: _east_asian_share(texts[name]))
+    text = texts[best]
+    not_ascii = sum(not c.isascii() for c in text)
+    kana, hangul = len(_KANA.findall(text)), len(_HANGUL.findall(text))
+    if max(kana / _MIN_KANA_SHARE, hangul / _MIN_HANGUL_SHARE) < not_ascii:
+        return None
+    is_likely = _east_asian_share(text) >= min_share and _decodes(even, best, final=False)
+    return best if is_likely else None
 
 
-def _share(text: str) -> float:
-    foreign = [c for c in text if not c.isascii()]
-    return len(_OURS.findall(text)) / len(foreign) if foreign else 0.0
+def _east_asian_share(text: str) -> float:
+    """The share of kana, kanji and Hangul among all characters that are not ASCII."""
+    not_ascii = sum(not c.isascii() for c in text)
+    return len(_EAST_ASIAN.findall(text)) / not_ascii if not_ascii else 0.0
 
 
-def known_encoding(name: str) -> str:
+def find_encoding(name: str) -> str:
     """The encoding called `name`; shift_jis and euc-kr are read with the extensions that real files have."""
     wider = {"shift_jis": "cp932", "euc_kr": "cp949"}
     try:
-        found = codecs.lookup(name).name
-        "".encode(found)  # codecs such as base64 are no text encodings
+        encoding = codecs.lookup(name).name
+        "".encode(encoding)  # codecs such as base64 are no text encodings
     except LookupError:
         cure = "try utf-8, shift_jis, euc-jp, cp949 or utf-16"
         raise BadInput(f"there is no encoding {name!r}", cure=cure) from None
-    return wider.get(found, found)
+    return wider.get(encoding, encoding)
 
 
 def detect_language(text: str, path: Path) -> str:
@@ -117,9 +122,6 @@ def detect_language(text: str, path: Path) -> str:
     whole = composed(text)
     kana, hangul = len(_KANA.findall(whole)), len(_HANGUL.findall(whole))
     if kana == hangul:
-        raise BadInput(
-            "has neither more kana nor more Hangul: its language cannot be told",
-            file=path,
-            cure="say --language ja or ko",
-        )
+        what = "has neither more kana nor more Hangul: its language cannot be told"
+        raise BadInput(what, file=path, cure="say --language ja or ko")
     return "ja" if kana > hangul else "ko"

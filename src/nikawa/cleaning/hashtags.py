@@ -8,29 +8,29 @@ from __future__ import annotations
 
 import re
 
-from nikawa.cleaning._patterns import removals
 from nikawa.cleaning.base import Edit, Step
+from nikawa.cleaning.patterns import replace_matches
 
 _CJK = "\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _BEFORE = rf"(?:(?<![^\s(（\[「『【,.!?。、！？~…\"'”’])|(?<=[{_CJK}]))"
 _MARK = r"[#＃](?=_*[^\W\d_])(?!(?:[0-9A-Fa-f]{3}){1,2}(?!\w))"
 _LATIN = r"[A-Za-z0-9_]++(?!-\w)"
-_LONGEST = 15
+_MAX_TAG_CHARS = 15
 
 
-def _tags(word: str) -> re.Pattern[str]:
+def _compile(word: str) -> re.Pattern[str]:
     return re.compile(rf"{_BEFORE}{_MARK}(?:{word})(?:{_MARK}(?:{word}))*")
 
 
 _PATTERNS = {
-    "ja": _tags(rf"{_LATIN}|(?![A-Za-z0-9_])\w{{1,{_LONGEST}}}+(?![\w-])"),
-    "ko": _tags(r"\w++(?!-\w)"),
+    "ja": _compile(rf"{_LATIN}|(?![A-Za-z0-9_])\w{{1,{_MAX_TAG_CHARS}}}+(?![\w-])"),
+    "ko": _compile(r"\w++(?!-\w)"),
 }
 
 
 def hashtags(text: str, language: str) -> list[Edit]:
     """Remove tags with their mark."""
-    return removals(_PATTERNS[language], text) if "#" in text or "＃" in text else []
+    return replace_matches(_PATTERNS[language], text) if "#" in text or "＃" in text else []
 
 
 STEPS = (Step("hashtags", "hash tags", 30, edits=hashtags),)

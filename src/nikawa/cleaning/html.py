@@ -8,8 +8,8 @@ from __future__ import annotations
 import html
 import re
 
-from nikawa.cleaning._patterns import merged, removals
 from nikawa.cleaning.base import Edit, Step
+from nikawa.cleaning.patterns import merge_edits, replace_matches
 
 _BLOCKS = (
     "address|article|aside|blockquote|body|br|caption|center|dd|div|dl|dt|fieldset|figcaption|figure|"
@@ -26,7 +26,7 @@ _INLINE = (
 _REST = r"(?=[\s/>])(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>"
 _BLOCK = re.compile(rf"</?(?:{_BLOCKS}){_REST}", re.IGNORECASE)
 _TAG = re.compile(rf"</?(?:{_INLINE}){_REST}", re.IGNORECASE)
-_WHOLES = (
+_WHOLE_ELEMENTS = (
     (re.compile(r"<!--.*?-->", re.DOTALL), "-->"),
     (re.compile(r"<script(?=[\s>])[^>]*>.*?</script\s*>", re.IGNORECASE | re.DOTALL), "</script"),
     (re.compile(r"<style(?=[\s>])[^>]*>.*?</style\s*>", re.IGNORECASE | re.DOTALL), "</style"),
@@ -42,28 +42,22 @@ def markup(text: str, language: str) -> list[Edit]:
     """Remove HTML; the readings of ruby go, its base stays."""
     edits: list[Edit] = []
     if "<" in text:
-        edits += _wholes(text)
-        edits += removals(_HEADS, text)
-        edits += removals(_BLOCK, text, "\n")
-        edits += removals(_TAG, text)
+        lowered = text.lower()
+        for pattern, closing in _WHOLE_ELEMENTS:
+            last = lowered.rfind(closing)
+            if last >= 0:
+                end = text.find(">", last + len(closing) - 1) + 1
+                matches = pattern.finditer(text, 0, end or len(text))
+                edits += [(match.start(), match.end(), "") for match in matches]
+        edits += replace_matches(_HEADS, text)
+        edits += replace_matches(_BLOCK, text, "\n")
+        edits += replace_matches(_TAG, text)
     if "&" in text:
-        edits += _entities(text)
-    return merged(edits)
-
-
-def _wholes(text: str) -> list[Edit]:
-    lowered, edits = text.lower(), []
-    for pattern, closing in _WHOLES:
-        last = lowered.rfind(closing)
-        if last >= 0:
-            end = text.find(">", last + len(closing) - 1) + 1
-            edits += [(m.start(), m.end(), "") for m in pattern.finditer(text, 0, end or len(text))]
-    return edits
-
-
-def _entities(text: str) -> list[Edit]:
-    found = ((m.start(), m.end(), html.unescape(f"&{m[1]}")) for m in _ENTITY.finditer(text))
-    return [edit for edit in found if edit[2] != text[edit[0] : edit[1]]]
+        for match in _ENTITY.finditer(text):
+            new = html.unescape(f"&{match[1]}")
+            if new != match.group():
+                edits.append((match.start(), match.end(), new))
+    return merge_edits(edits)
 
 
 STEPS = (Step("html", "HTML tags, comments and entities", 20, edits=markup),)

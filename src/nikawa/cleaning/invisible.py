@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from nikawa.cleaning._patterns import removals
 from nikawa.cleaning.base import Edit, Step
+from nikawa.cleaning.patterns import replace_matches
 
 _UNSEEN = (
     "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u202a-\u202e"
@@ -24,7 +24,7 @@ def invisible(text: str, language: str) -> list[Edit]:
         text.isprintable() and "\u3164" not in text and "\uffa0" not in text
     ):  # the fillers count as letters
         return []
-    return removals(_PATTERN, text)
+    return replace_matches(_PATTERN, text)
 
 
 STEPS = (Step("invisible", "zero-width, BOM and control characters", 10, edits=invisible),)

@@ -1,44 +1,61 @@
-"""Clean source text: documents from files, the early steps in parallel, the late ones in order, candidates out.
+"""Clean source text: read documents, run the early steps in parallel and the late ones in order, write candidates.
 
-The same bytes for any number of workers: the text is cut into chunks by its content alone and put together in order.
+The early steps look at one text at a time (`nikawa.cleaning.engine`), the late ones at many sentences in their order:
+toxicity, then near-duplicates. The output has the same bytes for any number of workers: the text is cut into chunks by its
+content alone, and the results are put together in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from nikawa.cleaning import Removed, Settings, Step, choose
-from nikawa.cleaning.early_steps import Part, Sentence, Work, chunks, parts
-from nikawa.cleaning.files import Input, Reading, inputs_of, read
-from nikawa.cleaning.late_steps import Late
-from nikawa.cleaning.source import Document
-from nikawa.cleaning.tally import Tally
-from nikawa.cleaning.toxicity import Scorer
+from nikawa.cleaning import Removed, Settings, Step, choose_steps
+from nikawa.cleaning.documents import (
+    Document,
+    ReadOptions,
+    SourceFile,
+    inspect_files,
+    read_selected,
+)
+from nikawa.cleaning.duplicates import Duplicates
+from nikawa.cleaning.engine import Cleaner, Passage, Rejection, Tally
+from nikawa.cleaning.minhash import Signatures, compute_signatures
+from nikawa.cleaning.toxicity import SCORER_BATCH, Scorer, find_toxic
 from nikawa.errors import BadInput
+from nikawa.execute.ordered import map_ordered
 from nikawa.io.atomic import atomic_write, refuse_existing
+from nikawa.io.chunks import by_characters
 from nikawa.io.json import encode_json
 from nikawa.io.pipes import input_path
 from nikawa.records import Example, Record
 
-__all__ = ["Choices", "Reading", "Report", "StepReport", "clean"]
+__all__ = ["CleanOptions", "CleanReport", "ReadOptions", "StepReport", "clean"]
 
-News = Callable[[int, int], None]
-"""Hears of documents and characters read so far."""
+CHUNK_CHARS = 100_000
+"""Characters from which on a chunk is full."""
+
+OnProgress = Callable[[int, int], None]
+"""Is called with the numbers of documents and characters read so far."""
 
 
-class Choices(Record, frozen=True, kw_only=True):
+class CleanOptions(Record, frozen=True, kw_only=True):
     """What to clean with; see `nikawa clean --help`."""
 
     settings: Settings = Settings()
     steps: tuple[str, ...] | None = None
+    """Names of the steps to run; None: those on by default."""
     without: tuple[str, ...] = ()
-    reading: Reading = Reading()
+    """Names of steps to leave out."""
+    reading: ReadOptions = ReadOptions()
     removed: Path | None = None
+    """Where to write the sentences that were removed."""
     workers: int = 1
     overwrite: bool = False
 
@@ -55,11 +72,11 @@ class StepReport(Record, frozen=True, kw_only=True):
     examples: tuple[str, ...]
 
 
-class Report(Record, frozen=True, kw_only=True):
+class CleanReport(Record, frozen=True, kw_only=True):
     """What was read, kept and removed: sentences = kept + all removed."""
 
     language: str
-    files: tuple[Input, ...]
+    files: tuple[SourceFile, ...]
     documents: int
     characters: int
     unselected: int
@@ -72,101 +89,235 @@ class Report(Record, frozen=True, kw_only=True):
 def clean(
     texts: Sequence[Path],
     out: Path,
-    choices: Choices | None = None,
+    options: CleanOptions | None = None,
     *,
     scorer: Scorer | None = None,
-    news: News = lambda documents, characters: None,
-) -> Report:
-    """Clean the files (`-`: the standard input) into candidate sentences, written to `out` whole or not at all."""
-    choices = choices or Choices()
+    on_progress: OnProgress = lambda documents, characters: None,
+) -> CleanReport:
+    """Clean the files (`-`: the standard input) into candidate sentences, written to `out` whole or not at all.
+
+    Toxicity is one of the steps just when there is a `scorer`, whatever steps the options name.
+    """
+    options = options or CleanOptions()
     texts = [input_path(text) for text in texts]
-    _refuse(texts, out, choices)
-    files = inputs_of(texts, choices.reading, choices.settings.language)
-    settings = msgspec.structs.replace(choices.settings, language=_language(files))
-    steps = _steps(choices, scorer)
-    late = Late(steps, settings, scorer)
-    run = _Run(news)
-    work = Work(tuple(step.name for step in steps), settings, late.needs_signatures)
-    documents = run.counted(read(files, choices.reading, run.leave_out))
-    with ExitStack() as stack:
-        written = stack.enter_context(atomic_write(out, overwrite=choices.overwrite))
-        dropped = (
-            stack.enter_context(atomic_write(choices.removed, overwrite=choices.overwrite))
-            if choices.removed
-            else None
-        )
-        for part in late.apply(parts(chunks(documents), work, choices.workers)):
-            run.take(part, written, dropped)
-    return run.report(steps, settings.language, files)
-
-
-def _steps(choices: Choices, scorer: Scorer | None) -> tuple[Step, ...]:
-    """The chosen steps; toxicity is one of them just when there is a scorer."""
+    _refuse_unworkable(texts, out, options)
+    files = inspect_files(texts, options.reading, options.settings.language)
+    languages = {file.language for file in files}
+    if len(languages) > 1:
+        cure = "clean each language alone, or say --language"
+        raise BadInput("the files are of different languages", cure=cure)
+    settings = msgspec.structs.replace(options.settings, language=languages.pop())
     if scorer is None:
-        return choose(choices.steps, (*choices.without, "toxicity"))
-    return choose(None if choices.steps is None else (*choices.steps, "toxicity"), choices.without)
+        steps = choose_steps(options.steps, (*options.without, "toxicity"))
+    elif options.steps is None:
+        steps = choose_steps(None, options.without)
+    else:
+        steps = choose_steps((*options.steps, "toxicity"), options.without)
+    with ExitStack() as stack:
+        kept_stream = stack.enter_context(atomic_write(out, overwrite=options.overwrite))
+        removed_stream = None
+        if options.removed:
+            removed_stream = stack.enter_context(
+                atomic_write(options.removed, overwrite=options.overwrite)
+            )
+        output = _Output(kept_stream, removed_stream)
+        documents = output.count(read_selected(files, options.reading, output.count_unselected))
+        work = partial(clean_chunk, steps=tuple(step.name for step in steps), settings=settings)
+        results = map_ordered(work, by_characters(documents, CHUNK_CHARS), options.workers)
+        for result in _run_late_steps(results, steps, settings, scorer):
+            output.write(result)
+            on_progress(output.documents, output.characters)
+    return output.report(steps, settings.language, files)
 
 
-def _refuse(texts: Sequence[Path], out: Path, choices: Choices) -> None:
+def _refuse_unworkable(texts: Sequence[Path], out: Path, options: CleanOptions) -> None:
     """What would fail after the work was done fails before it."""
     if not texts:
         raise BadInput("no text was named", cure="name at least one file")
-    for path in filter(None, (out, choices.removed)):
-        refuse_existing(path, choices.overwrite)
+    for path in filter(None, (out, options.removed)):
+        refuse_existing(path, options.overwrite)
         if any(path.resolve() == text.resolve() for text in texts):
-            raise BadInput(
-                "is both read and written", file=path, cure="choose another name to write to"
-            )
-    if choices.removed and choices.removed.resolve() == out.resolve():
-        raise BadInput(
-            "is named twice to be written", file=out, cure="choose another name for --removed"
-        )
-    least, most = choices.settings.min_length, choices.settings.max_length
+            cure = "choose another name to write to"
+            raise BadInput("is both read and written", file=path, cure=cure)
+    if options.removed and options.removed.resolve() == out.resolve():
+        cure = "choose another name for --removed"
+        raise BadInput("is named twice to be written", file=out, cure=cure)
+    least, most = options.settings.min_length, options.settings.max_length
     if least > most:
         what = f"no length is between {least} and {most}"
         raise BadInput(what, cure="let --min-length be at most --max-length")
 
 
-def _language(files: Sequence[Input]) -> str:
-    found = {file.language for file in files}
-    if len(found) > 1:
-        raise BadInput(
-            "the files are of different languages",
-            cure="clean each language alone, or say --language",
+class Sentence(msgspec.Struct, frozen=True):
+    """A sentence and its place in its document."""
+
+    document: Document
+    """Without its text."""
+    start: int
+    end: int
+    text: str
+
+    @classmethod
+    def of(cls, document: Document, passage: Passage) -> Sentence:
+        """The sentence that a passage of the document is."""
+        start, end = passage.locate()
+        return cls(document, document.base + start, document.base + end, passage.text)
+
+    def to_example(self) -> Example:
+        """A candidate: its text, and where it lies in which document of which source."""
+        name = self.document.id or self.document.name
+        meta = {"document": name, "start": self.start, "end": self.end}
+        if self.document.source:
+            meta["source"] = self.document.source
+        if self.document.licence:
+            meta["licence"] = self.document.licence
+        example_id = f"{self.document.name}:{self.start}"
+        return Example(id=example_id, inputs={"text": self.text}, meta=meta, group=name)
+
+    def to_removed(self, step: str, why: str) -> Removed:
+        """The record of a sentence that did not become a candidate."""
+        return Removed(
+            document=self.document.name,
+            line=self.document.line,
+            start=self.start,
+            end=self.end,
+            text=self.text,
+            step=step,
+            why=why,
         )
-    return found.pop()
 
 
-class _Run:
-    """The state of one cleaning: counts, and the writing of what comes out."""
+@dataclass
+class ChunkResult:
+    """What came of a chunk."""
 
-    def __init__(self, news: News) -> None:
-        self.news, self.tally = news, Tally()
+    kept: list[Sentence]
+    removed: list[Removed]
+    tally: Tally
+    signatures: Signatures | None = None
+    """Of the kept sentences, where near-duplicates are looked for."""
+
+    def drop(self, step: str, reasons: Sequence[str]) -> None:
+        """Take out the kept sentences that have a reason to go."""
+        if not any(reasons):
+            return
+        kept = []
+        for sentence, why in zip(self.kept, reasons, strict=True):
+            if why:
+                self.removed.append(sentence.to_removed(step, why))
+                self.tally.count_removal(step, sentence.text)
+            else:
+                kept.append(sentence)
+        self.kept = kept
+        if self.signatures is not None:
+            stays = [not why for why in reasons]
+            values, bands = self.signatures
+            self.signatures = Signatures(values[stays], bands[stays])
+
+
+def clean_chunk(chunk: list[Document], steps: tuple[str, ...], settings: Settings) -> ChunkResult:
+    """Run the early ones of the named steps over a chunk."""
+    cleaner = Cleaner(choose_steps(steps), settings)
+    result = ChunkResult([], [], cleaner.tally)
+    for document in chunk:
+        bare = document._replace(text="")  # the sentences hold what is needed of it
+        for passage in cleaner.clean(document.text):
+            if isinstance(passage, Rejection):
+                sentence = Sentence.of(bare, passage.passage)
+                result.removed.append(sentence.to_removed(passage.step, passage.why))
+            else:
+                result.kept.append(Sentence.of(bare, passage))
+    if "duplicates" in steps:
+        result.signatures = compute_signatures([sentence.text for sentence in result.kept])
+    return result
+
+
+def _run_late_steps(
+    results: Iterator[ChunkResult],
+    steps: Sequence[Step],
+    settings: Settings,
+    scorer: Scorer | None,
+) -> Iterator[ChunkResult]:
+    """The results without what the late steps remove."""
+    names = {step.name for step in steps}
+    if scorer is not None and "toxicity" in names:
+        results = _drop_toxic(results, scorer, settings.toxic)
+    if "duplicates" not in names:
+        yield from results
+        return
+    seen = Duplicates(settings.similar, settings.window)
+    for result in results:
+        assert result.signatures is not None
+        twins = seen.find_twins(result.signatures)
+        result.drop("duplicates", [f"repeats candidate {twin}" if twin else "" for twin in twins])
+        yield result
+
+
+def _drop_toxic(
+    results: Iterator[ChunkResult], scorer: Scorer, threshold: float
+) -> Iterator[ChunkResult]:
+    """The results without toxic sentences; the scorer gets the sentences of several at a time."""
+
+    def score(batch: list[ChunkResult]) -> Iterator[ChunkResult]:
+        texts = [sentence.text for result in batch for sentence in result.kept]
+        reasons = iter(find_toxic(texts, scorer, threshold) if texts else [])
+        for result in batch:
+            result.drop("toxicity", [next(reasons) for _ in result.kept])
+            yield result
+
+    batch: list[ChunkResult] = []
+    for result in results:
+        batch.append(result)
+        if sum(len(waiting.kept) for waiting in batch) >= SCORER_BATCH:
+            yield from score(batch)
+            batch = []
+    yield from score(batch)
+
+
+class _Output:
+    """What one cleaning writes and counts."""
+
+    def __init__(self, kept: BinaryIO, removed: BinaryIO | None) -> None:
+        self._kept_stream, self._removed_stream = kept, removed
+        self._tally = Tally()
         self.documents = self.characters = self.unselected = self.sentences = self.kept = 0
 
-    def leave_out(self) -> None:
+    def count_unselected(self) -> None:
         self.unselected += 1
 
-    def counted(self, documents: Iterator[Document]) -> Iterator[Document]:
+    def count(self, documents: Iterator[Document]) -> Iterator[Document]:
+        """The same documents, counted as they pass."""
         for document in documents:
             self.documents += document.base == 0
             self.characters += len(document.text)
             yield document
 
-    def take(self, part: Part, written: BinaryIO, dropped: BinaryIO | None) -> None:
-        """Write a part and add its counts."""
-        self.tally.add(part.tally)
-        self.sentences += part.sentences
-        self.kept += len(part.kept)
-        written.write(b"".join(encode_json(_example(s)) + b"\n" for s in part.kept))
-        if dropped is not None:
-            dropped.write(
-                b"".join(encode_json(_removed(s, step, why)) + b"\n" for s, step, why in part.gone)
-            )
-        self.news(self.documents, self.characters)
+    def write(self, result: ChunkResult) -> None:
+        """Write the result of a chunk and add its counts."""
+        self._tally.add(result.tally)
+        self.sentences += len(result.kept) + len(result.removed)
+        self.kept += len(result.kept)
+        lines = (encode_json(sentence.to_example()) + b"\n" for sentence in result.kept)
+        self._kept_stream.write(b"".join(lines))
+        if self._removed_stream is not None:
+            lines = (encode_json(removed) + b"\n" for removed in result.removed)
+            self._removed_stream.write(b"".join(lines))
 
-    def report(self, steps: Sequence[Step], language: str, files: Sequence[Input]) -> Report:
-        return Report(
+    def report(
+        self, steps: Sequence[Step], language: str, files: Sequence[SourceFile]
+    ) -> CleanReport:
+        step_reports = []
+        for step in steps:
+            count = self._tally.of(step.name)
+            step_report = StepReport(
+                step=step.name,
+                title=step.title,
+                changed=count.changed,
+                removed=count.removed,
+                examples=tuple(count.examples),
+            )
+            step_reports.append(step_report)
+        return CleanReport(
             language=language,
             files=tuple(files),
             documents=self.documents,
@@ -174,41 +325,5 @@ class _Run:
             unselected=self.unselected,
             sentences=self.sentences,
             kept=self.kept,
-            steps=tuple(_step_report(step, self.tally) for step in steps),
+            steps=tuple(step_reports),
         )
-
-
-def _step_report(step: Step, tally: Tally) -> StepReport:
-    count = tally.of(step.name)
-    return StepReport(
-        step=step.name,
-        title=step.title,
-        changed=count.changed,
-        removed=count.removed,
-        examples=tuple(count.examples),
-    )
-
-
-def _document(sentence: Sentence) -> str:
-    return sentence.document.id or sentence.document.name
-
-
-def _example(sentence: Sentence) -> Example:
-    """A candidate: its text, and where it lies in which document of which source."""
-    document = sentence.document
-    meta = {"document": _document(sentence), "start": sentence.start, "end": sentence.end}
-    about = {"source": document.source, "licence": document.licence}
-    return Example(
-        id=f"{document.name}:{sentence.start}",
-        inputs={"text": sentence.text},
-        meta={**meta, **{key: value for key, value in about.items() if value}},
-        group=_document(sentence),
-    )
-
-
-def _removed(sentence: Sentence, step: str, why: str) -> Removed:
-    place = msgspec.structs.asdict(sentence)
-    place.pop("document")
-    return Removed(
-        document=sentence.document.name, line=sentence.document.line, step=step, why=why, **place
-    )

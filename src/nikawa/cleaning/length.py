@@ -7,8 +7,9 @@ from nikawa.cleaning.base import Settings, Step
 
 def length(text: str, settings: Settings) -> str:
     """Why the length is not right, or nothing."""
-    size = len(text)
-    return "" if settings.min_length <= size <= settings.max_length else f"{size} characters"
+    if settings.min_length <= len(text) <= settings.max_length:
+        return ""
+    return f"{len(text)} characters"
 
 
 STEPS = (Step("length", "too short or too long", 120, fault=length),)

@@ -33,21 +33,25 @@ class Signatures(NamedTuple):
     """A hash of each of the 16 bands."""
 
 
-def signatures(texts: Sequence[str]) -> Signatures:
+def compute_signatures(texts: Sequence[str]) -> Signatures:
     """The signatures of the texts."""
     import numpy as np
 
     if not texts:
         return Signatures(np.empty((0, HASHES), np.uint8), np.empty((0, BANDS), np.uint32))
-    grams, starts = _grams(texts)
+    grams, starts = _hash_grams(texts)
     least = np.empty((HASHES, len(texts)), np.uint32)
-    for row, (times, plus) in zip(least, _functions(), strict=True):
-        np.minimum.reduceat(_mixed(grams * np.uint32(times) + np.uint32(plus)), starts, out=row)
+    for row, (times, plus) in zip(least, _draw_functions(), strict=True):
+        np.minimum.reduceat(_mix(grams * np.uint32(times) + np.uint32(plus)), starts, out=row)
     values = np.ascontiguousarray((least & np.uint32(255)).astype(np.uint8).T)
-    return Signatures(values, _bands(least))
+    step = HASHES // BANDS
+    bands = np.zeros((BANDS, len(texts)), np.uint32)
+    for first in range(step):
+        bands = _mix(bands * np.uint32(0x9E3779B1) + least[first::step] + np.uint32(first + 1))
+    return Signatures(values, np.ascontiguousarray(bands.T))
 
 
-def _grams(texts: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
+def _hash_grams(texts: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
     """Hashes of all trigrams one after the other, and where each text's begin; every text has at least one."""
     import numpy as np
 
@@ -62,12 +66,12 @@ def _grams(texts: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
     for back in range(1, GRAM):  # a trigram may not begin in the last two characters of a text
         whole[ends - back] = False
     hashes = codes[: len(codes) - 2] * np.uint32(0x9E3779B1)
-    hashes = _mixed(hashes ^ (codes[1:-1] * np.uint32(0x85EBCA77)))
-    hashes = _mixed(hashes + codes[2:] * np.uint32(0xC2B2AE3D))
+    hashes = _mix(hashes ^ (codes[1:-1] * np.uint32(0x85EBCA77)))
+    hashes = _mix(hashes + codes[2:] * np.uint32(0xC2B2AE3D))
     return hashes[whole[:-2]], np.cumsum(counts) - counts
 
 
-def _mixed(values: Words) -> Words:
+def _mix(values: Words) -> Words:
     """Spread every bit over the word."""
     import numpy as np
 
@@ -77,18 +81,8 @@ def _mixed(values: Words) -> Words:
     return values
 
 
-def _bands(least: Words) -> Words:
-    import numpy as np
-
-    rows = HASHES // BANDS
-    bands = np.zeros((BANDS, least.shape[1]), np.uint32)
-    for row in range(rows):
-        bands = _mixed(bands * np.uint32(0x9E3779B1) + least[row::rows] + np.uint32(row + 1))
-    return np.ascontiguousarray(bands.T)
-
-
 @cache
-def _functions() -> tuple[tuple[int, int], ...]:
+def _draw_functions() -> tuple[tuple[int, int], ...]:
     """(Odd factor, summand) of each hash function, from splitmix64."""
     state, drawn = 0, []
     for _ in range(HASHES):

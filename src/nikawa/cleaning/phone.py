@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from nikawa.cleaning._digits import plain_digits
 from nikawa.cleaning.base import Edit, Step
+from nikawa.cleaning.patterns import merge_edits, to_plain_digits
 
 _EDGE, _AFTER = r"(?<![\d.,-])", r"(?![\d-]|[.,]\d)"
 _KOREAN = re.compile(
@@ -27,30 +27,25 @@ _JAPANESE = re.compile(
     r"|(?:\(?\+81\)?[- ]|\(?0)(?=[\d() -]{9,13}(?!\d))(?:\d{1,4}(?:\)|[- (])\d{1,4}(?:\)|-)|(?:[36]|[1-9]\d{1,3}) \d{3,4} )\d{4}"
     rf"){_AFTER}"
 )
-_DIGITS = re.compile(r"\D")
+_NO_DIGIT = re.compile(r"\D")
 _YEARS = re.compile(r"(1\d{3})-(1\d{3}|20\d\d)")
 
 
 def phone(text: str, language: str) -> list[Edit]:
     """Find numbers; both countries' in either language."""
-    plain = plain_digits(text)
+    plain = to_plain_digits(text)
     if not plain:
         return []
-    found = {m.span() for m in _KOREAN.finditer(plain) if not _years(m.group())}
-    found |= {
-        m.span() for m in _JAPANESE.finditer(plain) if 9 <= len(_DIGITS.sub("", m.group())) <= 13
-    }
-    edits: list[Edit] = []
-    for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
-        if not edits or start >= edits[-1][1]:
-            edits.append((start, end, "<phone>"))
-    return edits
-
-
-def _years(number: str) -> bool:
-    """Whether a number of a service is rather a stretch of years: 1588-1598, but not 1588-1588."""
-    found = _YEARS.fullmatch(number)
-    return found is not None and found[1] < found[2]
+    edits: set[Edit] = set()
+    for match in _KOREAN.finditer(plain):
+        years = _YEARS.fullmatch(match.group())
+        # 1588-1598 is rather a stretch of years than a service, 1588-1588 is not
+        if years is None or years[1] >= years[2]:
+            edits.add((*match.span(), "<phone>"))
+    for match in _JAPANESE.finditer(plain):
+        if 9 <= len(_NO_DIGIT.sub("", match.group())) <= 13:
+            edits.add((*match.span(), "<phone>"))
+    return merge_edits(list(edits))
 
 
 STEPS = (Step("phone", "telephone numbers", 53, edits=phone, pii=True),)

@@ -5,13 +5,18 @@ Only forms that prose does not have: 기자 and 記者 as words of a sentence st
 
 from __future__ import annotations
 
-from nikawa.cleaning._patterns import merged, removals
-from nikawa.cleaning._press_ja import PATTERNS as JAPANESE
-from nikawa.cleaning._press_ko import PATTERNS as KOREAN
-from nikawa.cleaning.base import Edit, Step
+import re
 
-_PATTERNS = {"ja": JAPANESE, "ko": KOREAN}
-_MARKS = {
+from nikawa.cleaning.base import Edit, Step
+from nikawa.cleaning.patterns import merge_edits, replace_matches
+from nikawa.cleaning.press_ja import PATTERNS as JAPANESE
+from nikawa.cleaning.press_ko import PATTERNS as KOREAN
+
+_PATTERNS = {
+    language: [(marks, re.compile(pattern, re.MULTILINE)) for marks, pattern in patterns]
+    for language, patterns in (("ja", JAPANESE), ("ko", KOREAN))
+}
+_ALL_MARKS = {
     language: sorted({mark for marks, _ in patterns for mark in marks})
     for language, patterns in _PATTERNS.items()
 }
@@ -20,13 +25,13 @@ _MARKS = {
 def press(text: str, language: str) -> list[Edit]:
     """Remove what the newsroom added."""
     edits: list[Edit] = []
-    there = {mark for mark in _MARKS[language] if mark in text}
-    if not there:
+    present = {mark for mark in _ALL_MARKS[language] if mark in text}
+    if not present:
         return edits
     for marks, pattern in _PATTERNS[language]:
-        if not there.isdisjoint(marks):
-            edits += removals(pattern, text)
-    return merged(edits) if edits else edits
+        if not present.isdisjoint(marks):
+            edits += replace_matches(pattern, text)
+    return merge_edits(edits) if edits else edits
 
 
 STEPS = (Step("press", "reporters, agencies, picture credits, copyright lines", 40, edits=press),)

@@ -23,7 +23,7 @@ _OTHER = {
 }
 _STAND_IN = re.compile(r"<(?:email|url|mention|phone|identity)>")
 _ANY_KANA = re.compile(f"[{_KANA}]")
-CHINESE = 20
+MIN_CHINESE_LETTERS = 20
 """Letters of a Japanese text without kana from which it is taken for Chinese."""
 
 
@@ -34,17 +34,16 @@ def script(text: str, settings: Settings) -> str:
     foreign = len(_FOREIGN[settings.language].findall(text))
     if foreign and (count := len(other.findall(text))) > settings.max_other:
         return f"{count} {name} characters"
-    own = _own(text, settings.language, exact=foreign > 0)
+    pattern = _OWN[settings.language]
+    # without foreign letters it does not matter how many there are
+    own = len(pattern.findall(text)) if foreign else int(pattern.search(text) is not None)
     if own < settings.min_own * (own + foreign) or not own + foreign:
         return f"{own} of {own + foreign} letters are of the language"
-    if settings.language == "ja" and not _ANY_KANA.search(text) and _own(text, "ja") >= CHINESE:
-        return f"{_own(text, 'ja')} kanji without kana"
+    if settings.language == "ja" and not _ANY_KANA.search(text):
+        kanji = len(pattern.findall(text))
+        if kanji >= MIN_CHINESE_LETTERS:
+            return f"{kanji} kanji without kana"
     return ""
-
-
-def _own(text: str, language: str, *, exact: bool = True) -> int:
-    """Letters of the language's own script; without `exact` only whether there is one."""
-    return len(_OWN[language].findall(text)) if exact else int(bool(_OWN[language].search(text)))
 
 
 STEPS = (Step("script", "too much other script", 110, fault=script),)

@@ -13,28 +13,30 @@ from nikawa.errors import BadInput
 from nikawa.io.command import pipe_lines, split_command
 
 Scorer = Callable[[Sequence[str]], Sequence[float]]
-BATCH = 20_000
-"""Sentences given to a scorer at a time: a command loads its model once for so many."""
+"""From sentences to a number each."""
+SCORER_BATCH = 20_000
+"""Sentences a scorer gets at a time: a command loads its model once for so many."""
 
 
-def by_command(command: str) -> Scorer:
+def command_scorer(command: str) -> Scorer:
     """A scorer that runs `command` (no shell): a sentence a line in, a number a line out."""
     called = "the toxicity command"
-    split_command(command, called)  # told before the work, not after it
-    return lambda texts: _numbers(pipe_lines(command, texts, called=called))
+    split_command(command, called)  # a bad command fails before the work, not after it
+
+    def score(texts: Sequence[str]) -> list[float]:
+        scores = []
+        for number, line in enumerate(pipe_lines(command, texts, called=called), start=1):
+            try:
+                scores.append(float(line))
+            except ValueError:
+                what = f"the toxicity command wrote {line!r} for sentence {number}"
+                raise BadInput(what, cure="let it write one number a line") from None
+        return scores
+
+    return score
 
 
-def _numbers(lines: list[str]) -> list[float]:
-    for number, line in enumerate(lines, start=1):
-        try:
-            float(line)
-        except ValueError:
-            what = f"the toxicity command wrote {line!r} for sentence {number}"
-            raise BadInput(what, cure="let it write one number a line") from None
-    return [float(line) for line in lines]
-
-
-def toxic(texts: Sequence[str], scorer: Scorer, threshold: float) -> list[str]:
+def find_toxic(texts: Sequence[str], scorer: Scorer, threshold: float) -> list[str]:
     """For each sentence why it must go, or nothing. The scorer must give each a number."""
     scores = list(scorer(texts))
     if len(scores) != len(texts) or any(math.isnan(score) for score in scores):

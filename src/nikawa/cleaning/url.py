@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nikawa.cleaning._patterns import narrow, removals
 from nikawa.cleaning.base import Edit, Step
+from nikawa.cleaning.patterns import replace_matches, to_half_width
 
 _CHARACTER = r"[A-Za-z0-9\-._~:/?#\[\]@!$&'*+,;=%]"
 _LAST = r"[A-Za-z0-9\-_~/#@$&*+=%]"
@@ -23,8 +23,8 @@ _PATTERN = re.compile(
 def url(text: str, language: str) -> list[Edit]:
     """Find addresses."""
     if "．" in text or "：／／" in text:
-        text = narrow(text)
-    return removals(_PATTERN, text, "<url>") if "." in text or "://" in text else []
+        text = to_half_width(text)
+    return replace_matches(_PATTERN, text, "<url>") if "." in text or "://" in text else []
 
 
 STEPS = (Step("url", "web addresses", 51, edits=url, pii=True),)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nikawa.cleaning.links import best, pagerank, read_links
+from nikawa.cleaning.rank import best_articles, pagerank, read_links
 from nikawa.errors import BadInput
 
 
@@ -49,8 +49,8 @@ def test_best_first_and_ties_by_name(tmp_path: Path) -> None:
         tmp_path / "l.tsv",
         [("from", "to"), ("바다", "다리"), ("산", "다리"), ("다리", "강"), ("산", "산")],
     )
-    assert [name for name, _ in best(path, 10)] == ["강", "다리", "바다", "산"]
-    assert [name for name, _ in best(path, 2)] == ["강", "다리"]
+    assert [name for name, _ in best_articles(path, 10)] == ["강", "다리", "바다", "산"]
+    assert [name for name, _ in best_articles(path, 2)] == ["강", "다리"]
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,7 @@ def test_bad_files(tmp_path: Path, text: str, why: str) -> None:
 
 
 def test_only_links_to_oneself(tmp_path: Path) -> None:
-    assert best(write(tmp_path / "l.tsv", [("a", "a"), ("b", "b")]), 5) == [("a", 0.5), ("b", 0.5)]
+    assert best_articles(write(tmp_path / "l.tsv", [("a", "a"), ("b", "b")]), 5) == [
+        ("a", 0.5),
+        ("b", 0.5),
+    ]
