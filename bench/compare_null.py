@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nikawa.metrics.base import mean
-from nikawa.stats.paired_seeds import compare_runs
+from nikawa.stats.seeds import compare_runs
 
 ITEMS = 1_000
 EASE = 0.8

@@ -19,7 +19,7 @@ import numpy as np
 
 from nikawa.metrics import Items, jsquad, klue_dp, klue_mrc, klue_ner, klue_re, metrics, wos
 from nikawa.metrics.classes import macro_f1_of
-from nikawa.stats.resample import RESAMPLES, bootstrap
+from nikawa.stats.resample import TEST_RESAMPLES, bootstrap
 
 SEQEVAL = (
     "seqeval 1.2.2 strict IOB2, one list per sentence (same inputs as klue_ner_entity_macro_f1)"
@@ -203,7 +203,7 @@ def resampling() -> None:
         evaluation = evaluate(items, "official")
         own, _ = best(lambda evaluation=evaluation, n=n: bootstrap(evaluation, np.arange(n)), 2)  # type: ignore[misc]
         line(
-            f"bootstrap of {name}, {n:,} items: one run x {RESAMPLES:,}", once * RESAMPLES, own, 100
+            f"bootstrap of {name}, {n:,} items: one run x {TEST_RESAMPLES:,}", once * TEST_RESAMPLES, own, 100
         )
 
 

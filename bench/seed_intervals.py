@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.stats.resample import interval
-from nikawa.stats.run_means import mean_interval
+from nikawa.stats.resample import percentile_interval
+from nikawa.stats.seeds import mean_interval
 
 EASE = 0.8
 """The share of items a system has right: what intervals are to hold."""
@@ -40,7 +40,9 @@ def rates(items: int, k: int, sd: float, times: int) -> list[tuple[float, float]
         drawn = resampled(generator, right)
         picks = generator.integers(0, k, size=drawn.shape)
         ends[0].append(mean_interval(right.mean(axis=1), drawn, items))
-        ends[1].append(interval(np.take_along_axis(drawn, picks, axis=0).mean(axis=0), items))
+        ends[1].append(
+            percentile_interval(np.take_along_axis(drawn, picks, axis=0).mean(axis=0), items)
+        )
     found = [np.array(each) for each in ends]
     held = [float(((each[:, 0] <= EASE) & (each[:, 1] >= EASE)).mean()) for each in found]
     width = [float(100 * np.median(np.diff(each, axis=1))) for each in found]

@@ -10,12 +10,11 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build as app
+from nikawa.cli.terminal.app import build as app
 from nikawa.errors import BadInput
 from nikawa.io.records import write_records
 from nikawa.records import Example
 from nikawa.scoring.shift import ShiftReport, shift, summary
-from nikawa.scoring.shift_parts import wilson
 
 E, C, N = "entailment", "contradiction", "neutral"
 Sides = tuple[str, str]
@@ -142,11 +141,6 @@ def test_structures_are_refused(put: Put) -> None:
         shift(*put(some, some))
 
 
-def test_the_interval_is_wilsons() -> None:
-    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
-    assert wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-
-
 def run(*words: str) -> Any:
     return CliRunner().invoke(app(), ["data", "shift", *words])
 
@@ -166,7 +160,7 @@ def test_the_command_shows_and_prints(put: Put) -> None:
 
 def test_numbers_for_programs_have_no_comma(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "nikawa.cli._shift._by_part", lambda report: (("part", "n"), [("all", 9_927)])
+        "nikawa.cli.data._by_part", lambda report: (("part", "n"), [("all", 9_927)])
     )
     sides = put()
     assert run(*sides, "--as", "csv").stdout == "part,n\nall,9927\n"

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from nikawa.metrics import Items, metrics
-from nikawa.stats.masks import Sample, figure, group_sums, measure_parts, resampled_sums, weightings
-from nikawa.stats.resample import bootstrap, draws, group_numbers, interval
+from nikawa.stats.masks import (
+    Sample,
+    draw_kept_weights,
+    make_figure,
+    measure_parts,
+    resample_sums,
+    sum_groups,
+)
+from nikawa.stats.resample import bootstrap, draw_weights, number_groups, percentile_interval
 
 LABELS = ("yes", "no", "maybe")
 
@@ -31,7 +38,7 @@ def test_parts_and_rests_are_the_metric_on_them(name: str) -> None:
     whole, metric = items(60, 1), metrics()[name]
     masks = [np.arange(60) < 20, np.arange(60) % 2 == 0]
     sample = Sample(
-        [metric.evaluate(whole, "official")], group_numbers([i // 3 for i in range(60)])
+        [metric.evaluate(whole, "official")], number_groups([i // 3 for i in range(60)])
     )
     found = measure_parts(sample, masks, resamples=200)
     for i, mask in enumerate(masks):
@@ -63,10 +70,10 @@ def test_metrics_that_are_no_sums_are_measured_too() -> None:
 def test_the_whole_has_the_interval_of_the_bootstrap() -> None:
     whole = items(300, 3)
     evaluation = metrics()["accuracy"].evaluate(whole, "official")
-    units = group_numbers([i // 2 for i in range(300)])
+    units = number_groups([i // 2 for i in range(300)])
     found = measure_parts(Sample([evaluation], units), [np.ones(300, dtype=bool)], resamples=4_000)
-    expected = interval(bootstrap(evaluation, units, resamples=4_000), None)
-    assert interval(found.drawn[:, 0], None) == pytest.approx(expected, abs=0.01)
+    expected = percentile_interval(bootstrap(evaluation, units, resamples=4_000), None)
+    assert percentile_interval(found.drawn[:, 0], None) == pytest.approx(expected, abs=0.01)
 
 
 def test_runs_are_drawn_too() -> None:
@@ -78,7 +85,7 @@ def test_runs_are_drawn_too() -> None:
     everything = [np.ones(n, dtype=bool)]
     widths = [
         np.ptp(
-            interval(
+            percentile_interval(
                 measure_parts(Sample(part, np.arange(n)), everything, resamples=500).drawn[:, 0], n
             )
         )
@@ -90,21 +97,23 @@ def test_runs_are_drawn_too() -> None:
 def test_sums_of_groups_and_of_resamples() -> None:
     matrix = np.arange(12.0).reshape(6, 2)
     units = np.array([0, 1, 0, 2, 1, 0])
-    assert group_sums(matrix, units).tolist() == [[0 + 4 + 10, 1 + 5 + 11], [2 + 8, 3 + 9], [6, 7]]
-    by_hand = np.concatenate([w @ group_sums(matrix, units) for w in draws(3, 70, 5)])
-    assert np.array_equal(resampled_sums(matrix, units, resamples=70, seed=5), by_hand)
+    assert sum_groups(matrix, units).tolist() == [[0 + 4 + 10, 1 + 5 + 11], [2 + 8, 3 + 9], [6, 7]]
+    by_hand = np.concatenate([w @ sum_groups(matrix, units) for w in draw_weights(3, 70, 5)])
+    assert np.array_equal(resample_sums(matrix, units, resamples=70, seed=5), by_hand)
 
 
 def test_weights_are_those_of_the_draws() -> None:
     for _ in range(2):
-        for kept, drawn in zip(weightings(40, 100, 1), draws(40, 100, 1), strict=True):
+        for kept, drawn in zip(
+            draw_kept_weights(40, 100, 1), draw_weights(40, 100, 1), strict=True
+        ):
             assert np.array_equal(kept, drawn)
 
 
 def test_a_figure_that_is_not_defined_is_none() -> None:
-    found = figure(np.array([np.nan]), np.array([np.nan, np.nan]), units=40)
+    found = make_figure(np.array([np.nan]), np.array([np.nan, np.nan]), units=40)
     assert (found.value, found.low, found.high, found.sd) == (None, None, None, None)
-    several = figure(np.array([0.1, 0.3]), np.array([0.1, 0.2, 0.3]), units=40, scale=100, n=4)
+    several = make_figure(np.array([0.1, 0.3]), np.array([0.1, 0.2, 0.3]), units=40, scale=100, n=4)
     assert several.value == pytest.approx(20)
     assert several.sd == pytest.approx(14.142135)
     assert several.n == 4

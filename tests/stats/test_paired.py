@@ -10,10 +10,10 @@ import pytest
 
 from nikawa.metrics import Items, metrics
 from nikawa.metrics.base import mean
-from nikawa.stats import paired_kinds
+from nikawa.stats import paired
+from nikawa.stats.distributions import t_p, t_quantile
 from nikawa.stats.paired import compare_pairs, compare_seeds
 from nikawa.stats.resample import mcnemar
-from nikawa.stats.student import t_p, t_quantile
 
 
 def sides(n: int, seed: int = 0) -> list[tuple[Any, Any]]:
@@ -29,14 +29,14 @@ def sides(n: int, seed: int = 0) -> list[tuple[Any, Any]]:
 def test_kinds_give_the_figures_of_units(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs, groups = sides(700), np.arange(700) // 2
     by_kind = compare_pairs(pairs, groups, rounds=400)
-    monkeypatch.setattr(paired_kinds, "MOST", 0)
+    monkeypatch.setattr(paired, "MAX_KINDS", 0)
     assert compare_pairs(pairs, groups, rounds=400) == by_kind
 
 
 def test_drawn_kinds_agree_with_drawn_units(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs, groups = sides(700), np.arange(700)
     units = compare_pairs(pairs, groups, rounds=4000)
-    monkeypatch.setattr(paired_kinds, "EXACT", 0)
+    monkeypatch.setattr(paired, "MAX_UNITS_DRAWN", 0)
     for one, two in zip(units, compare_pairs(pairs, groups, rounds=4000), strict=True):
         assert one.smallest == pytest.approx(two.smallest, rel=0.05)
         assert one.difference.low == pytest.approx(two.difference.low, abs=0.004)
@@ -46,8 +46,8 @@ def test_drawn_kinds_agree_with_drawn_units(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_many_items_are_never_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("picks", "coins"):
-        monkeypatch.delattr(paired_kinds, name)
+    for name in ("draw_units", "draw_coins"):
+        monkeypatch.delattr(paired, name)
     accuracy, f1 = compare_pairs(sides(20_000), np.arange(20_000))
     assert accuracy.difference.low < accuracy.difference.value < accuracy.difference.high
     assert f1.difference.p_randomisation < 0.01

@@ -10,16 +10,16 @@ import pytest
 from nikawa.metrics import Items, metrics
 from nikawa.metrics.klue_re import auprc_of
 from nikawa.stats.resample import (
-    BLOCK,
+    MAX_WEIGHTS_AT_ONCE,
     bootstrap,
     bootstrap_all,
     bootstrap_p,
-    draws,
-    group_numbers,
-    holm,
-    interval,
+    correct_holm,
+    draw_swap_weights,
+    draw_weights,
     mcnemar,
-    swaps,
+    number_groups,
+    percentile_interval,
     two_sided_p,
 )
 
@@ -29,11 +29,11 @@ def half_right(n: int) -> Items:
 
 
 def test_groups_are_numbered_as_they_come() -> None:
-    assert group_numbers(["x", "y", "x", None]).tolist() == [0, 1, 0, 2]
+    assert number_groups(["x", "y", "x", None]).tolist() == [0, 1, 0, 2]
 
 
 def test_a_resample_draws_as_many_units_as_there_are() -> None:
-    blocks = list(draws(7, 1000, 0))
+    blocks = list(draw_weights(7, 1000, 0))
     weights = np.concatenate(blocks)
     assert weights.shape == (1000, 7)
     assert (weights.sum(axis=1) == 7).all()
@@ -42,15 +42,15 @@ def test_a_resample_draws_as_many_units_as_there_are() -> None:
 
 
 def test_a_resample_does_not_depend_on_how_many_are_asked_for() -> None:
-    units = BLOCK // 4
-    few, many = (np.concatenate(list(draws(units, count, 3)))[:2] for count in (2, 5))
+    units = MAX_WEIGHTS_AT_ONCE // 4
+    few, many = (np.concatenate(list(draw_weights(units, count, 3)))[:2] for count in (2, 5))
     assert (few == many).all()
 
 
 def test_same_seed_same_interval() -> None:
     evaluation = metrics()["accuracy"].evaluate(half_right(50), "official")
     one, same, other = (
-        interval(bootstrap(evaluation, np.arange(50), seed=s), 50) for s in (1, 1, 2)
+        percentile_interval(bootstrap(evaluation, np.arange(50), seed=s), 50) for s in (1, 1, 2)
     )
     assert one == same
     assert one == pytest.approx(other, abs=0.03)
@@ -58,15 +58,15 @@ def test_same_seed_same_interval() -> None:
 
 def test_the_interval_of_a_share_is_the_binomial_one() -> None:
     evaluation = metrics()["accuracy"].evaluate(half_right(400), "official")
-    low, high = interval(bootstrap(evaluation, np.arange(400)), 400)
+    low, high = percentile_interval(bootstrap(evaluation, np.arange(400)), 400)
     assert (low, high) == pytest.approx((0.5 - 0.049, 0.5 + 0.049), abs=0.004)
 
 
 def test_items_that_belong_together_widen_the_interval() -> None:
     items = Items(["a"] * 400, ["a"] * 200 + ["b"] * 200)
     evaluation = metrics()["accuracy"].evaluate(items, "official")
-    single = interval(bootstrap(evaluation, np.arange(400)), 400)
-    tens = interval(bootstrap(evaluation, np.repeat(np.arange(40), 10)), 40)
+    single = percentile_interval(bootstrap(evaluation, np.arange(400)), 400)
+    tens = percentile_interval(bootstrap(evaluation, np.repeat(np.arange(40), 10)), 40)
     assert tens[1] - tens[0] > 2.5 * (single[1] - single[0])
 
 
@@ -82,11 +82,11 @@ def test_several_metrics_share_their_resamples() -> None:
 def test_nothing_to_resample() -> None:
     evaluation = metrics()["accuracy"].evaluate(Items([], []), "official")
     assert np.isnan(bootstrap(evaluation, np.arange(0), resamples=5)).all()
-    assert np.isnan(interval(np.full(3, np.nan), None)).all()
+    assert np.isnan(percentile_interval(np.full(3, np.nan), None)).all()
 
 
 def test_undefined_resamples_are_left_out() -> None:
-    assert interval(np.array([np.nan, 1.0, 1.0]), None) == (1.0, 1.0)
+    assert percentile_interval(np.array([np.nan, 1.0, 1.0]), None) == (1.0, 1.0)
 
 
 def test_mcnemar_is_the_binomial_tail() -> None:
@@ -97,9 +97,9 @@ def test_mcnemar_is_the_binomial_tail() -> None:
 
 
 def test_holm() -> None:
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.9]) == [1.0, 1.0]
-    assert holm([]) == []
+    assert correct_holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert correct_holm([0.9, 0.9]) == [1.0, 1.0]
+    assert correct_holm([]) == []
 
 
 def test_p_values_count_the_seen_one_in() -> None:
@@ -111,7 +111,7 @@ def test_p_values_count_the_seen_one_in() -> None:
 
 
 def test_swaps_are_fair_coins() -> None:
-    coins = np.concatenate(list(swaps(20, 2000, 0)))
+    coins = np.concatenate(list(draw_swap_weights(20, 2000, 0)))
     assert set(np.unique(coins)) == {0.0, 1.0}
     assert coins.mean() == pytest.approx(0.5, abs=0.01)
 
@@ -128,7 +128,7 @@ def test_ten_thousand_resamples_at_the_size_of_a_dev_set(name: str, n: int) -> N
         gold, answers = ([f"c{round(x) % 7}" for x in side] for side in (gold, answers))
     evaluation = metrics()[name].evaluate(Items(gold, answers), "official")
     start = time.thread_time()  # of this thread: a busy machine must not fail the test
-    low, high = interval(bootstrap(evaluation, np.arange(n)), n)
+    low, high = percentile_interval(bootstrap(evaluation, np.arange(n)), n)
     assert low < evaluation.value < high
     assert time.thread_time() - start < 2
 
@@ -139,6 +139,6 @@ def test_a_thousand_resamples_of_auprc() -> None:
     gold = generator.integers(0, 30, 7765)
     evaluation = auprc_of(generator.random((7765, 30)) + np.eye(30)[gold] / 2, gold, "documented")
     start = time.thread_time()  # of this thread: a busy machine must not fail the test
-    low, high = interval(bootstrap(evaluation, np.arange(7765), resamples=1000), 7765)
+    low, high = percentile_interval(bootstrap(evaluation, np.arange(7765), resamples=1000), 7765)
     assert low < high < 1
     assert time.thread_time() - start < 20

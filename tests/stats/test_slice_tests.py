@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from nikawa.metrics.base import Floats, mean
+from nikawa.stats.distributions import normal_p
 from nikawa.stats.masks import Sample
 from nikawa.stats.slice_tests import (
-    alike,
     cross_slices,
-    fisher,
+    fisher_p,
+    intraclass_correlation,
     measure_slices,
-    normal_p,
-    score_test,
-    wald,
+    score_p,
+    wald_p,
 )
 from nikawa.stats.slices import Mask, SliceMask
 
@@ -70,7 +70,7 @@ def test_small_slices_and_the_whole_are_not_tested() -> None:
 
 
 def test_few_groups_have_a_value_but_no_interval() -> None:
-    """However many items they hold: what is alike in nine groups may not be in a tenth."""
+    """However many items they hold: what is intraclass_correlation in nine groups may not be in a tenth."""
     units = np.arange(100) // 4
     nine, ten = np.arange(100) < 36, np.arange(100) < 40
     found = sample(np.tile(np.array([0.0, 1.0]), 50), units)
@@ -106,10 +106,11 @@ def test_the_tests_hold_their_level(size: int, grouped: bool) -> None:
         else:
             units, detail = np.arange(600), (draw.random(600) < 0.9).astype(float)
             mask = np.isin(units, draw.permutation(600)[:size])
-        rho = alike(detail, units)
-        p = score_test(detail, units, mask, rho)
+        rho = intraclass_correlation(detail, units)
+        p = score_p(detail, units, mask, rho)
         told += (
-            max(p, fisher(int(detail[mask].sum()), int(mask.sum()), int(detail.sum()), 600)) < 0.05
+            max(p, fisher_p(int(detail[mask].sum()), int(mask.sum()), int(detail.sum()), 600))
+            < 0.05
         )
     assert told <= 30
 
@@ -117,24 +118,24 @@ def test_the_tests_hold_their_level(size: int, grouped: bool) -> None:
 def test_alike() -> None:
     draw = np.random.default_rng(3)
     units = np.repeat(np.arange(200), 4)
-    assert alike(draw.random(200)[units], units) == pytest.approx(1.0)
-    assert alike(draw.random(800), units) == pytest.approx(0.0, abs=0.1)
-    assert alike(draw.random(5), np.arange(5)) == 0.0
-    assert alike(np.ones(8), np.repeat([0, 1], 4)) == 0.0
+    assert intraclass_correlation(draw.random(200)[units], units) == pytest.approx(1.0)
+    assert intraclass_correlation(draw.random(800), units) == pytest.approx(0.0, abs=0.1)
+    assert intraclass_correlation(draw.random(5), np.arange(5)) == 0.0
+    assert intraclass_correlation(np.ones(8), np.repeat([0, 1], 4)) == 0.0
 
 
 def test_fisher() -> None:
     """Known tables: 3 of 4 cups of tea; 8 of 10 against 1 of 6."""
-    assert fisher(3, 4, 4, 8) == pytest.approx(0.4857142857)
-    assert fisher(8, 10, 9, 16) == pytest.approx(0.0349650350)
-    assert fisher(5, 5, 5, 5) == 1.0
+    assert fisher_p(3, 4, 4, 8) == pytest.approx(0.4857142857)
+    assert fisher_p(8, 10, 9, 16) == pytest.approx(0.0349650350)
+    assert fisher_p(5, 5, 5, 5) == 1.0
 
 
 def test_wald_and_the_normal_curve() -> None:
     assert normal_p(1.959963984540054, 1.0) == pytest.approx(0.05)
     assert (normal_p(0.0, 0.0), normal_p(0.1, 0.0)) == (1.0, 0.0)
-    assert wald(0.1, np.array([np.nan] * 5 + [0.1] * 5)) is None
-    assert wald(0.5, np.array([0.4, 0.5, 0.6] * 40)) == pytest.approx(0, abs=1e-6)
+    assert wald_p(0.1, np.array([np.nan] * 5 + [0.1] * 5)) is None
+    assert wald_p(0.5, np.array([0.4, 0.5, 0.6] * 40)) == pytest.approx(0, abs=1e-6)
 
 
 def test_cross_cells() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from nikawa.errors import BadInput
 from nikawa.records import Record
-from nikawa.stats.binomial import Ints, critical_counts, log_tail
+from nikawa.stats.distributions import Ints, binomial_log_tail, critical_counts
 from nikawa.text.protocol import Analyser
 
 ALPHA = 0.01
@@ -160,7 +160,7 @@ def over_the_line(table: Table) -> tuple[Pair, ...]:
     line = table.line(table.totals)
     rows, columns = np.nonzero(table.counts >= line[:, None])
     n, k = table.totals[rows], table.counts[rows, columns]
-    tails = log_tail(n, k, 1 / len(table.labels))
+    tails = binomial_log_tail(n, k, 1 / len(table.labels))
     found = [
         Pair(
             token=table.tokens[row],

@@ -10,11 +10,10 @@ from typing import Any
 
 from nikawa.errors import BadInput, suggest
 from nikawa.records import Example, Record
+from nikawa.stats.distributions import wilson_interval
 from nikawa.stats.slices import slice_examples
 
 SPLIT, TAG = "split", "tag"
-Z = 1.959963984540054
-"""The normal quantile of a 95% interval."""
 
 
 class Numbers(Record, frozen=True, kw_only=True):
@@ -98,7 +97,7 @@ def part_of(where: str, rows: Sequence[Row]) -> Part:
     names = sorted({name for pair in counts for name in pair})
     table = {one: {other: counts[one, other] for other in names} for one in names}
     changed = sum(row.before != row.after for row in rows)
-    low, high = wilson(changed, len(rows))
+    low, high = wilson_interval(changed / len(rows), len(rows))
     numeric = all(
         isinstance(side, float | int) and not isinstance(side, bool)
         for row in rows
@@ -114,14 +113,6 @@ def part_of(where: str, rows: Sequence[Row]) -> Part:
         table=table,
         numbers=_numbers(rows) if numeric else None,
     )
-
-
-def wilson(count: int, n: int) -> tuple[float, float]:
-    """Wilson's 95% interval of a share."""
-    share = count / n
-    centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * math.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def _kappa(table: Mapping[str, Mapping[str, int]], n: int) -> float | None:

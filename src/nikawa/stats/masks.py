@@ -2,7 +2,7 @@
 
 The runs of a system answer the same items, so one draw of groups serves all runs and parts: the statistics of a part are
 those of all items with zeros outside it, and those of the rest are the remainder. With several runs a lucky seed widens
-the interval: by Student's t (see `run_means`) where the metric is a mean over items, else runs are drawn too.
+the interval: by Student's t (see `seeds`) where the metric is a mean over items, else runs are drawn too.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.stats.resample import Evaluation, Floats, Ints, count_units, draws, interval
+from nikawa.stats.resample import (
+    Evaluation,
+    Floats,
+    Ints,
+    count_units,
+    draw_weights,
+    percentile_interval,
+)
 from nikawa.stats.results import Figure
-from nikawa.stats.run_means import ANY, Limits, limits_of, mean_interval, mean_p
+from nikawa.stats.seeds import NO_LIMITS, Limits, find_limits, mean_interval, mean_p
 from nikawa.stats.slices import Mask
 
-CELLS = 16_000_000
+MAX_CELLS = 16_000_000
 """Numbers of a table of groups by statistics that are held at once."""
-KEPT = 40_000_000
+MAX_WEIGHTS_KEPT = 40_000_000
 """Weights that are remembered, a byte each; more of them are drawn anew each time."""
 
 
@@ -41,7 +48,7 @@ class Sample:
     @property
     def limits(self) -> Limits:
         """What values can be, where the metric is the mean of a score an item."""
-        return limits_of(self.detail)
+        return find_limits(self.detail)
 
     def units_in(self, mask: Mask) -> int:
         """How many groups have an item in a part."""
@@ -61,123 +68,127 @@ class Parts:
     runs: Floats | None = None
     """Runs by resamples by parts, where there are several and the metric is a mean over items."""
     runs_rests: Floats | None = None
-    limits: Limits = ANY
+    limits: Limits = NO_LIMITS
 
     def figure(self, part: int, *, units: int, scale: float = 1.0, n: int = 0) -> Figure:
         """The metric on a part, which has so many units."""
         drawn = self.drawn[:, part] if self.runs is None else self.runs[:, :, part]
-        return figure(
+        return make_figure(
             self.values[:, part], drawn, units=units, scale=scale, n=n, limits=self.limits
         )
 
     def gap(self, part: int, *, units: int, scale: float = 1.0) -> Figure:
         """The part less its rest."""
-        (low, high), apart = self.limits, self._apart(part)
-        drawn = self.drawn[:, part] - self.drawn_rests[:, part] if apart is None else apart
+        low, high = self.limits
+        drawn = self._gaps_of_runs(part)
+        if drawn is None:
+            drawn = self.drawn[:, part] - self.drawn_rests[:, part]
         values = self.values[:, part] - self.rests[:, part]
-        return figure(values, drawn, units=units, scale=scale, limits=(low - high, high - low))
+        return make_figure(values, drawn, units=units, scale=scale, limits=(low - high, high - low))
 
     def gap_p(self, part: int) -> float | None:
-        """The p that a part is as its rest over items and seeds; None where seeds are not told so."""
-        apart = self._apart(part)
-        return (
-            None
-            if apart is None
-            else finite_or_none(mean_p(self.values[:, part] - self.rests[:, part], apart))
-        )
+        """The p that a part is as its rest over items and seeds; None where there is one run, or no mean over items."""
+        drawn = self._gaps_of_runs(part)
+        if drawn is None:
+            return None
+        return finite_or_none(mean_p(self.values[:, part] - self.rests[:, part], drawn))
 
-    def _apart(self, part: int) -> Floats | None:
+    def _gaps_of_runs(self, part: int) -> Floats | None:
+        """Runs by resamples of the difference between a part and its rest."""
         if self.runs is None or self.runs_rests is None:
             return None
-        found: Floats = self.runs[:, :, part] - self.runs_rests[:, :, part]
-        return found
+        gaps: Floats = self.runs[:, :, part] - self.runs_rests[:, :, part]
+        return gaps
 
 
 def measure_parts(sample: Sample, masks: Sequence[Mask], *, resamples: int, seed: int = 0) -> Parts:
     """The metric on each part and on its rest, with resamples of groups and runs."""
     table = np.column_stack([np.asarray(mask, dtype=np.float64) for mask in masks])
-    found = [_of_run(run, table, sample.units, resamples, seed) for run in sample.runs]
-    values, rests, drawn, drawn_rests = (np.stack(each) for each in zip(*found, strict=True))
-    picks = np.random.default_rng((seed, 3)).integers(
-        0, len(found), size=(len(found), resamples, 1)
+    measured = [_measure_run(run, table, sample.units, resamples, seed) for run in sample.runs]
+    values, rests, drawn, drawn_rests = (np.stack(each) for each in zip(*measured, strict=True))
+    runs = len(measured)
+    picks = np.random.default_rng((seed, 3)).integers(0, runs, size=(runs, resamples, 1))
+    is_mean_of_runs = runs > 1 and sample.detail is not None
+    return Parts(
+        values=values,
+        rests=rests,
+        drawn=np.take_along_axis(drawn, picks, axis=0).mean(axis=0),
+        drawn_rests=np.take_along_axis(drawn_rests, picks, axis=0).mean(axis=0),
+        runs=drawn if is_mean_of_runs else None,
+        runs_rests=drawn_rests if is_mean_of_runs else None,
+        limits=sample.limits if is_mean_of_runs else NO_LIMITS,
     )
-    both = [np.take_along_axis(x, picks, axis=0).mean(axis=0) for x in (drawn, drawn_rests)]
-    means = len(found) > 1 and sample.detail is not None
-    return Parts(values, rests, *both, *((drawn, drawn_rests, sample.limits) if means else ()))
 
 
-def _of_run(
+def _measure_run(
     run: Evaluation, table: Floats, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of each part and of each rest the value, then the value under each resample (resamples by parts)."""
     statistics: Floats | None = getattr(run, "statistics", None)
     if statistics is None:
-        return _weighted(run, table, units, resamples, seed)
+        return _measure_weighted(run, table, units, resamples, seed)
     finish: Any = getattr(run, "finish")  # noqa: B009 — only metrics that are sums have it
     k, parts = statistics.shape[1], table.shape[1]
-    width = max(1, CELLS // max(1, len(units) * k))
-    every = [
-        resampled_sums(
-            _spread(statistics, table[:, i : i + width]), units, resamples=resamples, seed=seed
-        )
-        for i in range(0, parts, width)
-    ]
-    sums = np.concatenate(every, axis=1).reshape(resamples, parts, k)
-    whole = resampled_sums(statistics, units, resamples=resamples, seed=seed)[:, None, :]
+    width = max(1, MAX_CELLS // max(1, len(units) * k))
+    blocks = []
+    for start in range(0, parts, width):
+        spread = table[:, start : start + width, None] * statistics[:, None, :]
+        matrix = spread.reshape(len(statistics), -1)
+        blocks.append(resample_sums(matrix, units, resamples=resamples, seed=seed))
+    sums = np.concatenate(blocks, axis=1).reshape(resamples, parts, k)
+    whole = resample_sums(statistics, units, resamples=resamples, seed=seed)[:, None, :]
     exact = table.T @ statistics
-    rest = _cut(statistics.sum(axis=0) - exact, statistics)
-    return finish(exact), finish(rest), finish(sums), finish(_cut(whole - sums, statistics))
+    rest = _without_dust(statistics.sum(axis=0) - exact, statistics)
+    drawn_rest = _without_dust(whole - sums, statistics)
+    return finish(exact), finish(rest), finish(sums), finish(drawn_rest)
 
 
-def _cut(difference: Floats, statistics: Floats) -> Floats:
+def _without_dust(difference: Floats, statistics: Floats) -> Floats:
     """What is left of a sum after another was taken from it, without the dust of rounding."""
     floor = 1e-9 * max(1.0, float(np.abs(statistics).max(initial=0.0)))
     return np.where(np.abs(difference) < floor, 0.0, difference)
 
 
-def _spread(statistics: Floats, table: Floats) -> Floats:
-    return (table[:, :, None] * statistics[:, None, :]).reshape(len(statistics), -1)
-
-
-def _weighted(
+def _measure_weighted(
     run: Evaluation, table: Floats, units: Ints, resamples: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """A metric that must see the items anew, such as a rank correlation: each part is a weighting."""
     sides = (table, 1.0 - table)
     exact = [run.under(np.ascontiguousarray(side.T)) for side in sides]
     blocks: list[list[Floats]] = [[], []]
-    for weights in weightings(count_units(units), resamples, seed):
+    for weights in draw_kept_weights(count_units(units), resamples, seed):
         spread = weights[:, units]
-        for side, found in zip(sides, blocks, strict=True):
-            found.append(np.column_stack([run.under(spread * column) for column in side.T]))
+        for side, values in zip(sides, blocks, strict=True):
+            values.append(np.column_stack([run.under(spread * column) for column in side.T]))
     return exact[0], exact[1], np.concatenate(blocks[0]), np.concatenate(blocks[1])
 
 
-def resampled_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Floats:
+def resample_sums(matrix: Floats, units: Ints, *, resamples: int, seed: int = 0) -> Floats:
     """Sums of the columns of `matrix` (a row an item) under each resample of groups: resamples by columns."""
-    grouped = group_sums(matrix, units)
+    grouped = sum_groups(matrix, units)
     return np.concatenate(
-        [weights @ grouped for weights in weightings(len(grouped), resamples, seed)]
+        [weights @ grouped for weights in draw_kept_weights(len(grouped), resamples, seed)]
     )
 
 
-def weightings(units: int, resamples: int, seed: int) -> Iterator[Floats]:
+def draw_kept_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
     """The blocks of `draws`; an analysis asks for the same ones many times, so those of the last sets are remembered."""
-    if units * resamples > KEPT:
-        yield from draws(units, resamples, seed)
+    if units * resamples > MAX_WEIGHTS_KEPT:
+        yield from draw_weights(units, resamples, seed)
         return
-    for block in _packed(units, resamples, seed):
+    for block in _draw_packed(units, resamples, seed):
         yield block.astype(np.float64)
 
 
 @lru_cache(2)
-def _packed(units: int, resamples: int, seed: int) -> list[NDArray[Any]]:
+def _draw_packed(units: int, resamples: int, seed: int) -> list[NDArray[Any]]:
     return [
         block.astype(np.uint8 if block.max(initial=0) < 256 else np.uint16)
-        for block in draws(units, resamples, seed)
+        for block in draw_weights(units, resamples, seed)
     ]
 
 
-def group_sums(matrix: Floats, units: Ints) -> Floats:
+def sum_groups(matrix: Floats, units: Ints) -> Floats:
     """Sums over the items of each group."""
     order = np.argsort(units, kind="stable")
     starts = np.searchsorted(units[order], np.arange(count_units(units)))
@@ -185,21 +196,21 @@ def group_sums(matrix: Floats, units: Ints) -> Floats:
     return sums
 
 
-def figure(
+def make_figure(
     values: Floats,
     drawn: Floats,
     *,
     units: int,
     scale: float = 1.0,
     n: int = 0,
-    limits: Limits = ANY,
+    limits: Limits = NO_LIMITS,
 ) -> Figure:
     """The mean over runs, its interval over so many units, and the spread over runs; what is not defined is None.
 
     `drawn` has a value a resample: the interval is the middle of them. Or it is runs by resamples: Student's t.
     """
     if drawn.ndim == 1:
-        low, high = interval(drawn * scale, units)
+        low, high = percentile_interval(drawn * scale, units)
     else:
         low, high = (end * scale for end in mean_interval(values, drawn, units, limits))
     return Figure(

@@ -1,4 +1,13 @@
-"""Two systems, or several runs of each, on the same items: how sure is the difference?"""
+"""Two systems, or several runs of each, on the same items: how sure is the difference?
+
+The interval of B minus A is the paired bootstrap's; p values are those of approximate randomisation (a coin exchanges
+the two answers of a unit) and of the bootstrap. `compare_seeds` is for several runs a side (see `seeds`).
+
+Right-or-wrong answers to labels make a handful of kinds of unit (gold, answer of A, answer of B), however many there are.
+Then what is drawn is how often each kind occurs, and all metrics of a pair share one set of draws. Up to `MAX_UNITS_DRAWN`
+units these are the draws of the units themselves, summed by kind, so that the figures are those of drawing units; above,
+the numbers of kinds are drawn as what they are, multinomial and binomial.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +17,42 @@ from typing import Any
 
 import numpy as np
 
-from nikawa.stats.paired_kinds import Sides, Tell, kinds_of
-from nikawa.stats.paired_seeds import compare_runs
+from nikawa.stats.distributions import Z_95
 from nikawa.stats.resample import (
-    RESAMPLES,
+    TEST_RESAMPLES,
     Difference,
     Evaluation,
     Floats,
     Ints,
     bootstrap_p,
     count_units,
-    draws,
-    interval,
-    swaps,
+    draw_coins,
+    draw_swap_weights,
+    draw_units,
+    draw_weights,
+    percentile_interval,
     two_sided_p,
 )
+from nikawa.stats.seeds import compare_runs
 
-POWER = 1.959963984540054 + 0.8416212335729143
+ERRORS_TO_DETECT = Z_95 + 0.8416212335729143
 """Normal quantiles of a two-sided test at 5% and of 80% power: times the standard error, the least
 difference the test would find four times in five."""
+MAX_UNITS_DRAWN = 1 << 14
+"""Units above which kinds are drawn: no published test set has as many."""
+MAX_KINDS = 250
+"""Kinds above which units are no longer few kinds."""
+MAX_STATISTIC_RANGE = 1 << 16
+"""Values a statistic may range over to tell kinds by it."""
+ROUNDS_AT_ONCE = 1_000
+"""Rounds drawn at once where kinds are drawn."""
+
+OnProgress = Callable[[int], None]
+"""Called with rounds as they are done."""
+Sides = tuple[Floats, Floats]
+"""The statistics of units, or of kinds of them, under A and under B."""
+Swap = Callable[[Ints], tuple[float, float]]
+"""Both systems' values with the answers of the chosen units exchanged, for metrics that are no sums."""
 
 
 @dataclass(frozen=True)
@@ -38,96 +64,110 @@ class Paired:
     """The least true difference this test set would detect (5%, power 80%)."""
 
 
-Swap = Callable[[Ints], tuple[float, float]]
-"""Both systems' values with the answers of the chosen units exchanged, for metrics that are no sums."""
-
-
 def compare_pair(
     a: Evaluation,
     b: Evaluation,
     groups: Ints,
     *,
     swap: Swap | None = None,
-    rounds: int = RESAMPLES,
-    tell: Tell = lambda _: None,
+    rounds: int = TEST_RESAMPLES,
+    on_progress: OnProgress = lambda _: None,
 ) -> Paired:
     """Interval, randomisation and bootstrap p of B minus A; `swap` serves metrics without statistics.
 
-    `tell` hears of rounds as they are done, twice `rounds` in all.
+    `groups` is the unit of each item. `on_progress` hears of twice `rounds` in all.
     """
     if swap is None:
-        return compare_pairs([(a, b)], groups, rounds=rounds, tell=tell)[0]
-    units, (resampled,) = (
-        count_units(groups),
-        _resampled([(a.grouped(groups), b.grouped(groups))], groups, rounds, 0, tell),
-    )
-    null = swapped(swap, units, rounds // 10, 0, tell)
-    return _paired(b.value - a.value, resampled, null, units)
+        return compare_pairs([(a, b)], groups, rounds=rounds, on_progress=on_progress)[0]
+    units = count_units(groups)
+    grouped = [(a.grouped(groups), b.grouped(groups))]
+    (resampled,) = _resample_differences(grouped, groups, rounds, 0, on_progress)
+    null = []
+    for coin in draw_swap_weights(units, rounds // 10, 0):
+        for row in coin:
+            value_a, value_b = swap(np.flatnonzero(row))
+            null.append(value_b - value_a)
+            on_progress(10)  # a round of a metric that is computed anew counts for ten
+    return _test_difference(b.value - a.value, resampled, np.array(null), units)
 
 
 def compare_pairs(
     pairs: Sequence[tuple[Evaluation, Evaluation]],
     groups: Ints,
     *,
-    rounds: int = RESAMPLES,
+    rounds: int = TEST_RESAMPLES,
     seed: int = 0,
-    tell: Tell = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
 ) -> list[Paired]:
     """The same for several metrics of the same items, which share the draws; all must have statistics."""
     grouped = [(a.grouped(groups), b.grouped(groups)) for a, b in pairs]
-    sides = [aligned(a.statistics, b.statistics) for a, b in grouped]
+    sides = [_align_classes(a.statistics, b.statistics) for a, b in grouped]
     units = count_units(groups)
-    kinds = kinds_of(sides)
+    kinds = find_kinds(sides)
     if kinds is None:
-        resampled = _resampled(grouped, groups, rounds, seed, tell)
-        nulls = randomised(grouped, sides, swaps(units, rounds, seed), tell)
+        resampled = _resample_differences(grouped, groups, rounds, seed, on_progress)
+        nulls = _randomise(grouped, sides, draw_swap_weights(units, rounds, seed), on_progress)
     else:
         parts = []
-        for drawn in kinds.drawn(rounds, seed):
-            each = zip(grouped, kinds.rows, strict=True)
-            parts.append(
-                [b.finish(drawn @ right) - a.finish(drawn @ left) for (a, b), (left, right) in each]
-            )
-            tell(len(drawn))
-        resampled = _columns(parts)
-        nulls = randomised(grouped, kinds.rows, kinds.exchanged(rounds, seed), tell, kinds.counts)
+        for drawn in kinds.draw(rounds, seed):
+            row = []
+            for (a, b), (left, right) in zip(grouped, kinds.sides, strict=True):
+                row.append(b.finish(drawn @ right) - a.finish(drawn @ left))
+            parts.append(row)
+            on_progress(len(drawn))
+        resampled = _by_metric(parts)
+        exchanged = kinds.exchange(rounds, seed)
+        nulls = _randomise(grouped, kinds.sides, exchanged, on_progress, kinds.counts)
     seen = [b.value - a.value for a, b in pairs]
-    return [_paired(*each, units) for each in zip(seen, resampled, nulls, strict=True)]
+    return [_test_difference(*each, units) for each in zip(seen, resampled, nulls, strict=True)]
 
 
-def _paired(seen: float, resampled: Floats, null: Floats, units: int) -> Paired:
-    low, high = interval(resampled, units)
+def compare_seeds(
+    a: Sequence[Evaluation],
+    b: Sequence[Evaluation],
+    groups: Ints,
+    *,
+    rounds: int = TEST_RESAMPLES,
+    seed: int = 0,
+    on_progress: OnProgress = lambda _: None,
+) -> Paired:
+    """Means over several runs a side: items and seeds are both samples (see `seeds`)."""
+    return Paired(*compare_runs(a, b, groups, rounds=rounds, seed=seed, on_progress=on_progress))
+
+
+def _test_difference(seen: float, resampled: Floats, null: Floats, units: int) -> Paired:
+    low, high = percentile_interval(resampled, units)
     difference = Difference(seen, low, high, two_sided_p(null, seen), bootstrap_p(resampled))
-    return Paired(difference, POWER * spread(resampled))
+    known = resampled[~np.isnan(resampled)]
+    error = float(known.std()) if len(known) else float("nan")
+    return Paired(difference, ERRORS_TO_DETECT * error)
 
 
-def _columns(parts: Sequence[Sequence[Floats]]) -> list[Floats]:
-    """Blocks of metrics as a vector a metric."""
+def _by_metric(parts: Sequence[Sequence[Floats]]) -> list[Floats]:
+    """Blocks of rounds, each with a vector a metric, as one vector a metric."""
     return [np.concatenate(blocks) for blocks in zip(*parts, strict=True)]
 
 
-def _resampled(
-    grouped: Sequence[tuple[Any, Any]], groups: Ints, rounds: int, seed: int, tell: Tell
+def _resample_differences(
+    grouped: Sequence[tuple[Any, Any]],
+    groups: Ints,
+    rounds: int,
+    seed: int,
+    on_progress: OnProgress,
 ) -> list[Floats]:
     """Differences under bootstrap weights of units, the same for all metrics."""
     parts = []
-    for weights in draws(count_units(groups), rounds, seed):
+    for weights in draw_weights(count_units(groups), rounds, seed):
         parts.append([b.under(weights) - a.under(weights) for a, b in grouped])
-        tell(len(weights))
-    return _columns(parts)
+        on_progress(len(weights))
+    return _by_metric(parts)
 
 
-def spread(resampled: Floats) -> float:
-    """Standard deviation of the resamples that are defined; NaN where none is."""
-    known = resampled[~np.isnan(resampled)]
-    return float(known.std()) if len(known) else float("nan")
-
-
-def randomised(
+def _randomise(
     grouped: Sequence[tuple[Any, Any]],
     sides: Sequence[Sides],
     exchanged: Iterator[Floats],
-    tell: Tell,
+    on_progress: OnProgress,
     counts: Ints | None = None,
 ) -> list[Floats]:
     """Differences when each unit's two answers are exchanged or not by a coin.
@@ -145,46 +185,82 @@ def randomised(
             first = coin @ (left - right) + all_right
             row.append(b.finish(all_left + all_right - first) - a.finish(first))
         parts.append(row)
-        tell(len(coin))
-    return _columns(parts)
+        on_progress(len(coin))
+    return _by_metric(parts)
 
 
-def aligned(left: Floats, right: Floats) -> tuple[Floats, Floats]:
+def _align_classes(left: Floats, right: Floats) -> Sides:
     """Statistics of class metrics hold three blocks of classes; the shorter is filled up with unused ones."""
     if left.shape[1] == right.shape[1]:
         return left, right
     most = max(left.shape[1], right.shape[1]) // 3
 
-    def filled(x: Floats) -> Floats:
+    def fill(x: Floats) -> Floats:
         blocks = x.reshape(len(x), 3, -1)
-        return np.pad(blocks, ((0, 0), (0, 0), (0, most - blocks.shape[2]))).reshape(
-            len(x), 3 * most
-        )
+        padded = np.pad(blocks, ((0, 0), (0, 0), (0, most - blocks.shape[2])))
+        return padded.reshape(len(x), 3 * most)
 
-    return filled(left), filled(right)
-
-
-def swapped(swap: Swap, units: int, rounds: int, seed: int, tell: Tell = lambda _: None) -> Floats:
-    """The same for metrics that must be computed anew each round; a round counts for ten."""
-    gaps = []
-    for row in (row for coin in swaps(units, rounds, seed) for row in coin):
-        a, b = swap(np.flatnonzero(row))
-        gaps.append(b - a)
-        tell(10)
-    return np.array(gaps)
+    return fill(left), fill(right)
 
 
-def compare_seeds(
-    a: Sequence[Evaluation],
-    b: Sequence[Evaluation],
-    groups: Ints,
-    *,
-    rounds: int = RESAMPLES,
-    seed: int = 0,
-    tell: Tell = lambda _: None,
-) -> Paired:
-    """Means over several runs a side: items and seeds are both samples (see `paired_seeds`)."""
-    return Paired(*compare_runs(a, b, groups, rounds=rounds, seed=seed, tell=tell))
+@dataclass(frozen=True)
+class Kinds:
+    """Units by kind."""
+
+    kind_of_unit: Ints
+    counts: Ints
+    """How many units each kind has."""
+    sides: list[Sides]
+    """For each metric, the statistics of each kind under A and under B."""
+
+    def draw(self, rounds: int, seed: int) -> Iterator[Floats]:
+        """How often each kind is drawn in bootstrap resamples, a row a resample."""
+        units, size = len(self.kind_of_unit), len(self.counts)
+        if units > MAX_UNITS_DRAWN:
+            generator = np.random.default_rng((seed, 2))
+            for start in range(0, rounds, ROUNDS_AT_ONCE):
+                many = min(ROUNDS_AT_ONCE, rounds - start)
+                drawn = generator.multinomial(units, self.counts / units, size=many)
+                yield drawn.astype(np.float64)
+            return
+        table = self.kind_of_unit.astype(np.uint8)
+        for block in draw_units(units, rounds, seed):
+            counts = [np.bincount(row, minlength=size) for row in table[block]]
+            yield np.stack(counts).astype(np.float64)
+
+    def exchange(self, rounds: int, seed: int) -> Iterator[Floats]:
+        """How many units of each kind have their answers exchanged by a coin each, a row a round."""
+        units, size = len(self.kind_of_unit), len(self.counts)
+        if units > MAX_UNITS_DRAWN:
+            generator = np.random.default_rng((seed, 3))
+            for start in range(0, rounds, ROUNDS_AT_ONCE):
+                shape = (min(ROUNDS_AT_ONCE, rounds - start), size)
+                yield generator.binomial(self.counts, 0.5, size=shape).astype(np.float64)
+            return
+        # sums of ones stay exact in float32 far past MAX_UNITS_DRAWN
+        table = np.eye(size, dtype=np.float32)[self.kind_of_unit]
+        for coin in draw_coins(units, rounds, seed):
+            yield (coin.astype(np.float32) @ table).astype(np.float64)
+
+
+def find_kinds(sides: Sequence[Sides]) -> Kinds | None:
+    """The kinds of units by their statistics under every metric; None where they are many or no whole numbers."""
+    code = np.zeros(len(sides[0][0]), dtype=np.int64)
+    if not len(code):
+        return None
+    for column in (column for pair in sides for side in pair for column in side.T):
+        least, most = column.min(), column.max()
+        if least == most and np.isfinite(least):
+            continue
+        if not most - least < MAX_STATISTIC_RANGE or (np.floor(column) != column).any():
+            return None
+        code = code * int(most - least + 1) + (column - least).astype(np.int64)
+        used = np.bincount(code) > 0
+        code = (np.cumsum(used) - 1)[code]  # the same classes, numbered without gaps
+        if code.max() >= MAX_KINDS:
+            return None
+    _, first, counts = np.unique(code, return_index=True, return_counts=True)
+    return Kinds(code, counts, [(a[first], b[first]) for a, b in sides])
 
 
 def tie_groups(scores: Sequence[float], apart: Callable[[int, int], bool]) -> list[str]:
@@ -192,28 +268,24 @@ def tie_groups(scores: Sequence[float], apart: Callable[[int, int], bool]) -> li
     order = sorted(range(len(scores)), key=lambda i: (np.isnan(scores[i]), -scores[i]))
     near = {i: {j for j in order if j != i and not apart(i, j)} for i in order}
     groups = sorted(_cliques(near), key=lambda clique: sorted(order.index(i) for i in clique))
-    return [
-        "".join(_letter(k) for k, group in enumerate(groups) if i in group)
-        for i in range(len(scores))
-    ]
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    marks = [""] * len(scores)
+    for number, group in enumerate(groups):
+        for i in group:
+            marks[i] += letters[number] if number < len(letters) else f"({number})"
+    return marks
 
 
 def _cliques(near: Mapping[int, set[int]]) -> list[set[int]]:
     """All largest sets of systems none of which is apart from another (Bron and Kerbosch 1973)."""
-    found: list[set[int]] = []
+    cliques: list[set[int]] = []
 
     def grow(chosen: set[int], open_: set[int], closed: set[int]) -> None:
         if not open_ and not closed:
-            found.append(chosen)
+            cliques.append(chosen)
         for i in sorted(open_):
             grow(chosen | {i}, open_ & near[i], closed & near[i])
             open_, closed = open_ - {i}, closed | {i}
 
     grow(set(), set(near), set())
-    return found
-
-
-def _letter(k: int) -> str:
-    """a to z, then A to Z, then a number in brackets."""
-    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    return letters[k] if k < len(letters) else f"({k})"
+    return cliques

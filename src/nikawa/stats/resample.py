@@ -19,13 +19,13 @@ from nikawa.stats.results import LEAST_UNITS
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RESAMPLES = 10_000
+TEST_RESAMPLES = 10_000
 """Of paired tests and of stress tests, which are made once."""
 SCORE_RESAMPLES = 2_000
 """Of the interval of a score, wherever a set is scored: more take over half a second for rank correlations of 2,000 items."""
-BLOCK = 800_000
+MAX_WEIGHTS_AT_ONCE = 800_000
 """Weights held at once: few enough to stay in the processor's cache."""
-FEW_KINDS = 16
+MIN_UNITS_PER_KIND = 16
 """Units a kind from which drawing kinds is cheaper than drawing units."""
 
 
@@ -43,7 +43,7 @@ class Evaluation(Protocol):
         """The same over groups."""
 
 
-def group_numbers(names: Sequence[object]) -> Ints:
+def number_groups(names: Sequence[object]) -> Ints:
     """Groups numbered from 0 in order of first appearance."""
     seen: dict[object, int] = {}
     return np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
@@ -54,12 +54,12 @@ def count_units(groups: Ints) -> int:
     return int(groups.max()) + 1 if len(groups) else 0
 
 
-def picks(units: int, resamples: int, seed: int) -> Iterator[Ints]:
+def draw_units(units: int, resamples: int, seed: int) -> Iterator[Ints]:
     """Blocks of bootstrap resamples: the units drawn, a row a resample.
 
     Resample i depends on (seed, block) alone, never on how many are asked for.
     """
-    rows = max(1, BLOCK // max(1, units))
+    rows = max(1, MAX_WEIGHTS_AT_ONCE // max(1, units))
     kind = np.uint16 if units <= 1 << 16 else np.uint32
     for number, start in enumerate(range(0, resamples, rows)):
         generator = np.random.Generator(np.random.SFC64((seed, number)))
@@ -67,9 +67,9 @@ def picks(units: int, resamples: int, seed: int) -> Iterator[Ints]:
         yield generator.integers(0, units, size=(rows, units), dtype=kind)[:size].astype(np.int64)
 
 
-def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
+def draw_weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Blocks of bootstrap weights: how often each unit was drawn, a row a resample."""
-    for block in picks(units, resamples, seed):
+    for block in draw_units(units, resamples, seed):
         size = len(block)
         np.add(block, (np.arange(size) * units)[:, None], out=block)
         yield (
@@ -80,30 +80,38 @@ def draws(units: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def bootstrap(
-    evaluation: Evaluation, groups: Ints, *, resamples: int = RESAMPLES, seed: int = 0
+    evaluation: Evaluation, groups: Ints, *, resamples: int = TEST_RESAMPLES, seed: int = 0
 ) -> Floats:
     """The metric under each resample of groups."""
     return bootstrap_all([evaluation], groups, resamples=resamples, seed=seed)[0]
 
 
 def bootstrap_all(
-    evaluations: Sequence[Evaluation], groups: Ints, *, resamples: int = RESAMPLES, seed: int = 0
+    evaluations: Sequence[Evaluation],
+    groups: Ints,
+    *,
+    resamples: int = TEST_RESAMPLES,
+    seed: int = 0,
 ) -> list[Floats]:
     """Several metrics of the same items under the same resamples, which are drawn once."""
     if not len(groups):
         return [np.full(resamples, np.nan) for _ in evaluations]
     units = count_units(groups)
     targets = [evaluation.grouped(groups) for evaluation in evaluations]
-    found = [_by_kind(target, units, resamples, seed) for target in targets]
-    parts: list[list[Floats]] = [[] if values is None else [values] for values in found]
-    several = [(t, part) for t, part in zip(targets, parts, strict=True) if not part]
-    for weights in draws(units, resamples, seed) if several else ():
-        for target, part in several:
-            part.append(target.under(weights))
-    return [np.concatenate(part) for part in parts]
+    blocks: list[list[Floats]] = []
+    by_unit = []
+    for target in targets:
+        values = _bootstrap_by_kind(target, units, resamples, seed)
+        blocks.append([] if values is None else [values])
+        if values is None:
+            by_unit.append((target, blocks[-1]))
+    for weights in draw_weights(units, resamples, seed) if by_unit else ():
+        for target, values_so_far in by_unit:
+            values_so_far.append(target.under(weights))
+    return [np.concatenate(each) for each in blocks]
 
 
-def _by_kind(target: Any, units: int, resamples: int, seed: int) -> Floats | None:
+def _bootstrap_by_kind(target: Any, units: int, resamples: int, seed: int) -> Floats | None:
     """The resampled metric where units are of few kinds; None where they are not.
 
     Units with the same statistics are exchangeable: how often each kind is drawn is multinomial.
@@ -111,14 +119,16 @@ def _by_kind(target: Any, units: int, resamples: int, seed: int) -> Floats | Non
     if not hasattr(target, "statistics"):
         return None
     kinds, counts = np.unique(target.statistics, axis=0, return_counts=True)
-    if len(kinds) * FEW_KINDS > units:
+    if len(kinds) * MIN_UNITS_PER_KIND > units:
         return None
     drawn = np.random.default_rng((seed, 2)).multinomial(units, counts / units, size=resamples)
     values: Floats = target.finish(drawn.astype(np.float64) @ kinds)
     return values
 
 
-def interval(values: Floats, units: int | None, level: float = 0.95) -> tuple[float, float]:
+def percentile_interval(
+    values: Floats, units: int | None, level: float = 0.95
+) -> tuple[float, float]:
     """The middle `level` of resampled values, those left out that are undefined.
 
     NaN where all are, and where fewer than `LEAST_UNITS` units were drawn from: None takes any number of them.
@@ -131,12 +141,12 @@ def interval(values: Floats, units: int | None, level: float = 0.95) -> tuple[fl
     return float(low), float(high)
 
 
-def bounds(values: Floats, groups: Ints, scale: float = 1.0) -> tuple[float | None, float | None]:
+def score_interval(
+    values: Floats, groups: Ints, scale: float = 1.0
+) -> tuple[float | None, float | None]:
     """The interval of a score, times `scale`; None where there is none."""
-    low, high = (
-        None if np.isnan(end) else end * scale for end in interval(values, count_units(groups))
-    )
-    return low, high
+    low, high = percentile_interval(values, count_units(groups))
+    return None if np.isnan(low) else low * scale, None if np.isnan(high) else high * scale
 
 
 @dataclass(frozen=True)
@@ -167,18 +177,18 @@ def bootstrap_p(differences: Floats) -> float:
     return float(min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1)))
 
 
-def coins(units: int, rounds: int, seed: int) -> Iterator[NDArray[np.int8]]:
+def draw_coins(units: int, rounds: int, seed: int) -> Iterator[NDArray[np.int8]]:
     """Blocks of random choices, 0 or 1 a unit, a row a round."""
-    rows = max(1, BLOCK // max(1, units))
+    rows = max(1, MAX_WEIGHTS_AT_ONCE // max(1, units))
     for number, start in enumerate(range(0, rounds, rows)):
         generator = np.random.default_rng((seed, 1, number))
         size = min(rows, rounds - start)
         yield generator.integers(0, 2, size=(rows, units), dtype=np.int8)[:size]
 
 
-def swaps(units: int, rounds: int, seed: int) -> Iterator[Floats]:
+def draw_swap_weights(units: int, rounds: int, seed: int) -> Iterator[Floats]:
     """The same as weights."""
-    return (coin.astype(np.float64) for coin in coins(units, rounds, seed))
+    return (coin.astype(np.float64) for coin in draw_coins(units, rounds, seed))
 
 
 def mcnemar(a: Floats, b: Floats) -> tuple[int, int, float]:
@@ -194,7 +204,7 @@ def mcnemar(a: Floats, b: Floats) -> tuple[int, int, float]:
     return only_a, only_b, min(1.0, 2 * tail / 2**n)
 
 
-def holm(values: Sequence[float]) -> list[float]:
+def correct_holm(values: Sequence[float]) -> list[float]:
     """Holm's step-down correction of several p values, in their own order."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     adjusted, highest = [0.0] * len(values), 0.0

@@ -8,22 +8,23 @@ items of a group are alike by the intraclass correlation rho (analysis of varian
 with n_g and m_g the items of group g in the part (n in all) and in the rest (m). Where items are right or wrong, Fisher's
 exact test too, and the larger p is taken: the normal curve is too kind to small parts near 0 or 1. For any other metric, Wald's
 test with the standard error of the bootstrap. These tell of the runs at hand; with several, a part must differ over items and
-seeds too (`run_means`), and again the larger p is taken. Parts of fewer than `MIN_ITEMS_FOR_TEST` items are not tested.
+seeds too (`seeds`), and again the larger p is taken. Parts of fewer than `MIN_ITEMS_FOR_TEST` items are not tested.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import erfc, sqrt
+from math import sqrt
 
 import numpy as np
 
-from nikawa.stats.masks import Parts, Sample, finite_or_none, group_sums, measure_parts
-from nikawa.stats.resample import Floats, Ints, holm
+from nikawa.stats.distributions import normal_p
+from nikawa.stats.masks import Parts, Sample, finite_or_none, measure_parts, sum_groups
+from nikawa.stats.resample import Floats, Ints, correct_holm
 from nikawa.stats.results import CrossCell, Figure, Slice
 from nikawa.stats.slices import Mask, SliceMask
 
-RESAMPLES = 1_000
+SLICE_RESAMPLES = 1_000
 MIN_ITEMS_FOR_TEST = 10
 """Items a part and its rest need to be tested."""
 MIN_SHARE_DEFINED = 0.9
@@ -35,7 +36,7 @@ def measure_slices(
     slices: Sequence[SliceMask],
     *,
     scale: float = 1.0,
-    resamples: int = RESAMPLES,
+    resamples: int = SLICE_RESAMPLES,
     seed: int = 0,
 ) -> list[Slice]:
     """Every slice with its interval, its difference from the rest and the test of it, corrected for all of them.
@@ -46,54 +47,41 @@ def measure_slices(
         return []
     masks = [each.mask for each in slices]
     parts = measure_parts(sample, masks, resamples=resamples, seed=seed)
-    gaps = (parts.values - parts.rests).mean(axis=0)
-    p_values = compute_p_values(sample, masks, gaps, parts.drawn - parts.drawn_rests)
-    for i, p in enumerate(p_values):
-        if p is not None:
-            p_values[i] = max(p, parts.gap_p(i) or 0.0)
+    p_values = compute_p_values(sample, masks, parts)
     adjusted = _correct(masks, p_values)
-    return [
-        _measured_slice(sample, each, i, parts, scale, p_values[i], adjusted[i])
-        for i, each in enumerate(slices)
-    ]
+    measured = []
+    for i, (slice_, p, p_holm) in enumerate(zip(slices, p_values, adjusted, strict=True)):
+        units, is_whole = sample.units_in(slice_.mask), bool(slice_.mask.all())
+        own = parts.figure(i, units=units, scale=scale)
+        gap = Figure(value=None) if is_whole else parts.gap(i, units=units, scale=scale)
+        rest = None if is_whole else finite_or_none(parts.rests[:, i].mean() * scale)
+        measured.append(
+            Slice(
+                by=slice_.by,
+                where=slice_.where,
+                n=int(slice_.mask.sum()),
+                units=units,
+                value=own.value,
+                low=own.low,
+                high=own.high,
+                sd=own.sd,
+                rest=rest,
+                difference=gap.value,
+                difference_low=gap.low,
+                difference_high=gap.high,
+                p=p,
+                p_holm=p_holm,
+            )
+        )
+    return measured
 
 
 def _correct(masks: Sequence[Mask], p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's correction; a part and its complement, or a part under two names, are one test."""
     names = [min(mask.tobytes(), (~mask).tobytes()) for mask in masks]
     once = {name: p for name, p in zip(names, p_values, strict=True) if p is not None}
-    adjusted = dict(zip(once, holm(list(once.values())), strict=True))
+    adjusted = dict(zip(once, correct_holm(list(once.values())), strict=True))
     return [None if p is None else adjusted[name] for name, p in zip(names, p_values, strict=True)]
-
-
-def _measured_slice(
-    sample: Sample,
-    slice_: SliceMask,
-    i: int,
-    parts: Parts,
-    scale: float,
-    p: float | None,
-    p_holm: float | None,
-) -> Slice:
-    units, whole = sample.units_in(slice_.mask), bool(slice_.mask.all())
-    own = parts.figure(i, units=units, scale=scale)
-    gap = Figure(value=None) if whole else parts.gap(i, units=units, scale=scale)
-    return Slice(
-        by=slice_.by,
-        where=slice_.where,
-        n=int(slice_.mask.sum()),
-        units=units,
-        value=own.value,
-        low=own.low,
-        high=own.high,
-        sd=own.sd,
-        rest=None if whole else finite_or_none(parts.rests[:, i].mean() * scale),
-        difference=gap.value,
-        difference_low=gap.low,
-        difference_high=gap.high,
-        p=p,
-        p_holm=p_holm,
-    )
 
 
 def cross_slices(
@@ -102,7 +90,7 @@ def cross_slices(
     bins: Sequence[SliceMask],
     *,
     scale: float = 1.0,
-    resamples: int = RESAMPLES,
+    resamples: int = SLICE_RESAMPLES,
     seed: int = 0,
 ) -> list[CrossCell]:
     """Every label in every bin, each label in all, each bin over all labels: cells that hold no item have no value."""
@@ -128,48 +116,46 @@ def cross_slices(
     return cells
 
 
-def compute_p_values(
-    sample: Sample, masks: list[Mask], differences: Floats, drawn: Floats
-) -> list[float | None]:
-    """The p of each part; `differences` are those seen, `drawn` resamples by parts."""
-    rho = None if sample.detail is None else alike(sample.detail, sample.units)
-    found: list[float | None] = []
+def compute_p_values(sample: Sample, masks: Sequence[Mask], parts: Parts) -> list[float | None]:
+    """The p of each part against its rest (see above); None where it is too small or not defined."""
+    gaps = (parts.values - parts.rests).mean(axis=0)
+    drawn = parts.drawn - parts.drawn_rests
+    detail, units = sample.detail, sample.units
+    rho = 0.0 if detail is None else intraclass_correlation(detail, units)
+    p_values: list[float | None] = []
     for i, mask in enumerate(masks):
-        small = min(int(mask.sum()), int((~mask).sum())) < MIN_ITEMS_FOR_TEST
-        if small or not np.isfinite(differences[i]):
-            found.append(None)
-        elif sample.detail is None or rho is None:
-            found.append(wald(float(differences[i]), drawn[:, i]))
+        n = int(mask.sum())
+        p: float | None
+        if min(n, len(mask) - n) < MIN_ITEMS_FOR_TEST or not np.isfinite(gaps[i]):
+            p = None
+        elif detail is None:
+            p = wald_p(float(gaps[i]), drawn[:, i])
         else:
-            found.append(_mean_test(sample, sample.detail, mask, rho))
-    return found
+            p = score_p(detail, units, mask, rho)
+            if sample.binary:
+                hits, all_hits = round(float(detail[mask].sum())), round(float(detail.sum()))
+                p = max(p, fisher_p(hits, n, all_hits, len(mask)))
+        p_values.append(None if p is None else max(p, parts.gap_p(i) or 0.0))
+    return p_values
 
 
-def _mean_test(sample: Sample, detail: Floats, mask: Mask, rho: float) -> float:
-    p = score_test(detail, sample.units, mask, rho)
-    if not sample.binary:
-        return p
-    hits, all_hits = round(float(detail[mask].sum())), round(float(detail.sum()))
-    return max(p, fisher(hits, int(mask.sum()), all_hits, len(mask)))
-
-
-def score_test(detail: Floats, units: Ints, mask: Mask, rho: float) -> float:
+def score_p(detail: Floats, units: Ints, mask: Mask, rho: float) -> float:
     """Two-sided p that a part has the mean of the rest; 1 where all scores are equal."""
     n, m = int(mask.sum()), int((~mask).sum())
     difference = float(detail[mask].mean() - detail[~mask].mean())
-    inside = group_sums(np.column_stack([mask, ~mask]).astype(np.float64), units)
+    inside = sum_groups(np.column_stack([mask, ~mask]).astype(np.float64), units)
     apart = float(((inside[:, 0] / n - inside[:, 1] / m) ** 2).sum())
     variance = float(detail.var(ddof=1)) * ((1 - rho) * (1 / n + 1 / m) + rho * apart)
     return normal_p(difference, sqrt(max(variance, 0.0)))
 
 
-def alike(detail: Floats, units: Ints) -> float:
+def intraclass_correlation(detail: Floats, units: Ints) -> float:
     """The intraclass correlation of scores in groups, kept between 0 and 1; 0 where no group has two items."""
     sizes = np.bincount(units).astype(np.float64)
     items, groups = len(detail), len(sizes)
     if groups < 2 or groups == items:
         return 0.0
-    sums = group_sums(detail[:, None], units)[:, 0]
+    sums = sum_groups(detail[:, None], units)[:, 0]
     between = float((sums**2 / sizes).sum() - detail.sum() ** 2 / items)
     within = float((detail**2).sum() - (sums**2 / sizes).sum())
     mean_between, mean_within = between / (groups - 1), within / (items - groups)
@@ -178,7 +164,7 @@ def alike(detail: Floats, units: Ints) -> float:
     return float(np.clip((mean_between - mean_within) / total, 0.0, 1.0)) if total > 0 else 0.0
 
 
-def fisher(hits: int, n: int, all_hits: int, total: int) -> float:
+def fisher_p(hits: int, n: int, all_hits: int, total: int) -> float:
     """Fisher's exact test, two-sided: the chance of a table no likelier than `hits` of `n` beside the margins."""
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, total + 1)))])
     k = np.arange(max(0, n - (total - all_hits)), min(n, all_hits) + 1)
@@ -188,16 +174,9 @@ def fisher(hits: int, n: int, all_hits: int, total: int) -> float:
     return float(min(1.0, chance[chance <= seen * (1 + 1e-7)].sum() / chance.sum()))
 
 
-def wald(difference: float, drawn: Floats) -> float | None:
+def wald_p(difference: float, drawn: Floats) -> float | None:
     """The p of a difference by the spread of its resamples; None where too few of them are defined."""
     defined = drawn[np.isfinite(drawn)]
     if len(defined) < MIN_SHARE_DEFINED * len(drawn) or len(defined) < 2:
         return None
     return normal_p(difference, float(defined.std(ddof=1)))
-
-
-def normal_p(difference: float, error: float) -> float:
-    """Two-sided p of a normal difference; an error of 0 tells nothing unless there is a difference."""
-    if error == 0:
-        return 1.0 if difference == 0 else 0.0
-    return erfc(abs(difference) / error / sqrt(2))

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nikawa.stats import binomial as artifacts_binomial
-from nikawa.stats.binomial import critical_counts, exact_tail, is_under, log_tail
+from nikawa.stats import distributions
+from nikawa.stats.distributions import (
+    are_tails_under,
+    binomial_log_tail,
+    critical_counts,
+    exact_tail,
+    wilson_interval,
+)
 
 FACTS = {
     12: 12,
@@ -54,14 +60,16 @@ def test_the_integers_follow_the_definition(n: int, labels: int, data: st.DataOb
 @given(st.integers(1, 400), st.integers(2, 30), st.data())
 def test_the_continued_fraction_is_the_tail(n: int, labels: int, data: st.DataObject) -> None:
     k = data.draw(st.integers(n // labels + 1, n))
-    found = log_tail(np.array([n]), np.array([k]), 1 / labels)[0]
+    found = binomial_log_tail(np.array([n]), np.array([k]), 1 / labels)[0]
     exact = exact_tail(n, k, labels)
     assert found == pytest.approx(log(exact.numerator) - log(exact.denominator), abs=1e-9)
 
 
 @pytest.mark.parametrize(("n", "k"), SCIPY)
 def test_it_agrees_with_scipy(n: int, k: int) -> None:
-    assert log_tail(np.array([n]), np.array([k]), 1 / 3)[0] == pytest.approx(SCIPY[n, k], abs=1e-8)
+    assert binomial_log_tail(np.array([n]), np.array([k]), 1 / 3)[0] == pytest.approx(
+        SCIPY[n, k], abs=1e-8
+    )
 
 
 def test_the_known_critical_counts() -> None:
@@ -82,7 +90,7 @@ def test_a_tie_is_not_below(n: int, labels: int, data: st.DataObject) -> None:
     k = data.draw(st.integers(n // labels + 1, n))
     tail = exact_tail(n, k, labels)
     at = [
-        is_under(np.array([n]), np.array([k]), labels, t)[0]
+        are_tails_under(np.array([n]), np.array([k]), labels, t)[0]
         for t in (tail, tail * Fraction(10**9 + 1, 10**9))
     ]
     assert at == [False, True]
@@ -92,11 +100,18 @@ def test_far_from_the_threshold_no_integer_is_needed(monkeypatch: pytest.MonkeyP
     def refuse(*_: object) -> Fraction:
         raise AssertionError
 
-    monkeypatch.setattr(artifacts_binomial, "exact_tail", refuse)
+    monkeypatch.setattr(distributions, "exact_tail", refuse)
     assert critical_counts(np.array([9950]), 3, Fraction(1, 508_900)).tolist() == [3536]
 
 
+def test_wilsons_interval() -> None:
+    assert wilson_interval(0.0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert wilson_interval(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert wilson_interval(1.0, 5)[1] == pytest.approx(1.0)
+    assert wilson_interval(0.0, 0) == (0.0, 1.0)
+
+
 def test_tails_too_small_for_a_float() -> None:
-    found = log_tail(np.array([100_000]), np.array([100_000]), 1 / 3)[0]
+    found = binomial_log_tail(np.array([100_000]), np.array([100_000]), 1 / 3)[0]
     assert found == pytest.approx(-100_000 * log(3))
     assert exp(found) == 0.0

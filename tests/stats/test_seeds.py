@@ -11,9 +11,9 @@ import pytest
 from nikawa.metrics import Items, metrics
 from nikawa.metrics.base import mean
 from nikawa.stats.masks import Sample, measure_parts
-from nikawa.stats.resample import interval
-from nikawa.stats.run_means import SHARE, mean_interval
-from nikawa.stats.slice_tests import measure_slices, score_test
+from nikawa.stats.resample import percentile_interval
+from nikawa.stats.seeds import SHARE_LIMITS, mean_interval
+from nikawa.stats.slice_tests import measure_slices, score_p
 from nikawa.stats.slices import SliceMask
 
 T2 = 4.302653
@@ -47,7 +47,7 @@ def test_ends_stay_where_values_can_be() -> None:
     values = np.array([0.9, 0.99, 1.0])
     drawn = np.repeat(values[:, None], 50, axis=1)
     assert mean_interval(values, drawn, 1000)[1] > 1
-    assert mean_interval(values, drawn, 1000, SHARE)[1] == 1.0
+    assert mean_interval(values, drawn, 1000, SHARE_LIMITS)[1] == 1.0
 
 
 def test_few_units_tell_none_and_resamples_without_a_value_are_left_out() -> None:
@@ -81,7 +81,7 @@ def test_it_holds_the_truth_where_a_bootstrap_of_seeds_does_not(k: int) -> None:
         both = np.take_along_axis(drawn, picks, axis=0).mean(axis=0)
         for name, (low, high) in (
             ("t", mean_interval(values, drawn, 2000)),
-            ("drawn", interval(both, 2000)),
+            ("drawn", percentile_interval(both, 2000)),
         ):
             held[name] += low <= 0.8 <= high
     assert held["t"] >= 276  # 95% of 300 is 285; fewer than 276 has a chance below one in 100
@@ -113,7 +113,7 @@ def test_slices_of_several_runs_have_such_intervals() -> None:
     found = measure_parts(sample(0.6, 0.75, 0.9), half, resamples=300)
     assert found.runs is not None
     part = found.figure(1, units=100, scale=100)
-    wanted = mean_interval(found.values[:, 1], found.runs[:, :, 1], 100, SHARE)
+    wanted = mean_interval(found.values[:, 1], found.runs[:, :, 1], 100, SHARE_LIMITS)
     assert (part.low, part.high) == pytest.approx((100 * wanted[0], 100 * wanted[1]))
     assert part.value == pytest.approx(50)
     assert part.low == 0.0, "20, 50 and 80% right: with three seeds nearly anything may be"
@@ -130,7 +130,7 @@ def test_a_slice_that_differs_in_some_seeds_alone_is_not_called_different() -> N
     apart = Sample([mean(one) for one in right], np.arange(200), right.mean(axis=0))
     half = [SliceMask("half", "second", np.arange(200) >= 100)]
     (found,) = measure_slices(apart, half, resamples=300)
-    of_these = score_test(right.mean(axis=0), apart.units, half[0].mask, 0.0)
+    of_these = score_p(right.mean(axis=0), apart.units, half[0].mask, 0.0)
     assert of_these < 0.01
     assert found.p is not None
     assert found.p > 0.05
@@ -145,7 +145,7 @@ def test_other_metrics_and_single_runs_are_resampled(
     found = measure_parts(sample(*shares, metric=metric), [np.arange(200) < 150], resamples=300)
     assert found.runs is None
     part = found.figure(0, units=150)
-    assert (part.low, part.high) == interval(found.drawn[:, 0], 150)
+    assert (part.low, part.high) == percentile_interval(found.drawn[:, 0], 150)
 
 
 def test_a_mean_that_is_no_share_has_no_limits() -> None:
@@ -154,4 +154,4 @@ def test_a_mean_that_is_no_share_has_no_limits() -> None:
         float("-inf"),
         float("inf"),
     )
-    assert sample(0.6, 0.9).limits == SHARE
+    assert sample(0.6, 0.9).limits == SHARE_LIMITS

@@ -1,0 +1,181 @@
+"""Several runs of a system: items and seeds are both samples.
+
+One system, its mean over runs: the variance has two parts. Over items it is the bootstrap's, of the mean over runs. Over
+seeds it is s²/k: but s², the variance of k runs' scores, also holds how runs differ by chance item by item, which the first part
+has already. That share is estimated from the bootstrap (the variance of one run's score less that of their mean) and taken
+off. Few seeds tell s² badly, and a bootstrap that draws two or three of them is too narrow: the ends are Student's t with
+Satterthwaite's degrees of freedom, in which only what the seeds add is uncertain.
+
+Two systems, the difference of their means: the same with the paired bootstrap over items and a seeds' part a side, with Welch and
+Satterthwaite's degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, nan, sqrt
+
+import numpy as np
+
+from nikawa.stats.distributions import t_p, t_quantile
+from nikawa.stats.resample import (
+    TEST_RESAMPLES,
+    Difference,
+    Evaluation,
+    Floats,
+    Ints,
+    count_units,
+    draw_weights,
+)
+from nikawa.stats.results import LEAST_UNITS
+
+ENOUGH_RESAMPLES = 2_000
+"""Resamples that tell a standard deviation to 2%; the quantiles come from Student's t."""
+MAX_DF = 1e6
+"""Degrees of freedom that stand for a known variance."""
+
+Limits = tuple[float, float]
+"""The least and the greatest value that can be."""
+NO_LIMITS: Limits = (-inf, inf)
+SHARE_LIMITS: Limits = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a side's score varies over seeds."""
+
+    variance: float
+    """Of one run's score over seeds, chance item by item left out; not below 0."""
+    error: float
+    """Of s², the variance of the runs' scores as it stands, over its degrees of freedom: its uncertainty."""
+    runs: int
+
+
+def spread_over_seeds(resampled: Floats, values: Sequence[float]) -> Spread | None:
+    """How the scores of runs vary over seeds, from `resampled`, runs by resamples of items; None for a single run."""
+    k = len(values)
+    if k < 2:
+        return None
+    seen = float(np.var(values, ddof=1))
+    single = float(np.var(resampled, axis=1, ddof=1).mean())
+    chance = (single - float(np.var(resampled.mean(axis=0), ddof=1))) * k / (k - 1)
+    return Spread(max(0.0, seen - max(0.0, chance)), seen, k)
+
+
+def find_limits(*details: Floats | None) -> Limits:
+    """What a mean of scores an item can be: a share where every score is one."""
+    for detail in details:
+        if detail is None or not bool(((detail >= 0) & (detail <= 1)).all()):
+            return NO_LIMITS
+    return SHARE_LIMITS
+
+
+def mean_interval(
+    values: Floats, drawn: Floats, units: int | None, limits: Limits = NO_LIMITS
+) -> tuple[float, float]:
+    """The 95% interval of the mean of `values`, one a run, from `drawn`, runs by resamples of the same items.
+
+    NaN where it is not defined, and where fewer than `LEAST_UNITS` units were drawn from: None takes any number.
+    """
+    known = drawn[:, ~np.isnan(drawn).any(axis=0)]
+    few = units is not None and units < LEAST_UNITS
+    if few or known.shape[1] < 2 or np.isnan(values).any():
+        return nan, nan
+    error, df = mean_error(values, known)
+    reach = t_quantile(0.975, df) * error
+    mean = float(values.mean())
+    return max(limits[0], mean - reach), min(limits[1], mean + reach)
+
+
+def mean_p(values: Floats, drawn: Floats) -> float:
+    """Two-sided p that the mean of `values` is 0, by the same model; NaN where it is not defined."""
+    known = drawn[:, ~np.isnan(drawn).any(axis=0)]
+    if known.shape[1] < 2 or np.isnan(values).any():
+        return nan
+    error, df = mean_error(values, known)
+    seen = float(values.mean())
+    return t_p(seen / error, df) if error else float(seen == 0)
+
+
+def mean_error(values: Floats, drawn: Floats) -> tuple[float, float]:
+    """The standard error of the mean of two or more runs, and its degrees of freedom."""
+    k = len(values)
+    items = float(np.var(drawn.mean(axis=0), ddof=1))
+    seeds = spread_over_seeds(drawn, values.tolist())
+    if seeds is None:
+        return sqrt(items), MAX_DF
+    variance = items + seeds.variance / k
+    uncertain = (seeds.error / k) ** 2 / (k - 1)
+    return sqrt(variance), _degrees_of_freedom(variance, uncertain)
+
+
+def compare_runs(
+    a: Sequence[Evaluation],
+    b: Sequence[Evaluation],
+    groups: Ints,
+    *,
+    rounds: int = TEST_RESAMPLES,
+    seed: int = 0,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> tuple[Difference, float]:
+    """Difference of the means over runs, and the least one that would be found (5%, power 80%).
+
+    A side with one run is taken to vary over seeds as the other does. `on_progress` is called with rounds as they are
+    done, twice `rounds` in all.
+    """
+    units = count_units(groups)
+    both = _resample_runs([*a, *b], groups, rounds, seed, on_progress)
+    left, right = both[: len(a)], both[len(a) :]
+    seen = float(np.mean([x.value for x in b]) - np.mean([x.value for x in a]))
+    error, df = _difference_error(left, right, [x.value for x in a], [x.value for x in b])
+    if np.isnan(seen) or np.isnan(error) or units < LEAST_UNITS:
+        p = t_p(seen / error, df) if error > 0 else nan
+        return Difference(seen, nan, nan, p, p), nan
+    reach = t_quantile(0.975, df)
+    p = t_p(seen / error, df) if error else float(seen == 0)
+    difference = Difference(seen, seen - reach * error, seen + reach * error, p, p)
+    return difference, (reach + t_quantile(0.8, df)) * error
+
+
+def _resample_runs(
+    runs: Sequence[Evaluation],
+    groups: Ints,
+    rounds: int,
+    seed: int,
+    on_progress: Callable[[int], None],
+) -> Floats:
+    """Runs by resamples: each run's score under the same weights of items."""
+    grouped = [run.grouped(groups) for run in runs]
+    enough, done, parts = min(rounds, ENOUGH_RESAMPLES), 0, []
+    for weights in draw_weights(count_units(groups), enough, seed):
+        parts.append(np.stack([run.under(weights) for run in grouped]))
+        before, done = done, done + len(weights)
+        on_progress(2 * rounds * done // enough - 2 * rounds * before // enough)
+    return np.concatenate(parts, axis=1)
+
+
+def _difference_error(
+    left: Floats, right: Floats, a: Sequence[float], b: Sequence[float]
+) -> tuple[float, float]:
+    """The standard error of the difference of means, and its degrees of freedom."""
+    defined = ~(np.isnan(left).any(axis=0) | np.isnan(right).any(axis=0))
+    if defined.sum() < 2:
+        return nan, MAX_DF
+    left, right = left[:, defined], right[:, defined]
+    items = float(np.var(right.mean(axis=0) - left.mean(axis=0), ddof=1))
+    sides = [s for s in (spread_over_seeds(left, a), spread_over_seeds(right, b)) if s is not None]
+    one, two = sides if len(sides) == 2 else (sides[0], sides[0])
+    seeds = one.variance / len(a) + two.variance / len(b)
+    if len(sides) == 2:
+        uncertain = (one.error / len(a)) ** 2 / (len(a) - 1)
+        uncertain += (two.error / len(b)) ** 2 / (len(b) - 1)
+    else:
+        uncertain = (one.error * (1 / len(a) + 1 / len(b))) ** 2 / (one.runs - 1)
+    variance = items + seeds
+    return sqrt(variance), _degrees_of_freedom(variance, uncertain)
+
+
+def _degrees_of_freedom(variance: float, uncertain: float) -> float:
+    """Satterthwaite's, from a variance and the uncertain part of its square."""
+    return min(MAX_DF, max(1.0, variance**2 / uncertain)) if uncertain else MAX_DF
