@@ -18,13 +18,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from nikawa.datasets.export import WRITERS, export
-from nikawa.datasets.export_columns import column_names, lay_out
+from nikawa.datasets.export import FORMATS, export, files_in
 from nikawa.datasets.export_croissant import licence_url
-from nikawa.datasets.export_hf import licence_tag, size_tag
-from nikawa.datasets.export_manifest import files_in
+from nikawa.datasets.export_hf import column_names, lay_out, licence_tag, size_tag
 from nikawa.datasets.load import load
-from nikawa.datasets.locate import present
+from nikawa.datasets.locate import files_here
 from nikawa.datasets.names import benchmarks
 from nikawa.errors import BadInput, MissingData, UnknownName
 from nikawa.io.folders import read_folder, write_folder
@@ -260,8 +258,8 @@ EXPORT = """
 import sys
 from pathlib import Path
 from nikawa.io.folders import read_folder
-from nikawa.datasets.export import WRITERS, export
-for to in WRITERS:
+from nikawa.datasets.export import FORMATS, export, files_in
+for to in FORMATS:
     export(read_folder(Path(sys.argv[1])), [], to, Path(sys.argv[2]) / to)
 """
 
@@ -284,11 +282,11 @@ def test_same_dataset_same_bytes(tmp_path: Path) -> None:
     one, other = (
         {f: (tmp_path / s / f).read_bytes() for f in files_in(tmp_path / s)} for s in ("1", "2")
     )
-    assert {name.partition("/")[0] for name in one} == set(WRITERS)
+    assert {name.partition("/")[0] for name in one} == set(FORMATS)
     assert one == other
 
 
-@pytest.mark.parametrize("to", list(WRITERS))
+@pytest.mark.parametrize("to", list(FORMATS))
 def test_existing_folder_is_replaced_only_when_asked(tmp_path: Path, to: str) -> None:
     out = tmp_path / "out"
     export(dataset("text"), [task("text")], "jsonl", out)
@@ -311,7 +309,7 @@ def test_what_is_not_ours_is_never_replaced(tmp_path: Path) -> None:
     assert (out / "thesis.tex").read_text() == (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize("to", list(WRITERS))
+@pytest.mark.parametrize("to", list(FORMATS))
 def test_failure_leaves_nothing(tmp_path: Path, to: str) -> None:
     bad = Example(id="7", inputs={"text": "橋", "weight": float("nan")})
     broken = Dataset(name="x", language="ja", version="1", card=CARD, splits={"train": (bad,)})
@@ -320,7 +318,7 @@ def test_failure_leaves_nothing(tmp_path: Path, to: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("to", list(WRITERS))
+@pytest.mark.parametrize("to", list(FORMATS))
 @pytest.mark.parametrize(
     "name", ["data/mine.csv", "judgements.jsonl", "README.md", "notes/README.md", ".hidden"]
 )
@@ -358,7 +356,7 @@ def test_links_within_and_to_an_export(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "precious", "real"]
 
 
-@pytest.mark.parametrize("to", list(WRITERS))
+@pytest.mark.parametrize("to", list(FORMATS))
 def test_values_nested_hundreds_deep(tmp_path: Path, to: str) -> None:
     deep: Any = "x"
     for _ in range(400):
@@ -425,7 +423,7 @@ def test_every_published_dataset(
     tmp_path: Path, name: str, shared_data: Path, load_hf: Load, load_croissant: Load
 ) -> None:
     benchmark = benchmarks()[name]
-    if not present(benchmark, shared_data):
+    if not files_here(benchmark, shared_data):
         with pytest.raises(MissingData, match=name):
             load(name, data=shared_data)
         return

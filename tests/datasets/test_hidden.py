@@ -120,7 +120,9 @@ def test_no_figure_of_analyses_or_report_counts_them(lay: Lay) -> None:
     """Were one of them over all items, the accuracy on the hidden ones would follow from the two."""
     runs = majority(lay(train=items(range(30)), test=items(range(30, 50), hidden=range(30, 38))))
     stored = {r.path.name: r.scores()[0].scores[0].value for r in stored_runs(runs)}
-    analyses = compute_analyses(stored_runs(runs), how=AnalysisOptions(resamples=50, tokeniser="none")).analyses
+    analyses = compute_analyses(
+        stored_runs(runs), how=AnalysisOptions(resamples=50, tokeniser="none")
+    ).analyses
     for each in analyses.each:
         assert (each.n, each.score.n) == (12, 12)
         assert each.score.value == pytest.approx(stored[each.system.runs[0]])

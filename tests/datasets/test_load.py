@@ -10,7 +10,7 @@ import pytest
 from nikawa.datasets import benchmarks, load
 from nikawa.datasets.jamp.jamp import COLUMNS as JAMP
 from nikawa.datasets.load import peek, read_judgements, readers_of
-from nikawa.datasets.locate import present, require_folder
+from nikawa.datasets.locate import files_here, require_folder
 from nikawa.datasets.names import find_benchmark, spec_of
 from nikawa.errors import BadInput, MissingData, UnknownName
 from nikawa.io.folders import write_folder
@@ -80,7 +80,7 @@ def test_a_copy_beside_a_published_file_is_not_read(tmp_path: Path, copy: str) -
     other.parent.mkdir(exist_ok=True)
     other.write_bytes(path.read_bytes().replace(b'"0"', b'"1"'))
     assert [e.id for e in load("jnli", data=tmp_path).splits["dev"]] == ["0"]
-    assert present(benchmarks()["jnli"], tmp_path) == {"dev": [path]}
+    assert files_here(benchmarks()["jnli"], tmp_path) == {"dev": [path]}
     assert versions_here("jnli", tmp_path) == ["1.3"]
 
 

@@ -34,7 +34,7 @@ from nikawa.checks.leaks import (
 from nikawa.checks.quality import distribution, repetition_findings, text_findings, tops
 from nikawa.checks.schema import mixed_types, schema_findings
 from nikawa.datasets import Benchmark, benchmarks, load
-from nikawa.datasets.locate import path_version, present, repository_folder
+from nikawa.datasets.locate import path_version, files_here, repository_folder
 from nikawa.datasets.names import spec_of
 from nikawa.datasets.upstream import Upstream, is_published, pinned_files
 from nikawa.datasets.views import source_of, views_of, without_views
@@ -146,7 +146,7 @@ def _compare(
     on_progress(f"comparing {dataset.name}", 0, len(others) + 1)
     findings: list[Finding] = []
     compared: list[str] = []
-    if spec.is_part and present(benchmarks()[spec.name], data):
+    if spec.is_part and files_here(benchmarks()[spec.name], data):
         with _faults_as_findings(f"other splits of {spec.name}", findings):
             findings += _leaks_among_splits(dataset, spec, load(spec.name, data=data))
             compared.append(spec.name)
@@ -170,7 +170,7 @@ def comparable(dataset: Dataset, data: Path | None = None) -> list[Benchmark]:
         if own.isdisjoint(FAMILY.get(task.kind, "texts") for task in other.tasks):
             continue
         try:
-            is_here = bool(present(other, data))
+            is_here = bool(files_here(other, data))
         except OSError:  # it cannot be looked for: reading it will say why
             is_here = True
         if is_here:
@@ -218,7 +218,7 @@ def file_findings(spec: Spec, dataset: Dataset, data: Path | None) -> Iterator[F
     benchmark = benchmarks()[spec.name]
     folder = repository_folder(benchmark, data)
     if spec.path is None:
-        here = present(benchmark, data)
+        here = files_here(benchmark, data)
         splits = here if spec.split is None else [name for name in (spec.split, "") if name in here]
         files = [path.relative_to(folder) for split in splits for path in here[split]]
         yield from _changed_files(spec, folder, files)

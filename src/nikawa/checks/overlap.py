@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nikawa.records import Record
-from nikawa.stats.masks import Sample, figure, finite_or_none, measure_parts, resampled_sums
+from nikawa.stats.masks import Sample, make_figure, finite_or_none, measure_parts, resample_sums
 from nikawa.stats.resample import Floats, Ints, count_units
 from nikawa.stats.results import Figure
 from nikawa.stats.slices import Mask
@@ -61,10 +61,10 @@ def shared_tokens(pairs: Iterable[tuple[Sequence[str], frozenset[str]]]) -> Shar
 def mean_share(shared: Shared, units: Ints, *, resamples: int, seed: int = 0) -> Figure:
     """The mean share with its interval."""
     shares = shared.shares
-    sums = resampled_sums(
+    sums = resample_sums(
         np.column_stack([shares, np.ones_like(shares)]), units, resamples=resamples, seed=seed
     )
-    return figure(
+    return make_figure(
         np.array([shares.mean()]), sums[:, 0] / sums[:, 1], units=count_units(units), n=len(shares)
     )
 
@@ -99,11 +99,11 @@ def rank_correlation(x: Floats, y: Floats, units: Ints, *, resamples: int, seed:
     """Spearman's rho, with an interval from resamples of the ranks; None where a side is constant."""
     a, b = (_standard_ranks(side) for side in (x, y))
     table = np.column_stack([np.ones_like(a), a, b, a * a, b * b, a * b])
-    drawn = _pearson(resampled_sums(table, units, resamples=resamples, seed=seed))
+    drawn = _pearson(resample_sums(table, units, resamples=resamples, seed=seed))
     value = float(_pearson(table.sum(axis=0)))
     if finite_or_none(value) is None:
         return Figure(value=None, n=len(x))
-    return figure(np.array([value]), drawn, units=count_units(units), n=len(x))
+    return make_figure(np.array([value]), drawn, units=count_units(units), n=len(x))
 
 
 def _standard_ranks(x: Floats) -> Floats:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from nikawa.datasets.custom import PEEKED
+from nikawa.datasets.custom import EXAMPLES_PEEKED
 from nikawa.datasets.load import guess_language
 from nikawa.errors import BadInput
 from nikawa.io.cards import CARD, SHOWN, UNSAID, blank_card, read_fields, write_card, wrong
@@ -72,6 +72,7 @@ def _said(blank: Card, given: Mapping[str, object], said: Mapping[str, str]) -> 
 def _language(folder: Path) -> str:
     """The language of the first examples."""
     found = (
-        guess_language(islice(read_examples(file), PEEKED)) for file in split_files(folder).values()
+        guess_language(islice(read_examples(file), EXAMPLES_PEEKED))
+        for file in split_files(folder).values()
     )
     return next((language for language in found if language != "und"), "und")

@@ -1,55 +1,83 @@
-"""Tasks of a dataset of one's own: what a folder or records file asks is told by the shape of its records.
+"""Custom datasets: what a folder or records file asks, told from the shape of its records.
 
-The question is the key of gold, the kind follows from inputs and gold (the table of docs/records.md), labels are those
-met in all splits. A dataset whose card bears the name of a registered one is asked that one's questions.
+The question is the key of gold, the kind of task follows from inputs and gold (the table of docs/records.md), labels are
+those met in all splits. A dataset whose card has the name of a registered one is asked that one's questions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import ceil, floor
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from nikawa.datasets.base import RunProtocol
 from nikawa.datasets.load import load, peek
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, suites, tasks, tasks_of
-from nikawa.datasets.shapes import inputs_of, kind_of, labels_of, metrics_of, scale_of
-from nikawa.datasets.views import SEEN, marked_views
+from nikawa.datasets.views import SEEN
 from nikawa.errors import BadInput
-from nikawa.records import Card, Dataset, Example, Kind, Task
+from nikawa.records import Card, Dataset, Example, Kind, Span, Task
 from nikawa.spec import name_and_split
 
-PEEKED = 20
-"""Examples a split that tell the language of a file without a card."""
+EXAMPLES_PEEKED = 20
+"""Examples of each split that tell the language of a file without a card."""
 SHAPES_PAGE = "docs/records.md shows the shapes of tasks"
+NLI = ("entailment", "contradiction", "neutral")
+NONE = "no_relation"
+"""The relation that is none: it comes first, where F1 leaves it out."""
+SHAPES: Mapping[Kind, tuple[str, ...]] = {
+    "relation": ("text", "subject", "object"),
+    "tree": ("text", "words"),
+    "dialogue": ("turns",),
+    "choice": ("question", "choices"),
+    "reading": ("context", "question"),
+    "inference": ("premise", "hypothesis"),
+    "similarity": ("sentence1", "sentence2"),
+    "text": ("text",),
+}
+"""Kind to the inputs that tell it, the more telling first."""
+METRICS: Mapping[Kind, tuple[str, ...]] = {
+    "text": ("accuracy", "macro-f1"),
+    "inference": ("accuracy", "macro-f1"),
+    "similarity": ("pearson", "spearman"),
+    "choice": ("accuracy",),
+    "reading": ("jsquad-em", "jsquad-f1"),
+    "tagging": ("entity-macro-f1", "char-macro-f1"),
+    "relation": ("accuracy", "macro-f1"),
+    "tree": ("uas", "las"),
+    "dialogue": ("jga", "slot-f1"),
+}
+"""The usual metrics of a kind."""
+KOREAN_READING = ("klue-em", "rouge-w")
+RELATIONS = ("relation-micro-f1", "macro-f1")
 
-Found = dict[str, dict[Kind | None, list[tuple[str, Example]]]]
+ByQuestion = dict[str, dict[Kind | None, list[tuple[str, Example]]]]
 """Question to kind (None: of no shape known here) to examples with their splits."""
 
 
-def is_own(dataset: str) -> bool:
+def is_custom(dataset: str) -> bool:
     """Whether a task's dataset is a path, not the name of a registered one."""
     return dataset not in benchmarks()
 
 
-def named_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
-    """The tasks a name stands for: as registered, else those of a dataset folder or records file of one's own.
+def find_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
+    """The tasks a name stands for: as registered, else those of a dataset folder or records file.
 
     `my-data` has all its tasks, `my-data-label` the one that asks for the label. `read` loads a path.
     """
     if name in tasks() or name in benchmarks() or name in suites():
         return tasks_of(name)
     if name.strip() and Path(name).exists():
-        return own_tasks(name, read)
-    for place in (found.start() for found in reversed(list(re.finditer("-", name)))):
-        if name[:place].strip() and Path(name[:place]).exists():
-            asked = [
-                task for task in own_tasks(name[:place], read) if task.question == name[place + 1 :]
-            ]
-            if asked:
-                return asked
+        return custom_tasks(name, read)
+    for dash in reversed(list(re.finditer("-", name))):
+        path, question = name[: dash.start()], name[dash.end() :]
+        if path.strip() and Path(path).exists():
+            chosen = [task for task in custom_tasks(path, read) if task.question == question]
+            if chosen:
+                return chosen
     head, _ = name_and_split(name)
     if head != name and head.strip() and Path(head).exists():
         raise BadInput(
@@ -60,8 +88,11 @@ def named_tasks(name: str, read: Callable[[str], Dataset] = load) -> list[Task]:
     return tasks_of(name)
 
 
-def own_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]:
-    """The tasks of a dataset folder or records file, in the order their questions are met."""
+def custom_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]:
+    """The tasks of a dataset folder or records file, in the order their questions are met.
+
+    Each is named after the file or folder, with the question where there are several; its dataset is the path.
+    """
     place = str(Path(path))
     place = place if place not in benchmarks() else f"./{place}"
     if ":" in place:
@@ -71,125 +102,111 @@ def own_tasks(path: str, read: Callable[[str], Dataset] = load) -> list[Task]:
             cure="rename it",
         )
     dataset = read(place)
-    found = _read(dataset)
-    known = list(_registered(dataset, found))
-    asked = known or list(_inferred(dataset, found, place))
-    if not asked:
-        raise _nothing(dataset, found, place)
-    name = _name(place)
-    return [
-        replace(t, name=name if len(asked) == 1 else f"{name}-{t.question}", dataset=place)
-        for t in asked
-    ]
+    by_question = _group_by_question(dataset)
+    made = list(_registered_tasks(dataset, by_question))
+    made = made or list(_inferred_tasks(dataset, by_question, place))
+    if not made:
+        raise _no_tasks(by_question, place)
+    name = _name_after(place)
+    if len(made) == 1:
+        return [replace(made[0], name=name, dataset=place)]
+    return [replace(task, name=f"{name}-{task.question}", dataset=place) for task in made]
 
 
-def typed(task: Task) -> str:
-    """What a user writes for a task: its name, or the path of its dataset, with the question where there are several."""
-    if not is_own(task.dataset):
-        return task.name
-    return task.dataset if task.name == _name(task.dataset) else f"{task.dataset}-{task.question}"
-
-
-def name_of(dataset: str) -> str:
-    """What a dataset is called in titles: its name, or that of its folder or file, in characters that fit everywhere."""
-    return _name(dataset) if is_own(dataset) else dataset
-
-
-def _name(place: str) -> str:
-    base = Path(place).resolve().name
-    plain = (
-        re.sub(r"[^\w.-]+", "-", base if Path(place).is_dir() else base.split(".")[0]).strip("-.")
-        or "own"
-    )
-    return (
-        f"own-{plain}" if plain in tasks() or plain in benchmarks() or plain in suites() else plain
-    )
-
-
-def _read(dataset: Dataset) -> Found:
-    found: Found = {}
+def _group_by_question(dataset: Dataset) -> ByQuestion:
+    groups: ByQuestion = {}
     for split, examples in dataset.splits.items():
         for example in examples:
-            if example.origin is not None and example.origin.gold == "hidden":
+            if example.hidden:
                 continue
             for question, value in example.gold.items():
-                kinds = found.setdefault(question, {})
-                kinds.setdefault(kind_of(example.inputs, question, value), []).append(
-                    (split, example)
-                )
-    return found
+                kind = kind_of(example.inputs, question, value)
+                groups.setdefault(question, {}).setdefault(kind, []).append((split, example))
+    return groups
 
 
-def _registered(dataset: Dataset, found: Found) -> Iterator[Task]:
+def _registered_tasks(dataset: Dataset, by_question: ByQuestion) -> Iterator[Task]:
     """The tasks of the registered dataset that the card names, where the records fit them."""
-    for task in benchmarks()[dataset.card.name].tasks if dataset.card.name in benchmarks() else ():
-        kinds = found.get(task.question, {})
-        examples = [example for _, example in kinds.get(task.kind, ()) if task.asks(example)]
+    if dataset.card.name not in benchmarks():
+        return
+    for task in benchmarks()[dataset.card.name].tasks:
+        pairs = by_question.get(task.question, {}).get(task.kind, ())
+        examples = [example for _, example in pairs if task.asks(example)]
         if examples and set(labels_of(task.kind, task.question, examples)) <= set(task.labels):
             yield task
 
 
-def _inferred(dataset: Dataset, found: Found, place: str) -> Iterator[Task]:
-    for question, kinds in found.items():
-        told = {kind: pairs for kind, pairs in kinds.items() if kind is not None}
-        if not told:
+def _inferred_tasks(dataset: Dataset, by_question: ByQuestion, place: str) -> Iterator[Task]:
+    """A task of each question whose gold has a shape that is known."""
+    for question, kinds in by_question.items():
+        kind = next((kind for kind in kinds if kind is not None), None)
+        if kind is None:
             continue
         if len(kinds) > 1:
-            raise _mixed(question, kinds, place)
-        ((kind, pairs),) = told.items()
-        yield _task(dataset, kind, question, [example for _, example in pairs])
+            shapes = []
+            for other, ((split, example), *_) in kinds.items():
+                shape = "has another shape" if other is None else f"is {other}"
+                shapes.append(f"{split}/{example.id} {shape}")
+            what = f"the gold {question!r} has several shapes: {', '.join(shapes)}"
+            cure = f"keep one kind of task a question; {SHAPES_PAGE}"
+            raise BadInput(what, file=place, cure=cure)
+        examples = [example for _, example in kinds[kind]]
+        labels = labels_of(kind, question, examples)
+        scores = [example.gold[question] for example in examples]
+        yield Task(
+            name="",
+            dataset="",
+            kind=kind,
+            question=question,
+            inputs=inputs_of(kind, examples),
+            labels=labels,
+            metrics=metrics_of(kind, labels, dataset.language),
+            scale=scale_of(scores) if kind == "similarity" else None,
+        )
 
 
-def _task(dataset: Dataset, kind: Kind, question: str, examples: Sequence[Example]) -> Task:
-    labels = labels_of(kind, question, examples)
-    metrics = metrics_of(kind, labels, dataset.language)
-    return Task(
-        name="",
-        dataset="",
-        kind=kind,
-        question=question,
-        inputs=inputs_of(kind, examples),
-        labels=labels,
-        metrics=metrics,
-        scale=scale_of([e.gold[question] for e in examples]) if kind == "similarity" else None,
-    )
-
-
-def _mixed(
-    question: str, kinds: Mapping[Kind | None, Sequence[tuple[str, Example]]], place: str
-) -> BadInput:
-    shown = [
-        f"{pairs[0][0]}/{pairs[0][1].id} {'has another shape' if kind is None else f'is {kind}'}"
-        for kind, pairs in kinds.items()
-    ]
-    what = f"the gold {question!r} has several shapes: {', '.join(shown)}"
-    return BadInput(what, file=place, cure=f"keep one kind of task a question; {SHAPES_PAGE}")
-
-
-def _nothing(dataset: Dataset, found: Found, place: str) -> BadInput:
-    if not found:
+def _no_tasks(by_question: ByQuestion, place: str) -> BadInput:
+    if not by_question:
         cure = "add gold to its records: nikawa aggregate makes it from judgements"
         return BadInput("has no gold, so nothing can be asked of it", file=place, cure=cure)
-    (question, kinds), *_ = found.items()
+    question, kinds = next(iter(by_question.items()))
     split, example = kinds[None][0]
     what = f"no kind of task has the inputs {', '.join(example.inputs)} and such a {question!r} as {split}/{example.id}"
     return BadInput(what, file=place, cure=SHAPES_PAGE)
 
 
-def canonical(dataset: Dataset) -> Dataset:
+def typed_name(task: Task) -> str:
+    """What a user types for a task: its name, or the path of its dataset, with the question where there are several."""
+    if not is_custom(task.dataset):
+        return task.name
+    if task.name == _name_after(task.dataset):
+        return task.dataset
+    return f"{task.dataset}-{task.question}"
+
+
+def dataset_title(dataset: str) -> str:
+    """What a dataset is called in titles: its name, or that of its folder or file, in characters that fit everywhere."""
+    return _name_after(dataset) if is_custom(dataset) else dataset
+
+
+def _name_after(place: str) -> str:
+    """A name after a file or folder that no registered thing has."""
+    base = Path(place).resolve().name
+    stem = base if Path(place).is_dir() else base.split(".")[0]
+    name = re.sub(r"[^\w.-]+", "-", stem).strip("-.") or "own"
+    is_taken = name in tasks() or name in benchmarks() or name in suites()
+    return f"own-{name}" if is_taken else name
+
+
+def with_usual_splits(dataset: Dataset) -> Dataset:
     """The dataset with the usual names of its splits: `valid` and `trial` are `dev`, unless there is one."""
-    have = dataset.splits
-    if not any(name in SPLIT_ALIASES for name in have):
-        return dataset
-    names = {n: a if (a := SPLIT_ALIASES.get(n, n)) not in have else n for n in have}
+    names = {}
+    for split in dataset.splits:
+        usual = SPLIT_ALIASES.get(split, split)
+        names[split] = split if usual in dataset.splits else usual
     if len(set(names.values())) < len(names):
         return dataset
-    return replace(dataset, splits={names[name]: examples for name, examples in have.items()})
-
-
-def training_splits(dataset: Dataset) -> list[str]:
-    """Splits that are parts of train, each leaving kinds of items out: the items of the other splits bear their marks."""
-    return marked_views(dataset.splits)
+    return replace(dataset, splits={names[name]: rows for name, rows in dataset.splits.items()})
 
 
 def divide_by_marks(
@@ -206,21 +223,97 @@ def divide_by_marks(
 
 def declared_protocol(dataset: str) -> RunProtocol:
     """How models are run on a dataset, registered or custom."""
-    if is_own(dataset):
+    if is_custom(dataset):
         return RunProtocol(divide=divide_by_marks)
     return benchmarks()[dataset].protocol
 
 
 def has_numbered_labels(task: Task) -> bool:
     """Whether answers without ids that are numbers mean places in the task's labels, as official tools write them."""
-    if is_own(task.dataset) or not task.labels:
+    if is_custom(task.dataset) or not task.labels:
         return False
     return benchmarks()[task.dataset].numbered_labels
 
 
-def card_of(dataset: str) -> tuple[Card, str]:
-    """The card of a dataset, registered or one's own, and its language."""
-    if not is_own(dataset):
+def card_and_language(dataset: str) -> tuple[Card, str]:
+    """The card of a dataset, registered or custom, and its language."""
+    if not is_custom(dataset):
         return benchmarks()[dataset].card, benchmarks()[dataset].language
-    found = peek(dataset, PEEKED)
-    return found.card, found.language
+    first = peek(dataset, EXAMPLES_PEEKED)
+    return first.card, first.language
+
+
+def kind_of(inputs: Mapping[str, Any], question: str, value: Any) -> Kind | None:
+    """The kind of task that has such inputs and such gold; None where it has no shape known here."""
+    shape = next(
+        (kind for kind, names in SHAPES.items() if all(name in inputs for name in names)), None
+    )
+    if shape is None or question == "binary":  # a similarity cut in two, told beside it
+        return None
+    if shape in ("inference", "similarity"):
+        if isinstance(value, str):
+            return "inference"
+        return "similarity" if _is_number(value) else None
+    if shape == "text":
+        if isinstance(value, str):
+            return "text"
+        is_spans = isinstance(value, list) and all(isinstance(part, Span) for part in value)
+        return "tagging" if is_spans else None
+    return shape if GOLD_FITS[shape](value) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+GOLD_FITS: Mapping[str, Callable[[Any], bool]] = {
+    "relation": lambda value: isinstance(value, str),
+    "tree": lambda value: isinstance(value, dict) and {"heads", "labels"} <= value.keys(),
+    "dialogue": lambda value: isinstance(value, list),
+    "choice": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "reading": lambda value: (
+        isinstance(value, list) and all(isinstance(part, dict) and "text" in part for part in value)
+    ),
+}
+"""Kind to whether a value can be its gold."""
+
+
+def inputs_of(kind: Kind, examples: Sequence[Example]) -> tuple[str, ...]:
+    """The inputs a model may see."""
+    first = examples[0].inputs
+    if kind in ("inference", "similarity"):
+        return SHAPES["inference"] if "premise" in first else SHAPES["similarity"]
+    if kind == "reading" and all("title" in example.inputs for example in examples):
+        return ("title", *SHAPES["reading"])
+    return SHAPES["text" if kind == "tagging" else kind]
+
+
+def labels_of(kind: Kind, question: str, examples: Iterable[Example]) -> tuple[str, ...]:
+    """The labels met, in the usual order where there is one."""
+    golds = (example.gold[question] for example in examples)
+    if kind in ("text", "inference", "relation"):
+        met = set(golds)
+    elif kind == "tagging":
+        met = {span.label for spans in golds for span in spans}
+    elif kind == "tree":
+        met = {label for tree in golds for label in tree["labels"]}
+    else:
+        return ()
+    first = [label for label in (*NLI, NONE) if label in met]
+    return (*first, *sorted(met - set(first)))
+
+
+def scale_of(values: Sequence[float]) -> tuple[float, float]:
+    """The usual scale that holds all scores: 0 or 1 to 1 or 5; else their own bounds."""
+    low, high = min(values), max(values)
+    least = float(floor(low)) if low < 0 else float(low >= 1)
+    if high <= 1 and least <= 0:
+        return least, 1.0
+    return least, 5.0 if high <= 5 else float(ceil(high))
+
+
+def metrics_of(kind: Kind, labels: Sequence[str], language: str) -> tuple[str, ...]:
+    """The usual metrics of a kind."""
+    if kind == "reading" and language == "ko":
+        return KOREAN_READING
+    return RELATIONS if kind == "relation" and NONE in labels else METRICS[kind]

@@ -1,81 +1,79 @@
 """Give a dataset to other tools: a dataset folder, Parquet, a Hugging Face folder, Croissant metadata.
 
-The folder appears whole or not at all; it replaces only what the list that an earlier export left names.
+The folder appears whole or not at all. An export leaves a list of its files with their hashes, and replaces nothing else:
+neither somebody's own file nor a card that somebody has worked on since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from nikawa.datasets.export_columns import lay_out
-from nikawa.datasets.export_croissant import write_croissant
-from nikawa.datasets.export_hf import write_hf
-from nikawa.datasets.export_manifest import refuse_strangers, write_manifest
-from nikawa.datasets.hidden import veiled
-from nikawa.errors import unknown
-from nikawa.io.atomic import atomic_folder, refuse_existing
+from nikawa.datasets.export_croissant import sha256, write_croissant
+from nikawa.datasets.export_hf import lay_out, write_hf
+from nikawa.datasets.hidden import drop_hidden, hide_inherited
+from nikawa.errors import BadInput, unknown
+from nikawa.io.atomic import atomic_folder, atomic_write, refuse_existing
 from nikawa.io.folders import check_split_name, write_folder
-from nikawa.records import Dataset, Example, Task
+from nikawa.io.json import encode_json, read_json
+from nikawa.records import Dataset, Record, Task
 
-INHERITED = "inherited_"
-"""What keys of meta begin with that hold the label of a parent."""
-Writer = Callable[[Dataset, Sequence[Task], Path], None]
+FORMATS = ("jsonl", "parquet", "hf", "croissant")
+MANIFEST = ".nikawa-export.json"
+
+
+class Manifest(Record, frozen=True, kw_only=True):
+    """What an export wrote."""
+
+    files: dict[str, str]
+    """Path below the folder, with `/` between its parts, to SHA-256."""
 
 
 def export(
     dataset: Dataset, tasks: Sequence[Task], to: str, out: Path, *, overwrite: bool = False
 ) -> None:
-    """Write `dataset` to the folder `out` as `jsonl`, `parquet`, `hf` or `croissant`; labels that are hidden stay behind."""
-    if to not in WRITERS:
-        raise unknown("export format", to, WRITERS)
+    """Write `dataset` to the folder `out` in one of `FORMATS`; labels that are hidden stay behind."""
+    if to not in FORMATS:
+        raise unknown("export format", to, FORMATS)
     refuse_existing(out, overwrite)
     refuse_strangers(out)
     for split in dataset.splits:
         check_split_name(split)
+    public = drop_hidden(hide_inherited(dataset))
     with atomic_folder(out, overwrite=overwrite) as folder:
-        WRITERS[to](_public(veiled(dataset)), tasks, folder)
-        write_manifest(folder)
+        if to in ("jsonl", "parquet"):
+            write_folder(public, folder, suffix=f".{to}")
+        else:
+            layout = lay_out(public)
+            write_hf(public, tasks, layout, folder)
+            if to == "croissant":
+                write_croissant(public, layout, folder)
+        manifest = Manifest(files={name: sha256(folder / name) for name in files_in(folder)})
+        with atomic_write(folder / MANIFEST) as stream:
+            stream.write(encode_json(manifest) + b"\n")
 
 
-def _public(dataset: Dataset) -> Dataset:
-    """The dataset without labels that are hidden, whether or not the copy at hand holds them."""
-    if not any(example.hidden for examples in dataset.splits.values() for example in examples):
-        return dataset
-    splits = {name: tuple(map(_bare, examples)) for name, examples in dataset.splits.items()}
-    return replace(dataset, splits=splits)
+def files_in(folder: Path) -> list[str]:
+    """All that lies below `folder` but is no folder itself (a link to one is none), by its path below it."""
+    paths: list[str] = []
+    for place, folders, files in os.walk(folder):
+        here = Path(place)
+        names = [*files, *(name for name in folders if (here / name).is_symlink())]
+        paths.extend((here / name).relative_to(folder).as_posix() for name in names)
+    return sorted(paths)
 
 
-def _bare(example: Example) -> Example:
-    if not example.hidden:
-        return example
-    meta = {key: value for key, value in example.meta.items() if not key.startswith(INHERITED)}
-    return replace(example, gold={}, meta=meta)
-
-
-def _jsonl(dataset: Dataset, tasks: Sequence[Task], folder: Path) -> None:
-    write_folder(dataset, folder)
-
-
-def _parquet(dataset: Dataset, tasks: Sequence[Task], folder: Path) -> None:
-    write_folder(dataset, folder, suffix=".parquet")
-
-
-def _hf(dataset: Dataset, tasks: Sequence[Task], folder: Path) -> None:
-    write_hf(dataset, tasks, lay_out(dataset), folder)
-
-
-def _croissant(dataset: Dataset, tasks: Sequence[Task], folder: Path) -> None:
-    layout = lay_out(dataset)
-    write_hf(dataset, tasks, layout, folder)
-    write_croissant(dataset, layout, folder)
-
-
-WRITERS: dict[str, Writer] = {
-    "jsonl": _jsonl,
-    "parquet": _parquet,
-    "hf": _hf,
-    "croissant": _croissant,
-}
+def refuse_strangers(folder: Path) -> None:
+    """Refuse to replace what no export wrote."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput("is a file, not a folder", file=folder, cure="choose another name")
+    manifest = folder / MANIFEST
+    exported = read_json(manifest, Manifest).files if manifest.is_file() else {}
+    cure = "move it away, or choose another folder"
+    for name in files_in(folder):
+        if name not in (MANIFEST, *exported):
+            raise BadInput(f"holds {name!r}, which no export wrote", file=folder, cure=cure)
+        if name in exported and sha256(folder / name) != exported[name]:
+            what = f"holds {name!r}, which was changed since it was exported"
+            raise BadInput(what, file=folder, cure=cure)

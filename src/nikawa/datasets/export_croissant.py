@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-from nikawa.datasets.export_columns import Column, Layout
-from nikawa.datasets.export_hf import after_paper, built, data_file, licence_tag
-from nikawa.datasets.export_manifest import sha256
+from nikawa.datasets.export_hf import (
+    Column,
+    Layout,
+    data_file,
+    is_built,
+    licence_tag,
+    procedure_note,
+)
 from nikawa.io.atomic import atomic_write
 from nikawa.io.shapes import ListOf, Shape, Struct
 from nikawa.records import Card, Dataset
 
 CROISSANT = "croissant.json"
 
-_OWN = [
+_TERMS = [
     "arrayShape",
     "citeAs",
     "column",
@@ -59,7 +65,7 @@ CONTEXT: dict[str, Any] = {
     "description": {"@container": "@language"},
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "name": {"@container": "@language"},
-    **{name: f"cr:{name}" for name in _OWN},
+    **{name: f"cr:{name}" for name in _TERMS},
 }
 TYPES = {
     "text": "sc:Text",
@@ -81,6 +87,16 @@ def write_croissant(dataset: Dataset, layout: Layout, folder: Path) -> None:
 def metadata(dataset: Dataset, layout: Layout, folder: Path) -> dict[str, Any]:
     """The whole document."""
     splits = list(layout.splits.values())
+    records = [
+        {
+            "@type": "cr:RecordSet",
+            "@id": split,
+            "name": split,
+            "key": {"@id": f"{split}/id"},
+            "field": [_field(split, column) for column in layout.columns],
+        }
+        for split in splits
+    ]
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -88,7 +104,7 @@ def metadata(dataset: Dataset, layout: Layout, folder: Path) -> dict[str, Any]:
         **_about(dataset.card),
         "version": _version(dataset.version),
         "distribution": [_file(split, folder) for split in splits],
-        "recordSet": [_records(split, layout.columns) for split in splits],
+        "recordSet": records,
     }
 
 
@@ -97,7 +113,7 @@ def _about(card: Card) -> dict[str, Any]:
     about: dict[str, Any] = {
         "name": card.name,
         "description": card.description,
-        "citeAs": after_paper(card) if built(card) else card.citation,
+        "citeAs": procedure_note(card) if is_built(card) else card.citation,
         "license": card.licence if tag == "other" else licence_url(tag),
         "inLanguage": list(card.languages),
         "rai:dataCollection": card.source,
@@ -140,38 +156,28 @@ def _file(split: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def _records(split: str, columns: tuple[Column, ...]) -> dict[str, Any]:
-    return {
-        "@type": "cr:RecordSet",
-        "@id": split,
-        "name": split,
-        "key": {"@id": f"{split}/id"},
-        "field": [_field(split, column) for column in columns],
-    }
-
-
 def _field(split: str, column: Column) -> dict[str, Any]:
     place = f"{split}/{column.name}"
     source = {"fileObject": {"@id": f"{split}.parquet"}, "extract": {"column": column.name}}
-    named = {"@type": "cr:Field", "@id": place, "name": column.name, "description": column.source}
+    head = {"@type": "cr:Field", "@id": place, "name": column.name, "description": column.source}
     inner = column.shape.item if isinstance(column.shape, ListOf) else column.shape
     if not isinstance(inner, Struct):
-        return {**named, **_value(column.shape), "source": source}
+        return {**head, **_data_type(column.shape), "source": source}
     repeated = _array(1) if isinstance(column.shape, ListOf) else {}
     parts = [
         {
             "@type": "cr:Field",
             "@id": f"{place}/{name}",
             "name": name,
-            **_value(shape),
+            **_data_type(shape),
             "source": {**source, "transform": {"jsonPath": f"$.{name}"}},
         }
         for name, shape in inner.fields
     ]
-    return {**named, **repeated, "subField": parts}
+    return {**head, **repeated, "subField": parts}
 
 
-def _value(shape: Shape) -> dict[str, Any]:
+def _data_type(shape: Shape) -> dict[str, Any]:
     depth = 0
     while isinstance(shape, ListOf):
         shape, depth = shape.item, depth + 1
@@ -181,3 +187,12 @@ def _value(shape: Shape) -> dict[str, Any]:
 
 def _array(depth: int) -> dict[str, Any]:
     return {"isArray": True, "arrayShape": ",".join(["-1"] * depth)}
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file's content; of what cannot be read, such as a link that leads nowhere, nothing."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""

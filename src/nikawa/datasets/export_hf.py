@@ -1,17 +1,27 @@
-"""A folder `datasets.load_dataset` takes as it is: Parquet below `data/`, and README.md with its front matter."""
+"""A folder that Hugging Face `datasets.load_dataset` takes as it is: Parquet below `data/`, README.md with front matter.
+
+Other tools see tables: plain column names, one type a column over all splits, and their own names of splits.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from nikawa.datasets.export_columns import Layout, type_words
 from nikawa.io.atomic import atomic_write
+from nikawa.io.columns import columns_of, flatten
 from nikawa.io.parquet import write_rows
+from nikawa.io.shapes import ListOf, Shape, Struct, column_shape
 from nikawa.records import Card, Dataset, Kind, Task
 
+SPLIT_NAMES = {"dev": "validation", "all": "full"}
+"""What others call our splits; `all` means every split together there."""
+FIXED = ("id", "group", "tags", "origin")
+"""Columns that every example may have, under these names."""
 DATA, README = "data", "README.md"
 BUILT = "made here: nikawa build"
 """How the homepage of a dataset begins that a build made."""
@@ -35,6 +45,101 @@ SIZES = (
     (1e7, "1M<n<10M"),
 )
 LICENCES = ("apache-2.0", "mit", "bsd-3-clause", "bsd-2-clause", "cc0-1.0")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the export."""
+
+    name: str
+    source: str
+    """The column here: `inputs.premise`, `gold.label`, …"""
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns and rows by split, under the names others see."""
+
+    columns: tuple[Column, ...]
+    splits: dict[str, str]
+    """Our name of a split to theirs."""
+    rows: dict[str, list[dict[str, Any]]]
+    """Their name of a split to its rows."""
+
+
+def lay_out(dataset: Dataset) -> Layout:
+    """Flatten every split into columns that all splits share."""
+    flat = {
+        split: [flatten(example) for example in examples]
+        for split, examples in dataset.splits.items()
+    }
+    everything = [row for rows in flat.values() for row in rows]
+    sources = columns_of(everything)
+    names = column_names(sources)
+    columns = []
+    for source in sources:
+        shape = column_shape(row[source] for row in everything if source in row)
+        columns.append(Column(names[source], source, simplify(shape)))
+    splits = make_distinct(
+        (split, SPLIT_NAMES.get(split, re.sub(r"\W+", "_", split))) for split in dataset.splits
+    )
+    rows = {
+        splits[split]: [{names[source]: value for source, value in row.items()} for row in rows]
+        for split, rows in flat.items()
+    }
+    return Layout(tuple(columns), splits, rows)
+
+
+def column_names(sources: Sequence[str]) -> dict[str, str]:
+    """Inputs and gold under their own names, gold as `gold_…` where an input has the name; meta as `meta_…`."""
+    inputs = {source.partition(".")[2] for source in sources if source.startswith("inputs.")}
+    names = []
+    for source in sources:
+        head, dot, name = source.partition(".")
+        if not dot:
+            names.append(source)
+            continue
+        clashes = name in FIXED or (head != "inputs" and name in inputs)
+        prefixed = f"{head.removesuffix('s')}_{name}" if head == "meta" or clashes else name
+        names.append(re.sub(r"\W+", "_", prefixed))
+    return make_distinct(zip(sources, names, strict=True))
+
+
+def make_distinct(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Our names to theirs; a name of theirs that another had first gets a number."""
+    names: dict[str, str] = {}
+    for ours, theirs in pairs:
+        base = theirs or "_"
+        options = [base, *(f"{base}_{number}" for number in range(2, len(names) + 3))]
+        names[ours] = next(option for option in options if option not in names.values())
+    return names
+
+
+def simplify(shape: Shape) -> Shape:
+    """`shape` if others can describe it (values, lists of them, mappings of those, lists of mappings), else JSON text."""
+    inner = shape.item if isinstance(shape, ListOf) else shape
+    if isinstance(inner, Struct):
+        plain = all(
+            _is_values(part) and re.fullmatch(r"[A-Za-z_]\w*", name) for name, part in inner.fields
+        )
+        return shape if plain else "json"
+    return shape if _is_values(inner) else "json"
+
+
+def _is_values(shape: Shape) -> bool:
+    while isinstance(shape, ListOf):
+        shape = shape.item
+    return not isinstance(shape, Struct)
+
+
+def type_words(shape: Shape) -> str:
+    """A shape in words, for the dataset card."""
+    if isinstance(shape, ListOf):
+        return f"list of {type_words(shape.item)}"
+    if isinstance(shape, Struct):
+        return "{" + ", ".join(f"{name}: {type_words(part)}" for name, part in shape.fields) + "}"
+    return {"flag": "true or false", "long": "integer", "json": "JSON text"}.get(shape, shape)
 
 
 def write_hf(dataset: Dataset, tasks: Sequence[Task], layout: Layout, folder: Path) -> None:
@@ -98,30 +203,27 @@ def body(dataset: Dataset, layout: Layout) -> Iterator[str]:
         "",
         "A value that an example does not have is null; gold that is hidden is null too.",
     )
-    yield from _sections(card)
-
-
-def _sections(card: Card) -> Iterator[str]:
-    named = {
-        "How the labels were made": card.labels,
-        "Workers": card.workers,
-        "Source of the texts": card.source,
-        "Known problems": "\n".join(f"- {problem}" for problem in card.problems)
-        or "None recorded.",
-        "Licence": card.licence,
-        **({"Procedure": after_paper(card)} if built(card) else {"Citation": card.citation}),
-        "Homepage": card.homepage,
-    }
-    for title, text in named.items():
+    problems = "\n".join(f"- {problem}" for problem in card.problems)
+    paper = ("Procedure", procedure_note(card)) if is_built(card) else ("Citation", card.citation)
+    sections = (
+        ("How the labels were made", card.labels),
+        ("Workers", card.workers),
+        ("Source of the texts", card.source),
+        ("Known problems", problems or "None recorded."),
+        ("Licence", card.licence),
+        paper,
+        ("Homepage", card.homepage),
+    )
+    for title, text in sections:
         yield from ("", f"## {title}", "", text)
 
 
-def built(card: Card) -> bool:
+def is_built(card: Card) -> bool:
     """Whether a build made the dataset here: the paper of its recipe is about another one."""
     return card.homepage.startswith(BUILT)
 
 
-def after_paper(card: Card) -> str:
+def procedure_note(card: Card) -> str:
     """What a dataset made here says in the place of a citation."""
     return f"This is a dataset of its own, {card.name} {card.version}, made by the procedure of: {card.citation}"
 

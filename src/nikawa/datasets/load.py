@@ -13,10 +13,10 @@ import msgspec
 
 from nikawa.datasets.base import Benchmark, Examples
 from nikawa.datasets.locate import (
+    files_here,
     missing_data,
     missing_version,
     path_version,
-    present,
     repository_folder,
 )
 from nikawa.datasets.names import SPLIT_ALIASES, benchmarks, custom_path, spec_of, tasks
@@ -101,7 +101,7 @@ def _load_published(
     benchmark: Benchmark, split: str | None, data: Path | None, version: str | None
 ) -> Dataset:
     """The published files that are here, all of them or those of one split."""
-    files = present(benchmark, data, version)
+    files = files_here(benchmark, data, version)
     if not files:
         raise (
             missing_version(benchmark, data, version) if version else missing_data(benchmark, data)

@@ -61,7 +61,7 @@ def find_files(source: Source, folder: Path, version: str | None = None) -> list
     """The files of one split: first pattern that matches, newest version (or the one asked for)."""
     for pattern in source.patterns:
         by_version: dict[tuple[int, ...], list[Path]] = {}
-        for path in matching(pattern, folder):
+        for path in matching_files(pattern, folder):
             by_version.setdefault(path_version(path.relative_to(folder)), []).append(path)
         if version is not None:
             by_version = {v: p for v, p in by_version.items() if v == _numbers(version)}
@@ -70,7 +70,7 @@ def find_files(source: Source, folder: Path, version: str | None = None) -> list
     return []
 
 
-def matching(pattern: str, folder: Path) -> list[Path]:
+def matching_files(pattern: str, folder: Path) -> list[Path]:
     """The files a pattern means, in order: `v*` is a version, so `valid-v1.3-old.json` is not `valid-v*.json`."""
     found = sorted(folder.glob(pattern))
     if _ANY_VERSION not in pattern:
@@ -89,7 +89,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def present(
+def files_here(
     benchmark: Benchmark, data: Path | None = None, version: str | None = None
 ) -> dict[str, list[Path]]:
     """Split name (empty where a file holds several) to the files that are here."""
@@ -120,7 +120,7 @@ def missing_version(benchmark: Benchmark, data: Path | None, version: str) -> Mi
         path
         for source in benchmark.sources
         for p in source.patterns
-        for path in matching(p, folder)
+        for path in matching_files(p, folder)
     ]
     here = _versions(path.relative_to(folder) for path in paths)
     fetched = _versions(Path(file.path) for file in pinned_files(benchmark.name))

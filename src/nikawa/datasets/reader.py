@@ -8,11 +8,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nikawa.datasets.custom import canonical, declared_protocol, is_own, training_splits
-from nikawa.datasets.hidden import load_veiled
+from nikawa.datasets.custom import declared_protocol, is_custom, with_usual_splits
+from nikawa.datasets.hidden import load_and_hide
 from nikawa.datasets.load import pick_split
-from nikawa.datasets.locate import data_root, missing_data, present
+from nikawa.datasets.locate import data_root, files_here, missing_data
 from nikawa.datasets.names import benchmarks, canonical_split, custom_path
+from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
 from nikawa.io.json import encode_json
 from nikawa.records import Dataset, Example, Record, Task
@@ -43,12 +44,12 @@ class ExampleReader:
 
     def splits(self, dataset: str) -> list[str]:
         """The splits that are here, other guises of them and parts of train left out."""
-        if is_own(dataset):
+        if is_custom(dataset):
             found = self.own(dataset)
-            parts = training_splits(found)
+            parts = training_views(found.splits)
             return [name for name in found.splits if name not in parts]
         benchmark = benchmarks()[dataset]
-        files = present(benchmark, self.root)
+        files = files_here(benchmark, self.root)
         if not files:
             raise missing_data(benchmark, self.root)
         declared = [
@@ -59,7 +60,7 @@ class ExampleReader:
     def own(self, name: str) -> Dataset:
         """A dataset of one's own, or one split of it; the file or folder is read once."""
         path, split = custom_path(name)
-        found = canonical(_loaded(str(path), self.root))
+        found = with_usual_splits(_loaded(str(path), self.root))
         return pick_split(found, split, path) if split else found
 
     def has(self, dataset: str, split: str, task: Task) -> bool:
@@ -93,7 +94,7 @@ class ExampleReader:
 
     def _split(self, dataset: str, split: str) -> Examples:
         split = canonical_split(benchmarks()[dataset], split)
-        whole = "" in present(benchmarks()[dataset], self.root)
+        whole = "" in files_here(benchmarks()[dataset], self.root)
         found = _loaded(dataset if whole else f"{dataset}:{split}", self.root)
         if split not in found.splits:
             raise missing_data(benchmarks()[dataset], self.root, f":{split}")
@@ -117,7 +118,7 @@ class ExampleReader:
         if dataset not in benchmarks():
             return self.own(name).version
         here = self.splits(dataset)
-        whole = "" in present(benchmarks()[dataset], self.root)
+        whole = "" in files_here(benchmarks()[dataset], self.root)
         split = split if split in here else "train"
         return _loaded(dataset if whole else f"{dataset}:{split}", self.root).version
 
@@ -128,14 +129,16 @@ def _loaded(spec: str, root: Path) -> Dataset:
 
 @lru_cache(MAX_SETS_KEPT)
 def _kept(spec: str, root: Path, _stamp: Stamp) -> Dataset:
-    return load_veiled(spec, data=root)
+    return load_and_hide(spec, data=root)
 
 
 def _stamp(spec: str, root: Path) -> Stamp:
     """Size and time of the files a set is read from: what is kept holds until they change."""
     dataset, _ = name_and_split(spec)
     if dataset in benchmarks():
-        paths = [path for found in present(benchmarks()[dataset], root).values() for path in found]
+        paths = [
+            path for found in files_here(benchmarks()[dataset], root).values() for path in found
+        ]
     else:
         path = custom_path(spec)[0]
         paths = sorted(path.rglob("*")) if path.is_dir() else [path]

@@ -61,7 +61,7 @@ def source_of(name: str, views: Mapping[str, str]) -> str:
     return name
 
 
-def marked_views(splits: Splits) -> list[str]:
+def training_views(splits: Splits) -> list[str]:
     """Splits that leave kinds of items out of train: the items of the other splits bear their marks."""
     more = [name for name in splits if name not in ORDINARY]
     marked = {
@@ -75,7 +75,7 @@ def marked_views(splits: Splits) -> list[str]:
 
 
 def _shown(splits: Splits) -> dict[str, str]:
-    marked = marked_views(splits)
+    marked = training_views(splits)
     found: dict[str, str] = {}
     for name in splits:
         source = "train" if name in marked else _possible_source(name)

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 from nikawa.datasets import benchmarks, load
-from nikawa.datasets.custom import canonical, has_numbered_labels, is_own, training_splits
-from nikawa.datasets.hidden import load_veiled
+from nikawa.datasets.custom import has_numbered_labels, is_custom, with_usual_splits
+from nikawa.datasets.hidden import load_and_hide
 from nikawa.datasets.load import pick_split
-from nikawa.datasets.locate import path_version, present
+from nikawa.datasets.locate import files_here, path_version
 from nikawa.datasets.names import canonical_split
+from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
 from nikawa.io.answers import Answers, read_answers
 from nikawa.records import Dataset, Example, Task
@@ -39,7 +40,7 @@ class Wanted:
     data: Path | None
     version: str | None
     form: str | None
-    read: Read = load_veiled
+    read: Read = load_and_hide
     """How a dataset of one's own is read."""
 
 
@@ -60,9 +61,9 @@ def matched(
     if best is None:
         cure = "nikawa data list shows what is here"
         raise BadInput(f"no split of {task.dataset} here has gold for {task.name}", cure=cure)
-    if wanted.split is None and len(dataset.splits) > 1 and not is_own(task.dataset):
+    if wanted.split is None and len(dataset.splits) > 1 and not is_custom(task.dataset):
         # another split's files may be of another version
-        found = present(benchmarks()[task.dataset], wanted.data, wanted.version)
+        found = files_here(benchmarks()[task.dataset], wanted.data, wanted.version)
         if len({path_version(path) for paths in found.values() for path in paths}) > 1:
             dataset = load(f"{task.dataset}:{best[0]}", data=wanted.data, version=wanted.version)
     return (*best, dataset.version)
@@ -71,9 +72,9 @@ def matched(
 def _gold(task: Task, wanted: Wanted) -> tuple[Dataset, Collection[str]]:
     """The dataset or the split that is named, and splits that are other guises or parts of others."""
     name = task.dataset
-    if is_own(name):
-        dataset = canonical(wanted.read(name, data=wanted.data))
-        views = training_splits(dataset)
+    if is_custom(name):
+        dataset = with_usual_splits(wanted.read(name, data=wanted.data))
+        views = training_views(dataset.splits)
         return (pick_split(dataset, wanted.split, name), ()) if wanted.split else (dataset, views)
     benchmark = benchmarks()[name]
     spec = name if wanted.split is None else f"{name}:{canonical_split(benchmark, wanted.split)}"

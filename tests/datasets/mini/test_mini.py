@@ -244,8 +244,8 @@ def test_card_says_that_the_workers_are_simulated(dataset: Dataset) -> None:
 
 
 def test_files_are_as_the_writer_writes_them(dataset: Dataset) -> None:
-    from nikawa.datasets.locate import present
+    from nikawa.datasets.locate import files_here
 
-    for split, files in present(benchmarks()[dataset.name]).items():
+    for split, files in files_here(benchmarks()[dataset.name]).items():
         written = b"".join(encode_json(example) + b"\n" for example in dataset.splits[split])
         assert files[0].read_bytes() == written

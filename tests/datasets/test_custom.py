@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from nikawa.datasets import load, tasks
-from nikawa.datasets.custom import card_of, named_tasks, own_tasks, training_splits, typed
+from nikawa.datasets.custom import card_and_language, custom_tasks, find_tasks, typed_name
+from nikawa.datasets.views import training_views
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
 from nikawa.io.records import write_records
@@ -112,7 +113,7 @@ def test_the_shape_tells_the_task(
     metrics: Any,
     labels: Any,
 ) -> None:
-    (task,) = own_tasks(folder(tmp_path / "mine", {"test": [example(inputs, gold)]}))
+    (task,) = custom_tasks(folder(tmp_path / "mine", {"test": [example(inputs, gold)]}))
     assert (task.name, task.kind, task.question) == ("mine", kind, next(iter(gold)))
     assert (task.metrics, task.labels, task.unit) == (metrics, labels, "percent")
     assert task.asks(example(inputs, gold))
@@ -123,7 +124,7 @@ def test_labels_are_those_of_all_splits_in_the_usual_order(tmp_path: Path) -> No
         "train": [example(PAIR, {"label": "neutral"}), example(PAIR, {"label": "odd"}, "2")],
         "test": [example(PAIR, {"label": "entailment"})],
     }
-    assert own_tasks(folder(tmp_path / "mine", splits))[0].labels == (
+    assert custom_tasks(folder(tmp_path / "mine", splits))[0].labels == (
         "entailment",
         "neutral",
         "odd",
@@ -133,7 +134,7 @@ def test_labels_are_those_of_all_splits_in_the_usual_order(tmp_path: Path) -> No
 def test_hidden_gold_tells_nothing(tmp_path: Path) -> None:
     hidden = example(PAIR, {"label": "secret"}, origin=Origin(recipe="x", gold="hidden"))
     splits = {"train": [example(PAIR, {"label": "neutral"})], "test": [hidden]}
-    assert own_tasks(folder(tmp_path / "mine", splits))[0].labels == ("neutral",)
+    assert custom_tasks(folder(tmp_path / "mine", splits))[0].labels == ("neutral",)
 
 
 @pytest.mark.parametrize(
@@ -150,37 +151,43 @@ def test_the_scale_holds_all_scores(
     tmp_path: Path, scores: Any, scale: tuple[float, float]
 ) -> None:
     rows = [example(SENTENCES, {"score": score}, str(i)) for i, score in enumerate(scores)]
-    assert own_tasks(folder(tmp_path / "mine", {"train": rows}))[0].scale == scale
+    assert custom_tasks(folder(tmp_path / "mine", {"train": rows}))[0].scale == scale
 
 
 def test_korean_texts_are_read_as_klue_reads_them(tmp_path: Path) -> None:
     inputs = {"title": "개", "context": "개는 마당에 있다.", "question": "어디?"}
     row = example(inputs, {"answers": [{"text": "마당", "start": 3}]})
-    (task,) = own_tasks(folder(tmp_path / "mine", {"dev": [row]}, replace(CARD, languages=("ko",))))
+    (task,) = custom_tasks(
+        folder(tmp_path / "mine", {"dev": [row]}, replace(CARD, languages=("ko",)))
+    )
     assert (task.metrics, task.inputs) == (("klue-em", "rouge-w"), ("title", "context", "question"))
 
 
 def test_a_copy_of_a_registered_dataset_is_asked_its_questions(tmp_path: Path) -> None:
     write_folder(load("mini-ko"), tmp_path / "copy")
-    found = {task.question: task for task in own_tasks(str(tmp_path / "copy"))}
+    found = {task.question: task for task in custom_tasks(str(tmp_path / "copy"))}
     assert set(found) == {"label", "score", "answers", "choice", "spans"}
     for task in (t for t in tasks().values() if t.dataset == "mini-ko"):
         own = found[task.question]
         assert own == replace(task, name=f"copy-{task.question}", dataset=str(tmp_path / "copy"))
-        assert named_tasks(typed(own)) == [own]
+        assert find_tasks(typed_name(own)) == [own]
 
 
 def test_other_labels_than_the_registered_ones_are_taken_as_they_are(tmp_path: Path) -> None:
     rows = [example(PAIR, {"label": "yes"}), example(PAIR, {"label": "no"}, "2")]
     place = folder(tmp_path / "mine", {"train": rows}, replace(CARD, name="jnli"))
-    assert own_tasks(place)[0].labels == ("no", "yes")
+    assert custom_tasks(place)[0].labels == ("no", "yes")
 
 
 def test_a_records_file_is_a_dataset_too(tmp_path: Path) -> None:
     path = tmp_path / "a b.test.jsonl"
     write_records(path, [example(PAIR, {"label": "neutral"})])
-    (task,) = named_tasks(str(path))
-    assert (task.name, typed(task), card_of(task.dataset)[1]) == ("a-b", str(path), "ja")
+    (task,) = find_tasks(str(path))
+    assert (task.name, typed_name(task), card_and_language(task.dataset)[1]) == (
+        "a-b",
+        str(path),
+        "ja",
+    )
 
 
 def test_registered_names_go_before_folders(
@@ -188,8 +195,8 @@ def test_registered_names_go_before_folders(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder(Path("jnli"), {"test": [example(PAIR, {"label": "neutral"})]})
-    assert named_tasks("jnli") == [tasks()["jnli"]]
-    (own,) = named_tasks("./jnli")
+    assert find_tasks("jnli") == [tasks()["jnli"]]
+    (own,) = find_tasks("./jnli")
     assert (own.name, own.dataset) == ("own-jnli", "./jnli")
 
 
@@ -200,7 +207,7 @@ def test_training_splits_are_those_that_test_items_speak_of(tmp_path: Path) -> N
     place = folder(
         tmp_path / "mine", {name: [row] for name in ("train", "test", "no-past", "ood", "source")}
     )
-    assert training_splits(load(place)) == ["no-past"]
+    assert training_views(load(place).splits) == ["no-past"]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +236,7 @@ def test_what_cannot_be_asked_is_told_in_one_line(
 ) -> None:
     place = folder(tmp_path / "mine", {"test": rows})
     with pytest.raises(BadInput) as problem:
-        own_tasks(place)
+        custom_tasks(place)
     assert said in str(problem.value)
     assert str(problem.value).startswith(f"{place}: ")
     assert "\n" not in str(problem.value)
@@ -250,10 +257,10 @@ def test_names_that_lead_nowhere(
     monkeypatch.chdir(tmp_path)
     folder(Path("mine"), {"test": [example(PAIR, {"label": "neutral"})]})
     with pytest.raises(BadInput, match=said):
-        named_tasks(name)
+        find_tasks(name)
 
 
 def test_a_colon_in_a_path_is_refused(tmp_path: Path) -> None:
     place = folder(tmp_path / "a:b", {"test": [example(PAIR, {"label": "neutral"})]})
     with pytest.raises(BadInput, match="has a colon in its name"):
-        named_tasks(place)
+        find_tasks(place)
