@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bench.metrics import best, line
-from nikawa.aggregation.agree import interval_of
+from nikawa.aggregation.agree import bootstrap_interval
 from nikawa.aggregation.agreement import measures
 from nikawa.aggregation.alpha import alpha
 from nikawa.aggregation.kappa import fleiss
@@ -138,7 +138,7 @@ def main() -> None:
     print(f"the same where items and workers are texts: {names * 1e3:.1f} ms")
     made = table()
     kappa, _ = best(lambda: fleiss(made).value)
-    drawn, _ = best(lambda: interval_of(next(measures(made, by_kind=True)), ITEMS), 3)
+    drawn, _ = best(lambda: bootstrap_interval(next(measures(made, by_kind=True)), ITEMS), 3)
     print(
         f"Fleiss' kappa of the table: {kappa * 1e3:.1f} ms; interval of alpha, 1,000 resamples: {drawn * 1e3:.0f} ms"
     )

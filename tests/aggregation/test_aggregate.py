@@ -12,10 +12,11 @@ from unicodedata import normalize
 
 import pytest
 
-from nikawa.aggregation.files import read_adjudicated, read_known, write
-from nikawa.aggregation.job import Options, aggregate, read_rules
-from nikawa.aggregation.report import gold_of
-from nikawa.aggregation.worker_report import human, workers
+from nikawa.aggregation.human import score_humans
+from nikawa.aggregation.job import AggregateOptions, aggregate, report_workers
+from nikawa.aggregation.report import collect_gold, write_result
+from nikawa.aggregation.rules import parse_rules
+from nikawa.aggregation.sheets import read_decisions, read_known
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples, write_records
@@ -59,8 +60,8 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def test_files(files: tuple[str, str], tmp_path: Path) -> None:
-    found = aggregate(files[0], options=Options(rules=("majority",), examples=files[1]))
-    names = write(found, tmp_path / "out")
+    found = aggregate(files[0], options=AggregateOptions(rules=("majority",), examples=files[1]))
+    names = write_result(found, tmp_path / "out")
     assert names == WRITTEN
     merged = list(read_examples(tmp_path / "out" / "examples.jsonl"))
     assert [(e.id, e.gold) for e in merged] == [
@@ -87,7 +88,9 @@ def test_examples_nobody_judged_are_counted(files: tuple[str, str], tmp_path: Pa
     more = [*read_examples(Path(files[1])), Example(id="i9", inputs={"text": "霧が晴れた。"})]
     write_records(tmp_path / "more.jsonl", more)
     assert (
-        aggregate(files[0], options=Options(examples=str(tmp_path / "more.jsonl"))).report.unjudged
+        aggregate(
+            files[0], options=AggregateOptions(examples=str(tmp_path / "more.jsonl"))
+        ).report.unjudged
         == 1
     )
 
@@ -95,13 +98,13 @@ def test_examples_nobody_judged_are_counted(files: tuple[str, str], tmp_path: Pa
 def test_answers_about_no_example_are_placed(files: tuple[str, str], tmp_path: Path) -> None:
     write_records(tmp_path / "fewer.jsonl", list(read_examples(Path(files[1])))[:2])
     with pytest.raises(BadInput, match=r"judgements\.jsonl, line 7: answers about 'i2'"):
-        aggregate(files[0], options=Options(examples=str(tmp_path / "fewer.jsonl")))
+        aggregate(files[0], options=AggregateOptions(examples=str(tmp_path / "fewer.jsonl")))
 
 
 def test_single_answers_make_gold_without_agreement(tmp_path: Path) -> None:
     rows = [Judgement(example=str(i), worker="w", question="label", answer="a") for i in range(2)]
     write_records(tmp_path / "single.jsonl", rows)
-    write(aggregate(str(tmp_path / "single.jsonl")), tmp_path / "out")
+    write_result(aggregate(str(tmp_path / "single.jsonl")), tmp_path / "out")
     assert (
         json.loads((tmp_path / "out" / "agreement.json").read_text("utf-8"))["label"]["measures"]
         == []
@@ -110,7 +113,7 @@ def test_single_answers_make_gold_without_agreement(tmp_path: Path) -> None:
 
 
 def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> None:
-    write(aggregate(files[0], options=Options(examples=files[1])), tmp_path / "out")
+    write_result(aggregate(files[0], options=AggregateOptions(examples=files[1])), tmp_path / "out")
     sheet = tmp_path / "out" / "adjudicate.tsv"
     head, first, second = sheet.read_text("utf-8-sig").splitlines()
     assert head.split("\t") == ["example", "question", "votes", "answer", "text"]
@@ -119,8 +122,8 @@ def test_ties_make_the_round_trip(files: tuple[str, str], tmp_path: Path) -> Non
     decided.write_text(
         f"{head}\n{first.replace(chr(9) * 2, f'{chr(9)}b{chr(9)}')}\n{second}\n", "utf-8"
     )
-    found = aggregate(files[0], options=Options(adjudicated=decided))
-    assert gold_of(found.verdicts) == {
+    found = aggregate(files[0], options=AggregateOptions(adjudicated=decided))
+    assert collect_gold(found.verdicts) == {
         "i0": {"label": "a"},
         "i1": {"label": "b"},
         "i2": {"label": "b"},
@@ -136,7 +139,7 @@ def test_who_settled_a_tie_and_why_is_kept(files: tuple[str, str], tmp_path: Pat
         "i0\tlabel\tb\t凛\t違う",
     ]
     sheet.write_text("\n".join(rows) + "\n", "utf-8")
-    write(aggregate(files[0], options=Options(adjudicated=sheet)), tmp_path / "out")
+    write_result(aggregate(files[0], options=AggregateOptions(adjudicated=sheet)), tmp_path / "out")
     told = [
         (t["example"], t.get("decided_by"), t.get("reason"))
         for t in lines(tmp_path / "out" / "items.jsonl")
@@ -166,12 +169,12 @@ def as_saved(text: str, name: str) -> bytes:
 def test_a_sheet_is_read_as_spreadsheets_save_it(
     files: tuple[str, str], tmp_path: Path, name: str
 ) -> None:
-    write(aggregate(files[0]), tmp_path / "out")
+    write_result(aggregate(files[0]), tmp_path / "out")
     sheet, saved = tmp_path / "out" / "adjudicate.tsv", tmp_path / "saved.txt"
     assert sheet.read_bytes().startswith(b"\xef\xbb\xbf")
     text = sheet.read_text("utf-8-sig").replace("a 1, b 1, c 1\t", "1\tb")
     saved.write_bytes(as_saved(text, name))
-    assert read_adjudicated(saved) == {"label": {"i1": "b"}}
+    assert read_decisions(saved).answers == {"label": {"i1": "b"}}
     known = tmp_path / "known.tsv"
     known.write_bytes(as_saved(text, name))
     assert read_known(known, "label") == {"i1": "b", "i3": ""}
@@ -184,13 +187,13 @@ def test_no_cell_of_the_sheet_is_a_formula(files: tuple[str, str], tmp_path: Pat
         tmp_path / "e.jsonl", [Example(id="-i", inputs={"text": "=HYPERLINK(1)", "quote": '"雨'})]
     )
     spec, examples = str(tmp_path / "j.jsonl"), str(tmp_path / "e.jsonl")
-    write(aggregate(spec, options=Options(examples=examples)), tmp_path / "out")
+    write_result(aggregate(spec, options=AggregateOptions(examples=examples)), tmp_path / "out")
     sheet = tmp_path / "out" / "adjudicate.tsv"
     cells = sheet.read_text("utf-8-sig").splitlines()[1].split("\t")
     assert cells == ["'-i", "label", "'=a 1, =b 1", "", '"' + '""雨' + '"', "'=HYPERLINK(1)"]
     sheet.write_text(sheet.read_text("utf-8-sig").replace("=b 1\t", "=b 1\t'=b"), "utf-8")
-    found = aggregate(spec, options=Options(examples=examples, adjudicated=sheet))
-    assert gold_of(found.verdicts) == {"-i": {"label": "=b"}}
+    found = aggregate(spec, options=AggregateOptions(examples=examples, adjudicated=sheet))
+    assert collect_gold(found.verdicts) == {"-i": {"label": "=b"}}
 
 
 SPANS = {
@@ -218,9 +221,9 @@ def spans(tmp_path: Path) -> str:
 
 
 def test_spans_are_voted_on_one_by_one(spans: str, files: tuple[str, str], tmp_path: Path) -> None:
-    options = Options(examples=files[1])
+    options = AggregateOptions(examples=files[1])
     found, out = aggregate(spans, options=options), tmp_path / "out"
-    names = write(found, out)
+    names = write_result(found, out)
     assert names == WRITTEN
     gold = {e.id: e.gold["spans"] for e in read_examples(out / "examples.jsonl")}
     assert gold == {"i0": [Span(0, 1, "PS"), Span(2, 3, "LC")], "i2": []}
@@ -237,7 +240,7 @@ def test_spans_are_voted_on_one_by_one(spans: str, files: tuple[str, str], tmp_p
     filled = sheet.read_text("utf-8").replace("(舟が), of 2\t", "(舟が), of 2\t0-2:PS, 3-4")
     sheet.write_text(filled, "utf-8")
     settled = aggregate(spans, options=dataclasses.replace(options, adjudicated=sheet))
-    assert gold_of(settled.verdicts)["i1"] == {"spans": [Span(0, 2, "PS"), Span(3, 4)]}
+    assert collect_gold(settled.verdicts)["i1"] == {"spans": [Span(0, 2, "PS"), Span(3, 4)]}
     assert not settled.report.notes
 
 
@@ -255,22 +258,26 @@ def test_gold_spans_are_held_against_those_that_are_there(spans: str, tmp_path: 
         ],
     )
     told = (
-        aggregate(spans, options=Options(examples=str(tmp_path / "gold.jsonl")))
+        aggregate(spans, options=AggregateOptions(examples=str(tmp_path / "gold.jsonl")))
         .report.rules[0]
         .published
     )
     assert told is not None
     assert (told.same, told.different, told.only_there) == (1, ("i2",), 1)
-    known = workers(spans, None, Options(known=tmp_path / "gold.jsonl"), pass_mark=0.5)
+    known = report_workers(
+        spans, None, AggregateOptions(known=tmp_path / "gold.jsonl"), pass_mark=0.5
+    )
     assert [(w.gold_items, w.accuracy) for w in known.workers] == [(3, 1 / 3), (3, 1 / 3), (2, 0.5)]
 
 
 def test_workers_who_mark_spans(spans: str, files: tuple[str, str]) -> None:
-    told = workers(spans, None, Options(exclude=("answers<3",)))
+    told = report_workers(spans, None, AggregateOptions(exclude=("answers<3",)))
     assert [w.agreement for w in told.workers] == [0.5, 0.5, 0.5]
     assert [w.alpha for w in told.workers] == [None] * 3
     assert [(c.worker, c.lost) for c in told.excluded] == [("w2", 0), ("", 0)]
-    found = human(spans, None, Options(examples=files[1]), "mini-ja-ner", resamples=20)
+    found = score_humans(
+        spans, None, AggregateOptions(examples=files[1]), "mini-ja-ner", resamples=20
+    )
     assert {score.metric for score in found.scores} >= {"entity-macro-f1"}
 
 
@@ -294,18 +301,22 @@ def test_an_item_decided_twice(tmp_path: Path) -> None:
     path = tmp_path / "decided.tsv"
     path.write_text("example\tquestion\tanswer\ni1\tlabel\tb\ni1\tlabel\tc\n", "utf-8")
     with pytest.raises(BadInput, match=r"line 3: 'i1' is decided twice"):
-        read_adjudicated(path)
+        _ = read_decisions(path).answers
 
 
 def test_nothing_is_overwritten_unasked(files: tuple[str, str], tmp_path: Path) -> None:
-    found = aggregate(files[0], options=Options(rules=("dawid-skene",)))
-    assert "skills.jsonl" in write(found, tmp_path / "out")
+    found = aggregate(files[0], options=AggregateOptions(rules=("dawid-skene",)))
+    assert "skills.jsonl" in write_result(found, tmp_path / "out")
     assert {"worker", "skill", "answers_by_true"} <= set(
         lines(tmp_path / "out" / "skills.jsonl")[0]
     )
     with pytest.raises(BadInput, match="exists already"):
-        write(found, tmp_path / "out")
-    write(aggregate(files[0], options=Options(rules=("mace",))), tmp_path / "out", overwrite=True)
+        write_result(found, tmp_path / "out")
+    write_result(
+        aggregate(files[0], options=AggregateOptions(rules=("mace",))),
+        tmp_path / "out",
+        overwrite=True,
+    )
     assert "answers_given" in lines(tmp_path / "out" / "skills.jsonl")[0]
     assert lines(tmp_path / "out" / "gold.jsonl")[0]["gold"] == {"label": "a"}
 
@@ -313,14 +324,14 @@ def test_nothing_is_overwritten_unasked(files: tuple[str, str], tmp_path: Path) 
 def test_rules_by_question() -> None:
     assert {
         name: rule.text
-        for name, rule in read_rules(("score=mean+sd<=2", "binary=mean+binary:3")).items()
+        for name, rule in parse_rules(("score=mean+sd<=2", "binary=mean+binary:3")).items()
     } == {
         "score": "mean+sd<=2",
         "binary": "mean+binary:3",
     }
-    assert list(read_rules(("mean+sd<=2",))) == [""]
+    assert list(parse_rules(("mean+sd<=2",))) == [""]
     with pytest.raises(BadInput, match="needs a name of its own"):
-        read_rules(("mean", "median"))
+        parse_rules(("mean", "median"))
 
 
 def test_ranked_first_choice(tmp_path: Path) -> None:
@@ -330,39 +341,47 @@ def test_ranked_first_choice(tmp_path: Path) -> None:
         for i, answer in enumerate(ranked)
     ]
     write_records(tmp_path / "ranked.jsonl", judged)
-    found = aggregate(str(tmp_path / "ranked.jsonl"), options=Options(rules=("first+votes:2/3",)))
-    assert gold_of(found.verdicts) == {"0": {"topic": "x"}}
+    found = aggregate(
+        str(tmp_path / "ranked.jsonl"), options=AggregateOptions(rules=("first+votes:2/3",))
+    )
+    assert collect_gold(found.verdicts) == {"0": {"topic": "x"}}
     assert found.report.rules[0].dropped == {"votes:2/3": 1}
 
 
 @pytest.mark.parametrize(
     "options",
-    [Options(rules=("dawid-skene",)), Options(rules=("mace",)), Options(exclude=("alpha<0.2",))],
+    [
+        AggregateOptions(rules=("dawid-skene",)),
+        AggregateOptions(rules=("mace",)),
+        AggregateOptions(exclude=("alpha<0.2",)),
+    ],
     ids=["dawid-skene", "mace", "exclude"],
 )
-def test_columns_are_no_persons(files: tuple[str, str], options: Options) -> None:
+def test_columns_are_no_persons(files: tuple[str, str], options: AggregateOptions) -> None:
     with pytest.raises(BadInput, match="only a column"):
         aggregate(files[0], options=dataclasses.replace(options, columns=True))
 
 
 def test_only_published_data_has_a_published_way(files: tuple[str, str]) -> None:
     with pytest.raises(BadInput, match="no published dataset"):
-        aggregate(files[0], options=Options(as_published=True))
+        aggregate(files[0], options=AggregateOptions(as_published=True))
 
 
 def test_workers_and_known_answers(files: tuple[str, str], tmp_path: Path) -> None:
     sheet = tmp_path / "known.tsv"
     sheet.write_text("example\tanswer\ni0\ta\ni2\tb\n", "utf-8")
-    report = workers(files[0], None, Options(known=sheet, exclude=("accuracy<0.6",)), pass_mark=0.9)
+    report = report_workers(
+        files[0], None, AggregateOptions(known=sheet, exclude=("accuracy<0.6",)), pass_mark=0.9
+    )
     assert [w.accuracy for w in report.workers] == [1.0, 1.0, 0.5]
     assert [t.passed for t in report.trials] == [True, True, False]
     assert [change.worker for change in report.excluded] == ["w2", ""]
-    found = aggregate(files[0], options=Options(known=sheet, exclude=("accuracy<0.6",)))
+    found = aggregate(files[0], options=AggregateOptions(known=sheet, exclude=("accuracy<0.6",)))
     assert (found.report.answers, len(found.report.excluded)) == (8, 2)
     with pytest.raises(BadInput, match="needs known answers"):
-        workers(files[0], None, Options(), pass_mark=0.9)
+        report_workers(files[0], None, AggregateOptions(), pass_mark=0.9)
     with pytest.raises(BadInput, match="no worker has the figure of"):
-        workers(files[0], None, Options(exclude=("r<0.8",)))
+        report_workers(files[0], None, AggregateOptions(exclude=("r<0.8",)))
     write_records(tmp_path / "bare.jsonl", [Example(id="i0", inputs={"text": "灯がともる。"})])
     with pytest.raises(BadInput, match="holds no gold"):
         read_known(tmp_path / "bare.jsonl", "label")
@@ -375,18 +394,18 @@ def test_sheets_about_items_nobody_judged_are_refused(
     ties.write_text("example\tquestion\tanswer\ni1\tlabel\tb\ni99\tlabel\tb\n", "utf-8")
     said = r"ties\.tsv, line 3: decides about 'i99', which nobody judged; known: i0, i1"
     with pytest.raises(BadInput, match=said):
-        aggregate(files[0], options=Options(adjudicated=ties))
+        aggregate(files[0], options=AggregateOptions(adjudicated=ties))
     ties.write_text("example\tquestion\tanswer\ni1\tlable\tb\n", "utf-8")
     with pytest.raises(
         BadInput, match="decides no question that is aggregated; the column question says label"
     ):
-        aggregate(files[0], options=Options(adjudicated=ties))
+        aggregate(files[0], options=AggregateOptions(adjudicated=ties))
     known.write_text("example\tanswer\nk1\ta\nk2\tb\n", "utf-8")
-    for run in (aggregate, workers):
+    for run in (aggregate, report_workers):
         with pytest.raises(
             BadInput, match="none of its 2 known answers is about an item that was judged"
         ):
-            run(files[0], None, Options(known=known))
+            run(files[0], None, AggregateOptions(known=known))
 
 
 def test_known_and_decided_labels_are_compared_in_nfc(tmp_path: Path) -> None:
@@ -400,9 +419,13 @@ def test_known_and_decided_labels_are_compared_in_nfc(tmp_path: Path) -> None:
     apart = normalize("NFD", "긍정")
     (tmp_path / "known.tsv").write_text(f"example\tanswer\ni1\t{apart}\n", "utf-8")
     (tmp_path / "ties.tsv").write_text(f"example\tquestion\tanswer\ni2\tlabel\t{apart}\n", "utf-8")
-    report = workers(str(tmp_path / "j.jsonl"), None, Options(known=tmp_path / "known.tsv"))
+    report = report_workers(
+        str(tmp_path / "j.jsonl"), None, AggregateOptions(known=tmp_path / "known.tsv")
+    )
     assert [worker.accuracy for worker in report.workers] == [1.0, 1.0]
-    found = aggregate(str(tmp_path / "j.jsonl"), options=Options(adjudicated=tmp_path / "ties.tsv"))
+    found = aggregate(
+        str(tmp_path / "j.jsonl"), options=AggregateOptions(adjudicated=tmp_path / "ties.tsv")
+    )
     assert found.verdicts["label"].answers() == ["긍정", "긍정"]
 
 
@@ -418,24 +441,30 @@ def test_known_answers_from_examples(tmp_path: Path) -> None:
 
 
 def test_people_against_people(files: tuple[str, str]) -> None:
-    report = human(files[0], None, Options(question="label"), task="mini-ja-nli", resamples=100)
+    report = score_humans(
+        files[0], None, AggregateOptions(question="label"), task_name="mini-ja-nli", resamples=100
+    )
     everything, untied = report.scores
     assert (everything.n, untied.n, report.tied) == (11, 6, 5)
     assert untied.value == pytest.approx(100 * 3 / 6)
     assert untied.low is None
-    many = human("mini-ja", None, Options(question="label"), resamples=100).scores[0]
+    many = score_humans("mini-ja", None, AggregateOptions(question="label"), resamples=100).scores[
+        0
+    ]
     assert many.low is not None
     assert set(report.by_worker) == {"w0", "w1", "w2"}
     assert (
-        human(files[0], None, Options(columns=True), task="mini-ja-nli", resamples=100).by_worker
+        score_humans(
+            files[0], None, AggregateOptions(columns=True), task_name="mini-ja-nli", resamples=100
+        ).by_worker
         == {}
     )
     with pytest.raises(BadInput, match="which task"):
-        human(files[0], None, Options())
+        score_humans(files[0], None, AggregateOptions())
 
 
 def test_scores_of_people() -> None:
-    report = human("mini-ja", None, Options(question="score"), resamples=100)
+    report = score_humans("mini-ja", None, AggregateOptions(question="score"), resamples=100)
     assert [score.metric for score in report.scores] == ["pearson", "spearman"]
     assert report.tied == 0
 
@@ -443,7 +472,7 @@ def test_scores_of_people() -> None:
 def test_mini_gold_comes_back() -> None:
     for name in ("mini-ja", "mini-ko"):
         report = aggregate(
-            name, options=Options(rules=("label=majority", "score=mean+round:1"))
+            name, options=AggregateOptions(rules=("label=majority", "score=mean+round:1"))
         ).report
         for rule in report.rules:
             assert rule.published is not None
@@ -451,7 +480,7 @@ def test_mini_gold_comes_back() -> None:
 
 
 def test_jsick_labels_come_back(shared_data: Path) -> None:
-    (rule,) = aggregate("jsick", shared_data, Options(question="label")).report.rules
+    (rule,) = aggregate("jsick", shared_data, AggregateOptions(question="label")).report.rules
     assert rule.published is not None
     assert (rule.published.same, rule.tied) == (9_879, 46)
     assert rule.published.different == ("jsick:test/912", "jsick:test/7284")
@@ -460,7 +489,7 @@ def test_jsick_labels_come_back(shared_data: Path) -> None:
 
 def test_jsick_relatedness_comes_back(shared_data: Path) -> None:
     for as_published, same in ((True, 9_927), (False, 9_927 - 3_623)):
-        options = Options(
+        options = AggregateOptions(
             rules=("mean+round:1",), question="relatedness", as_published=as_published
         )
         (rule,) = aggregate("jsick", shared_data, options).report.rules
@@ -474,14 +503,16 @@ def test_klue_labels_come_back(shared_data: Path) -> None:
         "binary=mean+digits:16+binary:3",
         "rounded=mean+digits:16+round:1",
     )
-    found = aggregate("klue-sts", shared_data, Options(rules=rules, question="score"))
+    found = aggregate("klue-sts", shared_data, AggregateOptions(rules=rules, question="score"))
     assert [r.published.same for r in found.report.rules[:2] if r.published] == [519, 519]
     rounded = {
         f"klue-sts:dev/{e.id}": e.meta["rounded"]
         for e in load("klue-sts", data=shared_data).splits["dev"]
     }
-    assert {item: gold["rounded"] for item, gold in gold_of(found.verdicts).items()} == rounded
-    (rule,) = aggregate("klue-nli", shared_data, Options(rules=("votes:3/5",))).report.rules
+    assert {item: gold["rounded"] for item, gold in collect_gold(found.verdicts).items()} == rounded
+    (rule,) = aggregate(
+        "klue-nli", shared_data, AggregateOptions(rules=("votes:3/5",))
+    ).report.rules
     assert rule.published is not None
     assert rule.published.same == 3_000
 
@@ -489,9 +520,9 @@ def test_klue_labels_come_back(shared_data: Path) -> None:
 def test_published_columns_are_refused(shared_data: Path) -> None:
     for name in ("jsick", "klue-nli"):
         with pytest.raises(BadInput, match="only a column"):
-            aggregate(name, shared_data, Options(rules=("dawid-skene",), question="label"))
+            aggregate(name, shared_data, AggregateOptions(rules=("dawid-skene",), question="label"))
         with pytest.raises(BadInput, match="only a column"):
-            workers(name, shared_data, Options(question="label"))
+            report_workers(name, shared_data, AggregateOptions(question="label"))
 
 
 def test_golden_rules_conform(shared_data: Path) -> None:

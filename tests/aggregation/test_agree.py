@@ -7,7 +7,7 @@ from unicodedata import normalize
 
 import pytest
 
-from nikawa.aggregation.agree import Agreed, MeasureRow, Options, agree, save
+from nikawa.aggregation.agree import AgreeOptions, AgreeResult, MeasureRow, agree, save_judgements
 from nikawa.errors import BadInput
 from nikawa.io.judgements import How, open_judgements, parse_map, write_judgements
 from nikawa.io.records import write_records
@@ -31,12 +31,12 @@ def pilot(tmp_path: Path) -> Path:
     return path
 
 
-def value(found: Agreed, name: str, level: str = "nominal") -> MeasureRow:
+def value(found: AgreeResult, name: str, level: str = "nominal") -> MeasureRow:
     return next(m for m in found.report.measures if (m.name, m.level) == (name, level))
 
 
 def test_a_file(pilot: Path) -> None:
-    found = agree(str(pilot), options=Options(resamples=FEW))
+    found = agree(str(pilot), options=AgreeOptions(resamples=FEW))
     assert (found.report.items, found.report.workers, found.report.answers) == (6, 3, 18)
     assert found.report.counts == {"unanimous": 3, "majority": 2, "none": 1, "incomplete": 0}
     assert found.report.distribution == {"a": 7, "b": 8, "c": 3}
@@ -49,7 +49,7 @@ def test_a_file(pilot: Path) -> None:
 
 def test_the_same_seed_gives_the_same_interval(pilot: Path) -> None:
     one, same, other = (
-        agree(str(pilot), options=Options(resamples=FEW, seed=seed)).report.measures
+        agree(str(pilot), options=AgreeOptions(resamples=FEW, seed=seed)).report.measures
         for seed in (1, 1, 2)
     )
     assert one == same
@@ -80,7 +80,7 @@ def examples(folder: Path, count: int) -> Path:
 
 
 def test_slices(pilot: Path, tmp_path: Path) -> None:
-    options = Options(by=("source", "tag"), examples=str(examples(tmp_path, 6)), resamples=FEW)
+    options = AgreeOptions(by=("source", "tag"), examples=str(examples(tmp_path, 6)), resamples=FEW)
     slices = agree(str(pilot), options=options).report.slices
     assert [(s.where, s.items, s.answers) for s in slices] == [
         ("source=news", 3, 9),
@@ -95,34 +95,34 @@ def test_slices(pilot: Path, tmp_path: Path) -> None:
 
 def test_an_unknown_item_is_placed_by_line(pilot: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="line 16: answers about '6', which is no example"):
-        agree(str(pilot), options=Options(examples=str(examples(tmp_path, 5))))
+        agree(str(pilot), options=AgreeOptions(examples=str(examples(tmp_path, 5))))
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (Options(by=("source",)), "slices need the examples"),
-        (Options(question="colour"), "no answer to 'colour'"),
-        (Options(level="interval"), "are no numbers"),
+        (AgreeOptions(by=("source",)), "slices need the examples"),
+        (AgreeOptions(question="colour"), "no answer to 'colour'"),
+        (AgreeOptions(level="interval"), "are no numbers"),
     ],
 )
-def test_refusals(pilot: Path, options: Options, said: str) -> None:
+def test_refusals(pilot: Path, options: AgreeOptions, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         agree(str(pilot), options=options)
 
 
 def test_no_example_has_the_slice(pilot: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no example has 'colour'"):
-        agree(str(pilot), options=Options(by=("colour",), examples=str(examples(tmp_path, 6))))
+        agree(str(pilot), options=AgreeOptions(by=("colour",), examples=str(examples(tmp_path, 6))))
 
 
 def test_how_many_were_asked_is_guessed_and_said(tmp_path: Path) -> None:
     path = tmp_path / "asked.jsonl"
     write_judgements(path, [row for n in range(10) for row in judged(str(n), "aab" if n else "aa")])
-    report = agree(str(path), options=Options(resamples=FEW)).report
+    report = agree(str(path), options=AgreeOptions(resamples=FEW)).report
     assert (report.counts["incomplete"], report.counts["majority"]) == (1, 9)
     assert "each of the 3 workers was to answer all; say --each N" in report.remarks[0]
-    told = agree(str(path), options=Options(resamples=FEW, each=2)).report
+    told = agree(str(path), options=AgreeOptions(resamples=FEW, each=2)).report
     assert (told.counts["incomplete"], told.counts["unanimous"], told.remarks) == (0, 1, ())
 
 
@@ -134,7 +134,7 @@ def test_no_such_file() -> None:
 def test_undefined_is_null(tmp_path: Path) -> None:
     path = tmp_path / "same.jsonl"
     write_judgements(path, [*judged("1", "aa"), *judged("2", "aa")])
-    alpha = value(agree(str(path), options=Options(resamples=FEW)), "alpha")
+    alpha = value(agree(str(path), options=AgreeOptions(resamples=FEW)), "alpha")
     assert (alpha.value, alpha.low, alpha.high) == (None, None, None)
 
 
@@ -147,13 +147,13 @@ def test_a_label_is_one_however_it_is_composed(tmp_path: Path) -> None:
         for n, a in enumerate(words)
     ]
     write_judgements(path, rows)
-    report = agree(str(path), options=Options(resamples=FEW)).report
+    report = agree(str(path), options=AgreeOptions(resamples=FEW)).report
     assert report.counts["unanimous"] == 2
     assert report.distribution == {"긍정": 6}
     (note,) = report.notes
     assert (note.count, note.lines) == (2, (3, 6))
     assert "NFD" in note.what
-    save(copy, str(path), None, Options(), (None, False))
+    save_judgements(copy, str(path), None, AgreeOptions())
     assert copy.read_bytes() == path.read_bytes()
 
 
@@ -161,7 +161,7 @@ def test_notes_of_a_sheet_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("id,w1,w2\n1,４,4\n2,3,\n3,1,2\n", "utf-8")
     how = How(mapping=parse_map("example=id,answer=w*"))
-    report = agree(str(path), options=Options(how=how, resamples=FEW)).report
+    report = agree(str(path), options=AgreeOptions(how=how, resamples=FEW)).report
     assert [(n.what, n.count, n.lines) for n in report.notes] == [
         ("full-width digits", 1, (2,)),
         ("blank answers", 1, (3,)),
@@ -175,14 +175,14 @@ def test_notes_of_a_sheet_are_reported(tmp_path: Path) -> None:
 
 
 def test_an_embedded_dataset() -> None:
-    found = agree("mini-ja", options=Options(by=("tag",), resamples=FEW))
+    found = agree("mini-ja", options=AgreeOptions(by=("tag",), resamples=FEW))
     assert (found.report.workers_are, found.report.question) == ("simulated", "label")
     assert found.report.slices
 
 
 def test_one_split_of_a_dataset() -> None:
     whole, part = (
-        agree(spec, options=Options(resamples=FEW)).report.items
+        agree(spec, options=AgreeOptions(resamples=FEW)).report.items
         for spec in ("mini-ja", "mini-ja:dev")
     )
     assert 0 < part < whole
@@ -190,7 +190,7 @@ def test_one_split_of_a_dataset() -> None:
 
 def test_judgements_are_saved_in_another_form(pilot: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.csv"
-    assert save(target, str(pilot), None, Options(), ("lancers", False)) == 18
+    assert save_judgements(target, str(pilot), None, AgreeOptions(), form="lancers") == 18
     assert [j for _, j in open_judgements(target).rows] == [
         j for _, j in open_judgements(pilot).rows
     ]
@@ -198,18 +198,18 @@ def test_judgements_are_saved_in_another_form(pilot: Path, tmp_path: Path) -> No
 
 def test_texts_go_with_label_studio(tmp_path: Path) -> None:
     target = tmp_path / "ls.json"
-    save(target, "mini-ja", None, Options(), ("label-studio", False))
+    save_judgements(target, "mini-ja", None, AgreeOptions(), form="label-studio")
     assert '"premise"' in target.read_text("utf-8")
 
 
 def test_jsick_through_the_job(shared_data: Path) -> None:
-    found = agree("jsick", shared_data, Options(resamples=FEW))
+    found = agree("jsick", shared_data, AgreeOptions(resamples=FEW))
     assert value(found, "alpha").value == pytest.approx(0.6457, abs=5e-5)
     assert found.report.workers_are == "columns"
 
 
 def test_klue_sts_by_corpus(shared_data: Path) -> None:
-    options = Options(by=("corpus",), level="interval", resamples=10)
+    options = AgreeOptions(by=("corpus",), level="interval", resamples=10)
     slices = agree("klue-sts", shared_data, options).report.slices
     found = {
         s.where: round(m.value or 0, 3) for s in slices for m in s.measures if m.name == "alpha"

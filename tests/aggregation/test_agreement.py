@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from nikawa.aggregation import alpha as agreement_alpha
-from nikawa.aggregation.agreement import SHARES, measures, standing, variances
+from nikawa.aggregation.agreement import classify_items, measures, variances
 from nikawa.aggregation.alpha import alpha
 from nikawa.aggregation.kappa import cohen, fleiss, percent
-from nikawa.aggregation.measure import LEVELS, Agreement, Level, Measure, kinds_of
+from nikawa.aggregation.measure import LEVELS, AnyMeasure, Level, Measure, find_kinds
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
 
@@ -84,8 +84,8 @@ def test_alpha_is_what_its_definition_says(level: Level, seed: int) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_alpha_of_very_many_categories(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = random_matrix(7)
-    monkeypatch.setattr(agreement_alpha, "WIDE", 2)
-    monkeypatch.setattr(agreement_alpha, "DENSE", 12)  # three items a block
+    monkeypatch.setattr(agreement_alpha, "MAX_CATEGORIES", 2)
+    monkeypatch.setattr(agreement_alpha, "MAX_BLOCK_CELLS", 12)  # three items a block
     assert alpha(table_of(matrix), level).value == pytest.approx(
         by_definition(matrix, level), abs=1e-12
     )
@@ -138,7 +138,7 @@ def drawn_again(matrix: Matrix, counts: NDArray[np.int64]) -> Matrix:
     return np.repeat(matrix, counts, axis=1)
 
 
-def by_name(matrix: Matrix) -> dict[tuple[str, str], Agreement]:
+def by_name(matrix: Matrix) -> dict[tuple[str, str], AnyMeasure]:
     return {(m.name, m.level): m for m in measures(table_of(matrix))}
 
 
@@ -150,7 +150,7 @@ def test_under_weights_is_the_measure_of_the_items_drawn(
     matrix[0, np.isnan(matrix).all(axis=0)] = 1
     counts: NDArray[np.int64] = np.random.default_rng(0).integers(0, 4, matrix.shape[1:])
     if wide:
-        monkeypatch.setattr(agreement_alpha, "WIDE", 2)
+        monkeypatch.setattr(agreement_alpha, "MAX_CATEGORIES", 2)
     whole, again = by_name(matrix), by_name(drawn_again(matrix, counts))
     for name, measure in whole.items():
         if wide and name == ("alpha", "ordinal"):  # keeps the ranks of the whole
@@ -173,7 +173,7 @@ def test_groups_are_drawn_whole() -> None:
 def test_shares_of_items() -> None:
     rows = ["aaa", "aab", "abc", "bbb", "a-a", *["ccc"] * 6]
     cells = [(i, w, c) for i, row in enumerate(rows) for w, c in enumerate(row) if c != "-"]
-    found = standing(table_from(cells))
+    found = classify_items(table_from(cells))
     assert {name: int(which.sum()) for name, which in found.items()} == {
         "unanimous": 8,
         "majority": 1,
@@ -191,14 +191,18 @@ def test_a_worker_who_was_replaced_leaves_no_item_incomplete(
     rows = ["aaaa"] * 4 + ["aaab"] * 3 + ["aabb", "aaa-", "aaa-", "aab-", "abc-"]
     cells = [(i, w, c) for i, row in enumerate(rows) for w, c in enumerate(row) if c != "-"]
     table = replace(table_from(cells), each=each)
-    assert [int(which.sum()) for which in standing(table).values()] == counts
-    shares = {m.name: m.value for m in measures(table, by_kind=True) if m.name in SHARES}
+    assert [int(which.sum()) for which in classify_items(table).values()] == counts
+    shares = {
+        m.name: m.value
+        for m in measures(table, by_kind=True)
+        if m.name in ("unanimous", "majority", "none", "incomplete")
+    }
     assert sum(shares.values()) == pytest.approx(1)
 
 
 def test_half_is_no_majority() -> None:
     table = Table.from_columns([0, 0, 0, 0], [0, 1, 2, 3], ["a", "a", "b", "b"])
-    assert standing(table)["none"].all()
+    assert classify_items(table)["none"].all()
 
 
 def test_author_against_validators() -> None:
@@ -275,5 +279,5 @@ def test_drawing_kinds_is_drawing_items() -> None:
 
 def test_items_that_are_all_different_are_no_kinds() -> None:
     matrix = random_matrix(8, kinds=30)
-    assert kinds_of(table_of(matrix)) is None
+    assert find_kinds(table_of(matrix)) is None
     assert all(getattr(m, "times", None) is None for m in measures(table_of(matrix), by_kind=True))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nikawa.aggregation.agreement import measures, standing
+from nikawa.aggregation.agreement import classify_items, measures
 from nikawa.aggregation.table import Table
 from nikawa.datasets.load import read_judgements
 
@@ -20,7 +20,7 @@ def values_of(table: Table) -> Values:
 def test_jsick(shared_data: Path) -> None:
     table = Table.from_judgements(read_judgements("jsick", data=shared_data), "label")
     assert values_of(table)["alpha"] == pytest.approx(0.64568, abs=5e-6)
-    counts = {name: int(which.sum()) for name, which in standing(table).items()}
+    counts = {name: int(which.sum()) for name, which in classify_items(table).items()}
     assert counts == {"unanimous": 6957, "majority": 2922, "none": 46, "incomplete": 2}
 
 

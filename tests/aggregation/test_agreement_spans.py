@@ -9,14 +9,13 @@ import pytest
 
 from nikawa.aggregation.alpha import alpha
 from nikawa.aggregation.measure import Measure
-from nikawa.aggregation.span_agreement import (
+from nikawa.aggregation.span_agreement import count_overlapping, span_measures
+from nikawa.aggregation.spans import (
     Marks,
-    are_spans,
-    equal,
-    overlapping,
-    span_measures,
-    spans_by_label,
-    with_marks,
+    count_equal,
+    count_spans_by_label,
+    freeze_spans,
+    holds_spans,
 )
 from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
@@ -51,7 +50,7 @@ def table_of(given: dict[str, dict[str, Marks]]) -> Table:
         for item, by_worker in given.items()
         for worker, marks in by_worker.items()
     ]
-    return Table.from_judgements(with_marks(cells, "spans"))
+    return Table.from_judgements(freeze_spans(cells, "spans"))
 
 
 def measures(table: Table, length: int | None = LONG) -> dict[str, Measure]:
@@ -104,10 +103,10 @@ def test_two_workers_have_the_f1_that_papers_print() -> None:
 
 
 def test_adjacent_spans_do_not_overlap_and_one_is_matched_once() -> None:
-    assert overlapping(((0, 3, ""),), ((3, 5, ""),)) == 0
-    assert overlapping(((0, 9, ""),), ((0, 3, ""), (4, 6, ""))) == 1
-    assert overlapping(((0, 3, "PS"), (4, 6, "LC")), ((2, 5, "LC"),)) == 1
-    assert equal(((0, 3, "PS"),), ((0, 3, "LC"),)) == 0
+    assert count_overlapping(((0, 3, ""),), ((3, 5, ""),)) == 0
+    assert count_overlapping(((0, 9, ""),), ((0, 3, ""), (4, 6, ""))) == 1
+    assert count_overlapping(((0, 3, "PS"), (4, 6, "LC")), ((2, 5, "LC"),)) == 1
+    assert count_equal(((0, 3, "PS"),), ((0, 3, "LC"),)) == 0
 
 
 def test_resamples_draw_whole_items() -> None:
@@ -133,7 +132,7 @@ def test_spans_that_overlap_within_an_answer() -> None:
 def test_no_alpha_without_the_texts_and_no_f1_without_spans() -> None:
     assert set(measures(table_of(invented(1)), None)) == {"span-f1", "span-f1-overlap"}
     none = table_of({"1": {"a": (), "b": ()}})
-    assert are_spans(none)
+    assert holds_spans(none)
     assert all(str(measure.value) == "nan" for measure in measures(none).values())
 
 
@@ -143,9 +142,9 @@ def test_spans_are_counted_by_label_and_repeats_once() -> None:
     said = [
         Judgement(example="1", worker=str(n), question="q", answer=a) for n, a in enumerate(answers)
     ]
-    table = Table.from_judgements(with_marks(said, None))
+    table = Table.from_judgements(freeze_spans(said, None))
     assert table.categories == (((0, 2, "PS"),), ((4, 5, ""),))
-    assert spans_by_label(table) == {"": 1, "PS": 2}
+    assert count_spans_by_label(table) == {"": 1, "PS": 2}
 
 
 @pytest.mark.parametrize(
@@ -154,7 +153,7 @@ def test_spans_are_counted_by_label_and_repeats_once() -> None:
 def test_a_span_that_is_none_is_refused(start: object, end: object) -> None:
     said = [Judgement(example="7", worker="ann", question="q", answer={"start": start, "end": end})]
     with pytest.raises(BadInput, match=r"worker ann marks characters .* of 7; a span starts at 0"):
-        list(with_marks(said, "q"))
+        list(freeze_spans(said, "q"))
 
 
 def test_a_span_beyond_its_text_is_refused() -> None:
@@ -169,7 +168,7 @@ def test_spans_beside_labels_are_refused_and_other_questions_left_alone() -> Non
         Judgement(example="1", worker="b", question="q", answer="none"),
         Judgement(example="1", worker="b", question="other", answer=words),
     ]
-    read = list(with_marks(said, "q"))
+    read = list(freeze_spans(said, "q"))
     assert [judgement.answer for judgement in read] == [((0, 1, ""),), "none", words]
     with pytest.raises(BadInput, match="some answers to 'q' are spans, some are not"):
-        are_spans(Table.from_judgements(read, "q"))
+        holds_spans(Table.from_judgements(read, "q"))

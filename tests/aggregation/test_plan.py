@@ -8,7 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nikawa.aggregation.plan import Panels, Wish, filled, grid, icc, needed, plan, stepped_up
+from nikawa.aggregation.plan import (
+    Panels,
+    PlanGoal,
+    answers_needed,
+    fill_rule,
+    grid,
+    icc,
+    plan,
+    spearman_brown,
+)
 from nikawa.aggregation.table import Table
 from nikawa.datasets.load import read_judgements
 from nikawa.errors import BadInput
@@ -31,11 +40,11 @@ def labels(items: int = 400, workers: int = 6, skill: float = 0.8) -> Table:
 
 
 def test_spearman_brown() -> None:
-    assert stepped_up(0.5, 4) == pytest.approx(0.8)
-    assert stepped_up(-0.1, 4) == 0.0
-    assert needed(0.5, 0.8) == 4
-    assert needed(0.5, 0.81) == 5
-    assert needed(0.0, 0.8) is None
+    assert spearman_brown(0.5, 4) == pytest.approx(0.8)
+    assert spearman_brown(-0.1, 4) == 0.0
+    assert answers_needed(0.5, 0.8) == 4
+    assert answers_needed(0.5, 0.81) == 5
+    assert answers_needed(0.0, 0.8) is None
 
 
 def test_intraclass_correlation() -> None:
@@ -49,10 +58,10 @@ def test_intraclass_correlation() -> None:
 
 def test_numbers_need_as_many_as_the_formula_says() -> None:
     table = numbers(noise=0.7)
-    told = plan(table, Wish(reliability=0.9, items=100, price=2.0))
+    told = plan(table, PlanGoal(reliability=0.9, items=100, price=2.0))
     single = icc(table)
     assert told.single == pytest.approx(single)
-    assert told.workers == needed(single, 0.9)
+    assert told.workers == answers_needed(single, 0.9)
     row = next(row for row in told.rows if row.workers == told.workers)
     assert (row.judged, row.answers, row.cost) == (100, 100 * row.workers, 200.0 * row.workers)
     assert row.low is not None
@@ -62,7 +71,7 @@ def test_numbers_need_as_many_as_the_formula_says() -> None:
 
 def test_yield_under_a_rule_and_its_cost() -> None:
     told = plan(
-        labels(), Wish(reliability=None, yield_=0.9, rule="votes:{half}/{k}", items=90, most=6)
+        labels(), PlanGoal(reliability=None, yield_=0.9, rule="votes:{half}/{k}", items=90, most=6)
     )
     assert told.workers == 3
     two, three = told.rows[0], told.rows[1]
@@ -72,7 +81,7 @@ def test_yield_under_a_rule_and_its_cost() -> None:
 
 
 def test_labels_settle_alike_more_often_with_more_workers() -> None:
-    told = plan(labels(), Wish(most=11))
+    told = plan(labels(), PlanGoal(most=11))
     odd = [row.reliability for row in told.rows if row.workers % 2]
     assert odd == sorted(odd, key=lambda value: value or 0.0)
     assert [row.how for row in told.rows[:3]] == ["drawn", "drawn", "modelled"]
@@ -91,7 +100,7 @@ def test_the_model_fits_what_can_be_drawn() -> None:
 
 
 def test_modelled_panels_are_near_the_truth() -> None:
-    told = plan(labels(items=800, workers=5), Wish(most=7))
+    told = plan(labels(items=800, workers=5), PlanGoal(most=7))
     for row in told.rows:
         k, half = row.workers, row.workers // 2 + 1
         wins = sum(comb(k, j) * 0.8**j * 0.2 ** (k - j) for j in range(half, k + 1))
@@ -113,37 +122,37 @@ def test_the_grid_lies_on_the_simplex(categories: int) -> None:
 
 def test_klue_sts_as_a_pilot(shared_data: Path) -> None:
     table = Table.from_judgements(read_judgements("klue-sts", data=shared_data), "score")
-    told = plan(table, Wish(reliability=0.9, rule="mean+sd<=2", items=1_000, price=10))
+    told = plan(table, PlanGoal(reliability=0.9, rule="mean+sd<=2", items=1_000, price=10))
     assert told.single == pytest.approx(0.7478, abs=5e-5)
-    assert told.workers == needed(0.7478, 0.9) == 4
+    assert told.workers == answers_needed(0.7478, 0.9) == 4
     assert told.rows[3].cost == pytest.approx(40_000, rel=0.02)
 
 
 def test_the_same_seed_the_same_plan() -> None:
-    assert plan(labels(), Wish(most=4)) == plan(labels(), Wish(most=4))
+    assert plan(labels(), PlanGoal(most=4)) == plan(labels(), PlanGoal(most=4))
 
 
 def test_wishes_that_cannot_be() -> None:
     with pytest.raises(BadInput, match="not between 0 and 1"):
-        plan(labels(), Wish(reliability=1.0))
+        plan(labels(), PlanGoal(reliability=1.0))
     with pytest.raises(BadInput, match="fewer than two items"):
         plan(Table.from_columns([0, 1], [0, 0], ["a", "b"]))
-    hopeless = plan(labels(skill=0.5), Wish(reliability=0.99, most=3))
+    hopeless = plan(labels(skill=0.5), PlanGoal(reliability=0.99, most=3))
     assert hopeless.workers is None
 
 
 def test_a_unanimous_pilot() -> None:
-    told = plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], list("aaaa")), Wish(most=4))
+    told = plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], list("aaaa")), PlanGoal(most=4))
     assert told.single is None
     assert [(row.reliability, row.yield_) for row in told.rows] == [(1.0, 1.0)] * 3
     assert (
-        plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3]), Wish(most=3)).workers
+        plan(Table.from_columns([0, 0, 1, 1], [0, 1, 0, 1], [3, 3, 3, 3]), PlanGoal(most=3)).workers
         is None
     )
 
 
 def test_measurements_and_free_text() -> None:
-    told = plan(numbers(items=60), Wish(rule="mean+variance<1"))
+    told = plan(numbers(items=60), PlanGoal(rule="mean+variance<1"))
     assert [row.workers for row in told.rows] == [1, 2, 3, 4]
     assert told.rows[0].yield_ == 1.0 > told.rows[3].yield_ > 0
     words = [f"語{i}" for i in range(300)]
@@ -152,4 +161,4 @@ def test_measurements_and_free_text() -> None:
 
 
 def test_filled() -> None:
-    assert filled("votes:{half}/{k}", 10) == "votes:6/10"
+    assert fill_rule("votes:{half}/{k}", 10) == "votes:6/10"

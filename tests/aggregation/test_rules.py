@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nikawa.aggregation.golden import klue_sts_labels
 from nikawa.aggregation.rules import parse_rule
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.verdicts import (
@@ -18,10 +19,9 @@ from nikawa.aggregation.verdicts import (
     DROPPED,
     TIED,
     Ties,
-    adjudicated,
     apply_rule,
-    finish,
-    klue_sts_labels,
+    round_or_cut,
+    settle_by_hand,
 )
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
@@ -139,12 +139,12 @@ def test_unknown_preference() -> None:
 
 
 def test_adjudicated_ties() -> None:
-    found = adjudicated(apply_rule(table("en", "ec", "ee"), "majority"), {"i0": "n", "i2": "n"})
+    found = settle_by_hand(apply_rule(table("en", "ec", "ee"), "majority"), {"i0": "n", "i2": "n"})
     assert found.answers() == ["n", None, "e"]
     numbered = apply_rule(table([0, 1], [1, 1]), "majority")
-    assert adjudicated(numbered, {"i0": "0"}).answers() == [0, 1]
+    assert settle_by_hand(numbered, {"i0": "0"}).answers() == [0, 1]
     with pytest.raises(BadInput, match="none that workers gave"):
-        adjudicated(apply_rule(table("en"), "majority"), {"i0": "x"})
+        settle_by_hand(apply_rule(table("en"), "majority"), {"i0": "x"})
 
 
 def test_items_without_answers_are_dropped() -> None:
@@ -182,7 +182,7 @@ def test_numbers_are_refused_where_labels_are() -> None:
     ],
 )
 def test_rounding(value: float, how: str, places: int, expected: float) -> None:
-    assert finish(np.array([value, np.nan]), how, places).tolist()[0] == expected
+    assert round_or_cut(np.array([value, np.nan]), how, places).tolist()[0] == expected
 
 
 def test_binary_gold_is_whole() -> None:
@@ -256,7 +256,7 @@ def test_ties_are_held_to_the_limits_too(rule: str, kept: list[str]) -> None:
 
 
 def test_adjudication_is_held_to_the_labels_let_in() -> None:
-    verdicts = adjudicated(
+    verdicts = settle_by_hand(
         apply_rule(_two_each(), "majority+only:E", "adjudicate"), {"a": "N", "c": "C"}
     )
     assert dict(zip(verdicts.table.items, verdicts.answers(), strict=True)) == {

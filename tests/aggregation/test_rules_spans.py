@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nikawa.aggregation.span_agreement import Marks, with_marks
-from nikawa.aggregation.spans import read_written, written
+from nikawa.aggregation.spans import Marks, format_mark, freeze_spans, parse_marks
 from nikawa.aggregation.table import Table
 from nikawa.aggregation.verdicts import ACCEPTED, DROPPED, TIED, apply_rule
 from nikawa.errors import BadInput
@@ -17,7 +16,7 @@ A, B, LONG = (0, 2, "A"), (3, 5, "B"), (0, 4, "A")
 def table_of(*answers: Marks) -> Table:
     """The answers of one item, a worker each."""
     return Table.from_judgements(
-        with_marks(
+        freeze_spans(
             Judgement(
                 example="i", worker=str(n), question="spans", answer=[Span(*mark) for mark in marks]
             )
@@ -71,9 +70,9 @@ def test_ties_between_spans() -> None:
 
 @pytest.mark.parametrize("marks", [(A, B), ((0, 2, ""),), ((3, 9, "날짜 DT"),)])
 def test_what_is_written_is_read(marks: Marks) -> None:
-    assert read_written(", ".join(map(written, marks))) == marks
-    assert read_written(" None ") == ()
-    assert read_written('[{"start": 3, "end": 5, "label": "B"}, {"start": 0, "end": 2}]') == (
+    assert parse_marks(", ".join(map(format_mark, marks))) == marks
+    assert parse_marks(" None ") == ()
+    assert parse_marks('[{"start": 3, "end": 5, "label": "B"}, {"start": 0, "end": 2}]') == (
         (0, 2, ""),
         B,
     )
@@ -82,4 +81,4 @@ def test_what_is_written_is_read(marks: Marks) -> None:
 @pytest.mark.parametrize("text", ["A", "[0]", "0-2:A, B", "4-2:A", "", "0-2:A,"])
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(BadInput, match="is no list of spans; write 0-3:PS"):
-        read_written(text)
+        parse_marks(text)

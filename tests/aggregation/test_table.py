@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nikawa.aggregation import table as module
-from nikawa.aggregation.table import Table, Twice, factorise
+from nikawa.aggregation.table import RepeatedAnswer, Table, factorise
 from nikawa.errors import BadInput
 from nikawa.records import Judgement
 
@@ -40,7 +40,7 @@ def test_columns_give_the_same_table() -> None:
 def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = judged(*((f"i{n // 3}", f"w{n % 3}", n % 2) for n in range(30)))
     whole = Table.from_judgements(rows)
-    monkeypatch.setattr(module, "CHUNK", 4)
+    monkeypatch.setattr(module, "CHUNK_SIZE", 4)
     parts = Table.from_judgements(rows)
     assert whole.counts().tolist() == parts.counts().tolist()
 
@@ -77,7 +77,9 @@ def test_seconds_are_kept_where_said() -> None:
 @pytest.mark.parametrize("scattered", [False, True])
 def test_a_worker_answers_once(scattered: bool) -> None:
     rows = judged(("a", "w1", 1), ("b", "w1", 1), ("a", "w1", 2))
-    with pytest.raises(Twice, match="worker w1 answers 'label' twice about a; keep one") as caught:
+    with pytest.raises(
+        RepeatedAnswer, match="worker w1 answers 'label' twice about a; keep one"
+    ) as caught:
         Table.from_judgements(rows if scattered else [rows[0], rows[2], rows[1]])
     assert (caught.value.item, caught.value.worker) == ("a", "w1")
 
@@ -127,7 +129,7 @@ def test_more_than_256_answers() -> None:
 
 
 def test_seconds_said_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHUNK", 2)
+    monkeypatch.setattr(module, "CHUNK_SIZE", 2)
     rows = [
         Judgement(
             example=str(n), worker="w", question="q", answer=1, seconds=9.0 if n == 5 else None

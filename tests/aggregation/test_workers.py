@@ -13,17 +13,17 @@ from nikawa.aggregation.table import Table
 from nikawa.aggregation.verdicts import Ties
 from nikawa.aggregation.workers import (
     Limit,
-    changes,
+    drop_workers,
+    find_excluded,
     longest_runs,
+    measure_exclusions,
     need_persons,
     pairwise_alpha,
     pilot_test,
     quality,
     rest_agreement,
     rest_correlation,
-    to_exclude,
     wilson,
-    without,
 )
 from nikawa.datasets.load import read_judgements
 from nikawa.errors import BadInput
@@ -138,12 +138,12 @@ def test_exclusion_tells_what_it_changes() -> None:
     table = Table.from_columns(
         [0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3, ["a", "a", "b", "b", "a", "b", "a", "b", "b"]
     )
-    one, every = changes(table, {"2": ("alpha<0.20",)}, parse_rule("majority"), Ties())
+    one, every = measure_exclusions(table, {"2": ("alpha<0.20",)}, parse_rule("majority"), Ties())
     assert (one.worker, one.answers, one.answers_kept, one.fewest) == ("2", 3, 6, 2)
     assert (one.changed, one.lost, one.gained) == (0, 2, 0)
     assert (every.worker, every.lost) == ("", 2)
-    assert len(without(table, ["2"])) == 6
-    assert changes(table, {}, parse_rule("majority"), Ties()) == []
+    assert len(drop_workers(table, ["2"])) == 6
+    assert measure_exclusions(table, {}, parse_rule("majority"), Ties()) == []
 
 
 @pytest.mark.parametrize("text", ["r", "rr<0.8", "r<x", "r=0.8"])
@@ -160,14 +160,14 @@ def test_klue_sts_exclusions(shared_data: Path) -> None:
     assert [told[w].alpha for w in ("12", "08", "05")] == pytest.approx(
         [0.148, 0.191, 0.191], abs=5e-4
     )
-    gone = to_exclude(list(told.values()), [Limit.parse("r<0.80"), Limit.parse("alpha<0.20")])
+    gone = find_excluded(list(told.values()), [Limit.parse("r<0.80"), Limit.parse("alpha<0.20")])
     assert gone == {
         "12": ("alpha<0.20",),
         "04": ("r<0.80",),
         "08": ("r<0.80", "alpha<0.20"),
         "05": ("alpha<0.20",),
     }
-    *alone, every = changes(table, gone, parse_rule("mean+sd<=2+round:1"), Ties())
+    *alone, every = measure_exclusions(table, gone, parse_rule("mean+sd<=2+round:1"), Ties())
     assert sum(change.answers for change in alone) == every.answers == 798
     assert every.answers_kept == 3262 - 798
     assert (every.changed, every.lost) == (381, 0)

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from nikawa.aggregation.agreement import measures
 from nikawa.aggregation.table import Table
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agreement.md").read_text("utf-8")
 

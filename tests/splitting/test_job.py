@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from nikawa.checks.job import check
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.datasets import load
 from nikawa.errors import BadInput
 from nikawa.io.folders import write_folder
@@ -296,8 +296,8 @@ def test_published_premise_sets_stay_whole(shared_data: Path) -> None:
 @pytest.fixture
 def gold(pairs: Path, tmp_path: Path) -> Path:
     """The pairs judged anew by three workers, who agree but for one pair, which a person settles."""
-    from nikawa.aggregation.files import write
-    from nikawa.aggregation.job import Options as How
+    from nikawa.aggregation.report import write_result
+    from nikawa.aggregation.job import AggregateOptions as How
     from nikawa.aggregation.job import aggregate
 
     judged = [
@@ -315,7 +315,7 @@ def gold(pairs: Path, tmp_path: Path) -> Path:
         "example\tquestion\tanswer\tperson\treason\n0-neutral\tlabel\tbo\trin\tbo saw it\n", "utf-8"
     )
     how = How(examples=str(pairs), adjudicated=tmp_path / "decided.tsv")
-    write(aggregate(str(tmp_path / "j.jsonl"), options=how), tmp_path / "gold")
+    write_result(aggregate(str(tmp_path / "j.jsonl"), options=how), tmp_path / "gold")
     return tmp_path / "gold" / "examples.jsonl"
 
 

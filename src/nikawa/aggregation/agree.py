@@ -1,4 +1,4 @@
-"""Agreement of judgements with intervals over items, whole and in slices."""
+"""`nikawa agree`: the agreement of judgements with intervals over items, whole and in slices; plans from a pilot."""
 
 from __future__ import annotations
 
@@ -6,30 +6,45 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from nikawa.aggregation.agree_spans import Spans, spans_of
-from nikawa.aggregation.judgements import load_examples, open_given, table_of
+import numpy as np
+
+from nikawa.aggregation.agreement import (
+    classify_items,
+    expected_answers,
+    measures,
+    refuse_single_answers,
+)
+from nikawa.aggregation.judgements import build_table, load_examples, open_source
+from nikawa.aggregation.measure import MAX_CATEGORIES, AnyMeasure, Measure
+from nikawa.aggregation.plan import Plan, PlanGoal, plan
+from nikawa.aggregation.span_agreement import span_measures
+from nikawa.aggregation.spans import count_spans_by_label, holds_spans, text_of
+from nikawa.aggregation.table import Table
 from nikawa.errors import BadInput
-from nikawa.io.judgements import How, Note
+from nikawa.io.judgements import How, Note, write_judgements
 from nikawa.records import Example, Record
-
-if TYPE_CHECKING:
-    from nikawa.aggregation.measure import Agreement
-    from nikawa.aggregation.plan import Plan, Wish
-    from nikawa.aggregation.table import Table
+from nikawa.stats.resample import bootstrap, percentile_interval
+from nikawa.stats.slices import slice_examples
 
 RESAMPLES = 1000
+SPAN_REMARK = (
+    "span-f1 and span-f1-overlap take off no chance: spans that nobody marks cannot be counted."
+)
+NO_TEXTS_REMARK = "alpha-characters needs the texts: name them with --examples FILE."
 
 
 @dataclass(frozen=True)
-class Options:
+class AgreeOptions:
     """What to measure, and how the judgements are read."""
 
     question: str | None = None
     level: str | None = None
+    """nominal, ordinal, interval or ratio; all that fit where it is not said."""
     by: tuple[str, ...] = ()
+    """What to slice by: `tag`, or keys of the examples' meta."""
     author: str | None = None
+    """The worker who wrote the items, to be held against the validators."""
     each: int | None = None
     """How many answers an item was to get; guessed where it is not said."""
     examples: str | None = None
@@ -59,7 +74,7 @@ class Slice(Record, frozen=True, kw_only=True):
 
 
 class AgreeReport(Record, frozen=True, kw_only=True):
-    """Everything `nikawa agree` says."""
+    """Everything `nikawa agree` reports."""
 
     judgements: str
     question: str
@@ -83,139 +98,136 @@ class AgreeReport(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Agreed:
+class AgreeResult:
     """The report, and the table it was made from."""
 
     report: AgreeReport
     table: Table
 
 
-def agree(spec: str, data: Path | None = None, options: Options | None = None) -> Agreed:
+def agree(spec: str, data: Path | None = None, options: AgreeOptions | None = None) -> AgreeResult:
     """Measure the agreement of a file of judgements, or of a dataset that publishes its workers' answers."""
-    from nikawa.aggregation.span_agreement import with_marks
-
-    options = options or Options()
-    wanted = bool(options.by or options.examples)
-    known = load_examples(spec, options.examples, data) if wanted else None
+    options = options or AgreeOptions()
+    known = None
+    if options.by or options.examples:
+        known = load_examples(spec, options.examples, data)
     if options.by and known is None:
         raise BadInput("slices need the examples", cure="name them with --examples FILE")
-    given = open_given(spec, data, options.how, known)
-    given.judgements = with_marks(given.judgements, options.question or given.question)
-    table = replace(table_of(given, options.question, options.how), each=options.each)
-    spans = spans_of(table, known, options)
-    counts, distribution = _counts(table) if spans is None else ({}, spans.labels)
+    source = open_source(spec, data, options.how, known)
+    table = replace(build_table(source, options.question), each=options.each)
+    counts: dict[str, int] = {}
+    distribution: dict[str, int] = {}
+    remarks: tuple[str, ...] = ()
+    lengths = None
+    if holds_spans(table):
+        _check_span_options(table, options)
+        lengths = text_lengths(table, known)
+        distribution = count_spans_by_label(table)
+        remarks = (SPAN_REMARK,) if lengths is not None else (SPAN_REMARK, NO_TEXTS_REMARK)
+    else:
+        if len(table.categories) <= MAX_CATEGORIES:
+            counts = {name: int(which.sum()) for name, which in classify_items(table).items()}
+            times = np.bincount(table.answer, minlength=len(table.categories)).tolist()
+            distribution = {str(c): n for c, n in zip(table.categories, times, strict=True)}
+        if counts.get("incomplete"):
+            remarks = _explain_incomplete(table)
     report = AgreeReport(
         judgements=spec,
         question=table.question,
         items=len(table.items),
         workers=len(table.workers),
         answers=len(table),
-        measures=tuple(measured(table, options, spans)),
+        measures=tuple(measure_rows(table, options, lengths)),
         counts=counts,
         distribution=distribution,
         missing=table.missing,
-        workers_are=given.workers_are,
-        form=given.form,
+        workers_are=source.workers_are,
+        form=source.form,
         resamples=options.resamples,
         seed=options.seed,
-        notes=given.notes,
-        slices=tuple(_slices(table, known or {}, options, spans)),
-        remarks=_lacking(table, counts) if spans is None else spans.remarks,
+        notes=source.notes,
+        slices=tuple(_measure_slices(table, known or {}, options, lengths)),
+        remarks=remarks,
     )
-    return Agreed(report, table)
+    return AgreeResult(report, table)
 
 
-def plan_from(spec: str, data: Path | None, options: Options, wish: Wish) -> Plan:
+def plan_from_pilot(spec: str, data: Path | None, options: AgreeOptions, goal: PlanGoal) -> Plan:
     """How many workers an item needs, from a pilot's judgements."""
-    from nikawa.aggregation.plan import plan
-    from nikawa.aggregation.span_agreement import are_spans, with_marks
-
-    given = open_given(spec, data, options.how)
-    given.judgements = with_marks(given.judgements, options.question or given.question)
-    table = table_of(given, options.question, options.how)
-    if are_spans(table):
+    table = build_table(open_source(spec, data, options.how), options.question)
+    if holds_spans(table):
         cure = "plan with labels or numbers; of spans, look at the agreement of the pilot"
         raise BadInput("how many workers an item needs is not told of spans", file=spec, cure=cure)
-    return plan(table, wish, seed=options.seed)
+    return plan(table, goal, seed=options.seed)
 
 
-def measured(table: Table, options: Options, spans: Spans | None = None) -> Iterator[MeasureRow]:
-    """Every measure of agreement that fits the table, with its interval."""
-    from nikawa.aggregation.agreement import measures
-    from nikawa.aggregation.span_agreement import span_measures
+def measure_rows(
+    table: Table, options: AgreeOptions, lengths: Mapping[str, int] | None = None
+) -> Iterator[MeasureRow]:
+    """Every measure of agreement that fits the table, with its interval.
 
-    found: Iterator[Agreement] = (
-        measures(table, options.level, options.author, by_kind=True)
-        if spans is None
-        else span_measures(table, spans.lengths)
-    )
-    for measure in found:
-        low, high = interval_of(measure, len(table.items), options.resamples, options.seed)
+    Of `options` the level, the author and the resamples count; `lengths` are those of the texts that spans mark.
+    """
+    chosen: Iterator[AnyMeasure]
+    if holds_spans(table):
+        chosen = span_measures(table, lengths)
+    else:
+        chosen = measures(table, options.level, options.author, by_kind=True)
+    for measure in chosen:
+        low, high = bootstrap_interval(measure, len(table.items), options.resamples, options.seed)
+        value, low_or_none, high_or_none = (
+            number if math.isfinite(number) else None for number in (measure.value, low, high)
+        )
         yield MeasureRow(
-            name=measure.name,
-            level=measure.level,
-            value=_finite(measure.value),
-            low=_finite(low),
-            high=_finite(high),
+            name=measure.name, level=measure.level, value=value, low=low_or_none, high=high_or_none
         )
 
 
-def interval_of(
-    measure: Agreement, items: int, resamples: int = RESAMPLES, seed: int = 0
+def bootstrap_interval(
+    measure: AnyMeasure, items: int, resamples: int = RESAMPLES, seed: int = 0
 ) -> tuple[float, float]:
     """The 95% interval of a measure over its items, or over kinds of them where it knows these."""
-    import numpy as np
-
-    from nikawa.aggregation.measure import Measure
-    from nikawa.stats.resample import bootstrap, interval
-
     drawn = measure.drawn(resamples, seed) if isinstance(measure, Measure) else None
     if drawn is None:
         drawn = bootstrap(measure, np.arange(items), resamples=resamples, seed=seed)
-    return interval(drawn, None)
+    return percentile_interval(drawn, None)
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def text_lengths(table: Table, known: Mapping[str, Example] | None) -> dict[str, int] | None:
+    """Characters of the text of each item of a table of spans; None where the texts are not known or not needed."""
+    if known is None or not holds_spans(table):
+        return None
+    return {item: len(text_of(item, known[item])) for item in table.items}
 
 
-def _counts(table: Table) -> tuple[dict[str, int], dict[str, int]]:
-    import numpy as np
-
-    from nikawa.aggregation.agreement import standing
-    from nikawa.aggregation.kappa import WIDE
-
-    if len(table.categories) > WIDE:
-        return {}, {}
-    found = np.bincount(table.answer, minlength=len(table.categories)).tolist()
-    distribution = {str(name): count for name, count in zip(table.categories, found, strict=True)}
-    return {name: int(which.sum()) for name, which in standing(table).items()}, distribution
+def _check_span_options(table: Table, options: AgreeOptions) -> None:
+    if options.level not in (None, "nominal"):
+        raise BadInput(f"spans have no {options.level} level", cure="leave --level out")
+    if options.author is not None:
+        raise BadInput("spans are not held against an author's", cure="leave --author out")
+    refuse_single_answers(table)
 
 
-def _lacking(table: Table, counts: Mapping[str, int]) -> tuple[str, ...]:
+def _explain_incomplete(table: Table) -> tuple[str, ...]:
     """How items came to be called incomplete, where that was guessed."""
-    if not counts.get("incomplete") or table.each is not None:
+    if table.each is not None:
         return ()
-    from nikawa.aggregation.agreement import wanted
-
-    each = wanted(table)
-    why = (
-        f"each of the {each} workers was to answer all"
-        if each == len(table.workers)
-        else f"{each} make an item"
-    )
+    each = expected_answers(table)
+    if each == len(table.workers):
+        why = f"each of the {each} workers was to answer all"
+    else:
+        why = f"{each} make an item"
     return (
         f"incomplete: it is taken that {why}; say --each N where N answers an item were asked for.",
     )
 
 
-def _slices(
-    table: Table, known: Mapping[str, Example], options: Options, spans: Spans | None
+def _measure_slices(
+    table: Table,
+    known: Mapping[str, Example],
+    options: AgreeOptions,
+    lengths: Mapping[str, int] | None,
 ) -> Iterator[Slice]:
-    import numpy as np
-
-    from nikawa.stats.slices import slice_examples
-
     for by in options.by:
         groups = slice_examples(by, [known.get(item) for item in table.items])
         if not groups:
@@ -225,29 +237,34 @@ def _slices(
         for value, places in groups.items():
             keep = np.zeros(len(table.items), dtype=np.bool_)
             keep[places] = True
-            yield _slice(f"{by}={value}", table.of_items(keep), options, spans)
+            part = table.of_items(keep)
+            compared = bool((part.per_item() > 1).any())
+            yield Slice(
+                where=f"{by}={value}",
+                items=len(part.items),
+                answers=len(part),
+                measures=tuple(measure_rows(part, options, lengths)) if compared else (),
+            )
 
 
-def _slice(where: str, table: Table, options: Options, spans: Spans | None) -> Slice:
-    paired = bool((table.per_item() > 1).any())
-    rows = tuple(measured(table, options, spans)) if paired else ()
-    return Slice(where=where, items=len(table.items), answers=len(table), measures=rows)
-
-
-def save(
-    path: Path, spec: str, data: Path | None, options: Options, target: tuple[str | None, bool]
+def save_judgements(
+    path: Path,
+    spec: str,
+    data: Path | None,
+    options: AgreeOptions,
+    *,
+    form: str | None = None,
+    overwrite: bool = False,
 ) -> int:
     """Write all judgements of a file or dataset in another form, texts with them where the examples are known.
 
-    `target` is the form (None: by suffix) and whether to overwrite.
+    Without a `form` the suffix of `path` decides. Returns how many were written.
     """
-    from nikawa.io.judgements import write_judgements
-
-    form, overwrite = target
-    texts = (
-        load_examples(spec, options.examples, data) if form in ("label-studio", "doccano") else None
-    )
-    given = open_given(spec, data, options.how, as_given=True)
-    chosen = options.question if form in ("doccano",) else None
-    rows = (j for j in given.judgements if chosen is None or j.question == chosen)
+    texts, question = None, None
+    if form in ("label-studio", "doccano"):
+        texts = load_examples(spec, options.examples, data)
+    if form == "doccano":
+        question = options.question
+    source = open_source(spec, data, options.how, as_given=True)
+    rows = (row for row in source.judgements if question is None or row.question == question)
     return write_judgements(path, rows, form, examples=texts, overwrite=overwrite)

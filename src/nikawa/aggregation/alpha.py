@@ -14,26 +14,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from nikawa.aggregation.measure import Agreement, Kinds, Level, Measure, Reweighed, ratio
+from nikawa.aggregation.measure import (
+    MAX_CATEGORIES,
+    AnyMeasure,
+    Kinds,
+    Level,
+    Measure,
+    Reweighed,
+    ratio,
+)
 from nikawa.aggregation.table import Floats, Table
 from nikawa.errors import BadInput
 
-WIDE = 40
-"""Categories above which no row of counts an item is kept."""
-DENSE = 1 << 24
+MAX_BLOCK_CELLS = 1 << 24
 """Cells of a block of items by categories."""
-LARGEST = 4096
+MAX_RATIO_CATEGORIES = 4096
 """Categories above which the distances of the ratio level are refused: there is one for each pair of them."""
 
 
-def alpha(table: Table, level: Level = "nominal") -> Agreement:
-    """Krippendorff's alpha of a table at a level of measurement; NaN where only one answer occurs."""
-    if len(table.categories) <= WIDE:
+def alpha(table: Table, level: Level = "nominal") -> AnyMeasure:
+    """Krippendorff's alpha of a table at a level of measurement; NaN where only one answer occurs.
+
+    >>> table = Table.from_columns([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "x"])
+    >>> alpha(table).value
+    0.0
+    """
+    if len(table.categories) <= MAX_CATEGORIES:
         return alpha_of_counts(table, level)
     if level in ("nominal", "ratio"):
         return _wide(table, level)
-    values = table.values if level == "interval" else _ranks(_pairable(table))
-    return _interval(table, values, level)  # resamples keep the ranks of the whole
+    if level == "interval":
+        return _interval(table, table.values, level)
+    paired = (table.per_item() > 1)[table.item].astype(np.float64)
+    marginals = np.bincount(table.answer, paired, minlength=len(table.categories))
+    # resamples keep the ranks of the whole
+    return _interval(table, _mid_ranks(marginals.astype(np.float64)), level)
 
 
 def alpha_of_counts(source: Table | Kinds, level: Level = "nominal") -> Measure:
@@ -45,7 +60,7 @@ def alpha_of_counts(source: Table | Kinds, level: Level = "nominal") -> Measure:
     return _ratio(source) if level == "ratio" else _interval_of_counts(source)
 
 
-def _pairs(table: Table | Kinds) -> Floats:
+def _pair_weights(table: Table | Kinds) -> Floats:
     """One over m - 1 for each item, 0 where it has a single answer: what weighs its pairs."""
     m = table.per_item().astype(np.float64)
     return np.divide(1.0, m - 1, out=np.zeros_like(m), where=m > 1)
@@ -60,20 +75,15 @@ def _paired_counts(table: Table | Kinds) -> Floats:
     return counts
 
 
-def _pairable(table: Table) -> Floats:
-    """How often each category occurs in items with two answers or more."""
-    paired = (table.per_item() > 1)[table.item].astype(np.float64)
-    return np.bincount(table.answer, paired, minlength=len(table.categories)).astype(np.float64)
-
-
-def _ranks(marginals: Floats) -> Floats:
+def _mid_ranks(marginals: Floats) -> Floats:
     ranks: Floats = np.cumsum(marginals, axis=-1) - marginals / 2
     return ranks
 
 
 def _nominal(table: Table | Kinds) -> Measure:
     counts, m = _paired_counts(table), table.per_item()
-    unlike = (m.astype(np.float64) ** 2 - np.einsum("ij,ij->i", counts, counts)) * _pairs(table)
+    alike = np.einsum("ij,ij->i", counts, counts)
+    unlike = (m.astype(np.float64) ** 2 - alike) * _pair_weights(table)
     return Measure("alpha", "nominal", np.column_stack([unlike, counts]), finish_nominal)
 
 
@@ -86,26 +96,23 @@ def finish_nominal(sums: Floats) -> Floats:
 
 def _interval(table: Table, values: Floats, level: Level) -> Measure:
     """Sums of values and of squares suffice; values are centred, so that no digits cancel."""
-    m, scale = table.per_item(), _pairs(table)
-    centred = (
-        values - np.average(values, weights=np.bincount(table.answer, minlength=len(values)))
-    )[table.answer]
+    m = table.per_item()
+    mean = np.average(values, weights=np.bincount(table.answer, minlength=len(values)))
+    centred = (values - mean)[table.answer]
     first = np.bincount(table.item, centred, minlength=len(m)) * (m > 1)
     second = np.bincount(table.item, centred**2, minlength=len(m)) * (m > 1)
-    apart = 2 * (m * second - first**2) * scale
-    return Measure(
-        "alpha", level, np.column_stack([apart, m * (m > 1), first, second]), _finish_interval
-    )
+    apart = 2 * (m * second - first**2) * _pair_weights(table)
+    statistics = np.column_stack([apart, m * (m > 1), first, second])
+    return Measure("alpha", level, statistics, _finish_interval)
 
 
 def _interval_of_counts(table: Table | Kinds) -> Measure:
     counts, values = _paired_counts(table), table.values
     centred = values - values.mean()
     m, first, second = counts.sum(axis=1), counts @ centred, counts @ centred**2
-    apart = 2 * (m * second - first**2) * _pairs(table)
-    return Measure(
-        "alpha", "interval", np.column_stack([apart, m, first, second]), _finish_interval
-    )
+    apart = 2 * (m * second - first**2) * _pair_weights(table)
+    statistics = np.column_stack([apart, m, first, second])
+    return Measure("alpha", "interval", statistics, _finish_interval)
 
 
 def _finish_interval(sums: Floats) -> Floats:
@@ -118,13 +125,14 @@ def _ratio_distances(table: Table | Kinds) -> Floats:
     values = table.values
     if (values < 0).any():
         raise BadInput("the ratio level needs numbers from 0 up", cure="take the interval level")
-    return ratio(np.subtract.outer(values, values) ** 2, np.add.outer(values, values) ** 2)
+    squares = np.subtract.outer(values, values) ** 2
+    return np.nan_to_num(ratio(squares, np.add.outer(values, values) ** 2))
 
 
 def _ratio(table: Table | Kinds) -> Measure:
-    distances = np.nan_to_num(_ratio_distances(table))
+    distances = _ratio_distances(table)
     counts = _paired_counts(table)
-    apart = np.einsum("ij,ij->i", counts @ distances, counts) * _pairs(table)
+    apart = np.einsum("ij,ij->i", counts @ distances, counts) * _pair_weights(table)
 
     def finish(sums: Floats) -> Floats:
         marginals = sums[..., 1:]
@@ -136,13 +144,14 @@ def _ratio(table: Table | Kinds) -> Measure:
 
 def _ordinal(table: Table | Kinds) -> Measure:
     """The coincidences themselves are the statistics: ranks change with the items drawn."""
-    counts, scale = _paired_counts(table), _pairs(table)
-    low, high = np.triu_indices(len(table.categories), k=1)
-    together = 2 * counts[:, low] * counts[:, high] * scale[:, None]
+    counts = _paired_counts(table)
+    width = counts.shape[1]
+    low, high = np.triu_indices(width, k=1)
+    together = 2 * counts[:, low] * counts[:, high] * _pair_weights(table)[:, None]
 
     def finish(sums: Floats) -> Floats:
-        marginals, pairs = sums[..., : counts.shape[1]], sums[..., counts.shape[1] :]
-        ranks = _ranks(marginals)
+        marginals, pairs = sums[..., :width], sums[..., width:]
+        ranks = _mid_ranks(marginals)
         distances = (ranks[..., low] - ranks[..., high]) ** 2
         expected = 2 * (marginals[..., low] * marginals[..., high] * distances).sum(axis=-1)
         return 1 - ratio((marginals.sum(axis=-1) - 1) * (pairs * distances).sum(axis=-1), expected)
@@ -152,47 +161,52 @@ def _ordinal(table: Table | Kinds) -> Measure:
 
 def _wide(table: Table, level: Level) -> Reweighed:
     """Very many categories, such as free numbers or texts: count them anew for each resample."""
-    apart, wide = (_unlike(table), None) if level == "nominal" else _apart(table)
-    weigh_answer = (table.per_item() > 1)[table.item].astype(np.float64)
+    width = len(table.categories)
+    distances = None if level == "nominal" else _wide_ratio_distances(table)
+    apart = _unlike_pairs(table) if distances is None else _ratio_pairs(table, distances)
+    paired = (table.per_item() > 1)[table.item].astype(np.float64)
 
     def weigh(weights: Floats) -> float:
-        marginals = np.bincount(
-            table.answer, weights[table.item] * weigh_answer, len(table.categories)
-        )
+        marginals = np.bincount(table.answer, weights[table.item] * paired, width)
         n = marginals.sum()
-        expected = n**2 - (marginals**2).sum() if wide is None else marginals @ wide @ marginals
+        if distances is None:
+            expected = n**2 - (marginals**2).sum()
+        else:
+            expected = marginals @ distances @ marginals
         return float(1 - (n - 1) * (weights @ apart) / expected) if expected else float("nan")
 
     return Reweighed("alpha", level, len(table.items), weigh)
 
 
-def _unlike(table: Table) -> Floats:
+def _unlike_pairs(table: Table) -> Floats:
     """Pairs of unequal answers an item, weighed, from the cells that are not empty."""
-    cells, counts = np.unique(
-        table.item * np.int64(len(table.categories)) + table.answer, return_counts=True
-    )
-    alike = np.bincount(
-        cells // len(table.categories), counts.astype(np.float64) ** 2, minlength=len(table.items)
-    )
-    found: Floats = (table.per_item() ** 2 - alike) * _pairs(table)
-    return found
+    width = len(table.categories)
+    cells, counts = np.unique(table.item * np.int64(width) + table.answer, return_counts=True)
+    squares = counts.astype(np.float64) ** 2
+    alike = np.bincount(cells // width, squares, minlength=len(table.items))
+    pairs: Floats = (table.per_item() ** 2 - alike) * _pair_weights(table)
+    return pairs
 
 
-def _apart(table: Table) -> tuple[Floats, Floats]:
-    """Weighed ratio distances an item, a block of items at a time, and all distances."""
-    if len(table.categories) > LARGEST:
+def _wide_ratio_distances(table: Table) -> Floats:
+    if len(table.categories) > MAX_RATIO_CATEGORIES:
         raise BadInput(
             f"{len(table.categories):,} different numbers are too many for the ratio level",
             cure="take the interval level, or round the answers",
         )
-    distances = np.nan_to_num(_ratio_distances(table))
-    apart, order = np.zeros(len(table.items)), np.argsort(table.item, kind="stable")
+    return _ratio_distances(table)
+
+
+def _ratio_pairs(table: Table, distances: Floats) -> Floats:
+    """Weighed ratio distances an item, a block of items at a time."""
+    width, items = len(table.categories), len(table.items)
+    apart, order = np.zeros(items), np.argsort(table.item, kind="stable")
     item, answer = table.item[order], table.answer[order]
-    step = max(1, DENSE // len(table.categories))
-    for start in range(0, len(apart), step):
+    step = max(1, MAX_BLOCK_CELLS // width)
+    for start in range(0, items, step):
         part = slice(*np.searchsorted(item, [start, start + step]))
-        cell = (item[part] - start) * np.int64(len(table.categories)) + answer[part]
-        rows = min(step, len(apart) - start)
-        counts = np.bincount(cell, minlength=rows * len(table.categories)).reshape(rows, -1)
+        cell = (item[part] - start) * np.int64(width) + answer[part]
+        rows = min(step, items - start)
+        counts = np.bincount(cell, minlength=rows * width).reshape(rows, -1)
         apart[start : start + rows] = np.einsum("ij,ij->i", counts @ distances, counts)
-    return apart * _pairs(table), distances
+    return apart * _pair_weights(table)

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from nikawa.aggregation.table import Floats, Table
 
-FLOOR = 1e-10
+BLOCK_SIZE = 1 << 20
+"""Judgements added up at a time from which on memory is spared: what is between fits the processor's cache better."""
+MIN_CELL_MASS = 1e-10
 """Least mass of a cell of a confusion matrix before it is normalised."""
 TOLERANCE = 1e-7
-ITERATIONS = 100
+MAX_ITERATIONS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,70 +40,72 @@ class Fit:
     converged: bool
 
 
-BLOCK = 1 << 20
-"""Judgements added up at a time from which on memory is spared: what is between fits the processor's cache better."""
-
-
-def weighted_count(places: NDArray[Any], weights: Floats, size: int) -> Floats:
+def sum_weights(places: NDArray[Any], weights: Floats, size: int) -> Floats:
     """Sum of the weights that fall on each of `size` places."""
     sums: Any = np.bincount(places, weights, size)  # numpy's stubs speak of counts only
     return np.asarray(sums, dtype=np.float64)
 
 
-def gathered_count(places: NDArray[Any], values: Floats, which: NDArray[Any], size: int) -> Floats:
+def sum_gathered(places: NDArray[Any], values: Floats, which: NDArray[Any], size: int) -> Floats:
     """Sum over judgements of `values[which]` at each of `size` places, a block at a time where there are many."""
-    if len(places) <= 4 * BLOCK:
-        return weighted_count(places, values[which], size)
+    if len(places) <= 4 * BLOCK_SIZE:
+        return sum_weights(places, values[which], size)
     total = np.zeros(size)
-    for start in range(0, len(places), BLOCK):
-        part = slice(start, start + BLOCK)
+    for start in range(0, len(places), BLOCK_SIZE):
+        part = slice(start, start + BLOCK_SIZE)
         here = places[part]
         low, high = int(here.min()), int(here.max()) + 1
-        total[low:high] += weighted_count(here - low, values[which[part]], high - low)
+        total[low:high] += sum_weights(here - low, values[which[part]], high - low)
     return total
 
 
-class Sums:
+class JudgementSums:
     """The judgements as places to add to: sums over items and over (worker, answer), without loops."""
 
     def __init__(self, table: Table) -> None:
         self.items, self.workers = len(table.items), len(table.workers)
-        self.wide = len(table.categories)
-        kind = (
-            np.intp if len(table) <= 4 * BLOCK else np.int32
-        )  # native is faster, narrow is smaller
+        self.width = len(table.categories)
+        # native integers are faster, narrow ones smaller
+        kind = np.intp if len(table) <= 4 * BLOCK_SIZE else np.int32
         self.item: NDArray[Any] = table.item.astype(kind, copy=False)
         self.cell: NDArray[Any] = table.worker.astype(kind)
-        self.cell *= self.wide
+        self.cell *= self.width
         self.cell += table.answer
 
     def per_item(self, by_cell: Floats) -> Floats:
         """Sum over each item's answers of what `by_cell` says of (worker, answer)."""
-        return gathered_count(self.item, by_cell, self.cell, self.items)
+        return sum_gathered(self.item, by_cell, self.cell, self.items)
 
     def per_cell(self, by_item: Floats) -> Floats:
         """Sum over the answers in each cell of what `by_item` says of the item."""
-        return gathered_count(self.cell, by_item, self.item, self.workers * self.wide)
+        return sum_gathered(self.cell, by_item, self.item, self.workers * self.width)
 
 
-def dawid_skene(table: Table, *, tolerance: float = TOLERANCE, iterations: int = ITERATIONS) -> Fit:
-    """Fit the model; items nobody judged get the prior."""
-    sums, answers = Sums(table), max(1, len(table))
-    posterior = start(table)
+def dawid_skene(
+    table: Table, *, tolerance: float = TOLERANCE, iterations: int = MAX_ITERATIONS
+) -> Fit:
+    """Fit the model; items nobody judged get the prior.
+
+    >>> table = Table.from_columns("aaabbb", "xyzxyz", ["yes", "yes", "no", "no", "no", "no"])
+    >>> [table.categories[code] for code in dawid_skene(table).posterior.argmax(axis=1)]
+    ['yes', 'no']
+    """
+    sums, answers = JudgementSums(table), max(1, len(table))
+    posterior = initial_posterior(table)
     likelihood: list[float] = []
     converged = False
     while not converged and len(likelihood) < iterations:
         prior = posterior.mean(axis=1)
-        errors = _errors(sums, posterior)
-        posterior, now = _expect(sums, prior, errors)
+        errors = _error_shares(sums, posterior)
+        posterior, now = _expected_labels(sums, prior, errors)
         converged = bool(likelihood) and now - likelihood[-1] < tolerance * answers
         likelihood.append(now)
-    errors, prior = _errors(sums, posterior), posterior.mean(axis=1)
+    errors, prior = _error_shares(sums, posterior), posterior.mean(axis=1)
     skill = np.einsum("wtt,t->w", errors, prior)
     return Fit(posterior.T, prior, skill, errors, tuple(likelihood), converged)
 
 
-def start(table: Table) -> Floats:
+def initial_posterior(table: Table) -> Floats:
     """Categories by items: the shares of the votes; equal shares where nobody voted."""
     counts = table.counts().T.astype(np.float64)
     total = counts.sum(axis=0)
@@ -111,24 +115,24 @@ def start(table: Table) -> Floats:
     return np.ascontiguousarray(counts)
 
 
-def _errors(sums: Sums, posterior: Floats) -> Floats:
+def _error_shares(sums: JudgementSums, posterior: Floats) -> Floats:
     """M step: workers by answers by true labels."""
     mass = np.stack([sums.per_cell(row) for row in posterior], axis=-1)
-    mass = np.maximum(mass.reshape(sums.workers, sums.wide, sums.wide), FLOOR)
+    mass = np.maximum(mass.reshape(sums.workers, sums.width, sums.width), MIN_CELL_MASS)
     shares: Floats = mass / mass.sum(axis=1, keepdims=True)
     return shares
 
 
-def _expect(sums: Sums, prior: Floats, errors: Floats) -> tuple[Floats, float]:
+def _expected_labels(sums: JudgementSums, prior: Floats, errors: Floats) -> tuple[Floats, float]:
     """E step: the posterior (categories by items) and the marginal log-likelihood."""
-    logs = np.log(errors).reshape(-1, sums.wide)
-    joint = np.stack([sums.per_item(np.ascontiguousarray(logs[:, t])) for t in range(sums.wide)])
+    logs = np.log(errors).reshape(-1, sums.width)
+    joint = np.stack([sums.per_item(np.ascontiguousarray(logs[:, t])) for t in range(sums.width)])
     with np.errstate(divide="ignore"):
         joint += np.log(prior)[:, None]
-    return normalised(joint)
+    return normalise_joint(joint)
 
 
-def normalised(joint: Floats) -> tuple[Floats, float]:
+def normalise_joint(joint: Floats) -> tuple[Floats, float]:
     """The posterior from log joint probabilities (categories by items), and the log of what they sum to."""
     top = joint.max(axis=0)
     joint = np.exp(joint - top)

@@ -8,27 +8,54 @@ high, as they are on the hard items; with the tie drawn by lot it errs low, as t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from nikawa.errors import BadInput
-from nikawa.records import Judgement, Span
+import msgspec
 
-Combine = Callable[[Sequence[Any]], Any]
+from nikawa.aggregation.job import AggregateOptions
+from nikawa.aggregation.judgements import load_examples, open_source
+from nikawa.aggregation.spans import read_spans, text_of
+from nikawa.datasets import load, tasks
+from nikawa.datasets.names import find_benchmark
+from nikawa.errors import BadInput
+from nikawa.metrics import Items, metrics
+from nikawa.records import Judgement, Record, Score, Span, Task, reference
+from nikawa.scoring.score import GROUPED_KINDS
+from nikawa.stats.resample import SCORE_RESAMPLES, bootstrap_all, number_groups, score_interval
+
+Combination = Callable[[Sequence[Any]], Any]
 """The gold of some answers; None where they do not settle on one."""
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class HumanReport(Record, frozen=True, kw_only=True):
+    """How people score against each other."""
+
+    judgements: str
+    question: str
+    task: str
+    scores: tuple[Score, ...]
+    """Over all answers, with ties of the rest drawn by lot (errs low), and over the untied ones (errs high)."""
+    by_worker: dict[str, dict[str, float]]
+    """Worker to metric to value over the untied answers, where workers are persons."""
+    tied: int
+    """Answers whose rest is tied."""
+    alone: int
+    """Items with a single answer."""
+
+
+@dataclass
+class HeldOutAnswers:
     """Every answer that could be held against the rest, side by side."""
 
-    gold: list[Any]
-    answers: list[Any]
-    examples: list[str]
-    workers: list[str]
-    tied: list[bool]
+    gold: list[Any] = field(default_factory=list)
+    answers: list[Any] = field(default_factory=list)
+    examples: list[str] = field(default_factory=list)
+    workers: list[str] = field(default_factory=list)
+    tied: list[bool] = field(default_factory=list)
     """Whether the rest was tied, so that its gold was drawn."""
     alone: int = 0
     """Items with a single answer."""
@@ -38,7 +65,141 @@ class LeftOut:
         return [place for place, tied in enumerate(self.tied) if not tied]
 
 
-def leave_one_out(judgements: Iterable[Judgement], combine: Combine) -> LeftOut:
+def score_humans(
+    spec: str,
+    data: Path | None,
+    options: AggregateOptions,
+    task_name: str | None = None,
+    resamples: int = SCORE_RESAMPLES,
+) -> HumanReport:
+    """Each answer against the gold of the item's other answers, under the task's metrics, with intervals."""
+    task = _find_task(spec, task_name, options.question)
+    question = options.question or task.question
+    source = open_source(spec, data, options.how, as_published=options.as_published)
+    rows = [row for row in source.judgements if row.question == question]
+    if task.kind == "tagging":
+        rows = [
+            row if row.answer is None else msgspec.structs.replace(row, answer=read_spans(row))
+            for row in rows
+        ]
+    held_out = leave_one_out(rows, find_combination(task.kind))
+    inputs = _find_texts(task, spec, data, options, held_out.examples)
+    units = _find_units(task, spec, data, held_out.examples)
+
+    def items_at(places: Sequence[int]) -> Items:
+        return Items(
+            gold=[held_out.gold[place] for place in places],
+            answers=[held_out.answers[place] for place in places],
+            inputs=[inputs[place] for place in places] if inputs else (),
+            labels=task.labels,
+        )
+
+    everything, untied = range(len(held_out.gold)), held_out.untied()
+    parts: list[tuple[str, Sequence[int]]] = [("", everything)]
+    if 0 < len(untied) < len(everything):
+        parts.append(("untied", untied))
+    scores: list[Score] = []
+    for where, places in parts:
+        groups = number_groups([units[place] for place in places])
+        scores += _score_with_intervals(task, items_at(places), groups, where, resamples)
+    by_worker: dict[str, list[int]] = {}
+    if not options.columns and source.workers_are != "columns":
+        for place in untied:
+            by_worker.setdefault(held_out.workers[place], []).append(place)
+    return HumanReport(
+        judgements=spec,
+        question=question,
+        task=task.name,
+        scores=tuple(scores),
+        by_worker={
+            worker: _score_worker(task, items_at(places)) for worker, places in by_worker.items()
+        },
+        tied=sum(held_out.tied),
+        alone=held_out.alone,
+    )
+
+
+def _find_task(spec: str, name: str | None, question: str | None) -> Task:
+    """The task that is named, else the one of the dataset that asks the question."""
+    if name is not None:
+        return tasks()[name]
+    benchmark = find_benchmark(spec)
+    if benchmark is None:
+        raise BadInput(
+            "which task are the answers to?", cure="name one that is scored alike: --task jnli"
+        )
+    for task in benchmark.tasks:
+        if question in (None, task.question):
+            return task
+    raise BadInput(f"no task of {spec} asks {question!r}", cure="name a task with --task")
+
+
+def _find_units(task: Task, spec: str, data: Path | None, items: Sequence[str]) -> Sequence[str]:
+    """What is resampled: the premise or dialogue an item belongs to where that is known, else the item."""
+    if task.kind not in GROUPED_KINDS or find_benchmark(spec) is None:
+        return items
+    dataset = load(spec, data=data)
+    groups = {
+        reference(dataset.name, split, example.id): example.group or example.id
+        for split, examples in dataset.splits.items()
+        for example in examples
+    }
+    return [groups.get(item, item) for item in items]
+
+
+def _find_texts(
+    task: Task, spec: str, data: Path | None, options: AggregateOptions, items: Sequence[str]
+) -> Sequence[Mapping[str, Any]]:
+    """The texts that tags are placed on; other metrics do not look at them."""
+    if task.kind != "tagging":
+        return ()
+    known = load_examples(spec, options.examples, data) or {}
+    lacking = next((item for item in items if item not in known), None)
+    if lacking is not None:
+        what = f"spans are scored on their texts, and that of {lacking} is not known"
+        raise BadInput(what, file=spec, cure="name the examples with --examples FILE")
+    return [{**known[item].inputs, "text": text_of(item, known[item])} for item in items]
+
+
+def _score_with_intervals(
+    task: Task, items: Items, groups: Any, where: str, resamples: int
+) -> list[Score]:
+    """Every metric of the task over some of the answers, with intervals."""
+    chosen = [metrics()[name] for name in task.metrics]
+    evaluations = [metric.evaluate(items, "official") for metric in chosen]
+    drawn = bootstrap_all(evaluations, groups, resamples=resamples)
+    scores = []
+    for metric, evaluation, values in zip(chosen, evaluations, drawn, strict=True):
+        scale = metric.scale(task)
+        low, high = score_interval(values, groups, scale)
+        scores.append(
+            Score(
+                metric=metric.name,
+                mode="official",
+                value=evaluation.value * scale,
+                unit=metric.unit(task),
+                low=low,
+                high=high,
+                n=len(items.gold),
+                where=where,
+            )
+        )
+    return scores
+
+
+def _score_worker(task: Task, items: Items) -> dict[str, float]:
+    """One worker's scores; a metric that needs more answers than there are is left out."""
+    values = {}
+    for metric in (metrics()[name] for name in task.metrics):
+        try:
+            value = metric.evaluate(items, "official").value
+        except BadInput:
+            continue
+        values[metric.name] = value * metric.scale(task)
+    return values
+
+
+def leave_one_out(judgements: Iterable[Judgement], combine: Combination) -> HeldOutAnswers:
     """Hold each answer against the gold of the others about the same item; ties are drawn, and marked."""
     items: dict[str, list[Judgement]] = {}
     for judgement in judgements:
@@ -46,71 +207,76 @@ def leave_one_out(judgements: Iterable[Judgement], combine: Combine) -> LeftOut:
             items.setdefault(judgement.example, []).append(judgement)
     if not items:
         raise BadInput("there are no judgements", cure="check the question")
-    found = LeftOut([], [], [], [], [], sum(len(given) == 1 for given in items.values()))
-    for given in items.values():
-        answers = [judgement.answer for judgement in given]
-        for place, judgement in enumerate(given if len(given) > 1 else ()):
+    held_out = HeldOutAnswers()
+    for example, rows in items.items():
+        if len(rows) == 1:
+            held_out.alone += 1
+            continue
+        answers = [row.answer for row in rows]
+        for place, row in enumerate(rows):
             rest = [*answers[:place], *answers[place + 1 :]]
             gold = combine(rest)
-            found.tied.append(gold is None)
-            found.gold.append(lot(rest, f"{judgement.example}/{place}") if gold is None else gold)
-            found.answers.append(judgement.answer)
-            found.examples.append(judgement.example)
-            found.workers.append(judgement.worker)
-    if not found.gold:
+            held_out.tied.append(gold is None)
+            held_out.gold.append(draw_leader(rest, f"{example}/{place}") if gold is None else gold)
+            held_out.answers.append(row.answer)
+            held_out.examples.append(example)
+            held_out.workers.append(row.worker)
+    if not held_out.gold:
         raise BadInput("no item has two answers", cure="let several workers judge the same items")
-    return found
+    return held_out
 
 
-def lot(answers: Sequence[Any], key: str) -> Any:
+def draw_leader(answers: Sequence[Any], key: str) -> Any:
     """One of the answers that share the lead; which, depends on the key alone."""
     counts = Counter(answers)
     tied = sorted((a for a, n in counts.items() if n == max(counts.values())), key=str)
     return tied[crc32(key.encode()) % len(tied)]
 
 
-def most(answers: Sequence[Any]) -> Any:
+# How answers become gold
+
+
+def majority_answer(answers: Sequence[Any]) -> Any:
     """The answer most workers gave; None for a tie."""
     ranked = Counter(answers).most_common(2)
     return None if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
 
 
-def mean(answers: Sequence[float]) -> float:
+def mean_answer(answers: Sequence[float]) -> float:
     """The mean."""
     return sum(answers) / len(answers)
 
 
-def texts(answers: Sequence[str]) -> list[dict[str, Any]]:
+def all_texts(answers: Sequence[str]) -> list[dict[str, Any]]:
     """The others' texts, each of them a right answer (as JSQuAD measures people)."""
     return [{"text": answer, "start": 0} for answer in answers if answer]
 
 
-def by_half(answers: Sequence[Iterable[Any]]) -> list[Any]:
+def elements_of_half(answers: Sequence[Iterable[Any]]) -> list[Any]:
     """Of answers that are sets (spans, states): the elements that at least half of the others gave."""
-    found = Counter(element for answer in answers for element in dict.fromkeys(map(_whole, answer)))
-    return [element for element, votes in found.items() if votes * 2 >= len(answers)]
+    votes: Counter[Any] = Counter()
+    for answer in answers:
+        elements = (Span(**part) if isinstance(part, dict) else part for part in answer)
+        votes.update(list(dict.fromkeys(elements)))
+    return [element for element, count in votes.items() if count * 2 >= len(answers)]
 
 
-def _whole(element: Any) -> Any:
-    return Span(**element) if isinstance(element, dict) else element
-
-
-COMBINE: dict[str, Combine] = {
-    "text": most,
-    "inference": most,
-    "choice": most,
-    "relation": most,
-    "similarity": mean,
-    "reading": texts,
-    "tagging": by_half,
-    "dialogue": by_half,
+COMBINATIONS: dict[str, Combination] = {
+    "text": majority_answer,
+    "inference": majority_answer,
+    "choice": majority_answer,
+    "relation": majority_answer,
+    "similarity": mean_answer,
+    "reading": all_texts,
+    "tagging": elements_of_half,
+    "dialogue": elements_of_half,
 }
 """How answers become gold, by kind of task; trees have no such rule here."""
 
 
-def combine_for(kind: str) -> Combine:
+def find_combination(kind: str) -> Combination:
     """The rule of a kind of task."""
-    if kind not in COMBINE:
-        cure = f"these have: {', '.join(COMBINE)}"
+    if kind not in COMBINATIONS:
+        cure = f"these have: {', '.join(COMBINATIONS)}"
         raise BadInput(f"there is no rule that makes gold of several {kind} answers", cure=cure)
-    return COMBINE[kind]
+    return COMBINATIONS[kind]

@@ -1,16 +1,39 @@
-"""Where judgements come from: a published dataset by name, or a file of any form; and the examples they are about."""
+"""Where judgements come from: a published dataset by name, or a file of any form; and the examples they are about.
+
+A file is parsed once, whatever is made of it: `build_tables` makes the tables of all rules in one pass, and a
+`JudgementCopy` keeps the records that a result is to hold beside its gold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import gzip
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 
-from nikawa.aggregation.table import NotOne, Table, Twice
+import msgspec
+
+from nikawa.aggregation.rules import Rule
+from nikawa.aggregation.spans import find_marks, freeze_spans
+from nikawa.aggregation.table import (
+    RepeatedAnswer,
+    Table,
+    TableBuilder,
+    UncountableAnswer,
+    chunks_of,
+    no_judgements,
+    several_questions,
+)
 from nikawa.datasets import load
-from nikawa.datasets.load import named, read_judgements
+from nikawa.datasets.load import read_judgements
+from nikawa.datasets.names import benchmarks, find_benchmark, spec_of
 from nikawa.errors import BadInput
 from nikawa.io.folders import JUDGEMENTS, is_dataset_folder
+from nikawa.io.json import encode_json
 from nikawa.io.judgements import How, Note, lines_of, open_judgements
 from nikawa.io.judgements.base import Reading
 from nikawa.io.pipes import input_path
@@ -18,8 +41,8 @@ from nikawa.records import Dataset, Example, Judgement, reference
 
 
 @dataclass
-class Given:
-    """Judgements about to be read, and what is known about them."""
+class JudgementSource:
+    """Judgements about to be read, and what is known about them. They can be read once."""
 
     name: str
     judgements: Iterator[Judgement]
@@ -29,6 +52,8 @@ class Given:
     """The file they are read from; None for a published dataset."""
     question: str | None = None
     """The question a published dataset is asked first."""
+    how: How = field(default_factory=How)
+    """How the file is read."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -36,79 +61,179 @@ class Given:
         return () if self.reading is None else self.reading.notes.report()
 
 
-def open_given(
+def open_source(
     spec: str,
     data: Path | None,
     how: How,
     known: Mapping[str, Example] | None = None,
     *,
     as_given: bool = False,
-) -> Given:
+    as_published: bool = False,
+) -> JudgementSource:
     """Open `jsick`, `jsick:test`, a file, or a dataset folder that keeps its judgements.
 
-    With `known`, answers about other items are refused; `as_given` leaves labels in the Unicode form they came in.
+    With `known`, answers about other items are refused. `as_given` leaves labels in the Unicode form they came in;
+    `as_published` takes only the answers that a published dataset's own gold was made from.
     """
-    published = named(spec)
-    if published is not None and published.file is None:
-        name, split = published.benchmark.name, published.split
-        rows = read_judgements(name, data=data)
-        if split is not None:
-            start = reference(name, split, "")
-            rows = (judgement for judgement in rows if judgement.example.startswith(start))
-        first = published.benchmark.tasks[0].question
-        return Given(spec, rows, published.benchmark.card.workers_are, "published", question=first)
+    parsed = spec_of(spec)
+    if parsed.name and parsed.path is None:
+        benchmark = benchmarks()[parsed.name]
+        if as_published:
+            rows = read_judgements(spec, data=data, counted=True)
+        else:
+            rows = read_judgements(benchmark.name, data=data)
+            if parsed.split is not None:
+                start = reference(benchmark.name, parsed.split, "")
+                rows = (judgement for judgement in rows if judgement.example.startswith(start))
+        first = benchmark.tasks[0].question
+        return JudgementSource(spec, rows, benchmark.card.workers_are, "published", question=first)
     path = input_path(spec)
     if not path.exists():
         cure = "name a file of judgements, or a dataset that publishes its workers' answers"
         raise BadInput("no such file", file=spec, cure=cure)
-    path = path / JUDGEMENTS if is_dataset_folder(path) and (path / JUDGEMENTS).is_file() else path
+    if is_dataset_folder(path) and (path / JUDGEMENTS).is_file():
+        path = path / JUDGEMENTS
     reading = open_judgements(path, how)
     reading = reading if as_given else reading.composed()
-    rows = (judgement for _, judgement in (reading.rows if known is None else reading.known(known)))
-    return Given(spec, rows, reading.workers_are, reading.form, reading)
+    if as_published:
+        raise BadInput(f"{spec!r} is no published dataset", cure="leave out --as-published")
+    numbered = reading.rows if known is None else reading.known(known)
+    rows = (judgement for _, judgement in numbered)
+    return JudgementSource(spec, rows, reading.workers_are, reading.form, reading, how=how)
 
 
-def table_of(given: Given, question: str | None, how: How) -> Table:
-    """The table of one question; a worker who answers twice, and an answer that cannot be counted, are placed by line."""
+# Tables
+
+
+def build_table(source: JudgementSource, question: str | None = None) -> Table:
+    """The table of one question; it may be left out where there is one only, or a dataset has a first."""
+    question = question or source.question
+    with _name_lines(source, question):
+        return Table.from_judgements(freeze_spans(source.judgements, question), question)
+
+
+def build_tables(
+    source: JudgementSource, rules: Mapping[str, Rule], question: str | None = None
+) -> dict[str, Table]:
+    """A table for each rule, in one pass; rules on the same answers share one.
+
+    A rule that is named after a question of the judgements is about its answers, any other about those to `question`.
+    """
+    question = question or source.question
+    builders: dict[tuple[str, bool], TableBuilder] = {}
+    questions: dict[str, None] = {}
+    for chunk in chunks_of(source.judgements):
+        questions |= dict.fromkeys(judgement.question for judgement in chunk)
+        if question is None and not any(rules) and len(questions) > 1:
+            raise several_questions(questions)
+        for first in {rule.first for rule in rules.values()}:
+            by_question: dict[str, list[Judgement]] = {}
+            for judgement in keep_first_choices(chunk) if first else freeze_spans(chunk):
+                by_question.setdefault(judgement.question, []).append(judgement)
+            for name, part in by_question.items():
+                if question in (None, name) or name in rules:
+                    with _name_lines(source, name):
+                        builders.setdefault((name, first), TableBuilder(name)).add(part)
+    tables: dict[tuple[str, bool], Table] = {}
+    by_rule: dict[str, Table] = {}
+    for name, rule in rules.items():
+        key = (_choose_question(name, question, questions), rule.first)
+        if key not in tables:
+            with _name_lines(source, key[0]):
+                tables[key] = builders.get(key, TableBuilder(key[0])).table()
+        by_rule[name] = tables[key]
+    return by_rule
+
+
+def _choose_question(rule: str, question: str | None, questions: Iterable[str]) -> str:
+    """The question whose answers a rule is about."""
+    names = list(questions)
+    if rule in names:
+        return rule
+    if question is not None:
+        return question
+    if not names:
+        raise no_judgements()
+    if len(names) > 1:
+        raise several_questions(names)
+    return names[0]
+
+
+def keep_first_choices(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+    """Ranked answers (lists, or text with `>` or `|` between) cut to the first choice."""
+    for judgement in judgements:
+        answer = judgement.answer
+        if isinstance(answer, str):
+            answer = re.split(r"\s*[>|]\s*", answer)[0]
+        elif isinstance(answer, list):
+            answer = answer[0] if answer else None
+        yield msgspec.structs.replace(judgement, answer=answer)
+
+
+@contextmanager
+def _name_lines(source: JudgementSource, question: str | None) -> Iterator[None]:
+    """Name the line of a worker who answers twice, and of an answer that cannot be counted, where there are lines."""
+    reading = source.reading
     try:
-        return Table.from_judgements(given.judgements, question or given.question)
-    except Twice as problem:
-        if given.reading is None:
+        yield
+    except RepeatedAnswer as problem:
+        if reading is None:
             raise
-        places = lines_of(given.reading.path, how, (problem.item, problem.worker, problem.question))
-        what = f"{problem.what} (first on {given.reading.place} {places[0]})"
-        raise given.reading.fault(places[1], what, problem.cure) from None
-    except NotOne as problem:
-        if given.reading is None:
+        answer = (problem.item, problem.worker, problem.question)
+        places = lines_of(reading.path, source.how, answer)
+        what = f"{problem.what} (first on {reading.place} {places[0]})"
+        raise reading.fault(places[1], what, problem.cure) from None
+    except UncountableAnswer as problem:
+        if reading is None:
             raise
-        place, what = _uncountable(given.reading, question, how)
-        raise given.reading.fault(place, what, problem.cure) from None
+        place, what = 1, problem.what
+        for number, judgement in open_judgements(reading.path, source.how).rows:
+            odd = isinstance(judgement.answer, list | dict) and find_marks(judgement.answer) is None
+            if odd and question in (None, judgement.question):
+                kind = "a list" if isinstance(judgement.answer, list) else "a mapping"
+                what = f"{judgement.worker}'s answer about {judgement.example} is {kind}"
+                place = number
+                break
+        raise reading.fault(place, what, problem.cure) from None
 
 
-def _uncountable(reading: Reading, question: str | None, how: How) -> tuple[int, str]:
-    """The first answer that is neither a label nor a number nor spans: where it stands, and what it is."""
-    from nikawa.aggregation.span_agreement import marks_in
+class JudgementCopy:
+    """A copy of judgements, taken while they are read: packed lines of JSON, a tenth of what the records would need."""
 
-    for place, judgement in open_judgements(reading.path, how).rows:
-        odd = isinstance(judgement.answer, list | dict) and marks_in(judgement.answer) is None
-        if odd and question in (None, judgement.question):
-            kind = "a list" if isinstance(judgement.answer, list) else "a mapping"
-            return place, f"{judgement.worker}'s answer about {judgement.example} is {kind}"
-    return 1, "an answer is a list or a mapping"
+    def __init__(self) -> None:
+        self._packed = BytesIO()
+
+    def take(self, judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+        """The same judgements, each of which is copied as it passes."""
+        with gzip.GzipFile(fileobj=self._packed, mode="wb", compresslevel=1) as lines:
+            for judgement in judgements:
+                lines.write(encode_json(judgement) + b"\n")
+                yield judgement
+
+    def write(self, path: Path) -> None:
+        """Write the judgements, a line each."""
+        self._packed.seek(0)
+        with gzip.GzipFile(fileobj=self._packed) as lines, path.open("wb") as out:
+            shutil.copyfileobj(lines, out)
+
+
+# Examples
 
 
 def examples_by_reference(dataset: Dataset) -> dict[str, Example]:
     """The examples of a dataset under their full references, and under their ids where these are unique."""
-    found: dict[str, Example] = {}
-    for split, examples in dataset.splits.items():
-        for example in examples:
-            found[reference(dataset.name, split, example.id)] = example
-            found.setdefault(example.id, example)
-    return found
+    examples: dict[str, Example] = {}
+    for split, members in dataset.splits.items():
+        for example in members:
+            examples[reference(dataset.name, split, example.id)] = example
+            examples.setdefault(example.id, example)
+    return examples
 
 
 def load_examples(spec: str, examples: str | None, data: Path | None) -> dict[str, Example] | None:
     """The examples the judgements are about: those named, else those of the published dataset itself."""
     if examples is not None:
         return examples_by_reference(load(examples, data=data))
-    return examples_by_reference(load(spec, data=data)) if named(spec) is not None else None
+    if find_benchmark(spec) is not None:
+        return examples_by_reference(load(spec, data=data))
+    return None

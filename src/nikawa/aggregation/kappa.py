@@ -1,9 +1,10 @@
 """Percent agreement, Fleiss' kappa and Cohen's kappa.
 
 Percent: the share of equal pairs of answers an item, P_i = sum_c n_ic (n_ic - 1) / (m_i (m_i - 1)), averaged over
-items with two answers or more. Fleiss (1971): (P - sum p_c^2) / (1 - sum p_c^2), p_c the share of answers c; where
-items have unequally many answers P and p_c are taken as they are. Cohen (1960): the same for two workers with
-each worker's own shares; for more workers the mean over pairs of workers, each over the items both answered.
+items with two answers or more. Fleiss (1971, https://doi.org/10.1037/h0031619): (P - sum p_c^2) / (1 - sum p_c^2), p_c the
+share of answers c; where items have unequally many answers P and p_c are taken as they are. Cohen (1960,
+https://doi.org/10.1177/001316446002000104): the same for two workers with each worker's own shares; for more workers the
+mean over pairs of workers, each over the items both answered.
 """
 
 from __future__ import annotations
@@ -12,29 +13,35 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nikawa.aggregation.measure import Agreement, Kinds, Level, Measure, Reweighed, mean_of, ratio
+from nikawa.aggregation.measure import (
+    MAX_CATEGORIES,
+    NOMINAL,
+    AnyMeasure,
+    Kinds,
+    Measure,
+    Reweighed,
+    mean_measure,
+    ratio,
+)
 from nikawa.aggregation.table import Codes, Floats, Table
 
-MANY_WORKERS = 20
+MAX_COHEN_WORKERS = 20
 """Workers above which Cohen's kappa, a mean over pairs of workers, is left out."""
-MANY_PAIRS = 1 << 20
+MAX_COHEN_PAIRS = 1 << 20
 """Pairs of answers above which it is left out too."""
-WIDE = 40
-"""Categories above which kappas are left out: chance agreement of free answers says nothing."""
-NOMINAL: Level = "nominal"
 
 
-def kappas(table: Table, source: Table | Kinds) -> Iterator[Agreement]:
+def kappas(table: Table, source: Table | Kinds) -> Iterator[AnyMeasure]:
     """Percent agreement, and the kappas the table allows; counts are taken from `source`."""
-    if len(table.categories) > WIDE:
+    if len(table.categories) > MAX_CATEGORIES:
         return
     yield percent(source)
-    if comparable(table):
+    if has_few_pairs(table):
         yield cohen(table)
     yield fleiss(source)
 
 
-def alike(counts: Floats) -> Floats:
+def alike_shares(counts: Floats) -> Floats:
     """The share of equal pairs in each row of counts; 0 where there is no pair."""
     m = counts.sum(axis=1)
     return np.nan_to_num(ratio((counts * (counts - 1)).sum(axis=1), m * (m - 1)))
@@ -42,9 +49,8 @@ def alike(counts: Floats) -> Floats:
 
 def percent(table: Table | Kinds) -> Measure:
     """The share of equal pairs of answers, averaged over items."""
-    return mean_of(
-        "percent", NOMINAL, alike(table.counts().astype(np.float64)), table.per_item() > 1
-    )
+    alike = alike_shares(table.counts().astype(np.float64))
+    return mean_measure("percent", NOMINAL, alike, table.per_item() > 1)
 
 
 def fleiss(table: Table | Kinds, name: str = "fleiss") -> Measure:
@@ -56,52 +62,53 @@ def fleiss_of_counts(counts: Floats, name: str = "fleiss") -> Measure:
     """Fleiss' kappa from counts of items by categories; items with a single answer are left out."""
     paired = counts.sum(axis=1) > 1
     kept = np.where(paired[:, None], counts, 0.0)
-    return Measure(name, NOMINAL, np.column_stack([paired, alike(kept), kept]), _finish_fleiss)
+
+    def finish(sums: Floats) -> Floats:
+        observed = ratio(sums[..., 1], sums[..., 0])
+        shares = ratio(sums[..., 2:], sums[..., 2:].sum(axis=-1, keepdims=True))
+        chance = (shares**2).sum(axis=-1)
+        return ratio(observed - chance, 1 - chance)
+
+    return Measure(name, NOMINAL, np.column_stack([paired, alike_shares(kept), kept]), finish)
 
 
-def _finish_fleiss(sums: Floats) -> Floats:
-    observed = ratio(sums[..., 1], sums[..., 0])
-    shares = ratio(sums[..., 2:], sums[..., 2:].sum(axis=-1, keepdims=True))
-    chance = (shares**2).sum(axis=-1)
-    return ratio(observed - chance, 1 - chance)
-
-
-def comparable(table: Table) -> bool:
+def has_few_pairs(table: Table) -> bool:
     """Whether there are few enough workers and answers to compare each worker with each."""
-    few = 2 <= len(table.workers) <= MANY_WORKERS and len(table.categories) <= WIDE
+    if len(table.categories) > MAX_CATEGORIES or not 2 <= len(table.workers) <= MAX_COHEN_WORKERS:
+        return False
     m = table.per_item()
-    return few and int((m * (m - 1)).sum()) // 2 <= MANY_PAIRS
+    return int((m * (m - 1)).sum()) // 2 <= MAX_COHEN_PAIRS
 
 
 def cohen(table: Table) -> Reweighed:
     """Cohen's kappa, the mean over pairs of workers who share items."""
-    item, cell, shape = _pairs(table)
+    item, cell, shape = _pair_cells(table)
 
     def weigh(weights: Floats) -> float:
         confusion = np.bincount(cell, weights[item], minlength=int(np.prod(shape)))
-        found = pair_kappas(confusion.astype(np.float64).reshape(shape))
-        known = found[~np.isnan(found)]
-        return float(known.mean()) if len(known) else float("nan")
+        kappa = pair_kappas(confusion.astype(np.float64).reshape(shape))
+        defined = kappa[~np.isnan(kappa)]
+        return float(defined.mean()) if len(defined) else float("nan")
 
     return Reweighed("cohen", NOMINAL, len(table.items), weigh)
 
 
-def confusions(table: Table) -> Floats:
-    """Workers by workers by categories by categories: how often one said this where the other said that."""
+def confusion_by_pair(table: Table) -> Floats:
+    """Workers by workers by categories by categories: how often one gave this answer where the other gave that."""
     workers = len(table.workers)
-    _, cell, shape = _pairs(table)
+    _, cell, shape = _pair_cells(table)
     half = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
-    found = np.zeros((workers, workers, *shape[1:]))
+    confusion = np.zeros((workers, workers, *shape[1:]))
     low, high = np.triu_indices(workers, k=1)
-    found[low, high], found[high, low] = half, half.swapaxes(1, 2)
-    return found
+    confusion[low, high], confusion[high, low] = half, half.swapaxes(1, 2)
+    return confusion
 
 
-def _pairs(table: Table) -> tuple[Codes, Codes, tuple[int, int, int]]:
+def _pair_cells(table: Table) -> tuple[Codes, Codes, tuple[int, int, int]]:
     """Item and cell of each pair of answers about an item; cells count pairs of workers by answers by answers."""
     order = np.argsort(table.item, kind="stable")
     item, worker, answer = table.item[order], table.worker[order], table.answer[order]
-    wide, workers = len(table.categories), len(table.workers)
+    width, workers = len(table.categories), len(table.workers)
     number = np.zeros((workers, workers), dtype=np.int32)
     number[np.triu_indices(workers, k=1)] = np.arange(workers * (workers - 1) // 2)
     items, cells = [], []
@@ -110,9 +117,10 @@ def _pairs(table: Table) -> tuple[Codes, Codes, tuple[int, int, int]]:
         first = np.where(worker[left] < worker[left + gap], left, left + gap)
         second = 2 * left + gap - first
         pair = number[worker[first], worker[second]]
-        cells.append((pair * wide + answer[first]) * wide + answer[second])
+        cells.append((pair * width + answer[first]) * width + answer[second])
         items.append(item[left])
-    return np.concatenate(items), np.concatenate(cells), (workers * (workers - 1) // 2, wide, wide)
+    shape = (workers * (workers - 1) // 2, width, width)
+    return np.concatenate(items), np.concatenate(cells), shape
 
 
 def pair_kappas(confusion: Floats) -> Floats:

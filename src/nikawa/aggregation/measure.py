@@ -2,6 +2,10 @@
 
 Every interval resamples items, that is, puts whole-number weights on them; from sums over items a thousand
 resamples cost one product of matrices.
+
+Items that were answered alike are counted once where that saves work (`Kinds`): most measures need no more, and a
+million items are a few dozen kinds. Two items are of one kind where each answer was given equally often. Items are drawn
+anew by drawing kinds: how often each is drawn is multinomial. No table of items by categories is ever made.
 """
 
 from __future__ import annotations
@@ -13,10 +17,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.aggregation.table import BLOCK, Counts, Floats, Table, category_values
+from nikawa.aggregation.table import BLOCK_SIZE, Counts, Floats, Table, category_values
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
+NOMINAL: Level = "nominal"
+MAX_CATEGORIES = 40
+"""Categories above which no row of counts an item is kept, and kappas are left out.
+
+Chance agreement of free answers says nothing.
+"""
+MAX_EXACT_KEY = 1 << 53
+"""Keys of kinds below which sums of floats are exact."""
+MAX_KIND_CATEGORIES = 64
+"""Categories above which kinds are not looked for."""
+MIN_ITEMS_PER_KIND = 16
+"""Items a kind from which kinds are worth their while."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,31 +100,30 @@ class Reweighed:
         return Reweighed(self.name, self.level, self.items, self.weigh, groups)
 
 
-Agreement = Measure | Reweighed
+AnyMeasure = Measure | Reweighed
 
 
 def ratio(top: Floats, bottom: Floats) -> Floats:
     """`top / bottom`, NaN where the bottom is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.where(bottom == 0, np.nan, top / np.where(bottom == 0, 1, bottom))
-    return found
+        quotient: Floats = np.where(bottom == 0, np.nan, top / np.where(bottom == 0, 1, bottom))
+    return quotient
 
 
-def mean_of(name: str, level: Level, values: Floats, counted: NDArray[np.bool_]) -> Measure:
+def ratio_of_sums(sums: Floats) -> Floats:
+    """The first of two summed statistics over the second."""
+    return ratio(sums[..., 0], sums[..., 1])
+
+
+def mean_measure(name: str, level: Level, values: Floats, counted: NDArray[np.bool_]) -> Measure:
     """The mean of a value an item over the items that count."""
     statistics = np.column_stack([np.where(counted, values, 0.0), counted.astype(np.float64)])
-    return Measure(name, level, statistics, lambda sums: ratio(sums[..., 0], sums[..., 1]))
-
-
-LARGEST = 1 << 53
-"""Keys of kinds below which sums of floats are exact."""
-FEW = 16
-"""Items a kind from which kinds are worth their while."""
+    return Measure(name, level, statistics, ratio_of_sums)
 
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The kinds of items of a table; stands for the table where only counts are asked for."""
+    """The kinds of items of a table; stands for the table where only counts are needed."""
 
     question: str
     categories: tuple[Any, ...]
@@ -131,24 +146,29 @@ class Kinds:
 
     def per_item(self) -> Counts:
         """How many answers an item of each kind has."""
-        found: Counts = self.rows.sum(axis=1)
-        return found
+        sums: Counts = self.rows.sum(axis=1)
+        return sums
 
 
-def kinds_of(table: Table) -> Kinds | None:
+def find_kinds(table: Table) -> Kinds | None:
     """The kinds of a table; None where they are nearly as many as its items."""
-    base, wide = int(table.per_item().max()) + 1, len(table.categories)
-    if wide > FEW * 4 or base**wide >= LARGEST:
+    base, width = int(table.per_item().max()) + 1, len(table.categories)
+    if width > MAX_KIND_CATEGORIES or base**width >= MAX_EXACT_KEY:
         return None
-    powers = float(base) ** np.arange(wide)
-    keys = np.zeros(len(table.items))
-    for start in range(0, len(table), BLOCK):
-        part = slice(start, start + BLOCK)
+    powers = float(base) ** np.arange(width)
+    keys = np.zeros(len(table.items))  # the counts of an item as digits of one number
+    for start in range(0, len(table), BLOCK_SIZE):
+        part = slice(start, start + BLOCK_SIZE)
         keys += np.bincount(table.item[part], powers[table.answer[part]], minlength=len(keys))
-    found, times = np.unique(keys.astype(np.int64), return_counts=True)
-    if len(found) * FEW > len(keys):
+    kinds, times = np.unique(keys.astype(np.int64), return_counts=True)
+    if len(kinds) * MIN_ITEMS_PER_KIND > len(keys):
         return None
-    rows = found[:, None] // base ** np.arange(wide, dtype=np.int64) % base
+    rows = kinds[:, None] // base ** np.arange(width, dtype=np.int64) % base
     return Kinds(
-        table.question, table.categories, table.workers, rows, times.astype(np.float64), table.each
+        question=table.question,
+        categories=table.categories,
+        workers=table.workers,
+        rows=rows,
+        times=times.astype(np.float64),
+        each=table.each,
     )

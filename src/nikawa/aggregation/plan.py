@@ -1,10 +1,15 @@
 """From a pilot: how many workers an item needs, what comes out, and what it costs.
 
-Reliability of numbers: Spearman-Brown, R(k) = k ρ / (1 + (k - 1) ρ), ρ being the intraclass correlation of one answer
-(one-way random effects, unequal numbers of answers; Donner 1986). Reliability of labels: the probability that two
-panels of k different workers settle on the same gold, if both settle. Yield: the share of items that get gold under a
-rule. While the pilot has answers enough, panels are drawn from it without replacement, which assumes nothing; beyond
-that an item's answers come from a model fitted to it (see plan_mixture; of numbers, a Dirichlet-multinomial).
+Reliability of numbers: Spearman-Brown (1910), R(k) = k ρ / (1 + (k - 1) ρ), ρ being the intraclass correlation of one
+answer (one-way random effects, unequal numbers of answers; Donner 1986, https://doi.org/10.2307/1403259). Reliability of
+labels: the probability that two panels of k different workers settle on the same gold, if both settle. Yield: the share
+of items that get gold under a rule.
+
+While the pilot has answers enough, panels are drawn from it without replacement, which assumes nothing; beyond that an
+item's answers come from a model fitted to it. Of numbers that is a Dirichlet-multinomial. Of labels each item has hidden
+shares of answers, drawn from a distribution on a grid of shares whose weights maximise the likelihood of the pilot's
+counts (the nonparametric maximum likelihood of Kiefer and Wolfowitz 1956, https://doi.org/10.1214/aoms/1177728066, on a
+grid). It needs no shape: clear items and split ones may both be there, which a Dirichlet with one hump cannot say.
 """
 
 from __future__ import annotations
@@ -24,248 +29,22 @@ from nikawa.aggregation.verdicts import ACCEPTED, apply_rule
 from nikawa.errors import BadInput
 from nikawa.records import Record
 
+MAX_WORKERS = 20
+"""Workers an item up to which plans are made."""
+MAX_CATEGORIES = 100
+"""Different answers beyond which they are measurements or free text."""
 RESAMPLES = 1_000
-
-
-def stepped_up(single: float, k: int) -> float:
-    """Spearman and Brown's prophecy (1910): the reliability of the mean of k answers."""
-    single = max(0.0, single)
-    return k * single / (1 + (k - 1) * single)
-
-
-def needed(single: float, wished: float) -> int | None:
-    """The fewest answers whose mean has the wished reliability; None where one answer has none."""
-    if single <= 0:
-        return None
-    return max(1, math.ceil(wished * (1 - single) / (single * (1 - wished)) - 1e-9))
-
-
-def icc(table: Table) -> float:
-    """Intraclass correlation of one answer, from items with several; NaN where nothing varies."""
-    return float(_icc_of(_icc_statistics(table).sum(axis=0)))
-
-
-def icc_interval(table: Table) -> tuple[float, float]:
-    """Its 95% bootstrap interval over items."""
-    kept: dict[str, Any] = table._kept
-    if "icc_interval" not in kept:
-        kept["icc_interval"] = resampled(_icc_statistics(table), _icc_of)
-    found: tuple[float, float] = kept["icc_interval"]
-    return found
-
-
-def _icc_statistics(table: Table) -> Floats:
-    """Of each item with several answers: 1, n, n², Σx, (Σx)²/n, Σx². Numbers are taken from their mean for precision."""
-    numbers = table.numbers - table.numbers.mean()
-    n = table.per_item().astype(np.float64)
-    total = np.bincount(table.item, numbers, len(n))
-    squares = np.bincount(table.item, numbers * numbers, len(n))
-    found = np.column_stack(
-        [np.ones_like(n), n, n * n, total, total**2 / np.maximum(1, n), squares]
-    )
-    return np.asarray(found[n > 1])
-
-
-def _icc_of(sums: Floats) -> Floats:
-    items, n, squared, total, between, squares = np.moveaxis(sums, -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size = (n - squared / n) / (items - 1)
-        mean_between = (between - total * total / n) / (items - 1)
-        mean_within = (squares - between) / (n - items)
-        return np.asarray((mean_between - mean_within) / (mean_between + (size - 1) * mean_within))
-
-
-def resampled(statistics: Floats, finish: Callable[[Floats], Floats]) -> tuple[float, float]:
-    """The 95% percentile interval of a function of sums over items: how often each kind of item is drawn varies."""
-    kinds, counts = np.unique(statistics, axis=0, return_counts=True)
-    n = len(statistics)
-    drawn = np.random.default_rng(0).multinomial(n, counts / n, size=RESAMPLES)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = finish(drawn.astype(np.float64) @ kinds)
-    known = values[~np.isnan(values)]
-    low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (math.nan, math.nan)
-    return float(low), float(high)
-
-
-STEPS = {2: 40, 3: 16}
-"""Steps of the full grid; with more categories only mixtures of two leading answers and the rest are on it."""
-PAIRED = 8
-"""Categories up to which a second answer may stand out."""
-LEVELS = np.linspace(0.4, 1.0, 13)
-EM_ROUNDS = 200
-LEAST = 1e-4
-"""Share that any answer has everywhere on the grid: no answer is impossible."""
-
-
-def grid(categories: int) -> Floats:
-    """Points of the simplex, one a row."""
-    if categories == 1:
-        return np.ones((1, 1))
-    if categories in STEPS:
-        steps = STEPS[categories]
-        cuts = np.indices((steps + 1,) * (categories - 1)).reshape(categories - 1, -1).T
-        cuts = cuts[cuts.sum(axis=1) <= steps]
-        points = np.column_stack([cuts, steps - cuts.sum(axis=1)]) / steps
-    else:
-        every = range(categories)
-        pairs: list[tuple[int, int | None]] = [(first, None) for first in every]
-        if categories <= PAIRED:
-            pairs = [(first, second) for first in every for second in every if first != second]
-        points = np.array(
-            [_leading(categories, first, second, p) for first, second in pairs for p in LEVELS]
-        )
-    points = np.unique(np.maximum(points, LEAST), axis=0)
-    return np.asarray(points / points.sum(axis=1, keepdims=True))
-
-
-def _leading(categories: int, first: int, second: int | None, share: float) -> Floats:
-    """One answer leads, a second has two thirds of what is left (or none does), the others share the rest."""
-    left = 1 - share
-    point = np.full(
-        categories, left / (categories - 1) if second is None else left / 3 / (categories - 2)
-    )
-    if second is not None:
-        point[second] = left * 2 / 3
-    point[first] = share
-    return point
-
-
-def posterior(counts: Floats) -> tuple[Floats, Floats]:
-    """The grid, and for each item (a row of counts) how probable each of its points is."""
-    points = grid(counts.shape[1])
-    patterns, which, often = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
-    logs = patterns @ np.log(points).T
-    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-    weights = np.full(len(points), 1 / len(points))
-    for _ in range(EM_ROUNDS):
-        shares = likelihood * weights
-        shares /= shares.sum(axis=1, keepdims=True)
-        weights = often @ shares / often.sum()
-    shares = likelihood * weights
-    return points, (shares / shares.sum(axis=1, keepdims=True))[which]
-
-
 MAX_PANELS_PER_ITEM, MAX_PANELS, MAX_PANEL_CELLS = 1_000, 20_000, 2_000_000
 """Panels drawn an item, panels in all, panels times categories: fewer an item where the pilot is large."""
-SHARE = 0.5
+MIN_SHARE_HELD = 0.5
 """Share of items that must have k answers for panels of k to be drawn from them."""
 
-
-class Panels:
-    """Draws panels; a given k and seed always give the same."""
-
-    def __init__(self, table: Table, seed: int = 0) -> None:
-        self.table, self.seed = table, seed
-        self.given = table.per_item()
-        items = max(1, int((self.given > 1).sum()))
-        self.rounds = max(
-            1,
-            min(
-                MAX_PANELS_PER_ITEM,
-                MAX_PANELS // items,
-                MAX_PANEL_CELLS // (items * min(100, len(table.categories))),
-            ),
-        )
-        self._fitted: tuple[Floats, Floats] | None = None
-        order = np.argsort(table.item, kind="stable")
-        self.answer, self.start = table.answer[order], np.cumsum(self.given) - self.given
-
-    @cached_property
-    def counts(self) -> Floats:
-        """Items with several answers, by categories."""
-        return self.table.counts()[self.given > 1].astype(np.float64)
-
-    def holds(self, k: int) -> bool:
-        """Whether enough items have k answers or more."""
-        judged = self.given[self.given > 1]
-        return float((judged >= k).mean()) >= SHARE
-
-    def agreement(self) -> float:
-        """Chance-corrected agreement of two answers: (observed - expected) / (1 - expected)."""
-        observed, shares = self._agreement()
-        expected = float((shares**2).sum())
-        return (observed - expected) / (1 - expected) if expected < 1 else float("nan")
-
-    def _agreement(self) -> tuple[float, Floats]:
-        n = self.counts.sum(axis=1)
-        pairs = (self.counts * (self.counts - 1)).sum(axis=1) / (n * (n - 1))
-        return float(pairs.mean()), self.counts.sum(axis=0) / self.counts.sum()
-
-    def draw(self, k: int) -> Table:
-        """A table of several panels of k an item, round by round."""
-        generator = np.random.default_rng((self.seed, k, 0))
-        return self._table(
-            self._answers(k, generator) if self.holds(k) else self._modelled(k, generator)
-        )
-
-    def twice(self, k: int) -> tuple[Table, Table]:
-        """Two panels of k of different workers about the same items, as often."""
-        generator = np.random.default_rng((self.seed, k, 1))
-        both = (self._answers if self.holds(2 * k) else self._modelled)(2 * k, generator)
-        return self._table(both[:, :k]), self._table(both[:, k:])
-
-    def _table(self, answers: Codes) -> Table:
-        panels, width = answers.shape
-        return Table(
-            self.table.question,
-            np.repeat(np.arange(panels, dtype=np.int32), width),
-            np.tile(np.arange(width, dtype=np.int32), panels),
-            answers.ravel().astype(np.int32),
-            range(panels),  # type: ignore[arg-type]  # names are never shown
-            range(width),  # type: ignore[arg-type]
-            self.table.categories,
-        )
-
-    def _answers(self, k: int, generator: np.random.Generator) -> Codes:
-        """Of each item with k answers, k of them at random."""
-        items = np.flatnonzero(self.given >= max(2, k))
-        wide = int(self.given[items].max())
-        keys = generator.random((self.rounds, len(items), wide))
-        keys[:, np.arange(wide) >= self.given[items][:, None]] = 2.0
-        picks = np.argsort(keys, axis=-1)[..., :k]
-        return np.asarray(self.answer[self.start[items][:, None] + picks]).reshape(-1, k)
-
-    def _modelled(self, k: int, generator: np.random.Generator) -> Codes:
-        """Answers of new workers given the pilot's: of labels by a mixture, of numbers by a Dirichlet-multinomial."""
-        shares = self._dirichlet(generator) if self.table.numeric else self._mixture(generator)
-        ends = np.cumsum(shares, axis=-1)
-        drawn = generator.random((*shares.shape[:2], k))
-        answers = np.zeros(drawn.shape, dtype=np.int32)
-        for category in range(ends.shape[-1] - 1):
-            answers += drawn > ends[..., category, None]
-        return answers.reshape(-1, k)
-
-    def _mixture(self, generator: np.random.Generator) -> Floats:
-        """Shares of each item in each round: a point of the grid, drawn by its probability."""
-        if self._fitted is None:
-            self._fitted = posterior(self.counts)
-        points, probable = self._fitted
-        ends = np.cumsum(probable, axis=1)
-        drawn = generator.random((self.rounds, len(ends)))
-        place = [np.searchsorted(end, drawn[:, item] * end[-1]) for item, end in enumerate(ends)]
-        return np.asarray(points[np.minimum(np.stack(place, axis=1), len(points) - 1)])
-
-    def _dirichlet(self, generator: np.random.Generator) -> Floats:
-        """Shares from the pilot's counts and pseudo-counts whose expected agreement is the pilot's.
-
-        Their sum is s = (1 - A) / (A - Σ share²), A being the share of pairs of answers that agree.
-        """
-        observed, pooled = self._agreement()
-        above = observed - float((pooled**2).sum())
-        concentration = (1 - observed) / above if above > 1e-6 else 1e6
-        weights = self.counts + np.maximum(1e-6, concentration * pooled)
-        shares = generator.standard_gamma(np.broadcast_to(weights, (self.rounds, *weights.shape)))
-        return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
-
-
-MOST = 20
-"""Workers an item up to which plans are made."""
-CLOSED = 100
-"""Different answers beyond which they are measurements or free text."""
+Estimate = tuple[float | None, float | None, float | None]
+"""A value with its interval; None where it is not defined."""
 
 
 @dataclass(frozen=True)
-class Wish:
+class PlanGoal:
     """What the data should be like, and what it is paid."""
 
     reliability: float | None = 0.9
@@ -276,10 +55,10 @@ class Wish:
     """Items with gold that are wanted."""
     price: float = 0.0
     """Paid for one answer."""
-    most: int = MOST
+    most: int = MAX_WORKERS
 
 
-class Row(Record, frozen=True, kw_only=True, rename={"yield_": "yield"}):
+class PlanRow(Record, frozen=True, kw_only=True, rename={"yield_": "yield"}):
     """What k workers an item bring."""
 
     workers: int
@@ -307,25 +86,35 @@ class Plan(Record, frozen=True, kw_only=True):
     single: float | None
     """Reliability of one answer: the intraclass correlation of numbers, chance-corrected agreement of labels."""
     rule: str
-    rows: tuple[Row, ...]
+    rows: tuple[PlanRow, ...]
     workers: int | None
     """The fewest workers that fulfil the wish; None where none up to the limit do."""
     notes: tuple[str, ...] = ()
 
 
-def plan(table: Table, wish: Wish | None = None, *, seed: int = 0) -> Plan:
+def plan(table: Table, goal: PlanGoal | None = None, *, seed: int = 0) -> Plan:
     """Plan the whole collection from a pilot's judgements of one question."""
-    wish = wish or Wish()
-    _check(table, wish)
-    numeric = table.numeric and (wish.rule is None or parse_rule(filled(wish.rule, 3)).numeric)
-    rule = wish.rule or ("mean" if numeric else "votes:{half}/{k}")
+    goal = goal or PlanGoal()
+    _check_pilot(table, goal)
+    numeric = table.numeric and (goal.rule is None or parse_rule(fill_rule(goal.rule, 3)).numeric)
+    rule = goal.rule or ("mean" if numeric else "votes:{half}/{k}")
     panels = Panels(table, seed)
-    last = _last(table, panels, numeric, wish.most, rule)
+    last = _find_last(table, panels, numeric, goal.most, rule)
     single = icc(table) if numeric else panels.agreement()
-    rows = [
-        _row(_Setting(table, panels, rule, wish, numeric), k)
-        for k in range(1 if numeric else 2, last + 1)
-    ]
+    interval = icc_interval(table) if numeric and not math.isnan(single) else (math.nan, math.nan)
+    rows = []
+    for k in range(1 if numeric else 2, last + 1):
+        rule_for_k = parse_rule(fill_rule(rule, k))
+        reliability: Estimate
+        if not numeric:
+            reliability = _measure_stability(panels, k, rule_for_k)
+        elif math.isnan(single):
+            reliability = None, None, None
+        else:
+            low, high = (spearman_brown(end, k) for end in interval)
+            reliability = spearman_brown(single, k), low, high
+        how = "drawn" if panels.holds(k if numeric else 2 * k) else "modelled"
+        rows.append(_plan_row(panels, k, rule_for_k, goal, reliability, how))
     return Plan(
         question=table.question,
         items=int((table.per_item() > 0).sum()),
@@ -334,63 +123,51 @@ def plan(table: Table, wish: Wish | None = None, *, seed: int = 0) -> Plan:
         rule=rule,
         rows=tuple(rows),
         workers=next((row.workers for row in rows if row.enough), None),
-        notes=_notes(table, numeric),
+        notes=_write_notes(table, numeric),
     )
 
 
-def _check(table: Table, wish: Wish) -> None:
+def _check_pilot(table: Table, goal: PlanGoal) -> None:
     if int((table.per_item() > 1).sum()) < 2:
         cure = "let at least two workers judge the same items"
         raise BadInput("the pilot has fewer than two items with several answers", cure=cure)
-    for name, value in (("reliability", wish.reliability), ("yield", wish.yield_)):
+    for name, value in (("reliability", goal.reliability), ("yield", goal.yield_)):
         if value is not None and not 0 < value < 1:
             raise BadInput(
                 f"the wished {name} {value:g} is not between 0 and 1", cure="wish for 0.9, say"
             )
 
 
-def _last(table: Table, panels: Panels, numeric: bool, most: int, rule: str) -> int:
+def _find_last(table: Table, panels: Panels, numeric: bool, most: int, rule: str) -> int:
     """The most workers a plan can be made for: limits on measurements can be drawn from the pilot, not modelled."""
-    wide = len(table.categories)
-    if not numeric and wide > CLOSED:
+    categories = len(table.categories)
+    if not numeric and categories > MAX_CATEGORIES:
         cure = "plans are made for a closed set of labels, or for numbers"
-        raise BadInput(f"{table.question!r} has {wide:,} different answers", cure=cure)
-    if numeric and wide > CLOSED and _drops(parse_rule(filled(rule, 3))):
+        raise BadInput(f"{table.question!r} has {categories:,} different answers", cure=cure)
+    if numeric and categories > MAX_CATEGORIES and _may_drop(parse_rule(fill_rule(rule, 3))):
         return max(k for k in range(1, most + 1) if k == 1 or panels.holds(k))
     return most
 
 
-def _drops(rule: Rule) -> bool:
+def _may_drop(rule: Rule) -> bool:
     """Whether a rule leaves any item without gold."""
     return not rule.numeric or any(step.name not in FINISHERS for step in rule.steps)
 
 
-def filled(rule: str, k: int) -> str:
+def fill_rule(rule: str, k: int) -> str:
     """A rule for k workers: `votes:{half}/{k}` is `votes:3/5` for 5."""
     return rule.replace("{k}", str(k)).replace("{half}", str(k // 2 + 1))
 
 
-@dataclass(frozen=True)
-class _Setting:
-    table: Table
-    panels: Panels
-    rule: str
-    wish: Wish
-    numeric: bool
-
-
-def _row(setting: _Setting, k: int) -> Row:
-    wish, rule = setting.wish, parse_rule(filled(setting.rule, k))
-    share = float(_gold(setting.panels.draw(k), rule)[1].mean()) if _drops(rule) else 1.0
-    if setting.numeric:
-        value, low, high = _reliability(setting.table, k)
-    else:
-        value, low, high = _stability(setting.panels, k, rule)
-    judged = math.ceil(wish.items / share) if share > 0 else 0
-    fulfils = (wish.reliability is None or (value is not None and value >= wish.reliability)) and (
-        wish.yield_ is None or share >= wish.yield_
-    )
-    return Row(
+def _plan_row(
+    panels: Panels, k: int, rule: Rule, goal: PlanGoal, reliability: Estimate, how: str
+) -> PlanRow:
+    value, low, high = reliability
+    share = float(_panel_gold(panels.draw(k), rule)[1].mean()) if _may_drop(rule) else 1.0
+    judged = math.ceil(goal.items / share) if share > 0 else 0
+    reliable = goal.reliability is None or (value is not None and value >= goal.reliability)
+    yields = goal.yield_ is None or share >= goal.yield_
+    return PlanRow(
         workers=k,
         reliability=value,
         low=low,
@@ -398,47 +175,32 @@ def _row(setting: _Setting, k: int) -> Row:
         yield_=share,
         judged=judged,
         answers=judged * k,
-        cost=judged * k * wish.price,
-        how=_how(setting, k),
-        enough=share > 0 and fulfils,
+        cost=judged * k * goal.price,
+        how=how,
+        enough=share > 0 and reliable and yields,
     )
 
 
-def _gold(panel: Table, rule: Rule) -> tuple[Sequence[Any], NDArray[np.bool_]]:
+def _panel_gold(panel: Table, rule: Rule) -> tuple[Sequence[Any], NDArray[np.bool_]]:
     """Gold of every drawn panel, and whether it has one."""
     verdicts = apply_rule(panel, rule, "drop")
     codes: Any = verdicts.label if verdicts.label is not None else verdicts.value
     return codes, np.asarray(verdicts.state == ACCEPTED)
 
 
-def _how(setting: _Setting, k: int) -> str:
-    return "drawn" if setting.panels.holds(k if setting.numeric else 2 * k) else "modelled"
-
-
-def _stability(
-    panels: Panels, k: int, rule: Rule
-) -> tuple[float | None, float | None, float | None]:
+def _measure_stability(panels: Panels, k: int, rule: Rule) -> Estimate:
     """Share of items on which two panels settle on the same gold, with an interval over items."""
-    (one, settled), (other, too) = (_gold(panel, rule) for panel in panels.twice(k))
+    (one, settled), (other, too) = (_panel_gold(panel, rule) for panel in panels.draw_two(k))
     both = settled & too
-    same = (np.asarray(one) == np.asarray(other)) & both
-    statistics = [x.reshape(panels.rounds, -1).sum(axis=0).astype(np.float64) for x in (same, both)]
     if not both.any():
         return None, None, None
-    low, high = resampled(np.column_stack(statistics), lambda sums: sums[..., 0] / sums[..., 1])
+    same = (np.asarray(one) == np.asarray(other)) & both
+    statistics = [x.reshape(panels.rounds, -1).sum(axis=0).astype(np.float64) for x in (same, both)]
+    low, high = bootstrap_sums(np.column_stack(statistics), lambda s: s[..., 0] / s[..., 1])
     return float(same.sum() / both.sum()), low, high
 
 
-def _reliability(table: Table, k: int) -> tuple[float | None, float | None, float | None]:
-    """Spearman-Brown for the mean of k answers, with an interval over items."""
-    value = icc(table)
-    if math.isnan(value):
-        return None, None, None
-    low, high = icc_interval(table)
-    return stepped_up(value, k), stepped_up(low, k), stepped_up(high, k)
-
-
-def _notes(table: Table, numeric: bool) -> tuple[str, ...]:
+def _write_notes(table: Table, numeric: bool) -> tuple[str, ...]:
     most = int(table.per_item().max())
     drawn = most if numeric else most // 2
     notes = [
@@ -453,3 +215,238 @@ def _notes(table: Table, numeric: bool) -> tuple[str, ...]:
         if most < 5:
             notes.append("with fewer than 5 answers an item the modelled rows are rough")
     return tuple(notes)
+
+
+# The reliability of numbers
+
+
+def spearman_brown(single: float, k: int) -> float:
+    """Spearman and Brown's prophecy: the reliability of the mean of k answers.
+
+    >>> spearman_brown(0.5, 3)
+    0.75
+    """
+    single = max(0.0, single)
+    return k * single / (1 + (k - 1) * single)
+
+
+def answers_needed(single: float, wished: float) -> int | None:
+    """The fewest answers whose mean has the wished reliability; None where one answer has none."""
+    if single <= 0:
+        return None
+    return max(1, math.ceil(wished * (1 - single) / (single * (1 - wished)) - 1e-9))
+
+
+def icc(table: Table) -> float:
+    """Intraclass correlation of one answer, from items with several; NaN where nothing varies."""
+    return float(_icc_of_sums(_icc_statistics(table).sum(axis=0)))
+
+
+def icc_interval(table: Table) -> tuple[float, float]:
+    """Its 95% bootstrap interval over items."""
+    return bootstrap_sums(_icc_statistics(table), _icc_of_sums)
+
+
+def _icc_statistics(table: Table) -> Floats:
+    """Of each item with several answers: 1, n, n², Σx, (Σx)²/n, Σx². Numbers are taken from their mean for precision."""
+    numbers = table.numbers - table.numbers.mean()
+    n = table.per_item().astype(np.float64)
+    total = np.bincount(table.item, numbers, len(n))
+    squares = np.bincount(table.item, numbers * numbers, len(n))
+    between = total**2 / np.maximum(1, n)
+    statistics = np.column_stack([np.ones_like(n), n, n * n, total, between, squares])
+    return np.asarray(statistics[n > 1])
+
+
+def _icc_of_sums(sums: Floats) -> Floats:
+    items, n, squared, total, between, squares = np.moveaxis(sums, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = (n - squared / n) / (items - 1)
+        mean_between = (between - total * total / n) / (items - 1)
+        mean_within = (squares - between) / (n - items)
+        return np.asarray((mean_between - mean_within) / (mean_between + (size - 1) * mean_within))
+
+
+def bootstrap_sums(statistics: Floats, finish: Callable[[Floats], Floats]) -> tuple[float, float]:
+    """The 95% percentile interval of a function of sums over items: how often each kind of item is drawn varies."""
+    kinds, counts = np.unique(statistics, axis=0, return_counts=True)
+    n = len(statistics)
+    drawn = np.random.default_rng(0).multinomial(n, counts / n, size=RESAMPLES)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = finish(drawn.astype(np.float64) @ kinds)
+    known = values[~np.isnan(values)]
+    low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (math.nan, math.nan)
+    return float(low), float(high)
+
+
+# Panels of k workers
+
+
+class Panels:
+    """Draws panels of k workers from a pilot; a given k and seed always give the same."""
+
+    def __init__(self, table: Table, seed: int = 0) -> None:
+        self.table, self.seed = table, seed
+        self.given = table.per_item()
+        items = max(1, int((self.given > 1).sum()))
+        cells = items * min(100, len(table.categories))
+        self.rounds = max(
+            1, min(MAX_PANELS_PER_ITEM, MAX_PANELS // items, MAX_PANEL_CELLS // cells)
+        )
+        order = np.argsort(table.item, kind="stable")
+        self.answer, self.start = table.answer[order], np.cumsum(self.given) - self.given
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Items with several answers, by categories."""
+        return self.table.counts()[self.given > 1].astype(np.float64)
+
+    @cached_property
+    def _mixture(self) -> tuple[Floats, Floats]:
+        return fit_mixture(self.counts)
+
+    def holds(self, k: int) -> bool:
+        """Whether enough items have k answers or more."""
+        judged = self.given[self.given > 1]
+        return float((judged >= k).mean()) >= MIN_SHARE_HELD
+
+    def agreement(self) -> float:
+        """Chance-corrected agreement of two answers: (observed - expected) / (1 - expected)."""
+        observed, shares = self._observed_agreement()
+        expected = float((shares**2).sum())
+        return (observed - expected) / (1 - expected) if expected < 1 else float("nan")
+
+    def _observed_agreement(self) -> tuple[float, Floats]:
+        """The share of pairs of answers that agree, and the share of each answer."""
+        n = self.counts.sum(axis=1)
+        pairs = (self.counts * (self.counts - 1)).sum(axis=1) / (n * (n - 1))
+        return float(pairs.mean()), self.counts.sum(axis=0) / self.counts.sum()
+
+    def draw(self, k: int) -> Table:
+        """A table of several panels of k an item, round by round."""
+        generator = np.random.default_rng((self.seed, k, 0))
+        draw = self._draw_answers if self.holds(k) else self._model_answers
+        return self._panel_table(draw(k, generator))
+
+    def draw_two(self, k: int) -> tuple[Table, Table]:
+        """Two panels of k of different workers about the same items, as often."""
+        generator = np.random.default_rng((self.seed, k, 1))
+        draw = self._draw_answers if self.holds(2 * k) else self._model_answers
+        both = draw(2 * k, generator)
+        return self._panel_table(both[:, :k]), self._panel_table(both[:, k:])
+
+    def _panel_table(self, answers: Codes) -> Table:
+        panels, width = answers.shape
+        return Table(
+            self.table.question,
+            np.repeat(np.arange(panels, dtype=np.int32), width),
+            np.tile(np.arange(width, dtype=np.int32), panels),
+            answers.ravel().astype(np.int32),
+            range(panels),  # type: ignore[arg-type]  # names are never shown
+            range(width),  # type: ignore[arg-type]
+            self.table.categories,
+        )
+
+    def _draw_answers(self, k: int, generator: np.random.Generator) -> Codes:
+        """Of each item with k answers, k of them at random."""
+        items = np.flatnonzero(self.given >= max(2, k))
+        width = int(self.given[items].max())
+        keys = generator.random((self.rounds, len(items), width))
+        keys[:, np.arange(width) >= self.given[items][:, None]] = (
+            2.0  # no answer there: sorted last
+        )
+        picks = np.argsort(keys, axis=-1)[..., :k]
+        return np.asarray(self.answer[self.start[items][:, None] + picks]).reshape(-1, k)
+
+    def _model_answers(self, k: int, generator: np.random.Generator) -> Codes:
+        """Answers of new workers given the pilot's: of labels by a mixture, of numbers by a Dirichlet-multinomial."""
+        draw_shares = self._draw_dirichlet if self.table.numeric else self._draw_mixture
+        shares = draw_shares(generator)
+        ends = np.cumsum(shares, axis=-1)
+        drawn = generator.random((*shares.shape[:2], k))
+        answers = np.zeros(drawn.shape, dtype=np.int32)
+        for category in range(ends.shape[-1] - 1):
+            answers += drawn > ends[..., category, None]
+        return answers.reshape(-1, k)
+
+    def _draw_mixture(self, generator: np.random.Generator) -> Floats:
+        """Shares of each item in each round: a point of the grid, drawn by its probability."""
+        points, probability = self._mixture
+        ends = np.cumsum(probability, axis=1)
+        drawn = generator.random((self.rounds, len(ends)))
+        place = [np.searchsorted(end, drawn[:, item] * end[-1]) for item, end in enumerate(ends)]
+        return np.asarray(points[np.minimum(np.stack(place, axis=1), len(points) - 1)])
+
+    def _draw_dirichlet(self, generator: np.random.Generator) -> Floats:
+        """Shares from the pilot's counts and pseudo-counts whose expected agreement is the pilot's.
+
+        Their sum is s = (1 - A) / (A - Σ share²), A being the share of pairs of answers that agree.
+        """
+        observed, pooled = self._observed_agreement()
+        above = observed - float((pooled**2).sum())
+        concentration = (1 - observed) / above if above > 1e-6 else 1e6
+        weights = self.counts + np.maximum(1e-6, concentration * pooled)
+        shares = generator.standard_gamma(np.broadcast_to(weights, (self.rounds, *weights.shape)))
+        return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
+# What an item's workers would answer: a mixture over points of the simplex, fitted by EM
+
+GRID_STEPS = {2: 40, 3: 16}
+"""Steps of the full grid; with more categories only mixtures of two leading answers and the rest are on it."""
+MAX_PAIRED_CATEGORIES = 8
+"""Categories up to which a second answer may stand out."""
+LEADING_SHARES = np.linspace(0.4, 1.0, 13)
+EM_ROUNDS = 200
+MIN_GRID_SHARE = 1e-4
+"""Share that any answer has everywhere on the grid: no answer is impossible."""
+
+
+def grid(categories: int) -> Floats:
+    """Points of the simplex, one a row."""
+    if categories == 1:
+        return np.ones((1, 1))
+    if categories in GRID_STEPS:
+        steps = GRID_STEPS[categories]
+        cuts = np.indices((steps + 1,) * (categories - 1)).reshape(categories - 1, -1).T
+        cuts = cuts[cuts.sum(axis=1) <= steps]
+        points = np.column_stack([cuts, steps - cuts.sum(axis=1)]) / steps
+    else:
+        points = np.array(
+            [
+                _point_with_leader(categories, first, second, share)
+                for first in range(categories)
+                for second in (range(categories) if categories <= MAX_PAIRED_CATEGORIES else [None])
+                if first != second
+                for share in LEADING_SHARES
+            ]
+        )
+    points = np.unique(np.maximum(points, MIN_GRID_SHARE), axis=0)
+    return np.asarray(points / points.sum(axis=1, keepdims=True))
+
+
+def _point_with_leader(categories: int, first: int, second: int | None, share: float) -> Floats:
+    """One answer leads, a second has two thirds of what is left (or none does), the others share the rest."""
+    left = 1 - share
+    if second is None:
+        point = np.full(categories, left / (categories - 1))
+    else:
+        point = np.full(categories, left / 3 / (categories - 2))
+        point[second] = left * 2 / 3
+    point[first] = share
+    return point
+
+
+def fit_mixture(counts: Floats) -> tuple[Floats, Floats]:
+    """The grid, and for each item (a row of counts) how probable each of its points is."""
+    points = grid(counts.shape[1])
+    patterns, which, often = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
+    logs = patterns @ np.log(points).T
+    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights = np.full(len(points), 1 / len(points))
+    for _ in range(EM_ROUNDS):
+        shares = likelihood * weights
+        shares /= shares.sum(axis=1, keepdims=True)
+        weights = often @ shares / often.sum()
+    shares = likelihood * weights
+    return points, (shares / shares.sum(axis=1, keepdims=True))[which]

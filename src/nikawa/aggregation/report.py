@@ -1,23 +1,53 @@
-"""What `nikawa aggregate` says of the gold it made, and how that goes with gold that is there already."""
+"""What `nikawa aggregate` reports of the gold it made, and the folder it writes.
+
+The folder holds `examples.jsonl` (with the examples at hand, and the judgements of a file beside it) or `gold.jsonl`;
+`items.jsonl`, a reason an item; `adjudicate.tsv`, a sheet of ties to fill in and give back; `skills.jsonl` of a model of
+workers; `agreement.json`; `summary.json`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from nikawa.aggregation.judgements import Given
+import msgspec
+
+from nikawa.aggregation.agree import AgreeOptions, measure_rows, text_lengths
+from nikawa.aggregation.judgements import JudgementCopy
+from nikawa.aggregation.sheets import TIE_COLUMNS, write_sheet
+from nikawa.aggregation.spans import (
+    Marks,
+    answers_by_item,
+    count_marks,
+    format_mark,
+    text_of,
+    to_marks,
+)
+from nikawa.aggregation.table import Table
+from nikawa.aggregation.verdicts import (
+    ACCEPTED,
+    TIED,
+    Verdicts,
+    name_shares,
+    soft_labels,
+    span_shares,
+)
+from nikawa.errors import BadInput
+from nikawa.io.atomic import atomic_folder
+from nikawa.io.folders import JUDGEMENTS
+from nikawa.io.json import encode_json
 from nikawa.io.judgements import Note
-from nikawa.records import Example, Record
+from nikawa.records import Example, Origin, Record
 
-if TYPE_CHECKING:
-    from nikawa.aggregation.verdicts import Verdicts
-    from nikawa.aggregation.workers import Change
-
-LISTED = 50
+MAX_ITEMS_LISTED = 50
 """Items a summary lists by name."""
+STATE_NAMES = ("accepted", "dropped", "tied")
+"""What the states of `verdicts` are called in files."""
 
 
-class Compared(Record, frozen=True, kw_only=True):
+class GoldComparison(Record, frozen=True, kw_only=True):
     """How the gold made here and the gold that the examples have go together."""
 
     items: int
@@ -46,11 +76,11 @@ class RuleReport(Record, frozen=True, kw_only=True):
     settled: int
     """Ties that were settled, by the tie rule or by hand."""
     iterations: int = 0
-    published: Compared | None = None
+    published: GoldComparison | None = None
 
 
 class AggregateReport(Record, frozen=True, kw_only=True):
-    """Everything `nikawa aggregate` says."""
+    """Everything `nikawa aggregate` reports."""
 
     judgements: str
     workers_are: str
@@ -67,81 +97,251 @@ class AggregateReport(Record, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
 
 
-def make_report(
-    spec: str,
-    given: Given,
-    verdicts: Mapping[str, Verdicts],
-    known: Mapping[str, Example] | None,
-    changed: Sequence[Change],
-) -> AggregateReport:
-    """Sum up what aggregation made of the judgements."""
-    table = next(iter(verdicts.values())).table
-    return AggregateReport(
-        judgements=spec,
-        workers_are=given.workers_are,
-        items=len(table.items),
-        workers=len(table.workers),
-        answers=len(table),
-        missing=table.missing,
-        kept=len(gold_of(verdicts)),
-        unjudged=0,
-        rules=tuple(_rule_report(question, found, known) for question, found in verdicts.items()),
-        excluded=tuple(changed),
-        notes=given.notes,
-    )
+@dataclass(frozen=True)
+class AggregateResult:
+    """The report and what it was made from."""
+
+    report: AggregateReport
+    verdicts: Mapping[str, Verdicts]
+    """By the question their gold is written under."""
+    examples: Mapping[str, Example] | None
+    tables: Mapping[str, Table]
+    decided: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    """By question and item who settled a tie by hand, and why."""
+    judgements: JudgementCopy | None = None
+    """The judgements of a file, where they belong beside the examples."""
 
 
-def gold_of(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:
+def collect_gold(verdicts: Mapping[str, Verdicts]) -> dict[str, dict[str, Any]]:
     """Gold by item, of the items that every rule accepted."""
-    found: dict[str, dict[str, Any]] = {}
+    gold: dict[str, dict[str, Any]] = {}
     for question, each in verdicts.items():
         for item, answer in zip(each.table.items, each.answers(), strict=True):
             if answer is not None:
-                found.setdefault(item, {})[question] = answer
-    return {item: gold for item, gold in found.items() if len(gold) == len(verdicts)}
+                gold.setdefault(item, {})[question] = answer
+    return {item: answers for item, answers in gold.items() if len(answers) == len(verdicts)}
 
 
-def _rule_report(question: str, found: Verdicts, known: Mapping[str, Example] | None) -> RuleReport:
-    from nikawa.aggregation.verdicts import ACCEPTED, TIED
-
-    tied = [found.table.items[i] for i in (found.state == TIED).nonzero()[0].tolist()]
-    by_ties = (found.by == len(found.names) - 2) & (found.state == ACCEPTED)
+def report_rule(
+    question: str, verdicts: Verdicts, known: Mapping[str, Example] | None
+) -> RuleReport:
+    """What one rule made, held against the gold of the examples where these are known."""
+    tied = [verdicts.table.items[i] for i in (verdicts.state == TIED).nonzero()[0].tolist()]
     return RuleReport(
         question=question,
-        rule=found.rule.text,
-        ties=str(found.ties),
-        items=len(found.table.items),
-        accepted=found.count(ACCEPTED),
-        dropped=found.by_step(),
+        rule=verdicts.rule.text,
+        ties=str(verdicts.ties),
+        items=len(verdicts.table.items),
+        accepted=verdicts.count(ACCEPTED),
+        dropped=verdicts.by_step(),
         tied=len(tied),
-        tied_items=tuple(tied[:LISTED]),
-        settled=int(by_ties.sum()),
-        iterations=0 if found.fit is None else len(found.fit.likelihood),
-        published=None if known is None else compare(question, found, known),
+        tied_items=tuple(tied[:MAX_ITEMS_LISTED]),
+        settled=int(verdicts.settled.sum()),
+        iterations=0 if verdicts.fit is None else len(verdicts.fit.likelihood),
+        published=None if known is None else compare_gold(question, verdicts, known),
     )
 
 
-def compare(question: str, found: Verdicts, known: Mapping[str, Example]) -> Compared | None:
+def compare_gold(
+    question: str, verdicts: Verdicts, known: Mapping[str, Example]
+) -> GoldComparison | None:
     """Hold the gold made here against the examples' own; None where they have none for the question."""
-    from nikawa.aggregation.spans import as_answer
-
     pairs = [
         (item, answer, known[item].gold[question])
-        for item, answer in zip(found.table.items, found.answers(), strict=True)
+        for item, answer in zip(verdicts.table.items, verdicts.answers(), strict=True)
         if item in known and question in known[item].gold
     ]
     if not pairs:
         return None
-    if found.marks is not None:
+    if verdicts.marks is not None:
         pairs = [
-            (item, None if here is None else as_answer(here), as_answer(there))
+            (item, None if here is None else to_marks(here), to_marks(there))
             for item, here, there in pairs
         ]
     different = [item for item, here, there in pairs if here is not None and here != there]
-    return Compared(
+    return GoldComparison(
         items=len(pairs),
         same=sum(here == there for _, here, there in pairs),
-        different=tuple(different[:LISTED]),
+        different=tuple(different[:MAX_ITEMS_LISTED]),
         differing=len(different),
         only_there=sum(here is None for _, here, _ in pairs),
     )
+
+
+# The folder
+
+
+def write_result(result: AggregateResult, out: Path, *, overwrite: bool = False) -> list[str]:
+    """Write the folder whole or not at all; returns the names of its files."""
+    gold = collect_gold(result.verdicts)
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        if result.examples is None:
+            rows = ({"example": item, "gold": answers} for item, answers in gold.items())
+            _write_lines(folder / "gold.jsonl", rows)
+        else:
+            examples = merge_gold(gold, result.examples, result.verdicts)
+            _write_lines(folder / "examples.jsonl", examples)
+            if result.judgements is not None:
+                result.judgements.write(folder / JUDGEMENTS)
+        _write_lines(folder / "items.jsonl", item_lines(result.verdicts, result.decided))
+        ties = tie_rows(result)
+        if ties:
+            write_sheet(folder / "adjudicate.tsv", ties)
+        skills = list(skill_lines(result.verdicts))
+        if skills:
+            _write_lines(folder / "skills.jsonl", skills)
+        _write_json(folder / "agreement.json", measure_tables(result))
+        _write_json(folder / "summary.json", result.report)
+        return sorted(path.name for path in folder.iterdir())
+
+
+def _write_lines(path: Path, records: Iterable[Any]) -> None:
+    with path.open("wb") as stream:
+        for record in records:
+            stream.write(encode_json(record) + b"\n")
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def merge_gold(
+    gold: Mapping[str, Mapping[str, Any]],
+    known: Mapping[str, Example],
+    verdicts: Mapping[str, Verdicts],
+) -> Iterator[Example]:
+    """The examples that got gold, with it; other gold they have stays."""
+    step = ", ".join(f"{question}={each.rule.text}" for question, each in verdicts.items())
+    for item, answers in gold.items():
+        if item not in known:
+            cure = "name the examples the judgements are about"
+            raise BadInput(f"judgements speak of {item!r}, which is no example", cure=cure)
+        example = known[item]
+        origin = example.origin or Origin(recipe="aggregate", step=step)
+        yield msgspec.structs.replace(
+            example,
+            gold={**example.gold, **answers},
+            origin=msgspec.structs.replace(origin, gold="annotated"),
+        )
+
+
+def item_lines(
+    verdicts: Mapping[str, Verdicts],
+    decided: Mapping[tuple[str, str], Mapping[str, str]],
+) -> Iterator[dict[str, Any]]:
+    """For every item and rule: what became of it, which step or person decided, on what votes; soft labels kept."""
+    for question, each in verdicts.items():
+        gold, names, settled = each.answers(), each.names, each.settled
+        soft = None if each.label is None else soft_labels(each)
+        answers = None if each.marks is None else answers_by_item(each.table)
+        for place, item in enumerate(each.table.items):
+            line = {
+                "example": item,
+                "question": question,
+                "gold": gold[place],
+                "verdict": STATE_NAMES[each.state[place]],
+                "by": names[each.by[place]],
+            }
+            if answers is None:
+                line["why"] = explain_item(each, place)
+            else:
+                line["why"] = format_span_votes(answers[place])
+                line["soft"] = span_shares(answers[place])
+            if soft is not None:
+                line["soft"] = name_shares(soft[place], each.table.categories)
+            if settled[place]:
+                line |= decided.get((question, item), {})
+            yield line
+
+
+def explain_item(verdicts: Verdicts, place: int) -> str:
+    """The figures an item was judged by: `2 of 3 for entailment`, `mean of 5, variance 0.96`."""
+    n = int(verdicts.table.per_item()[place])
+    if verdicts.label is None:
+        return f"{verdicts.rule.decider.name} of {n}, variance {verdicts.strength[place]:.4g}"
+    if verdicts.fit is not None:
+        name = verdicts.table.categories[verdicts.label[place]]
+        return f"probability {verdicts.strength[place]:.4f} for {name}, {n} answers"
+    return format_votes(verdicts, place)
+
+
+def format_votes(verdicts: Verdicts, place: int) -> str:
+    """`entailment 2, neutral 1`, the most first."""
+    counts = verdicts.table.counts()[place].tolist()
+    votes = zip(counts, verdicts.table.categories, strict=True)
+    ranked = sorted(votes, key=lambda pair: -pair[0])
+    return ", ".join(f"{name} {count}" for count, name in ranked if count)
+
+
+def format_span_votes(answers: Sequence[Marks], text: str = "") -> str:
+    """`0-3:PS 2, 5-7:LC 1, of 3`, the most first, with the marked characters where the text is known."""
+    votes = []
+    for mark, count in count_marks(answers).items():
+        start, end, _ = mark
+        votes.append(f"{format_mark(mark)} {count}" + (f" ({text[start:end]})" if text else ""))
+    return ", ".join([*(votes or ["none"]), f"of {len(answers)}"])
+
+
+def skill_lines(verdicts: Mapping[str, Verdicts]) -> Iterator[dict[str, Any]]:
+    """Every worker's skill under a model, with the table of errors (Dawid-Skene) or of guesses (MACE)."""
+    for question, each in verdicts.items():
+        if each.fit is None:
+            continue
+        names = [str(category) for category in each.table.categories]
+        for code, worker in enumerate(each.table.workers):
+            errors = each.fit.errors[code]
+            line = {
+                "worker": worker,
+                "question": question,
+                "model": each.rule.decider.name,
+                "skill": float(each.fit.skill[code]),
+            }
+            if errors.ndim == 1:
+                line["answers_given"] = dict(zip(names, errors.tolist(), strict=True))
+            else:
+                line["answers_by_true"] = {
+                    true: dict(zip(names, errors[:, t].tolist(), strict=True))
+                    for t, true in enumerate(names)
+                }
+            yield line
+
+
+def tie_rows(result: AggregateResult) -> list[Sequence[Any]]:
+    """The sheet of ties: the votes, an empty column for the decision, the inputs. Empty where nothing is tied."""
+    ties: list[tuple[str, str, str, Example | None]] = []
+    for question, verdicts in result.verdicts.items():
+        answers = None if verdicts.marks is None else answers_by_item(verdicts.table)
+        for place in (verdicts.state == TIED).nonzero()[0].tolist():
+            item = verdicts.table.items[place]
+            example = (result.examples or {}).get(item)
+            if answers is None:
+                votes = format_votes(verdicts, place)
+            else:
+                text = "" if example is None else text_of(item, example)
+                votes = format_span_votes(answers[place], text)
+            ties.append((item, question, votes, example))
+    if not ties:
+        return []
+    inputs = list(dict.fromkeys(name for *_, e in ties if e is not None for name in e.inputs))
+    rows: list[Sequence[Any]] = [(*TIE_COLUMNS, *inputs)]
+    for item, question, votes, example in ties:
+        texts = ["" if example is None else example.inputs.get(name, "") for name in inputs]
+        rows.append((item, question, votes, "", *texts))
+    return rows
+
+
+def measure_tables(result: AggregateResult) -> dict[str, Any]:
+    """The measures of agreement of each table, as `nikawa agree` has them."""
+    summary = {}
+    for table in {id(table): table for table in result.tables.values()}.values():
+        rows = []
+        if (table.per_item() > 1).any():
+            lengths = text_lengths(table, result.examples)
+            rows = list(measure_rows(table, AgreeOptions(), lengths))
+        summary[table.question] = {
+            "items": len(table.items),
+            "workers": len(table.workers),
+            "answers": len(table),
+            "measures": rows,
+        }
+    return summary

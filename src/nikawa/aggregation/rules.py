@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nikawa.errors import BadInput, suggest
 
 FIRST = "first"
-LABELS = ("majority", "votes", "dawid-skene", "mace")
-NUMBERS = ("mean", "median")
+LABEL_DECIDERS = ("majority", "votes", "dawid-skene", "mace")
+NUMBER_DECIDERS = ("mean", "median")
+DECIDERS = (*LABEL_DECIDERS, *NUMBER_DECIDERS)
 MODELS = ("dawid-skene", "mace")
 """Deciders that estimate every worker's skill, and so must know who a worker is."""
-BOUNDS = ("variance", "sd", "sample-variance", "sample-sd", "share")
-PLAIN = ("half",)
-COUNTED = ("min", "round", "up", "down", "digits")
-OTHERS = ("only", "binary")
+LIMITS = ("variance", "sd", "sample-variance", "sample-sd", "share")
+"""Steps with a sign and a number, as in `sd<=2`."""
+WHOLE_NUMBERS = ("min", "round", "up", "down", "digits")
+"""Steps with a whole number, as in `min:3`."""
 FINISHERS = ("round", "up", "down", "digits", "binary")
 """Steps that change the number rather than drop the item."""
 FOR_LABELS = ("half", "only", "share")
 FOR_NUMBERS = ("variance", "sd", "sample-variance", "sample-sd", *FINISHERS)
-NAMES = (FIRST, *LABELS, *NUMBERS, *BOUNDS, *PLAIN, *COUNTED, *OTHERS)
+NAMES = (FIRST, *DECIDERS, *LIMITS, "half", *WHOLE_NUMBERS, "only", "binary")
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -36,6 +37,7 @@ SIGNS: dict[str, Callable[[Any, Any], Any]] = {
 }
 CURE = "write it as in majority, votes:7/10, mean+variance<1+round:1, first+votes:2/3 or dawid-skene+share>=0.9"
 _STEP = re.compile(r"([a-z-]+)(?:(:|<=|<|>=|>)(.+))?", re.DOTALL)
+_NAMED_RULE = re.compile(r"([^\W\d][\w-]*)=(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class Step:
     name: str
     sign: str = ""
     given: str = ""
+    """What stands behind the sign."""
     number: float = 0.0
-    """The number that was given, where the step takes one."""
+    """The same as a number, where the step takes one."""
     of: int | None = None
     """N of `votes:K/N`."""
 
@@ -65,7 +68,7 @@ class Rule:
     @property
     def numeric(self) -> bool:
         """Whether it makes a number of numbers."""
-        return self.decider.name in NUMBERS
+        return self.decider.name in NUMBER_DECIDERS
 
     @property
     def needs_persons(self) -> bool:
@@ -73,63 +76,81 @@ class Rule:
         return self.decider.name in MODELS
 
 
+def parse_rules(texts: Sequence[str]) -> dict[str, Rule]:
+    """Rules by the question they answer; a single one may go without ("" stands for the question itself).
+
+    >>> list(parse_rules(["binary=mean+binary:3", "label=majority"]))
+    ['binary', 'label']
+    """
+    rules: dict[str, Rule] = {}
+    for text in texts:
+        match = _NAMED_RULE.fullmatch(text.strip())
+        name = match[1] if match else ""
+        if name in rules or (not name and len(texts) > 1):
+            raise BadInput(
+                f"the rule {text!r} needs a name of its own", cure="write QUESTION=RULE for each"
+            )
+        rules[name] = parse_rule(match[2] if match else text.strip())
+    return rules
+
+
 def parse_rule(text: str) -> Rule:
-    """Read a rule; what cannot be understood is refused with an example."""
-    steps = [_step(part.strip(), text) for part in text.split("+")]
+    """Read a rule; what cannot be understood is refused with an example.
+
+    >>> rule = parse_rule("votes:2/3+min:2")
+    >>> rule.decider.number, rule.decider.of, rule.steps[0].text
+    (2.0, 3, 'min:2')
+    """
+    steps = [_parse_step(part.strip(), text) for part in text.split("+")]
     first = steps[0].name == FIRST
     chain = steps[1:] if first else steps
-    if not chain or chain[0].name not in (*LABELS, *NUMBERS):
+    if not chain or chain[0].name not in DECIDERS:
         raise _fault(text, "the rule does not say what decides")
     rule = Rule(text, chain[0], tuple(chain[1:]), first)
+    kind = "numbers" if rule.numeric else "labels"
     for step in rule.steps:
-        _fits(step, rule)
+        if step.name in (FIRST, *DECIDERS):
+            raise _fault(text, f"{step.text!r} cannot follow {rule.decider.text!r}")
+        if step.name in (FOR_LABELS if rule.numeric else FOR_NUMBERS):
+            raise _fault(text, f"{step.text!r} is not for {kind}, which {rule.decider.name} gives")
+        if step.name == "binary" and step is not rule.steps[-1]:
+            raise _fault(text, f"{step.text!r} must come last")
     return rule
 
 
-def _fits(step: Step, rule: Rule) -> None:
-    if step.name in (FIRST, *LABELS, *NUMBERS):
-        raise _fault(rule.text, f"{step.text!r} cannot follow {rule.decider.text!r}")
-    if (step.name in FOR_LABELS and rule.numeric) or (
-        step.name in FOR_NUMBERS and not rule.numeric
-    ):
-        kind = "numbers" if rule.numeric else "labels"
-        raise _fault(rule.text, f"{step.text!r} is not for {kind}, which {rule.decider.name} gives")
-    if step.name == "binary" and step is not rule.steps[-1]:
-        raise _fault(rule.text, f"{step.text!r} must come last")
-
-
-def _step(part: str, rule: str) -> Step:
-    found = _STEP.fullmatch(part)
-    if found is None or found[1] not in NAMES:
+def _parse_step(part: str, rule: str) -> Step:
+    match = _STEP.fullmatch(part)
+    if match is None or match[1] not in NAMES:
         known = suggest(part.partition(":")[0], NAMES)
         raise BadInput(f"the rule {rule!r} has a step {part!r} that is not known", cure=known)
-    name, sign, given = found[1], found[2] or "", (found[3] or "").strip()
+    name, sign, given = match[1], match[2] or "", (match[3] or "").strip()
     if name == "votes":
-        return _votes(part, given if sign == ":" else "", rule)
-    if name in BOUNDS:
+        return _parse_votes(part, given if sign == ":" else "", rule)
+    if name in LIMITS:
         if sign not in SIGNS:
             raise _fault(rule, f"{part!r} lacks a limit, as in {name}<1")
-        return Step(part, name, sign, given, _number(given, part, rule))
-    wants = name in (*COUNTED, *OTHERS)
-    if (sign, bool(given)) != ((":", True) if wants else ("", False)):
-        raise _fault(
-            rule, f"{part!r} {'lacks a value, as in ' + name + ':1' if wants else 'takes no value'}"
-        )
-    if name in COUNTED and not given.isdecimal():
+        return Step(part, name, sign, given, _parse_number(given, part, rule))
+    if name not in (*WHOLE_NUMBERS, "only", "binary"):
+        if sign or given:
+            raise _fault(rule, f"{part!r} takes no value")
+        return Step(part, name)
+    if sign != ":" or not given:
+        raise _fault(rule, f"{part!r} lacks a value, as in {name}:1")
+    if name == "only":
+        return Step(part, name, sign, given)
+    if name in WHOLE_NUMBERS and not given.isdecimal():
         raise _fault(rule, f"{part!r} needs a whole number")
-    return Step(
-        part, name, sign, given, _number(given, part, rule) if wants and name != "only" else 0.0
-    )
+    return Step(part, name, sign, given, _parse_number(given, part, rule))
 
 
-def _votes(part: str, given: str, rule: str) -> Step:
-    found = re.fullmatch(r"(\d+)(?:/(\d+))?", given)
-    if found is None or not int(found[1]) or (found[2] and int(found[2]) < int(found[1])):
+def _parse_votes(part: str, given: str, rule: str) -> Step:
+    match = re.fullmatch(r"(\d+)(?:/(\d+))?", given)
+    if match is None or not int(match[1]) or (match[2] and int(match[2]) < int(match[1])):
         raise _fault(rule, f"{part!r} is no threshold, as in votes:7 or votes:7/10")
-    return Step(part, "votes", ":", given, float(found[1]), int(found[2]) if found[2] else None)
+    return Step(part, "votes", ":", given, float(match[1]), int(match[2]) if match[2] else None)
 
 
-def _number(given: str, part: str, rule: str) -> float:
+def _parse_number(given: str, part: str, rule: str) -> float:
     try:
         return float(given)
     except ValueError:

@@ -1,14 +1,16 @@
-"""Votes on spans: each span by itself, however many an answer holds.
+"""Answers that are spans: how they are read, compared, written into a sheet, and voted on.
 
-`majority` keeps the spans that more than half of an item's workers marked just so (start, end and label), `votes:K` those
-that K did. An item is tied where exactly half marked a span, or where spans that no worker marked together overlap.
+A table of judgements holds the spans of an answer as one tuple of marks, in order. `majority` keeps the spans that more
+than half of an item's workers marked just so (start, end and label), `votes:K` those that K did: each span by itself,
+however many an answer holds. An item is tied where exactly half marked a span, or where spans that no worker marked
+together overlap.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -17,135 +19,234 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nikawa.aggregation.rules import Rule, Step
-from nikawa.aggregation.span_agreement import Mark, Marks, by_item, equal, marks_in
 from nikawa.aggregation.table import Floats, Table
 from nikawa.errors import BadInput
-from nikawa.records import Span
+from nikawa.records import Example, Judgement, Span
 
-NONE = "none"
-"""How a sheet says that nothing is to be marked."""
-CURE = "write 0-3:PS, 5-7:LC (start, end, label), or none"
-_WRITTEN = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*(?::\s*([^,]*?)\s*)?")
+Mark = tuple[int, int, str]
+"""Start, end and label of a span."""
+Marks = tuple[Mark, ...]
+"""The spans of one answer, in order."""
 Flags = NDArray[np.bool_]
 
-
-def need_votes(rule: Rule, prefer: bool) -> None:
-    """Refuse what makes no gold of spans."""
-    odd = [
-        step.text
-        for step in (rule.decider, *rule.steps)
-        if step.name not in ("majority", "votes", "min")
-    ]
-    if odd or rule.first:
-        what = f"the rule {rule.text!r}: {odd[0] if odd else 'first'!r} is not for spans"
-        raise BadInput(
-            what,
-            cure="spans are voted on one by one: majority, votes:2/3 or votes:2, +min:3 if need be",
-        )
-    if prefer:
-        raise BadInput(
-            "a tie between spans prefers no label", cure="say --ties drop or --ties adjudicate"
-        )
+TEXT_INPUTS = ("text", "context")
+"""Inputs that spans count the characters of, the first that is there."""
+NO_SPANS = "none"
+"""How a sheet says that nothing is to be marked."""
+CURE = "write 0-3:PS, 5-7:LC (start, end, label), or none"
+_WRITTEN_MARK = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*(?::\s*([^,]*?)\s*)?")
 
 
-def vote(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flags]:
-    """Of each item the spans with enough votes, whether its answers suffice to tell, and whether it is tied."""
-    gold, enough, tied = [], [], []
-    for given in by_item(table):
-        counts = Counter(mark for marks in given for mark in marks)
-        kept = tuple(sorted(mark for mark, n in counts.items() if _wins(n, len(given), decider)))
-        gold.append(kept)
-        enough.append(decider.name == "majority" or _settled(counts, len(given), decider))
-        even = decider.name == "majority" and any(2 * n == len(given) for n in counts.values())
-        tied.append(even or _at_odds(kept, given))
-    return gold, np.array(enough, dtype=np.bool_), np.array(tied, dtype=np.bool_)
+# Reading
 
 
-def _wins(votes: int, given: int, decider: Step) -> bool:
-    return 2 * votes > given if decider.name == "majority" else votes >= decider.number
+def freeze_spans(
+    judgements: Iterable[Judgement], question: str | None = None
+) -> Iterator[Judgement]:
+    """The judgements with spans as tuples, which a table can hold; other lists stay, and are refused there."""
+    for judgement in judgements:
+        marks = None
+        if type(judgement.answer) in (list, dict) and question in (None, judgement.question):
+            marks = _checked_marks(judgement)
+        yield judgement if marks is None else msgspec.structs.replace(judgement, answer=marks)
 
 
-def _settled(counts: Counter[Mark], given: int, decider: Step) -> bool:
-    """With `/N`: of no more than N answers, and of fewer only if the missing ones could bring no further span."""
-    if decider.of is None:
-        return True
-    missing = decider.of - given
-    return missing >= 0 and all(
-        n >= decider.number or n + missing < decider.number for n in (*counts.values(), 0)
-    )
+def read_spans(judgement: Judgement) -> list[Span]:
+    """The spans of an answer to a question of tagging; anything else is refused."""
+    marks = _checked_marks(judgement)
+    if marks is None:
+        what = f"{judgement.worker}'s answer about {judgement.example} is no list of spans"
+        raise BadInput(what, cure="an answer is a list of {start, end, label}")
+    return [Span(*mark) for mark in marks]
 
 
-def _at_odds(kept: Marks, given: Sequence[Marks]) -> bool:
-    """Whether spans overlap that no worker marked together."""
-    return any(
-        one[1] > other[0] and not any(one in marks and other in marks for marks in given)
-        for one, other in combinations(kept, 2)
-    )
-
-
-def strengths(table: Table, gold: Sequence[Marks]) -> Floats:
-    """Of each item the mean share of workers who marked a span of its gold; 0 where it holds none."""
-    found = np.zeros(len(gold))
-    for place, (marks, given) in enumerate(zip(gold, by_item(table), strict=True)):
-        if marks:
-            found[place] = sum(equal(marks, theirs) for theirs in given) / (len(marks) * len(given))
-    return found
-
-
-def support(given: Sequence[Marks]) -> dict[Mark, int]:
-    """How many workers marked each span of an item, the most first."""
-    counts = Counter(mark for marks in given for mark in marks)
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def rest_f1(table: Table) -> Floats:
-    """F1 of each worker's spans against the others' about the same items, every answer of theirs weighed alike."""
-    shared, size = np.zeros(len(table.workers)), np.zeros(len(table.workers))
-    workers: list[list[int]] = [[] for _ in table.items]
-    for item, worker in zip(table.item.tolist(), table.worker.tolist(), strict=True):
-        workers[item].append(worker)
-    for who, given in zip(workers, by_item(table), strict=True):
-        for (a, one), (b, other) in combinations(zip(who, given, strict=True), 2):
-            both, marked = (
-                2 * equal(one, other) / (len(given) - 1),
-                (len(one) + len(other)) / (len(given) - 1),
+def _checked_marks(judgement: Judgement) -> Marks | None:
+    marks = find_marks(judgement.answer)
+    for start, end, _ in marks or ():
+        if type(start) is not int or type(end) is not int or not 0 <= start < end:
+            raise BadInput(
+                f"worker {judgement.worker} marks characters {start!r} to {end!r} of {judgement.example}",
+                cure="a span starts at 0 or later, and ends after its start",
             )
-            for worker in (a, b):
-                shared[worker] += both
-                size[worker] += marked
-    return np.where(size > 0, shared / np.where(size > 0, size, 1.0), np.nan)
+    return None if marks is None else tuple(sorted(set(marks)))
 
 
-def written(mark: Mark) -> str:
+def find_marks(value: Any) -> Marks | None:
+    """The spans that a list of them, or one, holds; None where it holds something else."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    marks: list[Mark] = []
+    for part in parts:
+        if isinstance(part, Span):
+            marks.append((part.start, part.end, part.label))
+        elif isinstance(part, dict) and {"start", "end"} <= part.keys():
+            marks.append((part["start"], part["end"], str(part.get("label") or "")))
+        else:
+            return None
+    return tuple(marks)
+
+
+def to_marks(value: Any) -> Any:
+    """A known answer as a table of spans holds it: spans of any form, or what a sheet says."""
+    if isinstance(value, str):
+        return parse_marks(value)
+    marks = find_marks(value)
+    return value if marks is None else tuple(sorted(set(marks)))
+
+
+def parse_marks(text: str) -> Marks:
+    """What a person wrote into a sheet: `0-3:PS, 5-7:LC`, or `none`; or a program: JSON."""
+    fault = BadInput(f"the answer {text!r} is no list of spans", cure=CURE)
+    if text.lstrip().startswith("["):
+        try:
+            spans = msgspec.json.decode(text, type=list[Span])
+        except msgspec.MsgspecError:
+            raise fault from None
+        return tuple(sorted({(span.start, span.end, span.label) for span in spans}))
+    if text.strip().casefold() == NO_SPANS:
+        return ()
+    marks: set[Mark] = set()
+    for part in text.split(","):
+        match = _WRITTEN_MARK.fullmatch(part)
+        if match is None or int(match[1]) >= int(match[2]):
+            raise fault
+        marks.add((int(match[1]), int(match[2]), match[3] or ""))
+    return tuple(sorted(marks))
+
+
+def format_mark(mark: Mark) -> str:
     """`0-3:PS`."""
     start, end, label = mark
     return f"{start}-{end}:{label}" if label else f"{start}-{end}"
 
 
-def read_written(text: str) -> Marks:
-    """What a person wrote into a sheet: `0-3:PS, 5-7:LC`, or `none`; or a program: JSON."""
-    if text.lstrip().startswith("["):
-        return _decoded(text)
-    if text.strip().casefold() == NONE:
-        return ()
-    found = [_WRITTEN.fullmatch(part) for part in text.split(",")]
-    marks = tuple(sorted({(int(m[1]), int(m[2]), m[3] or "") for m in found if m is not None}))
-    if None in found or any(start >= end for start, end, _ in marks):
-        raise BadInput(f"the answer {text!r} is no list of spans", cure=CURE)
-    return marks
+def text_of(item: str, example: Example) -> str:
+    """The text whose characters spans count: the input `text` or `context`, or the only one."""
+    texts = {name: value for name, value in example.inputs.items() if isinstance(value, str)}
+    names = (*TEXT_INPUTS, *texts) if len(texts) == 1 else TEXT_INPUTS
+    for name in names:
+        if name in texts:
+            return texts[name]
+    what = f"{item} has no input that spans could count the characters of"
+    raise BadInput(what, cure=f"call the text {' or '.join(TEXT_INPUTS)}")
 
 
-def _decoded(text: str) -> Marks:
-    try:
-        spans = msgspec.json.decode(text, type=list[Span])
-    except msgspec.MsgspecError:
-        raise BadInput(f"the answer {text!r} is no list of spans", cure=CURE) from None
-    return tuple(sorted({(span.start, span.end, span.label) for span in spans}))
+# Tables of spans
 
 
-def as_answer(value: Any) -> Any:
-    """A known answer as a table of spans holds it: spans of any form, or what a sheet says."""
-    if isinstance(value, str):
-        return read_written(value)
-    found = marks_in(value)
-    return value if found is None else tuple(sorted(set(found)))
+def holds_spans(table: Table) -> bool:
+    """Whether the answers are spans; some that are and some that are not are refused."""
+    others = [answer for answer in table.categories if not isinstance(answer, tuple)]
+    if 0 < len(others) < len(table.categories):
+        raise BadInput(
+            f"some answers to {table.question!r} are spans, some are not (such as {others[0]!r})",
+            cure="ask two questions, or leave out what is no span",
+        )
+    return bool(table.categories) and not others
+
+
+def answers_by_item(table: Table) -> list[list[Marks]]:
+    """The answers about each item of a table of spans."""
+    answers: list[list[Marks]] = [[] for _ in table.items]
+    for item, answer in zip(table.item.tolist(), table.answer.tolist(), strict=True):
+        answers[item].append(table.categories[answer])
+    return answers
+
+
+def count_spans_by_label(table: Table) -> dict[str, int]:
+    """How many spans of each label were marked, by all workers together."""
+    times = np.bincount(table.answer, minlength=len(table.categories)).tolist()
+    counts: Counter[str] = Counter()
+    for marks, count in zip(table.categories, times, strict=True):
+        for _, _, label in marks:
+            counts[label] += count
+    return dict(sorted(counts.items()))
+
+
+def count_marks(answers: Sequence[Marks]) -> dict[Mark, int]:
+    """How many workers marked each span of an item, the most first."""
+    counts = Counter(mark for marks in answers for mark in marks)
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def count_equal(one: Marks, other: Marks) -> int:
+    """How many spans two answers have in common."""
+    return len(one) if one == other else len(set(one) & set(other))
+
+
+# Votes
+
+
+def check_span_rule(rule: Rule, prefers: bool) -> None:
+    """Refuse a rule that makes no gold of spans, and a tie rule that prefers a label."""
+    steps = (rule.decider, *rule.steps)
+    odd = [step.text for step in steps if step.name not in ("majority", "votes", "min")]
+    if odd or rule.first:
+        what = f"the rule {rule.text!r}: {odd[0] if odd else 'first'!r} is not for spans"
+        cure = "spans are voted on one by one: majority, votes:2/3 or votes:2, +min:3 if need be"
+        raise BadInput(what, cure=cure)
+    if prefers:
+        raise BadInput(
+            "a tie between spans prefers no label", cure="say --ties drop or --ties adjudicate"
+        )
+
+
+def vote_on_spans(table: Table, decider: Step) -> tuple[list[Marks], Flags, Flags]:
+    """Of each item the spans with enough votes, whether its answers suffice to tell, and whether it is tied."""
+    by_majority = decider.name == "majority"
+    gold, enough, tied = [], [], []
+    for answers in answers_by_item(table):
+        n = len(answers)
+        counts = Counter(mark for marks in answers for mark in marks)
+        least = n // 2 + 1 if by_majority else decider.number
+        kept = tuple(sorted(mark for mark, votes in counts.items() if votes >= least))
+        gold.append(kept)
+        enough.append(by_majority or _is_settled(counts, n, decider))
+        even = by_majority and any(2 * votes == n for votes in counts.values())
+        tied.append(even or _is_contradictory(kept, answers))
+    return gold, np.array(enough, dtype=np.bool_), np.array(tied, dtype=np.bool_)
+
+
+def _is_settled(counts: Counter[Mark], n: int, decider: Step) -> bool:
+    """With `/N`: of no more than N answers, and of fewer only if the missing ones could bring no further span."""
+    if decider.of is None:
+        return True
+    missing = decider.of - n
+    return missing >= 0 and all(
+        votes >= decider.number or votes + missing < decider.number
+        for votes in (*counts.values(), 0)
+    )
+
+
+def _is_contradictory(kept: Marks, answers: Sequence[Marks]) -> bool:
+    """Whether spans overlap that no worker marked together."""
+    return any(
+        one[1] > other[0] and not any(one in marks and other in marks for marks in answers)
+        for one, other in combinations(kept, 2)
+    )
+
+
+def mean_support(table: Table, gold: Sequence[Marks]) -> Floats:
+    """Of each item the mean share of workers who marked a span of its gold; 0 where it holds none."""
+    shares = np.zeros(len(gold))
+    for place, (marks, answers) in enumerate(zip(gold, answers_by_item(table), strict=True)):
+        if marks:
+            votes = sum(count_equal(marks, theirs) for theirs in answers)
+            shares[place] = votes / (len(marks) * len(answers))
+    return shares
+
+
+def f1_against_rest(table: Table) -> Floats:
+    """F1 of each worker's spans against the others' about the same items, every answer of theirs weighed alike."""
+    shared, size = np.zeros(len(table.workers)), np.zeros(len(table.workers))
+    workers: list[list[int]] = [[] for _ in table.items]
+    for item, worker in zip(table.item.tolist(), table.worker.tolist(), strict=True):
+        workers[item].append(worker)
+    for item_workers, answers in zip(workers, answers_by_item(table), strict=True):
+        others = len(answers) - 1
+        for (a, one), (b, other) in combinations(zip(item_workers, answers, strict=True), 2):
+            both = 2 * count_equal(one, other) / others
+            marked = (len(one) + len(other)) / others
+            for worker in (a, b):
+                shared[worker] += both
+                size[worker] += marked
+    return np.where(size > 0, shared / np.where(size > 0, size, 1.0), np.nan)

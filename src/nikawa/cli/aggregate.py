@@ -20,9 +20,9 @@ from nikawa.cli.terminal.output import (
 from nikawa.errors import BadInput
 
 if TYPE_CHECKING:
-    from nikawa.aggregation.job import AggregateOptions
+    from nikawa.aggregation.human import HumanReport
+    from nikawa.aggregation.job import AggregateOptions, WorkersReport
     from nikawa.aggregation.report import AggregateReport, RuleReport
-    from nikawa.aggregation.worker_report import HumanReport, WorkersReport
 
 PANEL = "Build"
 NUMBERS = ("items", "accepted", "dropped", "tied", "settled", "answers", "value", "as published")
@@ -188,8 +188,8 @@ def _gold(
     target: tuple[Path | None, bool],
     how: tuple[bool, bool],
 ) -> None:
-    from nikawa.aggregation.files import write_result
     from nikawa.aggregation.job import aggregate as run
+    from nikawa.aggregation.report import write_result
 
     (out, overwrite), (json, quiet) = target, how
     with status(f"making gold of {spec}", quiet or json):
@@ -255,10 +255,10 @@ def _workers(
     pass_mark: float | None,
     how: tuple[bool, bool],
 ) -> None:
-    from nikawa.aggregation.worker_report import workers
+    from nikawa.aggregation.job import report_workers
 
     with status(f"looking at the workers of {spec}", any(how)):
-        report = workers(spec, data, options, pass_mark)
+        report = report_workers(spec, data, options, pass_mark)
     if how[0]:
         print_json(report)
     elif not how[1]:
@@ -321,10 +321,10 @@ def _human(
     task: str | None,
     how: tuple[bool, bool],
 ) -> None:
-    from nikawa.aggregation.worker_report import human
+    from nikawa.aggregation.human import score_humans
 
     with status(f"scoring the workers of {spec}", any(how)):
-        report = human(spec, data, options, task)
+        report = score_humans(spec, data, options, task)
     if how[0]:
         print_json(report)
     elif not how[1]:

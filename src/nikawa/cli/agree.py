@@ -238,7 +238,7 @@ def _write(
     if save is not None:
         from nikawa.aggregation.agree import save_judgements as write
 
-        write(save, spec, data, options, (save_as, overwrite))
+        write(save, spec, data, options, form=save_as, overwrite=overwrite)
 
 
 def show(report: AgreeReport) -> None:

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.aggregation.agree import AgreeOptions, MeasureRow, measure_rows, spans_of
+from nikawa.aggregation.agree import AgreeOptions, MeasureRow, measure_rows, text_lengths
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
 from nikawa.io.json import encode_json
 from nikawa.io.judgements import How, Reading, open_judgements
+from nikawa.io.task_sheet import ANSWER_SHAPES, CELLS, TASKS, unquote_cell, write_cells
 from nikawa.recipes.decide import chance
 from nikawa.recipes.forms import FORMS, Asked, read_answer, vote
 from nikawa.recipes.recipe import Ask
-from nikawa.recipes.sheet import CELLS, TASKS, unquoted, write_cells, write_sheet
+from nikawa.recipes.sheet import write_sheet
 from nikawa.recipes.store import (
     PEOPLE,
     RECORD,
@@ -118,7 +119,7 @@ def take_file(path: Path, asked: Asked, answers: Answers) -> None:
         item = _item(judgement.example, answers.known)
         example, answer = answers.known.get(item), judgement.answer
         if example is not None:
-            answer = unquoted(answer) if isinstance(answer, str) else answer
+            answer = unquote_cell(answer) if isinstance(answer, str) else answer
             answer = _valid(reading, place, (answer, asked, example))
             if (
                 judgement.worker in answers.barred.get(item, ())
@@ -139,7 +140,7 @@ def _item(name: str, known: Container[str]) -> str:
 
     Of any other name nothing is cut off: `a/7` is another item than `7`.
     """
-    plain = unquoted(name)
+    plain = unquote_cell(name)
     referred = REFERENCE.fullmatch(plain)
     last = referred[1] if referred else plain
     return next((one for one in (name, plain, last) if one in known), plain)
@@ -168,7 +169,7 @@ def _valid(reading: Reading, place: int, given: tuple[Any, Asked, Example]) -> A
         what = f"the answer about {given[2].id!r} does not fit: {problem}"
         words = f", or {listed(given[1].ask.reports)}" if given[1].ask.reports else ""
         raise reading.fault(
-            place, what, f"the form {form.name} takes {form.answer}{words}"
+            place, what, f"the form {form.name} takes {ANSWER_SHAPES[form.name]}{words}"
         ) from None
 
 
@@ -338,7 +339,7 @@ def agreement(
     if table is None or not (table.per_item() > 1).any():
         return ()
     options = AgreeOptions(level=None if question.form == "scale" else "nominal")
-    found = measure_rows(table, options, spans_of(table, items, options))
+    found = measure_rows(table, options, text_lengths(table, items))
     return tuple(_rounded(row) for row in found if row.value is not None)
 
 

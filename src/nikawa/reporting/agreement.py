@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nikawa.aggregation.kappa import MAX_CATEGORIES, confusion_by_pair, has_few_pairs, pair_kappas
-from nikawa.aggregation.span_agreement import holds_spans
+from nikawa.aggregation.kappa import confusion_by_pair, has_few_pairs, pair_kappas
+from nikawa.aggregation.measure import MAX_CATEGORIES
+from nikawa.aggregation.spans import holds_spans
 from nikawa.aggregation.table import Table
 from nikawa.io.atomic import atomic_folder
 from nikawa.reporting.label_placement import Box, Mark, place, text_width

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nikawa.datasets import benchmarks
-from nikawa.datasets.custom import card_of, is_own
+from nikawa.datasets.custom import card_and_language, is_custom
 from nikawa.datasets.reader import ExampleReader
 from nikawa.errors import BadInput, MissingData
 from nikawa.generation.card import made_by
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def judgements_of(dataset: str) -> str:
     """The judgements that are kept beside the splits of a folder; empty where there are none."""
     path = Path(dataset) / JUDGEMENTS
-    return str(path) if is_own(dataset) and path.is_file() else ""
+    return str(path) if is_custom(dataset) and path.is_file() else ""
 
 
 def hides(dataset: str, data: Path | None = None) -> bool:
@@ -46,7 +46,7 @@ def hides(dataset: str, data: Path | None = None) -> bool:
 def figures_of(dataset: str) -> Figures | None:
     """The figures of the build that made a folder; None where none did."""
     path = Path(dataset) / BUILT
-    return read_json(path, Built).figures if is_own(dataset) and path.is_file() else None
+    return read_json(path, Built).figures if is_custom(dataset) and path.is_file() else None
 
 
 def asked(figures: Figures) -> Iterator[tuple[tuple[str, int, str], tuple[str, ...]]]:
@@ -62,7 +62,7 @@ def asked(figures: Figures) -> Iterator[tuple[tuple[str, int, str], tuple[str, .
 
 def data_commands(datasets: Iterable[str]) -> list[str]:
     """What makes the datasets anew, where their cards tell."""
-    own = {name: made_by(card_of(name)[0]) for name in datasets if is_own(name)}
+    own = {name: made_by(card_and_language(name)[0]) for name in datasets if is_custom(name)}
     return [f"{line} --out {quote(name)}" for name, line in own.items() if line]
 
 
@@ -98,7 +98,7 @@ class Finding:
 def findings(part: TaskRuns, data: Path | None) -> tuple[Finding, ...]:
     """The findings about the dataset of a task."""
     name = part.task.dataset
-    card = Finding(card_note(card_of(name)[0], name))
+    card = Finding(card_note(card_and_language(name)[0], name))
     return (*agreement(part, data), *artifacts(part, data), card)
 
 
@@ -127,7 +127,7 @@ def card_note(card: Card, name: str) -> Note:
 
 def agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     """Agreement of the published judgements, where there are any here."""
-    if is_own(part.task.dataset):
+    if is_custom(part.task.dataset):
         yield from own_agreement(part, data)
         return
     if benchmarks()[part.task.dataset].judgements is None:
@@ -167,7 +167,7 @@ def own_agreement(part: TaskRuns, data: Path | None) -> Iterator[Finding]:
     except BadInput as problem:
         yield Finding(Note(title="Agreement", text=f"Not measured: {problem}", command=line))
         return
-    told = replace(found, workers_are=card_of(name)[0].workers_are)
+    told = replace(found, workers_are=card_and_language(name)[0].workers_are)
     told = replace(told, distribution={}) if hides(name, data) else told
     yield Finding(_agreed(told, _place(part, "agreement"), line), _place(part, "agreement"), told)
 

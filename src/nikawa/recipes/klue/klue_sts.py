@@ -10,7 +10,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from nikawa.datasets.klue.klue_sts import DATASET
-from nikawa.pairing.linked import Linked, different, same
+from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
 from nikawa.recipes.decide import NOBODY, check_split, check_votes, draw
 from nikawa.recipes.klue.reports import ETHICS, Reviewed, is_report, readmit, review, set_apart
 from nikawa.recipes.klue.texts import (
@@ -68,9 +68,9 @@ def translate_back(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def match(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """A random sentence with that of the highest ROUGE of its corpus, both leave, and so on."""
     from nikawa.pairing.greedy import algorithm1
-    from nikawa.pairing.units import encode, units_of
+    from nikawa.pairing.units import encode, find_units
 
-    units = units_of("words" if config.units == "none" else config.units)
+    units = find_units("words" if config.units == "none" else config.units)
     for members in _by_source(inputs.examples("to-match")):
         coded, left = encode(units(s.inputs["text"] for s in members)), {*range(len(members))}
         for one, other, score in algorithm1(coded, config.rouge, seed=config.seed):
@@ -87,7 +87,7 @@ def match(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def pair_alike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Queries of one intent."""
     for members in _by_source(inputs.examples("queries")):
-        for one, other in same(_linked(members), most=config.same_intent, seed=config.seed):
+        for one, other in pair_same_link(_linked(members), most=config.same_intent, seed=config.seed):
             made = _pair(
                 "same", (members[one], members[other]), members[other].inputs["text"], "para"
             )
@@ -97,7 +97,7 @@ def pair_alike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def pair_unlike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Queries of two intents that share a topic."""
     for members in _by_source(inputs.examples("queries")):
-        for one, other in different(_linked(members), seed=config.seed):
+        for one, other in pair_different_links(_linked(members), seed=config.seed):
             made = _pair(
                 "other", (members[one], members[other]), members[other].inputs["text"], "sampled"
             )
@@ -275,9 +275,9 @@ def check(config: Any) -> None:
     check_votes("ratings", "workers", config)
     counts_of(config.pairs, "pairs")
     check_analyser(config)
-    from nikawa.pairing.units import units_of
+    from nikawa.pairing.units import find_units
 
-    units_of(config.units)
+    find_units(config.units)
 
 
 def card(config: Any) -> Card:

@@ -1,0 +1,194 @@
+"""Sheets that people fill in and give back: ties to decide, and answers that are known to be right.
+
+A sheet is written with a byte order mark and no formulas, as spreadsheets open it. It is read in any form they save: UTF-8
+with and without a mark and UTF-16, ends of lines of any kind, tabs or commas between cells, quoted cells.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+from nikawa.aggregation.judgements import load_examples
+from nikawa.aggregation.table import Table
+from nikawa.errors import BadInput, suggest
+from nikawa.io.by_hand import read_lines
+from nikawa.io.json import encode_json
+from nikawa.io.judgements.guard import bare, safe
+from nikawa.io.tsv import check_header
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+TIE_COLUMNS = ("example", "question", "votes", "answer")
+"""Columns of the sheet of ties; `answer` is for a person to fill in, the inputs follow."""
+MAX_ITEMS_SUGGESTED = 1000
+"""Items a suggestion is looked for among."""
+
+
+def write_sheet(path: Path, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows of values, each on one line, tabs between them."""
+    with io.StringIO() as text:
+        writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+        for row in rows:
+            cells = (v if isinstance(v, str) else encode_json(v).decode() for v in row)
+            writer.writerow([safe(" ".join(cell.split())) for cell in cells])
+        path.write_bytes(BYTE_ORDER_MARK + text.getvalue().encode())
+
+
+def read_sheet(path: Path, needs: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """(Line number, row by column); what a spreadsheet would have run is bare again."""
+    lines = [text for _, text in read_lines(path)]
+    if not lines:
+        raise BadInput("is empty", file=path, cure="write a header line and rows")
+    rows = _split_at_tabs(lines) if "\t" in lines[0] else _split_at_commas(lines)
+    _, header = next(rows)
+    check_header(header, needs, path)
+    for number, cells in rows:
+        if not any(cells):  # spreadsheets keep emptied rows
+            continue
+        if len(cells) > len(header):
+            what = f"has {len(cells)} columns, the header has {len(header)}"
+            raise BadInput(what, file=path, line=number, cure="look for a stray tab or comma")
+        # some leave the tabs of empty cells at the end out
+        whole = zip_longest(header, cells, fillvalue="")
+        yield number, {name: bare(cell) for name, cell in whole}
+
+
+def _split_at_tabs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line, without quote marks around them; others are text."""
+    for number, line in enumerate(lines, start=1):
+        cells = line.split("\t")
+        for place, cell in enumerate(cells):
+            if len(cell) > 1 and cell[0] == cell[-1] == '"':
+                cells[place] = cell[1:-1].replace('""', '"')
+        yield number, cells
+
+
+def _split_at_commas(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(f"{line}\n" for line in lines)
+    for cells in reader:
+        yield reader.line_num, cells
+
+
+# Decided ties
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One row of a filled-in sheet of ties."""
+
+    line: int
+    example: str
+    question: str
+    answer: str
+    """Empty where nothing was decided: the item stays tied."""
+    remarks: Mapping[str, str]
+    """`decided_by` and `reason`, where the sheet has the columns person and reason."""
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """A sheet of ties that were decided by hand, parsed once."""
+
+    path: Path
+    rows: tuple[Decision, ...]
+
+    @cached_property
+    def answers(self) -> dict[str, dict[str, str]]:
+        """Question to item to answer. Raises `BadInput` where an item is decided twice."""
+        answers: dict[str, dict[str, str]] = {}
+        for row in self.rows:
+            decided = answers.setdefault(row.question, {})
+            if row.example in decided:
+                what, cure = f"{row.example!r} is decided twice", "keep one line an item"
+                raise BadInput(what, file=self.path, line=row.line, cure=cure)
+            if row.answer:
+                decided[row.example] = row.answer
+        return answers
+
+    @property
+    def remarks(self) -> dict[tuple[str, str], Mapping[str, str]]:
+        """By question and item who decided, and why."""
+        return {(row.question, row.example): row.remarks for row in self.rows}
+
+    def check(self, tables: Mapping[str, Table]) -> None:
+        """Refuse a sheet that decides about an item nobody judged; `tables` are by question."""
+        items = {question: set(table.items) for question, table in tables.items()}
+        for row in self.rows:
+            if row.answer and row.example not in items.get(row.question, {row.example}):
+                what = f"decides about {row.example!r}, which nobody judged"
+                cure = _suggest_item(row.example, tables[row.question])
+                raise BadInput(what, file=self.path, line=row.line, cure=cure)
+        if not any(row.question in items for row in self.rows):
+            what = "decides no question that is aggregated"
+            cure = f"the column question says {' or '.join(tables)}"
+            raise BadInput(what, file=self.path, cure=cure)
+
+
+def read_decisions(path: Path) -> Decisions:
+    """Read a filled-in sheet of ties."""
+    rows = []
+    for line, row in read_sheet(path, ("example", "question", "answer")):
+        remarks = {
+            "decided_by": row.get("person", "").strip(),
+            "reason": row.get("reason", "").strip(),
+        }
+        rows.append(
+            Decision(
+                line=line,
+                example=row["example"],
+                question=row["question"],
+                answer=normalize("NFC", bare(row["answer"].strip())),
+                remarks={name: text for name, text in remarks.items() if text},
+            )
+        )
+    return Decisions(path, tuple(rows))
+
+
+# Known answers
+
+
+def read_known_answers(path: Path | None, table: Table) -> dict[str, Any] | None:
+    """The known answers by item, labels in NFC as the judgements have them.
+
+    Raises `BadInput` where none is about an item that was judged.
+    """
+    if path is None:
+        return None
+    answers = read_known(path, table.question)
+    items = set(table.items)
+    if not any(item in items for item in answers):
+        what = f"none of its {len(answers):,} known answers is about an item that was judged"
+        raise BadInput(what, file=path, cure=_suggest_item(next(iter(answers), ""), table))
+    return {item: normalize("NFC", a) if isinstance(a, str) else a for item, a in answers.items()}
+
+
+def read_known(path: Path, question: str) -> dict[str, Any]:
+    """Known answers by item: a sheet with the columns example and answer, or examples with gold."""
+    if path.name.endswith((".tsv", ".csv")):
+        rows = read_sheet(path, ("example", "answer"))
+        return {row["example"]: _number_or_text(row["answer"]) for _, row in rows}
+    examples = load_examples(str(path), str(path), None) or {}
+    answers = {item: e.gold[question] for item, e in examples.items() if question in e.gold}
+    if not answers:
+        cure = "give examples with gold, or a sheet example, answer"
+        raise BadInput(f"holds no gold for {question!r}", file=path, cure=cure)
+    return answers
+
+
+def _number_or_text(text: str) -> int | float | str:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() else number
+
+
+def _suggest_item(item: str, table: Table) -> str:
+    return suggest(item, islice(table.items, MAX_ITEMS_SUGGESTED))
