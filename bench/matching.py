@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import cast
 
 from nikawa.pairing.greedy import Variant, algorithm1, best_first
-from nikawa.pairing.units import encode, units_of
+from nikawa.pairing.units import encode, find_units
 
 AT = 10_000
 TRIED = 5_000
@@ -31,14 +31,14 @@ GROW = """
 import sys, time
 from itertools import islice
 from nikawa.pairing.greedy import algorithm1
-from nikawa.pairing.units import encode, units_of
+from nikawa.pairing.units import encode, find_units
 def peak():  # the program's own; what getrusage says can be its parent's
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
 with open(sys.argv[1], encoding="utf-8") as file:
     texts = [line.rstrip("\\n") for line in islice(file, int(sys.argv[2]))]
 before, start = peak(), time.process_time()
-pairs = sum(1 for _ in algorithm1(encode(units_of(sys.argv[4])(texts)), sys.argv[3]))
+pairs = sum(1 for _ in algorithm1(encode(find_units(sys.argv[4])(texts)), sys.argv[3]))
 print(pairs, sum(len(t.encode()) for t in texts) / 1e6, before, peak(), time.process_time() - start)
 """
 
@@ -82,7 +82,7 @@ def _measure(common: int, own: int, other: int) -> float:
 
 
 def _against_naive(texts: Sequence[str]) -> None:
-    sentences, chance = list(units_of(UNITS)(texts)), random.Random(1)
+    sentences, chance = list(find_units(UNITS)(texts)), random.Random(1)
     coded, count = encode(sentences), len(texts)
     drawn = [(chance.choice(sentences), chance.choice(sentences)) for _ in range(TRIED)]
     for variant in KINDS:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from nikawa.io.lines import read_lines
 from nikawa.pairing import bags, lcs
-from nikawa.pairing.greedy import Variant, algorithm1, best_first, permutation
+from nikawa.pairing.greedy import Variant, algorithm1, best_first, draw_order
 from nikawa.pairing.lcs import Lcs
-from nikawa.pairing.units import bigrams, characters, encode, units_of, words
+from nikawa.pairing.units import encode, encode_bigrams, find_units, split_characters, split_words
 
 VARIANTS: tuple[Variant, ...] = ("1", "2", "L")
 
@@ -46,7 +46,11 @@ def test_the_same_pairs_as_the_naive_algorithms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for place, value in zip(
-        (f"{bags.__name__}.FIRST", f"{bags.__name__}.SHORT", f"{lcs.__name__}.FEW"),
+        (
+            f"{bags.__name__}.FIRST_BUDGET",
+            f"{bags.__name__}.MAX_SHORT_LIST",
+            f"{lcs.__name__}.MAX_ONE_BY_ONE",
+        ),
         limits,
         strict=True,
     ):
@@ -55,7 +59,7 @@ def test_the_same_pairs_as_the_naive_algorithms(
     sentences = drawn(*shape, seed=sum(shape))
     coded = encode(sentences)
     found = [tuple(pair) for pair in algorithm1(coded, variant, seed=7)]
-    assert found == one_by_one(sentences, variant, permutation(count, 7))
+    assert found == one_by_one(sentences, variant, draw_order(count, 7))
     assert [tuple(pair) for pair in best_first(coded, variant)] == all_at_once(sentences, variant)
 
 
@@ -66,7 +70,7 @@ def test_the_same_pairs_as_the_naive_algorithms(
     st.integers(0, 9),
 )
 def test_any_sentences_of_characters(texts: list[str], variant: Variant, seed: int) -> None:
-    sentences = list(characters(texts))
+    sentences = list(split_characters(texts))
     pairs = list(algorithm1(encode(sentences), variant, seed=seed))
     used = [place for pair in pairs for place in pair[:2]]
     assert len(used) == len(set(used)) == len(texts) // 2 * 2
@@ -85,12 +89,12 @@ def test_the_order_is_a_permutation_by_seed() -> None:
     coded = encode(drawn(40, 12, 8, seed=3))
     first, again, other = (list(algorithm1(coded, "1", seed=seed)) for seed in (1, 1, 2))
     assert first == again != other
-    assert sorted(permutation(9, 4)) == list(range(9))
+    assert sorted(draw_order(9, 4)) == list(range(9))
 
 
 def test_rounding_is_that_of_rouge_score(plain_rouge: Callable[..., float]) -> None:
     for common, own, other in ((1, 3, 7), (2, 7, 11), (5, 9, 13), (3, 3, 10)):
-        ours = bags.rouge(np.array([common]), float(own), np.array([float(other)]))[0]
+        ours = bags.compute_rouge(np.array([common]), float(own), np.array([float(other)]))[0]
         first, second = (
             ["x"] * common + ["a"] * (own - common),
             ["x"] * common + ["b"] * (other - common),
@@ -111,27 +115,29 @@ def test_subsequences_of_any_length(
 
 
 def test_bigrams_do_not_cross_sentences() -> None:
-    coded = bigrams(encode([["a", "b"], [], ["b"], ["a", "b", "a"], ["a"]]))
+    coded = encode_bigrams(encode([["a", "b"], [], ["b"], ["a", "b", "a"], ["a"]]))
     assert coded.lengths.tolist() == [1, 0, 0, 2, 0]
     assert coded.ids[0] == coded.ids[1] != coded.ids[2]
 
 
 def test_units() -> None:
-    assert list(words(["雨 が  降る"])) == [["雨", "が", "降る"]]
-    assert ["".join(found) for found in characters(["雨 が降る"])] == ["雨が降る"]
-    assert [list(found) for found in units_of("ja")(["雨が降る。"])] == [["雨", "が", "降る", "。"]]
+    assert list(split_words(["雨 が  降る"])) == [["雨", "が", "降る"]]
+    assert ["".join(found) for found in split_characters(["雨 が降る"])] == ["雨が降る"]
+    assert [list(found) for found in find_units("ja")(["雨が降る。"])] == [
+        ["雨", "が", "降る", "。"]
+    ]
 
 
 def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     list(
         algorithm1(
-            encode([["a"]] * 4), "1", progress=lambda done, total: told.append((done, total))
+            encode([["a"]] * 4), "1", on_progress=lambda done, total: told.append((done, total))
         )
     )
     list(
         best_first(
-            encode([["a"]] * 4), "1", progress=lambda done, total: told.append((done, total))
+            encode([["a"]] * 4), "1", on_progress=lambda done, total: told.append((done, total))
         )
     )
     assert told == [(2, 4), (4, 4)] * 2
@@ -151,9 +157,9 @@ def test_real_sentences(
     all_at_once: Callable[..., Any],
 ) -> None:
     lines = islice(read_lines(shared_corpus / f"{language}.txt.xz"), 30)
-    sentences = list(units_of(units)([line[:40] for _, line in lines]))
+    sentences = list(find_units(units)([line[:40] for _, line in lines]))
     found = [tuple(pair) for pair in algorithm1(encode(sentences), variant, seed=3)]
-    assert found == one_by_one(sentences, variant, permutation(30, 3))
+    assert found == one_by_one(sentences, variant, draw_order(30, 3))
     assert [tuple(pair) for pair in best_first(encode(sentences), variant)] == all_at_once(
         sentences, variant
     )

@@ -10,11 +10,11 @@ from unicodedata import normalize
 import pytest
 from typer.testing import CliRunner
 
-from nikawa.cli._main import build
+from nikawa.cli.terminal.app import build
 from nikawa.errors import BadInput
 from nikawa.io.records import read_examples, write_records
 from nikawa.pairing import METHODS
-from nikawa.pairing.job import Options, pair
+from nikawa.pairing.job import PairOptions, pair
 from nikawa.records import Example
 
 LINES = [
@@ -60,7 +60,7 @@ def captions(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("units", ["words", "characters", "ja"])
 def test_greedy(method: str, units: str, text: Path, tmp_path: Path) -> None:
     out = tmp_path / "pairs.jsonl"
-    report = pair(method, text, options=Options(units=units, rouge="1", out=out))
+    report = pair(method, text, options=PairOptions(units=units, rouge="1", out=out))
     found = list(read_examples(out))
     assert (report.sentences, report.pairs, report.left) == (5, 2, 1) == (5, len(found), 1)
     assert report.mean == pytest.approx(sum(e.meta["rouge"] for e in found) / 2)
@@ -71,7 +71,7 @@ def test_greedy(method: str, units: str, text: Path, tmp_path: Path) -> None:
 
 def test_the_lines_are_named_by_number(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "pairs.jsonl"
-    pair("greedy-global", text, options=Options(out=out))
+    pair("greedy-global", text, options=PairOptions(out=out))
     parents = [e.origin.parents for e in read_examples(out) if e.origin]
     assert parents == [("lines.txt/3", "lines.txt/5"), ("lines.txt/1", "lines.txt/2")]
 
@@ -79,9 +79,11 @@ def test_the_lines_are_named_by_number(text: Path, tmp_path: Path) -> None:
 def test_same_and_different_image(captions: Path, tmp_path: Path) -> None:
     assert pair("same-image", captions).pairs == 3
     assert pair("different-image", captions).pairs == 3
-    assert pair("same-intent", captions, options=Options(most=2)).pairs == 4
+    assert pair("same-intent", captions, options=PairOptions(most=2)).pairs == 4
     out = tmp_path / "out.jsonl"
-    assert pair("different-intent", captions, options=Options(within="topic", out=out)).pairs == 3
+    assert (
+        pair("different-intent", captions, options=PairOptions(within="topic", out=out)).pairs == 3
+    )
     kept = next(read_examples(out)).meta
     assert (kept["licence"], kept["topic"], "intent" in kept) == ("CC0", "weather", False)
 
@@ -93,7 +95,9 @@ def test_round_trip_drops_what_comes_back_unchanged(text: Path, tmp_path: Path) 
     )
     out = tmp_path / "out.jsonl"
     report = pair(
-        "round-trip", text, options=Options(translators=(f"{sys.executable} {script}",), out=out)
+        "round-trip",
+        text,
+        options=PairOptions(translators=(f"{sys.executable} {script}",), out=out),
     )
     assert (report.pairs, report.left, report.mean) == (1, 4, None)
     assert next(read_examples(out)).inputs == {
@@ -104,14 +108,14 @@ def test_round_trip_drops_what_comes_back_unchanged(text: Path, tmp_path: Path) 
 
 def test_bad_input(text: Path, captions: Path, tmp_path: Path) -> None:
     for method, path, options, said in (
-        ("gredy", text, Options(), "did you mean 'greedy'"),
-        ("greedy", text, Options(rouge="3"), "no ROUGE '3'"),
-        ("greedy", text, Options(units="jaa"), "no analyser"),
-        ("same-image", text, Options(), "names no image"),
-        ("same-image", captions, Options(field="picture"), "names no picture"),
-        ("round-trip", text, Options(), "no translator"),
-        ("greedy", tmp_path / "none.txt", Options(), "no such file"),
-        ("greedy", text, Options(out=text), "exists already"),
+        ("gredy", text, PairOptions(), "did you mean 'greedy'"),
+        ("greedy", text, PairOptions(rouge="3"), "no ROUGE '3'"),
+        ("greedy", text, PairOptions(units="jaa"), "no analyser"),
+        ("same-image", text, PairOptions(), "names no image"),
+        ("same-image", captions, PairOptions(field="picture"), "names no picture"),
+        ("round-trip", text, PairOptions(), "no translator"),
+        ("greedy", tmp_path / "none.txt", PairOptions(), "no such file"),
+        ("greedy", text, PairOptions(out=text), "exists already"),
     ):
         with pytest.raises(BadInput, match=said):
             pair(method, path, options=options)
@@ -141,7 +145,7 @@ def test_a_sentence_is_not_paired_with_itself(method: str, tmp_path: Path) -> No
     path.write_text(
         f"감 나무 가 있다\n{apart}\n감  나무 가 있다\n감 나무 가 없다\n배 나무 가 없다\n", "utf-8"
     )
-    report = pair(method, path, options=Options(out=out))
+    report = pair(method, path, options=PairOptions(out=out))
     found = [example.inputs for example in read_examples(out)]
     assert (report.sentences, report.pairs, report.paired, report.left, report.repeated) == (
         5,
@@ -182,13 +186,13 @@ def test_what_was_taken_and_what_shares_nothing_is_told(tmp_path: Path) -> None:
             for i in range(6)
         ],
     )
-    report = pair("greedy", path, options=Options(out=out))
+    report = pair("greedy", path, options=PairOptions(out=out))
     assert report.mean == 0
     taken, nothing = report.notes
     assert taken == "of 6 records premise was taken as the sentence, not hypothesis"
     assert nothing.startswith("3 of 3 pairs share no unit")
     assert "--units characters" in nothing
     assert all(set(e.meta) == {"source", "pairing", "rouge"} for e in read_examples(out))
-    assert pair("greedy", path, options=Options(units="characters")).notes == (taken,)
+    assert pair("greedy", path, options=PairOptions(units="characters")).notes == (taken,)
     said = CliRunner().invoke(build(), ["pair", "greedy", str(path)])
     assert nothing in said.output.replace("\n", " ")

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 
 from nikawa.errors import BadInput
-from nikawa.pairing.linked import Linked, different, same
+from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
 from nikawa.pairing.translate import round_trip, translate
 
 CAPTIONS = [Linked(f"c{i}", f"image{i % 4}") for i in range(20)]
 
 
 def test_two_of_one_image() -> None:
-    pairs = list(same(CAPTIONS))
+    pairs = list(pair_same_link(CAPTIONS))
     assert len(pairs) == 4
     assert all(CAPTIONS[a].link == CAPTIONS[b].link and a < b for a, b in pairs)
-    assert len(list(same(CAPTIONS, most=3))) == 12
-    assert pairs != list(same(CAPTIONS, seed=1))
+    assert len(list(pair_same_link(CAPTIONS, most=3))) == 12
+    assert pairs != list(pair_same_link(CAPTIONS, seed=1))
 
 
 def test_two_of_two_images_each_once() -> None:
-    pairs = list(different(CAPTIONS))
+    pairs = list(pair_different_links(CAPTIONS))
     used = [place for pair in pairs for place in pair]
     assert len(used) == len(set(used)) == 20
     assert all(CAPTIONS[a].link != CAPTIONS[b].link for a, b in pairs)
@@ -31,7 +31,7 @@ def test_two_of_two_images_each_once() -> None:
 
 def test_two_intents_of_one_topic() -> None:
     asked = [Linked(f"q{i}", f"intent{i % 6}", f"topic{i % 2}") for i in range(24)]
-    pairs = list(different(asked))
+    pairs = list(pair_different_links(asked))
     assert len(pairs) == 12
     assert all(
         asked[a].link != asked[b].link and asked[a].within == asked[b].within for a, b in pairs
@@ -39,13 +39,13 @@ def test_two_intents_of_one_topic() -> None:
 
 
 def test_one_link_alone_makes_no_different_pairs() -> None:
-    assert list(different([Linked("a", "x"), Linked("b", "x")])) == []
+    assert list(pair_different_links([Linked("a", "x"), Linked("b", "x")])) == []
 
 
 def test_a_draw_does_not_depend_on_the_order() -> None:
-    names = {(CAPTIONS[a].name, CAPTIONS[b].name) for a, b in different(CAPTIONS)}
+    names = {(CAPTIONS[a].name, CAPTIONS[b].name) for a, b in pair_different_links(CAPTIONS)}
     turned = CAPTIONS[::-1]
-    again = {(turned[a].name, turned[b].name) for a, b in different(turned)}
+    again = {(turned[a].name, turned[b].name) for a, b in pair_different_links(turned)}
     assert {frozenset(pair) for pair in names} == {frozenset(pair) for pair in again}
 
 

@@ -10,7 +10,7 @@ import typer
 from nikawa.cli.terminal.output import Json, Quiet, complete_from, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from nikawa.pairing.job import Options, PairReport
+    from nikawa.pairing.job import PairOptions, PairReport
 
 PANEL = "Build"
 
@@ -81,13 +81,13 @@ def pair(
     """Pair sentences for a similarity or inference task, the similar ones and the less similar."""
     from nikawa.errors import BadInput
     from nikawa.pairing import METHODS
-    from nikawa.pairing.job import Options
+    from nikawa.pairing.job import PairOptions
 
     if method is None:
         return print_json(METHODS) if json else print_table(("method", "pairs"), METHODS.items())
     if file is None:
         raise BadInput(f"{method}: of which file?", cure="nikawa pair METHOD FILE --out PAIRS")
-    options = Options(
+    options = PairOptions(
         rouge=rouge,
         units=units,
         field=field,
@@ -107,7 +107,7 @@ def pair(
     return None
 
 
-def _run(method: str, file: Path, options: Options, quiet: bool) -> PairReport:
+def _run(method: str, file: Path, options: PairOptions, quiet: bool) -> PairReport:
     from nikawa.pairing.job import pair as run
 
     with progress(quiet) as bar:
@@ -116,7 +116,7 @@ def _run(method: str, file: Path, options: Options, quiet: bool) -> PairReport:
             method,
             file,
             options=options,
-            progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
+            on_progress=lambda done, total: bar.update(bar_task, completed=done, total=total),
         )
 
 

@@ -7,23 +7,23 @@ that are left, again and again. Ties go to the lowest index, and so do sentences
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from nikawa.pairing.bags import SLACK, Bags, Found, rouge
+from nikawa.pairing.bags import SLACK, Bags, Matches, compute_rouge
 from nikawa.pairing.lcs import Lcs
-from nikawa.pairing.units import Coded, Ints, bigrams
+from nikawa.pairing.units import CodedSentences, Ints, encode_bigrams
 
 Variant = Literal["1", "2", "L"]
-KEPT = 8
+PARTNERS_KEPT = 8
 """Partners remembered a sentence, so that one which left does not mean a new search."""
-TRIED = 16
+FIRST_BLOCK = 16
 """Sentences whose subsequence is computed at first; then four times as many, and so on."""
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with how many sentences are done and how many there are."""
 
 
@@ -35,150 +35,151 @@ class Pair(NamedTuple):
     score: float
 
 
-class Searcher:
-    """The best partners of a sentence among those that have not left."""
-
-    def __init__(self, coded: Coded, variant: Variant = "L") -> None:
-        self.bags = Bags(bigrams(coded) if variant == "2" else coded)
-        self.lcs = Lcs(coded) if variant == "L" else None
-
-    def best(self, sentence: int, wanted: int = 1) -> list[tuple[float, int]]:
-        """Score and index of the `wanted` best with a score above 0, the best first, ties by index."""
-        if self.lcs is None:
-            found = self.bags.near(sentence, lambda met: _nth(met.scores, wanted))
-        else:
-            found = _Subsequences(self.bags, self.lcs, sentence, wanted).found()
-        return _top(found, self.bags.names, wanted)
-
-
-class _Subsequences:
-    """ROUGE-L of one sentence: what two sentences share bounds their subsequence, so few of those are computed."""
-
-    def __init__(self, bags: Bags, lcs: Lcs, sentence: int, wanted: int) -> None:
-        self.bags, self.lcs, self.sentence, self.wanted = bags, lcs, sentence, wanted
-        self.size = float(bags.sizes[bags.places[sentence]])
-        self.low = 0.0
-
-    def found(self) -> Found:
-        """Those that may be among the best, with their real scores."""
-        met = self.bags.near(self.sentence, self._floor)
-        order = np.argsort(-met.scores, kind="stable")
-        done, begin, step, low = [], 0, TRIED, self.low
-        scores = np.empty(0)
-        while begin < len(order) and met.scores[order[begin]] >= low - SLACK:
-            block = order[begin : begin + step]
-            block = block[met.scores[block] >= low - SLACK]
-            done.append(self._real(met.sentences[block], met.common[block]))
-            scores = np.concatenate((scores, done[-1].scores))
-            low, begin, step = max(low, _nth(scores, self.wanted)), begin + step, step * 4
-        if not done:
-            return Found(*(part[:0] for part in met))
-        parts = zip(*done, strict=True)
-        return Found(*(np.concatenate(part) for part in parts))
-
-    def _floor(self, met: Found) -> float:
-        """The score certain by now: that of the most promising, computed."""
-        some = max(TRIED, self.wanted)
-        likely = np.flatnonzero(met.scores > self.low)
-        if len(likely) > some:
-            likely = likely[np.argpartition(met.scores[likely], -some)[-some:]]
-        if len(likely) >= self.wanted:
-            real = self._real(met.sentences[likely], met.common[likely])
-            self.low = max(self.low, _nth(real.scores, self.wanted))
-        return self.low
-
-    def _real(self, others: Ints, common: Ints) -> Found:
-        names = self.bags.names[others]
-        lengths = (
-            common if int(common.max(initial=0)) < 2 else self.lcs.lengths(self.sentence, names)
-        )
-        return Found(others, lengths, rouge(lengths, self.size, self.bags.lengths[others]))
-
-
-def _nth(scores: Ints, wanted: int) -> float:
-    """The score of rank `wanted`, 0 where there are fewer."""
-    if len(scores) < wanted:
-        return 0.0
-    return float(scores.max()) if wanted == 1 else float(np.partition(scores, -wanted)[-wanted])
-
-
-def _top(found: Found, names: Ints, wanted: int) -> list[tuple[float, int]]:
-    if not len(found.scores):
-        return []
-    kept = found.scores >= _nth(found.scores, wanted)
-    scores, sentences = found.scores[kept], names[found.sentences[kept]]
-    if wanted == 1:
-        return [(float(scores[0]), int(sentences.min()))]
-    ranked = np.lexsort((sentences, -scores))[:wanted]
-    return [(float(scores[i]), int(sentences[i])) for i in ranked]
-
-
-def permutation(count: int, seed: int) -> list[int]:
-    """The random order of Algorithm 1."""
-    return np.random.default_rng(seed).permutation(count).tolist()  # type: ignore[no-any-return]
-
-
 def algorithm1(
-    coded: Coded, variant: Variant = "L", *, seed: int = 0, progress: Progress | None = None
+    coded: CodedSentences,
+    variant: Variant = "L",
+    *,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
 ) -> Iterator[Pair]:
     """Pairs in the order they are found; of an odd number one sentence stays alone."""
     searcher = Searcher(coded, variant)
     bags, lowest, count = searcher.bags, 0, len(coded)
-    for sentence in permutation(count, seed):
-        if not bags.alive(sentence) or bags.living < 2:
+    for sentence in draw_order(count, seed):
+        if not bags.is_alive(sentence) or bags.living < 2:
             continue
-        found = searcher.best(sentence)
+        best = searcher.find_best(sentence)
         bags.remove(sentence)
-        while not bags.alive(lowest):
+        while not bags.is_alive(lowest):
             lowest += 1
-        score, partner = found[0] if found else (0.0, lowest)
+        score, partner = best[0] if best else (0.0, lowest)
         bags.remove(partner)
-        if progress is not None:
-            progress(count - bags.living, count)
+        if on_progress is not None:
+            on_progress(count - bags.living, count)
         yield Pair(sentence, partner, score)
 
 
+def draw_order(count: int, seed: int) -> list[int]:
+    """The random order of Algorithm 1."""
+    return np.random.default_rng(seed).permutation(count).tolist()  # type: ignore[no-any-return]
+
+
 def best_first(
-    coded: Coded, variant: Variant = "L", *, progress: Progress | None = None
+    coded: CodedSentences, variant: Variant = "L", *, on_progress: OnProgress | None = None
 ) -> Iterator[Pair]:
     """Pairs from the best to the worst; the lower index comes first in each."""
     searcher = Searcher(coded, variant)
-    count = len(coded)
-    queue = [entry for sentence in range(count) if (entry := _entry(searcher, sentence))]
+    bags, count = searcher.bags, len(coded)
+    queue = []
+    for sentence in range(count):
+        if entry := _make_entry(searcher, sentence):
+            queue.append(entry)
     heapify(queue)
     while queue:
         score, first, second, owner, others = heappop(queue)
-        if not searcher.bags.alive(owner):
+        if not bags.is_alive(owner):
             continue
-        if searcher.bags.alive(first + second - owner):
-            searcher.bags.remove(first)
-            searcher.bags.remove(second)
-            if progress is not None:
-                progress(count - searcher.bags.living, count)
+        if bags.is_alive(first + second - owner):
+            bags.remove(first)
+            bags.remove(second)
+            if on_progress is not None:
+                on_progress(count - bags.living, count)
             yield Pair(first, second, -score)
-        elif entry := _entry(searcher, owner, others):
+        elif entry := _make_entry(searcher, owner, others):
             heappush(queue, entry)
-    yield from _leftovers(sentence for sentence in range(count) if searcher.bags.alive(sentence))
+    # those that share nothing with any other, in the order of their index
+    unmatched = filter(bags.is_alive, range(count))
+    for first, second in zip(unmatched, unmatched, strict=False):
+        yield Pair(first, second, 0.0)
 
 
 Entry = tuple[float, int, int, int, list[tuple[float, int]]]
+"""A pair in the queue: minus score, indices, the sentence whose best pair it is, that one's next partners."""
 
 
-def _entry(
+def _make_entry(
     searcher: Searcher, owner: int, known: list[tuple[float, int]] | None = None
 ) -> Entry | None:
-    """The best pair of a sentence as the queue holds it: minus score, indices, whose it is, the next partners."""
-    while known and not searcher.bags.alive(known[0][1]):
+    """The best pair of a sentence; `known` are partners found earlier, some of which may have left."""
+    while known and not searcher.bags.is_alive(known[0][1]):
         known = known[1:]
-    others = known or searcher.best(owner, KEPT)
+    others = known or searcher.find_best(owner, PARTNERS_KEPT)
     if not others:
         return None
     score, partner = others[0]
     return -score, min(owner, partner), max(owner, partner), owner, others[1:]
 
 
-def _leftovers(sentences: Iterable[int]) -> Iterator[Pair]:
-    """Those that share nothing with any other, in the order of their index."""
-    left = iter(sentences)
-    for first, second in zip(left, left, strict=False):
-        yield Pair(first, second, 0.0)
+class Searcher:
+    """The best partners of a sentence among those that have not left."""
+
+    def __init__(self, coded: CodedSentences, variant: Variant = "L") -> None:
+        self.bags = Bags(encode_bigrams(coded) if variant == "2" else coded)
+        self.lcs = Lcs(coded) if variant == "L" else None
+
+    def find_best(self, sentence: int, count: int = 1) -> list[tuple[float, int]]:
+        """Score and index of the `count` best with a score above 0, the best first, ties by index."""
+        if self.lcs is None:
+            matches = self.bags.find_near(sentence, lambda seen: _nth_best(seen.scores, count))
+        else:
+            matches = _SubsequenceSearch(self.bags, self.lcs, sentence, count).run()
+        if not len(matches.scores):
+            return []
+        best = matches.select(matches.scores >= _nth_best(matches.scores, count))
+        scores, sentences = best.scores, self.bags.names[best.sentences]
+        if count == 1:
+            return [(float(scores[0]), int(sentences.min()))]
+        ranked = np.lexsort((sentences, -scores))[:count]
+        return [(float(scores[i]), int(sentences[i])) for i in ranked]
+
+
+class _SubsequenceSearch:
+    """ROUGE-L of one sentence: what two sentences share bounds their subsequence, so few of those are computed."""
+
+    def __init__(self, bags: Bags, lcs: Lcs, sentence: int, count: int) -> None:
+        self.bags, self.lcs, self.sentence, self.count = bags, lcs, sentence, count
+        self.size = float(bags.sizes[bags.places[sentence]])
+        self.low = 0.0
+
+    def run(self) -> Matches:
+        """Those that may be among the best, with their real scores."""
+        matches = self.bags.find_near(self.sentence, self._find_floor)
+        order = np.argsort(-matches.scores, kind="stable")
+        blocks = []
+        begin, step, low = 0, FIRST_BLOCK, self.low
+        scores = np.empty(0)
+        while begin < len(order) and matches.scores[order[begin]] >= low - SLACK:
+            block = matches.select(order[begin : begin + step])
+            rescored = self._rescore(block.select(block.scores >= low - SLACK))
+            blocks.append(rescored)
+            scores = np.concatenate((scores, rescored.scores))
+            low, begin, step = max(low, _nth_best(scores, self.count)), begin + step, step * 4
+        if not blocks:
+            return matches.select(slice(0))
+        return Matches(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+
+    def _find_floor(self, matches: Matches) -> float:
+        """The score certain by now: that of the most promising, computed."""
+        tried = max(FIRST_BLOCK, self.count)
+        likely = np.flatnonzero(matches.scores > self.low)
+        if len(likely) > tried:
+            likely = likely[np.argpartition(matches.scores[likely], -tried)[-tried:]]
+        if len(likely) >= self.count:
+            rescored = self._rescore(matches.select(likely))
+            self.low = max(self.low, _nth_best(rescored.scores, self.count))
+        return self.low
+
+    def _rescore(self, matches: Matches) -> Matches:
+        """The same sentences with the lengths of their common subsequences."""
+        common = matches.common
+        if int(common.max(initial=0)) >= 2:
+            common = self.lcs.lengths(self.sentence, self.bags.names[matches.sentences])
+        scores = compute_rouge(common, self.size, self.bags.lengths[matches.sentences])
+        return Matches(matches.sentences, common, scores)
+
+
+def _nth_best(scores: Ints, rank: int) -> float:
+    """The score of a rank, 0 where there are fewer."""
+    if len(scores) < rank:
+        return 0.0
+    return float(scores.max()) if rank == 1 else float(np.partition(scores, -rank)[-rank])

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, get_args
+from unicodedata import normalize
 
-from nikawa.errors import BadInput, unknown
+from nikawa.errors import BadInput, listed, unknown
 from nikawa.io.atomic import refuse_existing
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, read_examples, write_records
 from nikawa.pairing import METHODS
-from nikawa.pairing.greedy import Pair, Variant, algorithm1, best_first
-from nikawa.pairing.linked import Linked, different, same
-from nikawa.pairing.tally import Made, PairReport, Sentence, Tally
+from nikawa.pairing.greedy import Variant, algorithm1, best_first
+from nikawa.pairing.linked import Linked, pair_different_links, pair_same_link
 from nikawa.pairing.translate import round_trip
-from nikawa.pairing.units import encode, units_of
-from nikawa.records import Example
+from nikawa.pairing.units import encode, find_units
+from nikawa.records import Example, Origin, Record
 
-FIELDS = {"image": ("image", "image_id"), "intent": ("intent", "intent_id")}
+LINK_FIELDS = {"image": ("image", "image_id"), "intent": ("intent", "intent_id")}
 """What a sentence's image or intent is called in its meta values."""
-TEXTS = ("text", "sentence", "premise")
+TEXT_INPUTS = ("text", "sentence", "premise")
+"""The inputs of a record that may be the sentence, the first that is there."""
+PLACE_FIELDS = frozenset({"start", "end"})
+"""Where a sentence stands in its document: never a thing two sentences have in common, even where the numbers agree."""
+MAX_UNRELATED_SHARE = 0.5
+"""Share of pairs without a common unit above which a note doubts the units."""
 
-__all__ = ["Options", "PairReport", "Sentence", "pair", "read_sentences"]
-
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with how many sentences are done and how many there are."""
 
 
 @dataclass(frozen=True)
-class Options:
+class PairOptions:
     """How to pair."""
 
     rouge: str = "L"
@@ -52,104 +56,221 @@ class Options:
     overwrite: bool = False
 
 
+class PairReport(Record, frozen=True, kw_only=True):
+    """What was paired."""
+
+    method: str
+    sentences: int
+    pairs: int
+    paired: int
+    """Different sentences that are in a pair."""
+    left: int
+    """Sentences that are in none."""
+    repeated: int
+    """Sentences left out before greedy matching because they are the same as an earlier one; pairs of two such otherwise."""
+    mean: float | None
+    """Mean ROUGE of greedy matching."""
+    zero: int | None
+    """Its pairs that share nothing."""
+    out: str | None
+    notes: tuple[str, ...] = ()
+    """What the reader should know before the pairs are used."""
+
+
 def pair(
-    method: str, path: Path, *, options: Options | None = None, progress: Progress | None = None
+    method: str,
+    path: Path,
+    *,
+    options: PairOptions | None = None,
+    on_progress: OnProgress | None = None,
 ) -> PairReport:
-    """Pair the sentences of a text file (one a line) or a records file; writes examples where `out` is given."""
-    how = options or Options()
+    """Pair the sentences of a text file (one a line) or a records file; writes examples where the options name an `out`."""
+    options = options or PairOptions()
     if method not in METHODS:
         raise unknown("way to pair", method, METHODS)
-    if how.out is not None:
-        refuse_existing(how.out, how.overwrite)
+    if options.out is not None:
+        refuse_existing(options.out, options.overwrite)
     sentences = list(read_sentences(path))
     if not sentences:
         raise BadInput("holds no sentence", file=path, cure="write one a line")
-    tally = Tally(method, sentences, how.units)
-    if method.startswith("greedy"):
-        sentences = tally.distinct(sentences)
-    examples = tally.watch(_examples(method, sentences, how, progress), path.name)
-    if how.out is None:
+    tally = _Tally(method, sentences, options.units)
+    if tally.is_greedy:
+        sentences = tally.drop_repeated(sentences)
+        pairs = _match(method, sentences, options, on_progress)
+    elif method == "round-trip":
+        pairs = _translate(sentences, options)
+    else:
+        pairs = _pair_by_link(method, sentences, options)
+    examples = tally.to_examples(pairs, path.name)
+    if options.out is None:
         for _ in examples:
             pass
     else:
-        write_records(how.out, examples, overwrite=how.overwrite)
-    return tally.report(how.out)
+        write_records(options.out, examples, overwrite=options.overwrite)
+    return tally.report(options.out)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the file."""
+
+    name: str
+    text: str
+    meta: dict[str, object]
+    field: str = ""
+    """The input it was taken from, where the record has other texts too."""
+    others: tuple[str, ...] = ()
+    """Those other texts."""
+
+    @property
+    def key(self) -> str:
+        """What two equal sentences have in common: blanks and the way Hangul is composed do not count."""
+        return normalize("NFC", " ".join(self.text.split()))
 
 
 def read_sentences(path: Path) -> Iterator[Sentence]:
     """The sentences of a file: one a line, empty ones passed over, or one a record."""
-    if path.name.endswith(SUFFIXES):
-        for example in read_examples(path):
-            yield _sentence(example, path)
+    if not path.name.endswith(SUFFIXES):
+        for number, line in read_lines(path):
+            if line.strip():
+                yield Sentence(str(number), line.strip(), {})
         return
-    for number, line in read_lines(path):
-        if line.strip():
-            yield Sentence(str(number), line.strip(), {})
+    for example in read_examples(path):
+        texts = {name: text for name, text in example.inputs.items() if isinstance(text, str)}
+        field = next((name for name in TEXT_INPUTS if name in texts), None)
+        if field is None:
+            what = f"{example.id!r} holds no text ({', '.join(example.inputs) or 'no inputs'})"
+            raise BadInput(what, file=path, cure=f"name its sentence {TEXT_INPUTS[0]!r}")
+        others = tuple(name for name in texts if name != field)
+        yield Sentence(example.id, texts[field], dict(example.meta), field, others)
 
 
-def _sentence(example: Example, path: Path) -> Sentence:
-    here = [name for name, value in example.inputs.items() if isinstance(value, str)]
-    for name in TEXTS:
-        if name in here:
-            others = tuple(other for other in here if other != name)
-            return Sentence(example.id, str(example.inputs[name]), dict(example.meta), name, others)
-    what = f"{example.id!r} holds no text ({', '.join(example.inputs) or 'no inputs'})"
-    raise BadInput(what, file=path, cure=f"name its sentence {TEXTS[0]!r}")
+SentencePair = tuple[Sentence, Sentence, dict[str, object]]
+"""Two sentences and further meta values of the pair."""
 
 
-def _examples(
-    method: str, sentences: Sequence[Sentence], how: Options, progress: Progress | None
-) -> Iterator[Made]:
-    if method == "round-trip":
-        return _round_trips(sentences, how)
-    if method.startswith("greedy"):
-        found = _matched(method, sentences, how, progress)
-        return ((sentences[p.first], sentences[p.second], {"rouge": p.score}) for p in found)
-    kind, _, of = method.partition("-")
-    linked = _linked(sentences, of, how)
-    made = (
-        same(linked, most=how.most, seed=how.seed)
-        if kind == "same"
-        else different(linked, seed=how.seed)
-    )
-    return ((sentences[a], sentences[b], {}) for a, b in made)
-
-
-def _matched(
-    method: str, sentences: Sequence[Sentence], how: Options, progress: Progress | None
-) -> Iterator[Pair]:
-    if how.rouge not in get_args(Variant):
-        raise unknown("ROUGE", how.rouge, get_args(Variant))
-    variant = cast(Variant, how.rouge)
-    coded = encode(units_of(how.units)(sentence.text for sentence in sentences))
+def _match(
+    method: str,
+    sentences: Sequence[Sentence],
+    options: PairOptions,
+    on_progress: OnProgress | None,
+) -> Iterator[SentencePair]:
+    if options.rouge not in get_args(Variant):
+        raise unknown("ROUGE", options.rouge, get_args(Variant))
+    variant = cast(Variant, options.rouge)
+    coded = encode(find_units(options.units)(sentence.text for sentence in sentences))
     if method == "greedy":
-        return algorithm1(coded, variant, seed=how.seed, progress=progress)
-    return best_first(coded, variant, progress=progress)
+        pairs = algorithm1(coded, variant, seed=options.seed, on_progress=on_progress)
+    else:
+        pairs = best_first(coded, variant, on_progress=on_progress)
+    return (
+        (sentences[first], sentences[second], {"rouge": score}) for first, second, score in pairs
+    )
 
 
-def _round_trips(sentences: Sequence[Sentence], how: Options) -> Iterator[Made]:
-    """What comes back unchanged, or empty, is no pair."""
-    if not how.translators:
-        raise BadInput(
-            "no translator is named",
-            cure="--translator 'COMMAND', line in, line out; twice for there and back",
-        )
+def _translate(sentences: Sequence[Sentence], options: PairOptions) -> Iterator[SentencePair]:
+    """Each sentence with its round trip; what comes back unchanged, or empty, is no pair."""
+    if not options.translators:
+        cure = "--translator 'COMMAND', line in, line out; twice for there and back"
+        raise BadInput("no translator is named", cure=cure)
     texts = [sentence.text for sentence in sentences]
-    back = round_trip(texts, *how.translators, seconds=how.seconds)
+    back = round_trip(texts, *options.translators, seconds=options.seconds)
     for sentence, text in zip(sentences, back, strict=True):
         if text and text.split() != sentence.text.split():
             yield sentence, Sentence(sentence.name, text, sentence.meta), {}
 
 
-def _linked(sentences: Sequence[Sentence], of: str, how: Options) -> list[Linked]:
-    names = (how.field,) if how.field else FIELDS[of]
-    found = []
+def _pair_by_link(
+    method: str, sentences: Sequence[Sentence], options: PairOptions
+) -> Iterator[SentencePair]:
+    """Pairs of one image or intent, or of two: `method` is same- or different-, then the kind of link."""
+    kind, _, link_kind = method.partition("-")
+    names = (options.field,) if options.field else LINK_FIELDS[link_kind]
+    linked = []
     for sentence in sentences:
         link = next((sentence.meta[name] for name in names if name in sentence.meta), None)
-        within = sentence.meta.get(how.within) if how.within else ""
+        within = sentence.meta.get(options.within) if options.within else ""
         if link is None or within is None:
-            lacks = " or ".join(names) if link is None else str(how.within)
+            missing = " or ".join(names) if link is None else str(options.within)
             cure = "write it into the record's meta, or name another value with --field or --within"
-            raise BadInput(f"sentence {sentence.name!r} names no {lacks}", cure=cure)
-        found.append(Linked(sentence.name, str(link), str(within)))
-    return found
+            raise BadInput(f"sentence {sentence.name!r} names no {missing}", cure=cure)
+        linked.append(Linked(sentence.name, str(link), str(within)))
+    if kind == "same":
+        pairs = pair_same_link(linked, most=options.most, seed=options.seed)
+    else:
+        pairs = pair_different_links(linked, seed=options.seed)
+    return ((sentences[first], sentences[second], {}) for first, second in pairs)
+
+
+class _Tally:
+    """Makes examples of the pairs and counts them as they pass."""
+
+    def __init__(self, method: str, sentences: Sequence[Sentence], units: str) -> None:
+        self.method, self.sentences, self.units = method, len(sentences), units
+        self.is_greedy = method.startswith("greedy")
+        self.pairs = self.zero = self.repeated = 0
+        self.total = 0.0
+        self.paired: set[str] = set()
+        self.fields = Counter((s.field, s.others) for s in sentences if s.others)
+
+    def drop_repeated(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """The sentences without those that repeat an earlier one: matched with it they would be no pair to judge."""
+        first: dict[str, Sentence] = {}
+        for sentence in sentences:
+            first.setdefault(sentence.key, sentence)
+        self.repeated = len(sentences) - len(first)
+        return list(first.values())
+
+    def to_examples(self, pairs: Iterable[SentencePair], source: str) -> Iterator[Example]:
+        """Examples of the pairs, numbered; two that are the same sentence are no pair."""
+        for first, second, facts in pairs:
+            if first.key == second.key:
+                self.repeated += 1
+                continue
+            self.pairs += 1
+            self.paired |= {first.name, second.name}
+            score = facts.get("rouge")
+            if isinstance(score, float):
+                self.zero += score == 0
+                self.total += score
+            meta: dict[str, object] = {}
+            for key, value in first.meta.items():
+                if second.meta.get(key) == value and key not in PLACE_FIELDS:
+                    meta[key] = value
+            parents = tuple(dict.fromkeys(f"{source}/{s.name}" for s in (first, second)))
+            yield Example(
+                id=f"{self.method}-{self.pairs}",
+                inputs={"sentence1": first.text, "sentence2": second.text},
+                meta={**meta, "pairing": self.method, **facts},
+                origin=Origin(recipe="pair", step=self.method, parents=parents),
+            )
+
+    def report(self, out: Path | None) -> PairReport:
+        """The counts."""
+        return PairReport(
+            method=self.method,
+            sentences=self.sentences,
+            pairs=self.pairs,
+            paired=len(self.paired),
+            left=self.sentences - len(self.paired) - (self.repeated if self.is_greedy else 0),
+            repeated=self.repeated,
+            mean=self.total / self.pairs if self.is_greedy and self.pairs else None,
+            zero=self.zero if self.is_greedy else None,
+            out=None if out is None else str(out),
+            notes=tuple(self._notes()),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        for (field, others), count in self.fields.items():
+            yield f"of {count:,} records {field} was taken as the sentence, not {listed(others)}"
+        if self.repeated and self.is_greedy:
+            yield f"{self.repeated:,} sentences were left out: they repeat another one"
+        elif self.repeated:
+            yield f"{self.repeated:,} pairs were left out: both sentences are the same"
+        if self.is_greedy and self.zero > MAX_UNRELATED_SHARE * self.pairs:
+            cure = ""
+            if self.units == "words":
+                cure = (
+                    "; text without blanks needs --units characters, or an analyser's (ja, ko, …)"
+                )
+            yield f"{self.zero:,} of {self.pairs:,} pairs share no unit, so only their order paired them{cure}"

@@ -9,63 +9,65 @@ from __future__ import annotations
 
 import numpy as np
 
-from nikawa.pairing.units import Coded, Ints
+from nikawa.pairing.units import CodedSentences, Ints
 
-WORD = 64
-FEW = 48
+WORD_BITS = 64
+MAX_ONE_BY_ONE = 48
 """Sentences up to which integers are faster."""
-BLOCK = 2048
+BLOCK_SENTENCES = 2048
 """Sentences a block: few enough to stay in the processor's cache."""
 
 
 class Lcs:
     """One sentence at a time against many."""
 
-    def __init__(self, coded: Coded) -> None:
+    def __init__(self, coded: CodedSentences) -> None:
         self.coded = coded
         self._masks = np.zeros((1, coded.size), dtype=np.uint64)
 
     def lengths(self, sentence: int, others: Ints) -> Ints:
         """The length of the longest common subsequence with each of the others."""
         own = self.coded.ids[self.coded.starts[sentence] : self.coded.starts[sentence + 1]]
-        return self._one_by_one(own, others) if len(others) <= FEW else self._together(own, others)
+        if len(others) <= MAX_ONE_BY_ONE:
+            return self._one_by_one(own, others)
+        return self._together(own, others)
 
     def _one_by_one(self, own: Ints, others: Ints) -> Ints:
-        ids, masks = self.coded.ids, _positions(own)
+        ids, masks = self.coded.ids, _to_masks(own)
         begins, ends = self.coded.starts[others].tolist(), self.coded.starts[others + 1].tolist()
         full = (1 << len(own)) - 1
-        found = []
+        lengths = []
         for begin, end in zip(begins, ends, strict=True):
             state = full
             for mask in map(masks.get, ids[begin:end].tolist()):
                 if mask is not None:
                     hit = state & mask
                     state = (state + hit) | (state - hit)
-            found.append(len(own) - (state & full).bit_count())
-        return np.array(found, dtype=np.int64)
+            lengths.append(len(own) - (state & full).bit_count())
+        return np.array(lengths, dtype=np.int64)
 
     def _together(self, own: Ints, others: Ints) -> Ints:
-        words = -(-len(own) // WORD)
+        words = -(-len(own) // WORD_BITS)
         if words > len(self._masks):
             self._masks = np.zeros((words, self.coded.size), dtype=np.uint64)
-        for unit, mask in _positions(own).items():
+        for unit, mask in _to_masks(own).items():
             for word in range(words):
-                self._masks[word, unit] = mask >> (WORD * word) & (1 << WORD) - 1
+                self._masks[word, unit] = mask >> (WORD_BITS * word) & (1 << WORD_BITS) - 1
         sizes = self.coded.starts[others + 1] - self.coded.starts[others]
         order = np.argsort(-sizes, kind="stable")
-        found = np.empty(len(others), dtype=np.int64)
-        for start in range(0, len(others), BLOCK):
-            block = order[start : start + BLOCK]
-            found[block] = self._block(others[block], sizes[block], words)
+        lengths = np.empty(len(others), dtype=np.int64)
+        for start in range(0, len(others), BLOCK_SENTENCES):
+            block = order[start : start + BLOCK_SENTENCES]
+            lengths[block] = self._block_lengths(others[block], sizes[block], words)
         self._masks[:words, own] = 0
-        return found
+        return lengths
 
-    def _block(self, others: Ints, sizes: Ints, words: int) -> Ints:
+    def _block_lengths(self, others: Ints, sizes: Ints, words: int) -> Ints:
         """Sentences from the longest to the shortest: at each position the first so many have a unit."""
         at = self.coded.starts[others]
         state = np.full((words, len(others)), ~np.uint64(0))
         having = np.searchsorted(-sizes, -np.arange(int(sizes[0]) if len(sizes) else 0), "left")
-        step = _step if words > 1 else _short_step
+        step = _step if words > 1 else _step_one_word
         for count in having.tolist():
             step(state[:, :count], self._masks, self.coded.ids[at[:count]])
             at += 1
@@ -73,7 +75,7 @@ class Lcs:
         return zeros.sum(axis=0, dtype=np.int64)  # type: ignore[no-any-return]
 
 
-def _positions(own: Ints) -> dict[int, int]:
+def _to_masks(own: Ints) -> dict[int, int]:
     """Unit to the bits of where it stands."""
     masks: dict[int, int] = {}
     for position, unit in enumerate(own.tolist()):
@@ -81,7 +83,7 @@ def _positions(own: Ints) -> dict[int, int]:
     return masks
 
 
-def _short_step(state: Ints, masks: Ints, units: Ints) -> None:
+def _step_one_word(state: Ints, masks: Ints, units: Ints) -> None:
     """One unit of every sentence, one word."""
     old = state[0]
     hit = masks[0].take(units)

@@ -22,30 +22,34 @@ class Linked:
     """The topic: only sentences of one topic are paired, even where the links must differ."""
 
 
-def draw(seed: int, *names: str) -> bytes:
+def draw_key(seed: int, *names: str) -> bytes:
     """A random key that depends on the names and the seed alone."""
     return blake2b("\0".join((str(seed), *names)).encode(), digest_size=8).digest()
 
 
-def same(sentences: Sequence[Linked], *, most: int = 1, seed: int = 0) -> Iterator[tuple[int, int]]:
+def pair_same_link(
+    sentences: Sequence[Linked], *, most: int = 1, seed: int = 0
+) -> Iterator[tuple[int, int]]:
     """Up to `most` pairs a link, of sentences that share it; in the order of the links, then of the draw."""
-    for members in _by(sentences, lambda s: s.link).values():
-        pairs = sorted(
-            combinations(members, 2),
-            key=lambda pair: draw(seed, sentences[pair[0]].name, sentences[pair[1]].name),
-        )
-        yield from pairs[:most]
+
+    def order(pair: tuple[int, int]) -> bytes:
+        return draw_key(seed, *(sentences[place].name for place in pair))
+
+    for members in _group(sentences, lambda s: s.link).values():
+        yield from sorted(combinations(members, 2), key=order)[:most]
 
 
-def different(sentences: Sequence[Linked], *, seed: int = 0) -> Iterator[tuple[int, int]]:
+def pair_different_links(
+    sentences: Sequence[Linked], *, seed: int = 0
+) -> Iterator[tuple[int, int]]:
     """Each sentence at most once, with one of another link and the same topic.
 
     The sentences of a topic, shuffled and then ordered by link, are folded in the middle: position i goes with
     i + half, which is of another link unless one link holds more than half of them.
     """
-    for members in _by(sentences, lambda s: s.within).values():
-        order = sorted(members, key=lambda i: draw(seed, sentences[i].name))
-        links = _by([sentences[i] for i in order], lambda s: s.link)
+    for members in _group(sentences, lambda s: s.within).values():
+        order = sorted(members, key=lambda i: draw_key(seed, sentences[i].name))
+        links = _group([sentences[i] for i in order], lambda s: s.link)
         ranked = sorted(links.values(), key=len, reverse=True)
         lined = [order[place] for places in ranked for place in places]
         half = len(lined) // 2
@@ -54,8 +58,8 @@ def different(sentences: Sequence[Linked], *, seed: int = 0) -> Iterator[tuple[i
                 yield first, second
 
 
-def _by(sentences: Sequence[Linked], key: Callable[[Linked], str]) -> Mapping[str, list[int]]:
-    found: dict[str, list[int]] = {}
+def _group(sentences: Sequence[Linked], key: Callable[[Linked], str]) -> Mapping[str, list[int]]:
+    places: dict[str, list[int]] = {}
     for place, sentence in enumerate(sentences):
-        found.setdefault(key(sentence), []).append(place)
-    return found
+        places.setdefault(key(sentence), []).append(place)
+    return places

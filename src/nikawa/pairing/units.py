@@ -17,17 +17,17 @@ Units = Callable[[Iterable[str]], Iterator[Sequence[str]]]
 """The units of each text, in order."""
 
 
-def words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
+def split_words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
     """What stands between blanks."""
     return map(str.split, texts)
 
 
-def characters(texts: Iterable[str]) -> Iterator[Sequence[str]]:
+def split_characters(texts: Iterable[str]) -> Iterator[Sequence[str]]:
     """Every character that is no blank."""
     return ("".join(text.split()) for text in texts)
 
 
-def morphemes(name: str) -> Units:
+def morpheme_splitter(name: str) -> Units:
     """The surface forms an analyser finds; `name` as `nikawa.text.analyser` takes it."""
     tool = analyser(name, cache=0)
 
@@ -37,14 +37,14 @@ def morphemes(name: str) -> Units:
     return units
 
 
-def units_of(name: str) -> Units:
+def find_units(name: str) -> Units:
     """`words`, `characters`, or the name of an analyser (`ja`, `ko`, `ipadic`, …)."""
-    plain: dict[str, Units] = {"words": words, "characters": characters}
-    return plain[name] if name in plain else morphemes(name)
+    plain: dict[str, Units] = {"words": split_words, "characters": split_characters}
+    return plain[name] if name in plain else morpheme_splitter(name)
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedSentences:
     """Sentences as numbers: those of sentence i are `ids[starts[i] : starts[i + 1]]`."""
 
     ids: Ints
@@ -61,17 +61,17 @@ class Coded:
         return np.diff(self.starts)
 
 
-def encode(sentences: Iterable[Sequence[str]]) -> Coded:
+def encode(sentences: Iterable[Sequence[str]]) -> CodedSentences:
     """Number the units in the order they are met."""
     known: dict[str, int] = {}
     ids, starts = array("i"), array("q", [0])
     for sentence in sentences:
         ids.extend([known.setdefault(unit, len(known)) for unit in sentence])
         starts.append(len(ids))
-    return Coded(np.frombuffer(ids, np.int32), np.frombuffer(starts, np.int64), len(known))
+    return CodedSentences(np.frombuffer(ids, np.int32), np.frombuffer(starts, np.int64), len(known))
 
 
-def bigrams(coded: Coded) -> Coded:
+def encode_bigrams(coded: CodedSentences) -> CodedSentences:
     """Neighbouring units as one number."""
     lengths = np.maximum(coded.lengths - 1, 0)
     starts = np.concatenate(([0], np.cumsum(lengths)))
@@ -80,4 +80,4 @@ def bigrams(coded: Coded) -> Coded:
     first = np.flatnonzero(inside)
     joined = coded.ids[first].astype(np.int64) * coded.size + coded.ids[first + 1]
     kinds, ids = np.unique(joined, return_inverse=True)
-    return Coded(ids.astype(np.int32), starts, len(kinds))
+    return CodedSentences(ids.astype(np.int32), starts, len(kinds))
