@@ -158,7 +158,16 @@ def demo(
     """
     done = []
     if out is not None:
-        _prepare(out)
+        if out.exists() and not out.is_dir():
+            raise BadInput(
+                "is a file, not a folder", file=out, cure="choose another folder: --out DIR"
+            )
+        if out.is_dir() and any(out.iterdir()) and not (out / MARKER).is_file():
+            cure = "choose another folder: --out DIR"
+            raise BadInput("is neither empty nor left by an earlier tour", file=out, cure=cure)
+        out.mkdir(parents=True, exist_ok=True)
+        with atomic_write(out / MARKER, overwrite=True) as stream:
+            stream.write(LEFT.format(out=quote(str(out))).encode())
     with TemporaryDirectory(prefix="nikawa-demo-") as folder:
         for number, step in enumerate(steps, start=1):
             began = perf_counter()
@@ -170,18 +179,6 @@ def demo(
             if show is not None:
                 show(number, step, outcome)
     return tuple(done)
-
-
-def _prepare(out: Path) -> None:
-    """Make the folder and mark it as the tour's: what is in a marked one may be replaced, and nothing else."""
-    if out.exists() and not out.is_dir():
-        raise BadInput("is a file, not a folder", file=out, cure="choose another folder: --out DIR")
-    if out.is_dir() and any(out.iterdir()) and not (out / MARKER).is_file():
-        cure = "choose another folder: --out DIR"
-        raise BadInput("is neither empty nor left by an earlier tour", file=out, cure=cure)
-    out.mkdir(parents=True, exist_ok=True)
-    with atomic_write(out / MARKER, overwrite=True) as stream:
-        stream.write(LEFT.format(out=quote(str(out))).encode())
 
 
 def _taken(step: Step, out: Path) -> Outcome:

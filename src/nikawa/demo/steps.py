@@ -134,7 +134,12 @@ def weigh_judgements() -> Outcome:
     """How near each simulated worker is to gold, and whether gold follows from all of them."""
     tables, figures = [], {}
     for name in DATASETS:
-        gold = _all_gold(name)
+        gold = {
+            (reference(name, split, example.id), question): value
+            for split, examples in load(name).splits.items()
+            for example in examples
+            for question, value in example.gold.items()
+        }
         rows, remade = _workers(name, gold)
         columns = ("worker", "inference: agrees with gold", "similarity: mean distance")
         tables.append(Table(title=name, columns=columns, rows=tuple(rows), numbers=columns[1:]))
@@ -147,15 +152,6 @@ def weigh_judgements() -> Outcome:
         f"Gold made again by majority and mean: {told}.",
     )
     return Outcome(tables=tuple(tables), lines=lines, figures=figures)
-
-
-def _all_gold(name: str) -> dict[tuple[str, str], Any]:
-    return {
-        (reference(name, split, example.id), question): value
-        for split, examples in load(name).splits.items()
-        for example in examples
-        for question, value in example.gold.items()
-    }
 
 
 def _workers(
@@ -193,7 +189,13 @@ def analyse_sentences() -> Outcome:
         tool = analyser(language)
         tokens = tool.analyse(sentence)
         rows = tuple(
-            (t.surface, t.base, " ".join(_fields(t.pos)), f"{t.start}–{t.end}") for t in tokens
+            (
+                t.surface,
+                t.base,
+                " ".join([field for field in t.pos if field not in ("", "*")][:2]),
+                f"{t.start}–{t.end}",
+            )
+            for t in tokens
         )
         tables.append(
             Table(
@@ -203,10 +205,6 @@ def analyse_sentences() -> Outcome:
         figures[language] = {"analyser": tool.name, "tokens": len(tokens)}
     told = ", ".join(f"{f['analyser']} for {language}" for language, f in figures.items())
     return Outcome(tables=tuple(tables), lines=(f"Analysed by {told}.",), figures=figures)
-
-
-def _fields(pos: Iterable[str]) -> list[str]:
-    return [field for field in pos if field not in ("", "*")][:2]
 
 
 def write_and_read_back() -> Outcome:
@@ -258,10 +256,21 @@ def make_temporal(out: Path) -> Outcome:
         f"Artifact test ({report.gate.tokeniser}): {len(report.gate.over)} of {report.gate.vocabulary:,} tokens "
         "give a label away. Nor do any at ten problems a cell; in JAMP's published training data 35 do."
     )
+    first: dict[str, Example] = {}
+    for example in test:
+        first.setdefault(example.meta["category"], example)
+    found = list(first.values())
+    chosen = [found[i * len(found) // SHOWN] for i in range(min(SHOWN, len(found)))]
+    rows = tuple(
+        (e.meta["category"], f"{e.inputs['premise']}\n→ {e.inputs['hypothesis']}", e.gold["label"])
+        for e in chosen
+    )
     tables = (
         Table(title="problems", columns=columns, rows=sizes, numbers=columns[1:]),
         _seen(test, [name for name in report.splits if name not in ("train", "test")]),
-        _problems(test),
+        Table(
+            title="ten problems", columns=("category", "premise and hypothesis", "gold"), rows=rows
+        ),
     )
     figures = {
         "problems": {name: s.problems for name, s in report.splits.items()},
@@ -293,22 +302,6 @@ def _seen(test: tuple[Example, ...], splits: list[str]) -> Table:
     rows = tuple((split, found["seen"], found["unseen"]) for split, found in counts.items())
     columns = ("trained on", "test problems of a seen kind", "of an unseen kind")
     return Table(title="what a split tests", columns=columns, rows=rows, numbers=columns[1:])
-
-
-def _problems(test: tuple[Example, ...]) -> Table:
-    """Problems of as many categories as there is room for."""
-    first: dict[str, Example] = {}
-    for example in test:
-        first.setdefault(example.meta["category"], example)
-    found = list(first.values())
-    chosen = [found[i * len(found) // SHOWN] for i in range(min(SHOWN, len(found)))]
-    rows = tuple(
-        (e.meta["category"], f"{e.inputs['premise']}\n→ {e.inputs['hypothesis']}", e.gold["label"])
-        for e in chosen
-    )
-    return Table(
-        title="ten problems", columns=("category", "premise and hypothesis", "gold"), rows=rows
-    )
 
 
 OPERATIONS = {
@@ -531,7 +524,9 @@ def _scores(cells: Sequence[Cell]) -> Table:
     metrics = tuple(dict.fromkeys(cell.metric for cell in cells))
     rows: dict[str, dict[str, str]] = {}
     for cell in cells:
-        rows.setdefault(_system(cell), {})[cell.metric] = _with_deviation(cell)
+        rows.setdefault(_system(cell), {})[cell.metric] = (
+            "" if cell.mean is None else f"{cell.mean:.1f} ± {cell.sd or 0.0:.1f}"
+        )
     shown = tuple(
         (system, *(found.get(name, "") for name in metrics)) for system, found in rows.items()
     )
@@ -541,7 +536,3 @@ def _scores(cells: Sequence[Cell]) -> Table:
 
 def _system(cell: Cell) -> str:
     return f"{cell.model} ({cell.variation})" if cell.variation else cell.model
-
-
-def _with_deviation(cell: Cell) -> str:
-    return "" if cell.mean is None else f"{cell.mean:.1f} ± {cell.sd or 0.0:.1f}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from nikawa.datasets import load
 from nikawa.datasets.lineage import INDEX, LINEAGE, Change, Lineage, read_lineage, write_lineage
 from nikawa.datasets.names import custom_path, find_benchmark
+from nikawa.datasets.shift import name_answer
 from nikawa.errors import BadInput
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.folders import CARD, split_files, write_card
@@ -33,8 +34,7 @@ from nikawa.recipes.release import BUILT, CHANGELOG, CHANGES, PAGE, Built
 from nikawa.recipes.score_changes import Versions, known_tasks, moved_scores, shaped_tasks
 from nikawa.recipes.store import digest
 from nikawa.records import Dataset, Example, Record, Task, reference
-from nikawa.reporting.card import Figures, markdown
-from nikawa.scoring.shift_parts import name_of
+from nikawa.reporting.card import markdown
 from nikawa.version import __version__
 
 
@@ -160,7 +160,12 @@ def amend(
     """Write the corrected version of a dataset into the folder `out`."""
     how = options or AmendOptions()
     origin = Origin.open(spec, data)
-    _refuse(out, how.overwrite)
+    if out.exists() and not out.is_dir():
+        raise BadInput("is a file, not a folder", file=out, cure="choose another name")
+    if (out / CARD).exists() and not how.overwrite:
+        raise BadInput(
+            "holds a dataset already", file=out, cure="choose another folder, or say --overwrite"
+        )
     _refuse_loss(out, origin)
     version = next_version(origin.dataset.version, how.version)
     tasks = origin.tasks()
@@ -170,13 +175,20 @@ def amend(
     scores, notes = moved_scores(
         Versions(origin.dataset, after, found, asked), how.runs, how.answers
     )
+    counts: dict[str, Counter[str]] = {}
+    for one in found.corrections:
+        plain = not isinstance(one.before, list | dict)
+        move = (
+            f"{name_answer(one.before)} -> {name_answer(one.after)}" if plain else "another answer"
+        )
+        counts.setdefault(one.question, Counter())[move] += 1
     release = Release(
         version=version,
         previous=origin.dataset.version,
         date=_day(how.date),
         reason=how.reason,
         corrections=tuple(found.corrections),
-        counts=_counts(found),
+        counts={question: dict(moves.most_common()) for question, moves in counts.items()},
         splits={s: len(found.gold[s]) for s in origin.dataset.splits if s in found.gold},
         scores=tuple(scores),
         notes=(*found.notes, *notes),
@@ -220,16 +232,6 @@ def _day(given: str) -> str:
         raise BadInput(f"{given!r} is no date", cure="write it as 2026-01-31") from None
 
 
-def _refuse(out: Path, overwrite: bool) -> None:
-    """Say that something is there before the work, not after it."""
-    if out.exists() and not out.is_dir():
-        raise BadInput("is a file, not a folder", file=out, cure="choose another name")
-    if (out / CARD).exists() and not overwrite:
-        raise BadInput(
-            "holds a dataset already", file=out, cure="choose another folder, or say --overwrite"
-        )
-
-
 def _refuse_loss(out: Path, origin: Origin) -> None:
     """One split amended in the folder of all would lose the others."""
     if origin.folder is None or not out.is_dir() or not out.samefile(origin.folder):
@@ -253,16 +255,6 @@ def _amended(dataset: Dataset, found: Corrected, version: str) -> Dataset:
     return replace(dataset, version=version, card=card, splits=splits)
 
 
-def _counts(found: Corrected) -> dict[str, dict[str, int]]:
-    """Question to `before -> after` to count; structures are counted as such."""
-    counts: dict[str, Counter[str]] = {}
-    for one in found.corrections:
-        plain = not isinstance(one.before, list | dict)
-        move = f"{name_of(one.before)} -> {name_of(one.after)}" if plain else "another answer"
-        counts.setdefault(one.question, Counter())[move] += 1
-    return {question: dict(moves.most_common()) for question, moves in counts.items()}
-
-
 def _write(origin: Origin, after: Dataset, release: Release, found: Corrected, out: Path) -> None:
     """All files of the release, the card last."""
     releases = (release, *origin.releases)
@@ -274,7 +266,9 @@ def _write(origin: Origin, after: Dataset, release: Release, found: Corrected, o
         write_lineage(folder, amended_lineage(origin.dataset, origin.folder, release, found))
         (folder / CHANGES).write_bytes(msgspec.json.format(pack_json(releases), indent=2) + b"\n")
         (folder / CHANGELOG).write_text(changelog(after.name, releases), "utf-8")
-        (folder / PAGE).write_text(_page(after, figures, releases), "utf-8")
+        (folder / PAGE).write_text(
+            f"{markdown(after.card, figures)}\n{versions(releases)}\n", "utf-8"
+        )
         if built is not None:
             (folder / BUILT).write_bytes(msgspec.json.format(pack_json(built), indent=2) + b"\n")
         write_card(after.card, folder)
@@ -287,10 +281,6 @@ def _built(origin: Origin, after: Dataset, release: Release) -> Built | None:
     figures = relabelled(origin.built.figures, after, origin.built.recipe)
     key = digest(origin.built.key, release.version, list(release.corrections))
     return replace(origin.built, version=release.version, key=key, figures=figures)
-
-
-def _page(after: Dataset, figures: Figures, releases: Sequence[Release]) -> str:
-    return f"{markdown(after.card, figures)}\n{versions(releases)}\n"
 
 
 def _folder(out: Path) -> AbstractContextManager[Path]:

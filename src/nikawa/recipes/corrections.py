@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -429,7 +429,7 @@ class Checker:
         try:
             made = revive(replace(example, gold={**example.gold, question: value}))
             fit(made)
-            _check_answers(value, example.inputs)
+            check_answer_places(value, str(example.inputs.get("context", "")))
         except (BadInput, msgspec.ValidationError, ValueError) as problem:
             what = problem.what if isinstance(problem, BadInput) else str(problem)
             raise self._fault(
@@ -439,10 +439,10 @@ class Checker:
         return made.gold[question]
 
 
-def _check_answers(value: Any, inputs: Mapping[str, Any]) -> None:
-    """Answers to a reading question stand in the context where they say."""
-    for found in value if isinstance(value, list) else ():
-        if isinstance(found, dict) and {"text", "start"} <= found.keys():
-            text, start = found["text"], found["start"]
-            if str(inputs.get("context", ""))[start : start + len(text)] != text:
+def check_answer_places(value: Any, context: str) -> None:
+    """Raise ValueError unless the answers to a reading question are in the context where they say."""
+    for answer in value if isinstance(value, list) else ():
+        if isinstance(answer, dict) and {"text", "start"} <= answer.keys():
+            text, start = answer["text"], answer["start"]
+            if context[start : start + len(text)] != text:
                 raise ValueError(f"{text!r} does not stand at {start}")

@@ -32,11 +32,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class Form:
-    """A form: what its answers are, and how they are read."""
+    """A form: how its answers are read; `ANSWER_SHAPES` tells their shape in words."""
 
     name: str
-    answer: str
-    """The shape of an answer, in words."""
     read: Reader
     votes: bool = False
     """Whether answers are votes or numbers that agreement can be measured on."""
@@ -155,26 +153,20 @@ def _unmarked(answer: str, text: str, labels: Sequence[str]) -> Any:
 FORMS = {
     form.name: form
     for form in (
-        Form("choice", "one of the labels", _label, votes=True),
-        Form("inference", "entailment, contradiction or neutral", _label, votes=True),
-        Form("relation", "one of the relations", _label, votes=True),
-        Form("ranked", "labels, the best first, as a list or with > between", _ranked, votes=True),
-        Form("scale", "a number of the scale", _number, votes=True),
-        Form("multiple-choice", "the number of a choice, from 0, or its text", _choice, votes=True),
-        Form("write-hypotheses", "so many texts, as a list or a line each", _texts),
-        Form("write-contradictions", "so many texts, as a list or a line each", _texts),
-        Form(
-            "write-question", "so many {question, answer}, as a list or two lines each", _questions
-        ),
-        Form("further-answers", "a text", _text),
-        Form("concept-question", "a text", _text),
-        Form("translation", "a text in the language of the data", _text),
-        Form("distractors", "so many texts, as a list or a line each", _texts),
-        Form(
-            "span-tagging",
-            "a list of {start, end, label}, or the text with <span:LABEL> in it",
-            _spans,
-        ),
+        Form("choice", _label, votes=True),
+        Form("inference", _label, votes=True),
+        Form("relation", _label, votes=True),
+        Form("ranked", _ranked, votes=True),
+        Form("scale", _number, votes=True),
+        Form("multiple-choice", _choice, votes=True),
+        Form("write-hypotheses", _texts),
+        Form("write-contradictions", _texts),
+        Form("write-question", _questions),
+        Form("further-answers", _text),
+        Form("concept-question", _text),
+        Form("translation", _text),
+        Form("distractors", _texts),
+        Form("span-tagging", _spans),
     )
 }
 """The forms by name, as the annotation pages call them."""

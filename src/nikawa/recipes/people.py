@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,7 +116,12 @@ def take_file(path: Path, asked: Asked, answers: Answers) -> None:
     for place, judgement in reading.rows:
         if judgement.answer is None or judgement.question not in mine:
             continue
-        item = _item(judgement.example, answers.known)
+        plain = unquote_cell(judgement.example)
+        referred = REFERENCE.fullmatch(plain)
+        last = referred[1] if referred else plain
+        item = next(
+            (one for one in (judgement.example, plain, last) if one in answers.known), plain
+        )
         example, answer = answers.known.get(item), judgement.answer
         if example is not None:
             answer = unquote_cell(answer) if isinstance(answer, str) else answer
@@ -133,17 +138,6 @@ def take_file(path: Path, asked: Asked, answers: Answers) -> None:
         if not answers.add(kept):
             what = f"worker {judgement.worker} answers about {item!r} a second time, and otherwise"
             raise reading.fault(place, what, "keep one answer a worker and item")
-
-
-def _item(name: str, known: Container[str]) -> str:
-    """The item meant: by its id, as a sheet may have had to write it, or by a full reference.
-
-    Of any other name nothing is cut off: `a/7` is another item than `7`.
-    """
-    plain = unquote_cell(name)
-    referred = REFERENCE.fullmatch(plain)
-    last = referred[1] if referred else plain
-    return next((one for one in (name, plain, last) if one in known), plain)
 
 
 @contextmanager
@@ -209,7 +203,11 @@ def ask(store: Store, question: Ask, simulate: int | None) -> Done | Waiting:
         question, getattr(store.config, question.workers), getattr(store.config, question.texts, 1)
     )
     files = answer_files(store, question)
-    source: Any = ["simulated", simulate] if simulate is not None and not files else _digests(files)
+    source: Any = (
+        ["simulated", simulate]
+        if simulate is not None and not files
+        else [digest_file(path) for path in files]
+    )
     others = [store.digest_of(name) for name in question.apart]
     key = store.key(question, asked.workers, asked.texts, source, *others)
     assert key is not None
@@ -242,10 +240,6 @@ def _barred(store: Store, question: Ask, items: Mapping[str, Example]) -> dict[s
         line = (name, *(example.origin.parents if example.origin is not None else ()))
         found[name] = {worker for one in line for worker in took.get(one, ())}
     return found
-
-
-def _digests(files: Sequence[Path]) -> list[str]:
-    return [digest_file(path) for path in files]
 
 
 def _simulated(store: Store, asked: Asked, answers: Answers, seed: int) -> None:

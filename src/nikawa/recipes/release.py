@@ -183,7 +183,13 @@ def release(store: Store, overwrite: bool) -> Released:
     recover(store.out, CARD)
     sets = {split: store.digest_of(name) for split, name in store.recipe.splits.items()}
     key = digest(
-        store.recipe.name, sets, _settings(store), [store.digest_of(s.name) for s in _asks(store)]
+        store.recipe.name,
+        sets,
+        _settings(store),
+        [
+            store.digest_of(s.name)
+            for s in (stage for stage in store.recipe.stages if isinstance(stage, Ask))
+        ],
     )
     built = released_before(store.out)
     if built is None or built.key != key:
@@ -211,10 +217,6 @@ def _settings(store: Store) -> dict[str, Any]:
     return {
         name: value for name, value in config_values(store.config).items() if name not in places
     }
-
-
-def _asks(store: Store) -> Iterator[Ask]:
-    return (stage for stage in store.recipe.stages if isinstance(stage, Ask))
 
 
 def _told(store: Store, built: Built, *, fresh: bool) -> Released:

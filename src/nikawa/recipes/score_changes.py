@@ -19,7 +19,7 @@ from nikawa.recipes.corrections import Corrected
 from nikawa.records import Dataset, Example, Prediction, Task, Unit
 from nikawa.runs.records import RunSpec
 from nikawa.runs.store import StoredRun, official_scores, stored_runs
-from nikawa.scoring.score import Part, chosen, items_of
+from nikawa.scoring.score import AnsweredTask, build_items, choose_metrics
 
 SAME = 1e-9
 """Scores nearer than this are equal."""
@@ -72,9 +72,9 @@ def values_of(
 ) -> dict[str, tuple[float, Unit]]:
     """Every official metric of a task, items whose labels are hidden left out; NaN where it is not defined."""
     shown = [example for example in examples if not example.hidden]
-    part = Part(task, shown, items_of(task, shown, answers))
+    part = AnsweredTask(task, shown, build_items(task, shown, answers))
     found: dict[str, tuple[float, Unit]] = {}
-    for metric in chosen(task, (), part.items):
+    for metric in choose_metrics(task, (), part.items):
         value = float(part.under(metric, "official")[0].value) * metric.scale(task)
         found[metric.name] = (value, metric.unit(task))
     return found

@@ -18,6 +18,7 @@ from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
 from nikawa.io.json import encode_json, read_json, read_json_lines
 from nikawa.io.records import read_examples, read_records
+from nikawa.io.task_sheet import digest_values
 from nikawa.recipes.recipe import FROM, Ask, Config, Dropped, Kept, Outcome, Recipe, Stage
 from nikawa.records import Example, Judgement, Record
 from nikawa.version import __version__
@@ -68,9 +69,7 @@ class Trace(Record, frozen=True, kw_only=True, omit_defaults=True):
     source: dict[str, Any] | None = None
 
 
-def digest(*parts: Any) -> str:
-    """A short digest of plain values."""
-    return blake2b(encode_json(parts), digest_size=16).hexdigest()
+digest = digest_values
 
 
 def digest_file(path: Path) -> str:

@@ -11,7 +11,7 @@ from nikawa.datasets.jamp import jamp
 from nikawa.datasets.jamp._traps import LEFT_OVER
 from nikawa.datasets.jamp.splits import WAKATI, fragment_of, identical, split_names
 from nikawa.datasets.load import load
-from nikawa.datasets.locate import present
+from nikawa.datasets.locate import files_here
 from nikawa.datasets.names import benchmarks
 from nikawa.records import Example
 from nikawa.reproduce.figures import Number, Partial
@@ -24,7 +24,7 @@ _YEAR = re.compile(r"(?<!\d)(\d{4})年")
 
 def compute(data: Path | None) -> Mapping[str, Number | Partial]:
     """Figure id to value, for the files that are here."""
-    files = {split: paths[0] for split, paths in present(jamp.DATASET, data).items()}
+    files = {split: paths[0] for split, paths in files_here(jamp.DATASET, data).items()}
     found: dict[str, Number | Partial] = dict(_same_files(files))
     for split in ("train", "test"):
         if split in files:
@@ -110,6 +110,6 @@ def _appendix_d(segmented: Iterable[Example]) -> Iterator[Figure]:
 
 def _table13(data: Path | None) -> Iterator[Figure]:
     """JSICK as the authors trained on it: train and dev together."""
-    if "jsick" in benchmarks() and present(benchmarks()["jsick"], data):
+    if "jsick" in benchmarks() and files_here(benchmarks()["jsick"], data):
         splits = load("jsick", data=data).splits
         yield "table13.jsick", len(splits["train"]) + len(splits["dev"])

@@ -34,15 +34,20 @@ UNNATURAL = re.compile("文[AＡ].*不自然")
 def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
     """Figure id to value, for every figure whose files are here."""
     japanese, english = _splits("jsick", data), _splits("jsick-en", data)
-    folder = _folder(data)
+    from nikawa.datasets.jsick.jsick import DATASET
+    from nikawa.datasets.locate import repository_folder
+
+    folder = repository_folder(DATASET, data)
     found: dict[str, Number | Partial] = dict(_table12())
     if japanese and english:
         for figures in (_table2, _table4, _table5, _table9):
             found.update(figures(japanese))
         found.update(_table3(japanese, english))
         found.update(_section31(english))
+        before = {e.id: _label(e) for examples in english.values() for e in examples}
+        after = {e.id: _label(e) for examples in japanese.values() for e in examples}
         found["section3.4.changed-to-neutral"] = Partial(
-            _changed_to_neutral(japanese, english),
+            sum(label == "neutral" != before[pair] for pair, label in after.items()),
             "the authors' choice by hand of those due to grammar",
         )
     if (folder / "jsick" / ANSWERS).is_file():
@@ -53,13 +58,6 @@ def compute(data: Path | None = None) -> Mapping[str, Number | Partial]:
         found.update(_table16(list(read_stress_answers(folder / "jsick-stress" / STRESS_ANSWERS))))
     found.update(_section51(_splits("jsick-stress", data)))
     return found
-
-
-def _folder(data: Path | None) -> Path:
-    from nikawa.datasets.jsick.jsick import DATASET
-    from nikawa.datasets.locate import repository_folder
-
-    return repository_folder(DATASET, data)
 
 
 def _splits(name: str, data: Path | None) -> Splits:
@@ -166,13 +164,6 @@ def _section31(english: Splits) -> Found:
     examples = [example for examples in english.values() for example in examples]
     yield "section3.1.pairs", len(examples)
     yield "section3.1.sentences", len({text for e in examples for text in e.inputs.values()})
-
-
-def _changed_to_neutral(japanese: Splits, english: Splits) -> int:
-    """Pairs that are neutral in Japanese only, whatever the reason."""
-    before = {e.id: _label(e) for examples in english.values() for e in examples}
-    after = {e.id: _label(e) for examples in japanese.values() for e in examples}
-    return sum(label == "neutral" != before[pair] for pair, label in after.items())
 
 
 def _section32(labels: Iterable[tuple[str, ...]]) -> Found:

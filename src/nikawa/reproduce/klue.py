@@ -13,10 +13,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from nikawa.datasets.base import Benchmark
 from nikawa.datasets.klue import klue_dp, klue_mrc, klue_ner, klue_nli, klue_re, klue_sts, wos, ynat
 from nikawa.datasets.load import load
-from nikawa.datasets.locate import find_files, present, repository_folder
+from nikawa.datasets.locate import files_here, find_files, repository_folder
 from nikawa.metrics.base import Items, Mode, f1
 from nikawa.metrics.classes import split_counts
 from nikawa.metrics.klue_ner import TYPES, entity_macro_f1
@@ -40,7 +39,12 @@ JUDGEMENTS = 400
 def compute(data: Path | None = None) -> dict[str, Value]:
     """Figure id to value; what needs a file that is not here is left out or partial."""
     folder = repository_folder(klue_ner.DATASET, data)
-    splits = {module.NAME: _splits(module.DATASET, data) for module in _MODULES}
+    splits = {
+        module.NAME: (
+            load(module.DATASET.name, data=data).splits if files_here(module.DATASET, data) else {}
+        )
+        for module in _MODULES
+    }
     printed = read_figures("klue").printed
     found: dict[str, Value] = {**dict(_arithmetic(printed)), **dict(_worked_example())}
     for name, value in chain(
@@ -61,10 +65,6 @@ def compute(data: Path | None = None) -> dict[str, Value]:
 
 _MODULES = (ynat, klue_sts, klue_nli, klue_ner, klue_re, klue_dp, klue_mrc, wos)
 _TOPIC_OF = {korean: topic for topic, korean in TOPICS.items()}
-
-
-def _splits(benchmark: Benchmark, data: Path | None) -> Splits:
-    return load(benchmark.name, data=data).splits if present(benchmark, data) else {}
 
 
 def _source(example: Example) -> list[str]:
@@ -115,7 +115,13 @@ def _classes(splits: Mapping[str, Splits]) -> Iterator[tuple[str, Value]]:
         "klue-nli.classes": lambda gold: [gold["label"]],
         "klue-ner.classes": lambda gold: (span.label for span in gold["spans"]),
         "klue-ner.tags": lambda gold: (
-            tag for span in gold["spans"] for tag in _tags(span.end - span.start, span.label)
+            tag
+            for span in gold["spans"]
+            for tag in (
+                {f"B-{span.label}", f"I-{span.label}"}
+                if (span.end - span.start) > 1
+                else {f"B-{span.label}"}
+            )
         ),
         "klue-mrc.classes": lambda gold: [bool(gold["answers"])],
         "klue-dp.classes": lambda gold: gold["tree"]["labels"],
@@ -135,10 +141,6 @@ def _classes(splits: Mapping[str, Splits]) -> Iterator[tuple[str, Value]]:
                 f"table1.{figure}",
                 _over_all(count, found) if figure.startswith("klue-dp") else count,
             )
-
-
-def _tags(length: int, label: str) -> set[str]:
-    return {f"B-{label}", f"I-{label}"} if length > 1 else {f"B-{label}"}
 
 
 def _lengths(splits: Splits) -> Iterator[tuple[str, Value]]:

@@ -19,7 +19,7 @@ from msgspec import Meta
 from nikawa.datasets.jglue._captions import caption_meta
 from nikawa.errors import BadInput
 from nikawa.io.json import read_json, read_json_lines
-from nikawa.pairing.linked import Linked, different
+from nikawa.pairing.linked import Linked, pair_different_links
 from nikawa.recipes.decide import (
     check_removed,
     check_split,
@@ -241,7 +241,7 @@ def pair_different(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     captions = list(inputs.examples("sentences"))
     linked = [Linked(caption.id, str(caption.group)) for caption in captions]
     found = []
-    for one, other in different(linked, seed=config.seed):
+    for one, other in pair_different_links(linked, seed=config.seed):
         first, second = captions[one], captions[other]
         name = f"{first.group}_{second.group}-{first.id}-{second.id}"
         found.append(made_pair(name, first, second, "B", (first.id, second.id)))

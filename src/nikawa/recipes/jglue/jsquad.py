@@ -128,7 +128,14 @@ def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         seen: set[str] = set()
         pairs = [pair for judgement in written.get(paragraph.id, ()) for pair in judgement.answer]
         for number, pair in enumerate(pairs):
-            made = _question(paragraph, number, pair)
+            start = paragraph.inputs["context"].find(pair["answer"])
+            made = replace(
+                paragraph,
+                id=f"{paragraph.id}q{number}",
+                inputs={**paragraph.inputs, "question": pair["question"]},
+                gold={"answers": [{"text": pair["answer"], "start": start}]},
+                origin=Origin(recipe="jsquad", parents=(paragraph.id,)),
+            )
             why = _fault(made, pair, seen)
             known.add(made.id)
             seen.add(pair["question"])
@@ -138,17 +145,6 @@ def take_questions(inputs: Inputs, config: Any) -> Iterator[Outcome]:
                 into = "train" if paragraph.meta["split"] == "train" else "evaluated"
                 yield Kept(made, "the answer is in the paragraph", into)
     check_removed(config.removed, known)
-
-
-def _question(paragraph: Example, number: int, pair: dict[str, str]) -> Example:
-    start = paragraph.inputs["context"].find(pair["answer"])
-    return replace(
-        paragraph,
-        id=f"{paragraph.id}q{number}",
-        inputs={**paragraph.inputs, "question": pair["question"]},
-        gold={"answers": [{"text": pair["answer"], "start": start}]},
-        origin=Origin(recipe="jsquad", parents=(paragraph.id,)),
-    )
 
 
 def _fault(made: Example, pair: dict[str, str], seen: set[str]) -> str:

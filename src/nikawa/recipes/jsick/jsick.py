@@ -81,6 +81,9 @@ def read_pairs(path: Path, licence: str) -> Iterator[Example]:
     """The English pairs of a file, with SICK's label and score as gold and the split in the meta."""
     for number, line in _lines(path) if path.name.endswith(".jsonl") else _table(path):
         more = {"url": line.url, "licence": line.licence or licence}
+        if str(line.split).lower() not in WORDS:
+            what = f"split {line.split!r} is none of {', '.join(WORDS)}"
+            raise BadInput(what, file=path, line=number, cure=suggest(str(line.split), WORDS))
         yield Example(
             id=str(need(line.id, "id", path, number)),
             inputs={
@@ -88,7 +91,7 @@ def read_pairs(path: Path, licence: str) -> Iterator[Example]:
                 for name in ("premise", "hypothesis")
             },
             gold=dict(_gold(line, path, number)),
-            meta={"split": _split(line.split, path, number), **found_in(path, number, **more)},
+            meta={"split": WORDS[str(line.split).lower()], **found_in(path, number, **more)},
             origin=Origin(recipe="sick"),
         )
 
@@ -117,13 +120,6 @@ def _gold(line: Line, path: Path, number: int) -> Iterator[tuple[str, Any]]:
         yield "label", label_of(str(line.label).lower(), path, number)
     if line.relatedness != "":
         yield "relatedness", score_of(str(line.relatedness), path, number)
-
-
-def _split(word: str, path: Path, number: int) -> str:
-    if str(word).lower() not in WORDS:
-        what = f"split {word!r} is none of {', '.join(WORDS)}"
-        raise BadInput(what, file=path, line=number, cure=suggest(str(word), WORDS))
-    return WORDS[str(word).lower()]
 
 
 GOOD = "good"

@@ -155,14 +155,16 @@ def release(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Entities held out of train for dev and test, and out of both for test."""
-    from nikawa.splitting.base import Options, parse_sizes
-    from nikawa.splitting.entities import held_out
+    from nikawa.splitting.base import SplitterSettings, parse_sizes
+    from nikawa.splitting.entities import split_by_entity
 
     sentences = list(inputs.examples("public"))
     if not sentences:
         return
-    parts = held_out(
-        sentences, parse_sizes(config.split, len(sentences), tuple(SETS)), Options(seed=config.seed)
+    parts = split_by_entity(
+        sentences,
+        parse_sizes(config.split, len(sentences), tuple(SETS)),
+        SplitterSettings(seed=config.seed),
     )
     yield from into_sets(
         sentences,

@@ -77,11 +77,11 @@ def least_signal(
     pairs: Sequence[Example], wanted: Mapping[str, int], config: Any
 ) -> dict[str, list[Example]]:
     """Train, dev and test; `wanted` says how many pairs dev and test should hold."""
-    from nikawa.splitting.artifacts import least_artifact
-    from nikawa.splitting.base import Options
+    from nikawa.splitting.artifacts import split_by_artifact
+    from nikawa.splitting.base import SplitterSettings
 
     scores, whole = signal(pairs, config), intact(pairs)
-    options = Options(
+    options = SplitterSettings(
         seed=config.seed, fields=("group",), signal=lambda some, _: [scores[e.id] for e in some]
     )
     parts: dict[str, list[Example]] = {
@@ -95,7 +95,7 @@ def least_signal(
         members = [pair for pair in able if pair.meta["source"] == source]
         dev, test = given["dev"][source], given["test"][source]
         sizes = {"train": len(members) - dev - test, "dev": dev, "test": test}
-        for part, chosen in least_artifact(members, sizes, options).items():
+        for part, chosen in split_by_artifact(members, sizes, options).items():
             parts[part] += chosen
     return parts
 

@@ -87,7 +87,9 @@ def match(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 def pair_alike(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Queries of one intent."""
     for members in _by_source(inputs.examples("queries")):
-        for one, other in pair_same_link(_linked(members), most=config.same_intent, seed=config.seed):
+        for one, other in pair_same_link(
+            _linked(members), most=config.same_intent, seed=config.seed
+        ):
             made = _pair(
                 "same", (members[one], members[other]), members[other].inputs["text"], "para"
             )
@@ -200,8 +202,14 @@ def score(inputs: Inputs, config: Any) -> Iterator[Outcome]:
             why = NOBODY if at is None else _reason(str(verdicts.names[verdicts.by[at]]), config)
             yield Dropped(pair, why, told.removeprefix("; "))
         else:
+            mean = float(values[at])
+            gold = {"score": mean, "binary": int(mean >= config.paraphrase)}
             yield Kept(
-                _scored(pair, float(values[at]), int(counts[at]), config),
+                replace(
+                    pair,
+                    gold=gold,
+                    meta={**pair.meta, "rounded": round(mean, 1), "ratings": int(counts[at])},
+                ),
                 f"mean of {counts[at]} ratings{told}",
             )
 
@@ -210,13 +218,6 @@ def _reason(step: str, config: Any) -> str:
     if step.startswith("sd"):
         return f"standard deviation over {config.deviation:g}"
     return f"fewer than {config.ratings} ratings left"
-
-
-def _scored(pair: Example, mean: float, ratings: int, config: Any) -> Example:
-    gold = {"score": mean, "binary": int(mean >= config.paraphrase)}
-    return replace(
-        pair, gold=gold, meta={**pair.meta, "rounded": round(mean, 1), "ratings": ratings}
-    )
 
 
 def left_out(table: Any, config: Any) -> dict[str, str]:
@@ -235,14 +236,14 @@ def left_out(table: Any, config: Any) -> dict[str, str]:
 
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """Dev and test flat over the scores, against word overlap, corpora in the ratio of the whole."""
-    from nikawa.splitting.base import Options, parse_sizes
-    from nikawa.splitting.scores import flat
+    from nikawa.splitting.base import SplitterSettings, parse_sizes
+    from nikawa.splitting.scores import split_by_score
 
     pairs = list(inputs.examples("scored"))
     if not pairs:
         return
     sizes = parse_sizes(config.split, len(pairs), tuple(SETS))
-    options = Options(
+    options = SplitterSettings(
         seed=config.seed,
         question="score",
         fields=("corpus",),
@@ -250,7 +251,7 @@ def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         turn=config.paraphrase,
         words=words_of(config.analyser),
     )
-    parts = flat(pairs, sizes, options)
+    parts = split_by_score(pairs, sizes, options)
     yield from into_sets(
         pairs,
         parts,

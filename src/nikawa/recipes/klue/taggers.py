@@ -19,7 +19,7 @@ from nikawa.errors import BadInput, suggest
 from nikawa.io.command import ignore_broken_pipes
 from nikawa.io.lines import read_lines
 from nikawa.io.records import SUFFIXES, read_examples
-from nikawa.records import Example, Prediction, Span, Task
+from nikawa.records import Example, Span, Task
 
 PATTERN = "re:"
 Tagger = Callable[[Sequence[str]], list[list[Span]]]
@@ -135,42 +135,36 @@ def _learned(path: Path, types: Sequence[str]) -> Tagger:
         assert isinstance(crf, Trainable)
         crf.fit(task, examples)
         asked = [Example(id=str(place), inputs={"text": text}) for place, text in enumerate(texts)]
-        return [_answered(prediction) for prediction in crf.predict(task, asked)]
+        return [list(prediction.answer or ()) for prediction in crf.predict(task, asked)]
 
     return find
 
 
-def _answered(prediction: Prediction) -> list[Span]:
-    return list(prediction.answer or ())
-
-
 def _program(path: Path, types: Sequence[str]) -> Tagger:
     def find(texts: Sequence[str]) -> list[list[Span]]:
-        lines = _run(path, "".join(f"{text}\n" for text in texts)).splitlines()
+        try:
+            with ignore_broken_pipes():
+                words, data = [str(path.resolve())], "".join(f"{text}\n" for text in texts).encode()
+                done = subprocess.run(words, input=data, capture_output=True, check=False)  # noqa: S603  (the user's own program)
+        except OSError as problem:
+            cure = (
+                "a tagger is a .tsv lexicon, a .jsonl file of records, or a program that can be run"
+            )
+            raise BadInput(f"cannot be run ({problem.strerror})", file=path, cure=cure) from None
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
+            raise BadInput(
+                f"ended with status {done.returncode} and said: {said[0]}",
+                file=path,
+                cure="try it on a line by hand",
+            )
+        lines = done.stdout.decode("utf-8", errors="replace").splitlines()
         if len(lines) != len(texts):
             what = f"answered {len(lines):,} lines to {len(texts):,}"
             raise BadInput(what, file=path, cure="a tagger writes a line for each it reads")
         return [_spans(line, text, types, path) for line, text in zip(lines, texts, strict=True)]
 
     return find
-
-
-def _run(path: Path, given: str) -> str:
-    try:
-        with ignore_broken_pipes():
-            words, data = [str(path.resolve())], given.encode()
-            done = subprocess.run(words, input=data, capture_output=True, check=False)  # noqa: S603  (the user's own program)
-    except OSError as problem:
-        cure = "a tagger is a .tsv lexicon, a .jsonl file of records, or a program that can be run"
-        raise BadInput(f"cannot be run ({problem.strerror})", file=path, cure=cure) from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
-        raise BadInput(
-            f"ended with status {done.returncode} and said: {said[0]}",
-            file=path,
-            cure="try it on a line by hand",
-        )
-    return done.stdout.decode("utf-8", errors="replace")
 
 
 def _spans(line: str, text: str, types: Sequence[str], path: Path) -> list[Span]:

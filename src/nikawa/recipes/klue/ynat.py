@@ -122,14 +122,14 @@ def agree(inputs: Inputs, config: Any) -> Iterator[Outcome]:
 
 def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
     """New headlines for dev and test, with older ones that hold terms no other older headline has."""
-    from nikawa.splitting.base import Options, parse_sizes
-    from nikawa.splitting.dates import by_date
+    from nikawa.splitting.base import SplitterSettings, parse_sizes
+    from nikawa.splitting.dates import split_by_date
 
     headlines = list(inputs.examples("agreed"))
     if not headlines:
         return
     sizes = parse_sizes(config.split, len(headlines), tuple(SETS))
-    options = Options(
+    options = SplitterSettings(
         seed=config.seed,
         fields=("date",),
         after=config.after,
@@ -137,7 +137,7 @@ def split(inputs: Inputs, config: Any) -> Iterator[Outcome]:
         words=words_of(config.analyser),
     )
     yield from into_sets(
-        headlines, by_date(headlines, sizes, options), lambda part, e: _why(part, e, config)
+        headlines, split_by_date(headlines, sizes, options), lambda part, e: _why(part, e, config)
     )
 
 
