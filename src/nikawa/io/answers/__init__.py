@@ -5,7 +5,7 @@ A form is a module with a `Form`; `recognise` tells by content which one a file 
 
 from nikawa.io.answers.base import Answers
 from nikawa.io.answers.parse import parse_answer
-from nikawa.io.answers.read import read_answers
+from nikawa.io.answers.read import AnswerFiles, read_answers
 from nikawa.io.answers.recognise import FORMS
 
-__all__ = ["FORMS", "Answers", "parse_answer", "read_answers"]
+__all__ = ["FORMS", "AnswerFiles", "Answers", "parse_answer", "read_answers"]

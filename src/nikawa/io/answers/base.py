@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -85,12 +85,19 @@ class Ask:
         return self.option == INDICES
 
 
+Rows = Iterable[tuple[int, Any]]
+"""(Place, content) of the lines, rows, records or samples of a file."""
+
+
 @dataclass(frozen=True)
 class Form:
-    """One form of answer file."""
+    """One form of answer file. Parsing it and matching it are two steps, so that one parse serves several splits."""
 
     name: str
-    read: Callable[[Path, Ask], Iterator[Given]]
+    parse: Callable[[Path], Rows]
+    """Parse a file, knowing nothing of the task."""
+    read: Callable[[Rows, Ask, Path], Iterator[Given]]
+    """The answers in parsed rows to what is asked; the path is for messages."""
     place: str = "line"
     ordered: bool = False
     """Whether the order alone says which example an answer is for."""

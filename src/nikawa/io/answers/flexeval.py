@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nikawa.io.answers.base import Ask, Form, Given, fault
+from nikawa.io.answers.base import Ask, Form, Given, Rows, fault
 from nikawa.io.answers.fields import Unfit
 from nikawa.io.answers.logs import log_samples, unit
 from nikawa.io.answers.match import Matcher
@@ -21,9 +21,9 @@ def is_sample(row: Mapping[str, Any]) -> bool:
     return "lm_output" in row or {"choices", "log_probs", "prediction"} <= row.keys()
 
 
-def _read(path: Path, ask: Ask) -> Iterator[Given]:
+def _read(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
     matcher = Matcher(ask)
-    for order, (place, row) in enumerate(log_samples(path)):
+    for order, (place, row) in enumerate(rows):
         try:
             yield (
                 _choice(row, place, order, ask, matcher)
@@ -67,4 +67,4 @@ def _choice(row: Mapping[str, Any], place: int, order: int, ask: Ask, matcher: M
     return Given(place, found, top if is_choice else texts[top], scores, order=order)
 
 
-FORM = Form(NAME, _read, log=True)
+FORM = Form(NAME, log_samples, _read, log=True)

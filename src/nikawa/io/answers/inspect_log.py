@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from nikawa.errors import BadInput
 from nikawa.io.answers.archive import members
-from nikawa.io.answers.base import Ask, Form, Given, fault, id_text
+from nikawa.io.answers.base import Ask, Form, Given, Rows, fault, id_text
 from nikawa.io.answers.fields import Unfit
 from nikawa.io.answers.logs import Variant
 from nikawa.io.answers.match import Matcher
@@ -28,11 +28,11 @@ def is_log(document: Mapping[str, Any]) -> bool:
     )
 
 
-def _read(path: Path, ask: Ask) -> Iterator[Given]:
+def _read(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
     reader = _Samples(ask)
     variant = Variant(path, NAME, "epoch", ask.option)
     place = 0
-    for place, sample in enumerate(_samples(path), start=1):
+    for place, sample in rows:
         if not isinstance(sample, dict):
             raise fault(path, "sample", place, "is not an object", "write the log again")
         if not variant.takes(str(sample.get("epoch", 1))):
@@ -48,19 +48,19 @@ def _read(path: Path, ask: Ask) -> Iterator[Given]:
     variant.check()
 
 
-def _samples(path: Path) -> Iterator[Any]:
+def _parse(path: Path) -> Rows:
     with path.open("rb") as stream:
         is_archive = stream.read(2) == b"PK"
     if is_archive:
-        for name, content in members(path, "samples/"):
-            yield decode_json(content, object, path / name)
+        for place, (name, content) in enumerate(members(path, "samples/"), start=1):
+            yield place, decode_json(content, object, path / name)
     else:
         document = read_json(path, cast("type[dict[str, Any]]", dict))
         if not isinstance(document.get("samples"), list):
             raise BadInput(
                 "is no log of inspect: it has no samples", file=path, cure="name another form"
             )
-        yield from document["samples"]
+        yield from enumerate(document["samples"], start=1)
 
 
 class _Samples:
@@ -159,4 +159,4 @@ def _why(sample: Mapping[str, Any]) -> str:
     return f"the run failed: {said}" if said else "the log holds no output"
 
 
-FORM = Form(NAME, _read, "sample", log=True)
+FORM = Form(NAME, _parse, _read, "sample", log=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import Ask, Form, Given, fault, unpack
+from nikawa.io.answers.base import Ask, Form, Given, Rows, fault, unpack
 from nikawa.io.answers.fields import Unfit, find_fields, given
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.lines import read_whole
@@ -18,9 +19,7 @@ class _Repeats(list[tuple[str, Any]]):
     """The pairs of a mapping in which a name occurs twice."""
 
 
-def records(
-    rows: Iterable[tuple[int, Mapping[str, Any]]], ask: Ask, path: Path, unit: str
-) -> Iterator[Given]:
+def read_records(rows: Rows, ask: Ask, path: Path, *, unit: str = "line") -> Iterator[Given]:
     """The answers of records with named fields."""
     fields = None
     for place, row in rows:
@@ -35,17 +34,12 @@ def records(
         yield found
 
 
-def _read_lines(path: Path, ask: Ask) -> Iterator[Given]:
-    rows = read_json_lines(path, cast("type[dict[str, Any]]", dict))
-    return records(rows, ask, path, "line")
+def _parse_lines(path: Path) -> Rows:
+    return read_json_lines(path, cast("type[dict[str, Any]]", dict))
 
 
-def _read_array(path: Path, ask: Ask) -> Iterator[Given]:
+def _parse_array(path: Path) -> Rows:
     rows = read_json(path, cast("type[list[Any]]", list))
-    return records(_objects(rows, path), ask, path, "record")
-
-
-def _objects(rows: list[Any], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for place, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             cure = 'write {"id": …, "answer": …}'
@@ -53,8 +47,8 @@ def _objects(rows: list[Any], path: Path) -> Iterator[tuple[int, dict[str, Any]]
         yield place, row
 
 
-def _read_mapping(path: Path, ask: Ask) -> Iterator[Given]:
-    for place, (name, value) in enumerate(_pairs(path), start=1):
+def _read_mapping(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
+    for place, (name, value) in rows:
         plain = dict(value) if isinstance(value, _Repeats) else value
         answer, scores, raw, why = (
             (plain, None, None, None) if ask.task.kind == "dialogue" else unpack(plain)
@@ -62,13 +56,14 @@ def _read_mapping(path: Path, ask: Ask) -> Iterator[Given]:
         yield Given(place, name, answer, scores, raw, why)
 
 
-def _pairs(path: Path) -> Iterable[tuple[str, Any]]:
+def _parse_mapping(path: Path) -> Rows:
     """The pairs of one JSON mapping, repeated names included."""
     found = read_json(path, cast("type[dict[str, Any]]", dict))
     if not found:
         raise BadInput("holds no answers", file=path, cure='write {"id": answer, …}')
     pairs = json.loads(read_whole(path), object_pairs_hook=_hook)
-    return pairs if isinstance(pairs, _Repeats) else cast("dict[str, Any]", pairs).items()
+    every = pairs if isinstance(pairs, _Repeats) else cast("dict[str, Any]", pairs).items()
+    return enumerate(every, start=1)
 
 
 def _hook(pairs: list[tuple[str, Any]]) -> Any:
@@ -76,9 +71,9 @@ def _hook(pairs: list[tuple[str, Any]]) -> Any:
     return plain if len(plain) == len(pairs) else _Repeats(pairs)
 
 
-def _read_nbest(path: Path, ask: Ask) -> Iterator[Given]:
+def _read_nbest(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
     """The most probable of the texts of each question."""
-    for place, (name, texts) in enumerate(_pairs(path), start=1):
+    for place, (name, texts) in rows:
         if not isinstance(texts, list) or not texts or not all(_is_text(text) for text in texts):
             cure = 'write [{"text": …, "probability": …}, …]'
             raise fault(path, "record", place, f"{name!r} is not a list of texts", cure)
@@ -94,8 +89,8 @@ def _is_text(value: Any) -> bool:
     )
 
 
-PREDICTIONS = Form("predictions", _read_lines)
-LINES = Form("lines", _read_lines)
-ARRAY = Form("array", _read_array, "record")
-MAPPING = Form("mapping", _read_mapping, "record")
-NBEST = Form("nbest", _read_nbest, "record")
+PREDICTIONS = Form("predictions", _parse_lines, read_records)
+LINES = Form("lines", _parse_lines, read_records)
+ARRAY = Form("array", _parse_array, partial(read_records, unit="record"), "record")
+MAPPING = Form("mapping", _parse_mapping, _read_mapping, "record")
+NBEST = Form("nbest", _parse_mapping, _read_nbest, "record")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nikawa.io.answers.base import Ask, Form, Given, fault
+from nikawa.io.answers.base import Ask, Form, Given, Rows, fault
 from nikawa.io.answers.fields import Unfit
 from nikawa.io.answers.logs import Variant, log_samples, unit
 from nikawa.io.answers.match import Matcher
@@ -25,9 +25,9 @@ def is_sample(row: Mapping[str, Any]) -> bool:
     return "doc_id" in row and ("filtered_resps" in row or "resps" in row)
 
 
-def _read(path: Path, ask: Ask) -> Iterator[Given]:
+def _read(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
     matcher, variant = Matcher(ask), Variant(path, NAME, "filter", ask.option)
-    for place, row in log_samples(path):
+    for place, row in rows:
         if not variant.takes(str(row.get("filter", "none"))):
             continue
         try:
@@ -118,4 +118,4 @@ def _continuations(row: Mapping[str, Any]) -> list[Any]:
     return []
 
 
-FORM = Form(NAME, _read, log=True)
+FORM = Form(NAME, log_samples, _read, log=True)

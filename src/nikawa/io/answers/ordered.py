@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import Ask, Form, Given, fault
+from nikawa.io.answers.base import Ask, Form, Given, Rows, fault
 from nikawa.io.json import read_json, read_json_lines
 from nikawa.io.lines import open_bytes, read_lines
 
@@ -17,15 +17,15 @@ HEADER = ("index", "prediction")
 """How the prediction files of run_glue begin; JGLUE's sentence tasks write them."""
 
 
-def _read_text(path: Path, ask: Ask) -> Iterator[Given]:
-    """One answer a line; an empty line is an empty answer."""
-    for number, line in read_lines(path):
-        yield Given(number, None, line, order=number - 1)
+def _read_in_order(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
+    """One answer a place; an empty line is an empty answer."""
+    for number, value in rows:
+        yield Given(number, None, value, order=number - 1)
 
 
-def _read_glue(path: Path, ask: Ask) -> Iterator[Given]:
+def _read_glue(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
     """`index` counts the split from 0."""
-    for number, line in read_lines(path):
+    for number, line in rows:
         cells = line.split("\t")
         if number == 1:
             continue
@@ -47,29 +47,29 @@ def _read_glue(path: Path, ask: Ask) -> Iterator[Given]:
         yield Given(number, None, cells[1], order=int(cells[0]))
 
 
-def _read_values(path: Path, ask: Ask) -> Iterator[Given]:
+def _parse_values(path: Path) -> Rows:
     """One JSON value a line."""
-    for number, value in read_json_lines(path, object):
-        yield Given(number, None, value, order=number - 1)
+    return read_json_lines(path, object)
 
 
-def _read_list(path: Path, ask: Ask) -> Iterator[Given]:
+def _parse_list(path: Path) -> Rows:
     """One JSON array of answers."""
-    for order, value in enumerate(read_json(path, cast("type[list[Any]]", list))):
-        yield Given(order + 1, None, value, order=order)
+    return enumerate(read_json(path, cast("type[list[Any]]", list)), start=1)
 
 
-def _read_numpy(path: Path, ask: Ask) -> Iterator[Given]:
+def _parse_numpy(path: Path) -> Rows:
     """A vector of answers, or a matrix with a number for each label or choice, of which the highest is the answer."""
     array = _load(path)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iuf":
         what = f"is an array of {array.dtype} with {array.ndim} dimensions"
         raise BadInput(what, file=path, cure="save a vector of answers or a matrix of scores")
-    for order, row in enumerate(array.tolist()):
-        if array.ndim == 2:
-            yield Given(order + 1, None, None, row, order=order)
-        else:
-            yield Given(order + 1, None, row, order=order)
+    return enumerate(array.tolist(), start=1)
+
+
+def _read_numpy(rows: Rows, ask: Ask, path: Path) -> Iterator[Given]:
+    for number, row in rows:
+        answer, scores = (None, row) if isinstance(row, list) else (row, None)
+        yield Given(number, None, answer, scores, order=number - 1)
 
 
 def _load(path: Path) -> np.ndarray[Any, Any]:
@@ -87,8 +87,8 @@ def _load(path: Path) -> np.ndarray[Any, Any]:
             ) from None
 
 
-TEXT = Form("text", _read_text, ordered=True)
-GLUE = Form("glue", _read_glue, ordered=True)
-VALUES = Form("values", _read_values, ordered=True)
-LIST = Form("list", _read_list, "record", ordered=True)
-NUMPY = Form("numpy", _read_numpy, "row", ordered=True)
+TEXT = Form("text", read_lines, _read_in_order, ordered=True)
+GLUE = Form("glue", read_lines, _read_glue, ordered=True)
+VALUES = Form("values", _parse_values, _read_in_order, ordered=True)
+LIST = Form("list", _parse_list, _read_in_order, "record", ordered=True)
+NUMPY = Form("numpy", _parse_numpy, _read_numpy, "row", ordered=True)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import INDICES, Answers, Ask, Form, Given, fault
+from nikawa.io.answers.base import INDICES, Answers, Ask, Form, Given, Rows, fault
 from nikawa.io.answers.fields import Unfit
 from nikawa.io.answers.folder import answer_files
 from nikawa.io.answers.parse import parser_of
@@ -30,25 +30,70 @@ def read_answers(
     form: str | None = None,
     numbered_labels: bool = False,
 ) -> Answers:
-    """The answers of `path`, a file or a folder, to `task` asked of `examples`.
+    """The answers of `path`, a file or a folder, to `task` asked of `examples`; see `AnswerFiles`."""
+    files = AnswerFiles(path, task, form=form, numbered_labels=numbered_labels, keep_rows=False)
+    return files.match(examples)
+
+
+class AnswerFiles:
+    """A file or a folder of answers to a task, to be held against one set of examples after the other.
 
     `form` forces a form, `form:option` says more (`lm-eval:strict-match`, `inspect:2`), `indices` or
     `form:indices` says that numbers are places in the task's labels. `numbered_labels` says the same of answers that
-    come in order, without ids: the official tools of some datasets write them so.
+    come in order, without ids: the official tools of some datasets write them so. With `keep_rows` every file is
+    parsed once and kept; without it, parsed each time and not kept.
     """
-    forced, option = form_named(form) if form else (None, "")
-    files = answer_files(path, task) if path.is_dir() else [path]
-    state = _State(Ask(task, examples, option), numbered_labels)
-    names = []
-    for file in files:
-        found = forced or recognise(file)
-        if found.ordered and len(files) > 1:
-            raise BadInput(
-                "is a part without ids", file=file, cure="join the parts in order, or add ids"
-            )
-        state.read(file, found)
-        names.append(found.name)
-    return state.answers(names[0])
+
+    def __init__(
+        self,
+        path: Path,
+        task: Task,
+        *,
+        form: str | None = None,
+        numbered_labels: bool = False,
+        keep_rows: bool = True,
+    ) -> None:
+        self.path, self.task = path, task
+        self._form, self._option = form_named(form) if form else (None, "")
+        self._numbered_labels, self._keep_rows = numbered_labels, keep_rows
+        self._parsed: dict[Path, tuple[Form, Rows]] = {}
+
+    def match(self, examples: Sequence[Example]) -> Answers:
+        """The answers to the task, asked of these examples."""
+        files = answer_files(self.path, self.task) if self.path.is_dir() else [self.path]
+        state = _State(Ask(self.task, examples, self._option), self._numbered_labels)
+        forms = []
+        for file in files:
+            form, rows = self._parse(file)
+            if form.ordered and len(files) > 1:
+                raise BadInput(
+                    "is a part without ids", file=file, cure="join the parts in order, or add ids"
+                )
+            state.read(file, form, rows)
+            forms.append(form.name)
+        return state.answers(forms[0])
+
+    def _parse(self, file: Path) -> tuple[Form, Rows]:
+        if file in self._parsed:
+            return self._parsed[file]
+        form = self._form or recognise(file)
+        if not self._keep_rows:
+            return form, form.parse(file)
+        self._parsed[file] = form, _KeptRows(form.parse(file))
+        return self._parsed[file]
+
+
+class _KeptRows:
+    """Rows that are parsed while they are first gone through, and kept for the next time."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rest, self._kept = iter(rows), list[tuple[int, Any]]()
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        yield from self._kept
+        for row in self._rest:
+            self._kept.append(row)
+            yield row
 
 
 @dataclass
@@ -63,7 +108,7 @@ class _State:
     duplicates: list[tuple[str, str]] = field(default_factory=list)
     loose: list[Given] = field(default_factory=list)
 
-    def read(self, path: Path, form: Form) -> None:
+    def read(self, path: Path, form: Form, rows: Rows) -> None:
         """Read one file."""
         ask = self.ask
         indices = ask.indices or (form.ordered and self.numbered_labels)
@@ -71,7 +116,7 @@ class _State:
         self.scores = score_reader(ask.task, indices=indices)
         self.path, self.form = path, form
         asked = Ask(ask.task, ask.examples) if form.log and ask.option == INDICES else ask
-        givens = form.read(path, asked)
+        givens = form.read(rows, asked, path)
         for given in self._placed(givens) if form.ordered else givens:
             if given.id is None:
                 self.loose.append(given)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nikawa.errors import BadInput
-from nikawa.io.answers.base import ANSWER_NAMES, ID_NAMES, LABEL_NAME, SCORE_NAMES, Ask, Form, Given
-from nikawa.io.answers.keyed import records
+from nikawa.io.answers.base import ANSWER_NAMES, ID_NAMES, LABEL_NAME, SCORE_NAMES, Form
+from nikawa.io.answers.keyed import read_records
 from nikawa.io.escapes import ABSENT, unescape
 from nikawa.io.json import decode_json
 from nikawa.io.lines import decode_line, open_bytes
@@ -24,11 +25,7 @@ NAMES = frozenset((*ID_NAMES, *ANSWER_NAMES, LABEL_NAME, *SCORE_NAMES))
 _LONGEST = 1 << 24
 
 
-def _read_tsv(path: Path, ask: Ask) -> Iterator[Given]:
-    return records(_tsv_rows(path), ask, path, "line")
-
-
-def _tsv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parse_tsv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 0
     for number, row in read_tsv(path):
         yield number, _native(row, path, number) if NATIVE in row else row
@@ -55,11 +52,7 @@ def _native(row: dict[str, str], path: Path, number: int) -> dict[str, Any]:
     return plain
 
 
-def _read_csv(path: Path, ask: Ask) -> Iterator[Given]:
-    return records(_csv_rows(path), ask, path, "line")
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parse_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(_LONGEST)
     rows = csv.reader(_csv_lines(path), strict=True)
     header: list[str] = []
@@ -108,11 +101,7 @@ def _csv_lines(path: Path) -> Iterator[str]:
             yield decode_line(line, path, number) + "\n"
 
 
-def _read_parquet(path: Path, ask: Ask) -> Iterator[Given]:
-    return records(_parquet_rows(path), ask, path, "row")
-
-
-def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parse_parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     pa = arrow()
     number = 0
     with open_bytes(path) as stream:
@@ -141,6 +130,6 @@ def _cell(value: Any, coded: bool, path: Path) -> Any:
     return decode_json(value, object, path) if coded and value is not None else value
 
 
-TSV = Form("tsv", _read_tsv)
-CSV = Form("csv", _read_csv)
-PARQUET = Form("parquet", _read_parquet, "row")
+TSV = Form("tsv", _parse_tsv, read_records)
+CSV = Form("csv", _parse_csv, read_records)
+PARQUET = Form("parquet", _parse_parquet, partial(read_records, unit="row"), "row")
