@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from nikawa.aggregation.agree import AgreeOptions, MeasureRow, measure_rows, text_lengths
 from nikawa.errors import BadInput, listed
 from nikawa.io.atomic import atomic_folder
 from nikawa.io.fit import fit
@@ -38,6 +37,7 @@ from nikawa.records import Example, Judgement, Record
 from nikawa.version import __version__
 
 if TYPE_CHECKING:
+    from nikawa.aggregation.agree import MeasureRow
     from nikawa.aggregation.table import Table
 
 
@@ -329,6 +329,8 @@ def agreement(
     question: Ask, judged: Sequence[Judgement], items: Mapping[str, Example]
 ) -> tuple[Measured, ...]:
     """What can be measured of what several workers answered; items that one handed back count by the other answers."""
+    from nikawa.aggregation.agree import AgreeOptions, measure_rows, text_lengths
+
     table = _table(question, judged)
     if table is None or not (table.per_item() > 1).any():
         return ()
